@@ -1,0 +1,129 @@
+"""What ABC is compared with: Full-run, successive halving, and a random choice."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from algorithms.base import Algorithm, Run
+from algorithms.benches.samples import SamplesBench, geometric_sizes
+from algorithms.events import Eliminated, Measured
+from algorithms.seeds import generator
+
+
+@dataclass(frozen=True, kw_only=True)
+class FullRun(Algorithm):
+    """Train and test every configuration in full; the exact answer at the full price.
+
+    The baseline of Huang et al. (AAAI 2019), "ABC vs. Full-run". Under a budget that ends
+    early the best until then is the answer; before the first training, the first configuration.
+    """
+
+    bench: ClassVar[str] = "samples"
+
+    def run(self, bench: SamplesBench, seed: int) -> Run:
+        """Probe everyone at full size and keep the best."""
+        best = -1.0
+        for index in (yield from bench.admit()):
+            probe = yield from bench.probe(index, bench.train_rows, train=False)
+            if probe is None:
+                if bench.champion is None:
+                    yield from bench.crown(index)
+                break
+            if probe.status != "ok":
+                yield from bench.fail(index, probe, None)
+                continue
+            if probe.test_accuracy > best:
+                best = probe.test_accuracy
+                yield from bench.crown(index)
+            yield Measured(at=bench.at, value=best)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomConfiguration(Algorithm):
+    """One configuration drawn at random, without a look at the data."""
+
+    bench: ClassVar[str] = "samples"
+
+    def run(self, bench: SamplesBench, seed: int) -> Run:
+        """Draw one of the distinct configurations."""
+        distinct = yield from bench.admit()
+        drawn = generator(seed, "random-configuration").integers(len(distinct))
+        yield from bench.crown(distinct[drawn])
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuccessiveHalving(Algorithm):
+    """Probe all that remain, keep the better half, double the sample, until one is left.
+
+    Jamieson and Talwalkar (2016) with the sample size as the resource and the sample sizes of
+    ABC, as Huang et al. (AAAI 2019) run it: pruning by the point estimate A(H_S, S_te).
+
+    Parameters
+    ----------
+    initial_rows : int, optional
+        The first sample size, ABC's own by default; the paper varies it from 250 (Figure 7).
+    keep : float
+        The share that survives a round, rounded up.
+
+    Notes
+    -----
+    When the full size is reached with several left, the best of them is the answer. When the
+    budget ends within a round, the best of the last complete round is.
+    """
+
+    bench: ClassVar[str] = "samples"
+
+    initial_rows: Annotated[int, Field(ge=1)] | None = None
+    keep: Annotated[float, Field(gt=0, lt=1)] = 0.5
+
+    def run(self, bench: SamplesBench, seed: int) -> Run:
+        """One round for each sample size."""
+        remaining = yield from bench.admit()
+        yield from bench.crown(remaining[0])
+        initial = min(self.initial_rows or bench.initial_rows, bench.train_rows)
+        for rows in geometric_sizes(initial, bench.train_rows):
+            if len(remaining) == 1:
+                break
+            accuracy: dict[int, float] = {}
+            failed = {}
+            for index in remaining:
+                probe = yield from bench.probe(index, rows, train=False)
+                if probe is None:
+                    return
+                if probe.status == "ok":
+                    accuracy[index] = probe.test_accuracy
+                else:
+                    failed[index] = probe
+            order = sorted(accuracy, key=lambda index: -accuracy[index])
+            if order:
+                yield from bench.crown(order[0])
+                yield Measured(at=bench.at, value=accuracy[order[0]])
+            for index, probe in failed.items():
+                yield from bench.fail(index, probe, None)
+            remaining, dropped = halve(order, self.keep)
+            for index in dropped:
+                yield Eliminated(
+                    at=bench.at,
+                    configuration=index,
+                    reason=f"accuracy {accuracy[index]:.4f} at {rows} rows is not in the best"
+                    f" {len(remaining)} of {len(order)}",
+                )
+            if not remaining:
+                return
+
+
+def halve(order: list[int], keep: float) -> tuple[list[int], list[int]]:
+    """The best share of an order, best first and at least one, and the rest.
+
+    Examples
+    --------
+    >>> halve([4, 1, 3, 0, 2], 0.5)
+    ([4, 1], [3, 0, 2])
+    >>> halve([4], 0.5)
+    ([4], [])
+    """
+    kept = min(len(order), max(1, int(len(order) * keep)))
+    return order[:kept], order[kept:]

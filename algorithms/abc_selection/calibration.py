@@ -1,0 +1,82 @@
+"""How often the real accuracy left its interval, and which assumption that breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from algorithms.events import BoundsUpdated, ChampionChanged, Event, ProbeFinished
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The intervals of one run held against the accuracies of full training.
+
+    Attributes
+    ----------
+    intervals : int
+        Intervals whose configuration's real accuracy is known, those at full size left out.
+    above : int
+        Of them, those whose lower bound is above the real accuracy: the configuration did
+        better on a sample than in full, so exploitiveness broke (or chance did).
+    below : int
+        Those whose upper bound is below it: the configuration did not fit its sample as well
+        as it could, so fitness broke (or chance did).
+    loss : float or None
+        A_i* - A_i' of the answer; None if an accuracy is unknown.
+    """
+
+    intervals: int
+    above: int
+    below: int
+    loss: float | None
+
+    @property
+    def coverage(self) -> float | None:
+        """The share of intervals that hold the truth."""
+        return 1 - (self.above + self.below) / self.intervals if self.intervals else None
+
+
+def real_accuracies(events: Iterable[Event], full: int | None = None) -> dict[int, float]:
+    """A_i of every configuration that a log, such as Full-run's, has trained in full.
+
+    Parameters
+    ----------
+    events : iterable of Event
+    full : int, optional
+        |D_tr|; by default the most rows of any probe in the log.
+    """
+    probes = [e for e in events if isinstance(e, ProbeFinished) and e.status == "ok"]
+    full = full or max((probe.rows for probe in probes), default=0)
+    return {probe.configuration: probe.test_accuracy for probe in probes if probe.rows == full}
+
+
+def calibrate(events: Iterable[Event], real: Mapping[int, float], full: int) -> Calibration:
+    """Hold every interval of a log against the real accuracies.
+
+    Parameters
+    ----------
+    events : iterable of Event
+        Of a run with bounds.
+    real : mapping of int to float
+        A_i by configuration, from Full-run on the same bench.
+    full : int
+        |D_tr|.
+    """
+    intervals = above = below = 0
+    champion: int | None = None
+    for event in events:
+        match event:
+            case ChampionChanged():
+                champion = event.configuration
+            case BoundsUpdated() if event.configuration in real and event.units < full:
+                truth = real[event.configuration]
+                intervals += 1
+                above += event.lower > truth
+                below += event.upper < truth
+            case _:
+                pass
+    loss = None
+    if champion is not None and champion in real:
+        loss = max(real.values()) - real[champion]
+    return Calibration(intervals, above, below, loss)

@@ -1,0 +1,141 @@
+"""Which configuration to probe next, and on how many rows: Algorithm 3, UCB and RoundRobin.
+
+Notes
+-----
+Departs from the paper, or decides what it leaves open:
+
+- An upper bound is clipped to 1 and ties go to the fewest probes. So configurations that were
+  never probed come first, and every gradient below is of a configuration with a probe.
+- The gradient of a single probe counts from probe 0, which took no time and bounds by [0, 1].
+- A bound that did not improve has an infinite gradient: more time is not known to help it.
+- A configuration that was probed in full has nothing left to probe; the next one in the order
+  of upper bounds takes its turn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(slots=True, kw_only=True)
+class Candidate:
+    """C_i in the remaining set Omega: its interval, its sample size and its last two probes.
+
+    Attributes
+    ----------
+    index : int
+    rows : int
+        C.s, the rows of the last probe, 0 before the first.
+    lower, upper : float
+        C.l and C.u.
+    lower_old, upper_old : float
+        C.l_old and C.u_old, cached at the last snapshot.
+    probes : int
+    seconds, rows_before, seconds_before : float
+        T of the last probe; rows and T of the one before it.
+    lower_before, upper_before : float
+        The interval before the last probe.
+    """
+
+    index: int
+    rows: int = 0
+    lower: float = 0.0
+    upper: float = 1.0
+    lower_old: float = 0.0
+    upper_old: float = 1.0
+    probes: int = 0
+    seconds: float = 0.0
+    rows_before: int = 0
+    seconds_before: float = 0.0
+    lower_before: float = 0.0
+    upper_before: float = 1.0
+
+
+def lower_gradient(candidate: Candidate) -> float:
+    """dT/dl: seconds for each unit that the lower bound rose in the last probe."""
+    rise = candidate.lower - candidate.lower_before
+    return (candidate.seconds - candidate.seconds_before) / rise if rise > 0 else math.inf
+
+
+def upper_gradient(candidate: Candidate) -> float:
+    """dT/du: seconds for each unit that the upper bound changed; negative when it fell."""
+    change = candidate.upper - candidate.upper_before
+    return (candidate.seconds - candidate.seconds_before) / change if change < 0 else -math.inf
+
+
+def by_upper_bound(omega: Sequence[Candidate]) -> list[Candidate]:
+    """Omega in descending order of the upper bound, then of the fewest probes."""
+    return sorted(omega, key=lambda c: (-c.upper, c.probes, c.index))
+
+
+def gradient_ci(omega: Sequence[Candidate], full: int) -> Candidate | None:
+    """Algorithm 3: the guessed best or its runner-up, by the cost of moving their bounds.
+
+    Parameters
+    ----------
+    omega : sequence of Candidate
+        The remaining configurations, at least one.
+    full : int
+        |D_tr|: a candidate of so many rows is exhausted.
+
+    Returns
+    -------
+    Candidate or None
+        None when all are exhausted.
+    """
+    order = by_upper_bound(omega)
+    best, *others = order
+    if best.probes and others:
+        falls = abs(sum(upper_gradient(other) for other in others))
+        if not lower_gradient(best) <= falls:
+            order = [*others, best]
+    return next((c for c in order if c.rows < full), None)
+
+
+def ucb(omega: Sequence[Candidate], full: int) -> Candidate | None:
+    """The configuration with the highest upper bound."""
+    return next((c for c in by_upper_bound(omega) if c.rows < full), None)
+
+
+def round_robin(omega: Sequence[Candidate], full: int) -> Candidate | None:
+    """The configuration with the fewest probes."""
+    order = sorted(omega, key=lambda c: (c.probes, c.index))
+    return next((c for c in order if c.rows < full), None)
+
+
+SCHEDULERS: dict[str, Callable[[Sequence[Candidate], int], Candidate | None]] = {
+    "gradient-ci": gradient_ci,
+    "ucb": ucb,
+    "round-robin": round_robin,
+}
+
+
+def cost_exponent(candidate: Candidate) -> float:
+    """The exponent alpha of T(s) = s^alpha from the last two probes; 1 until there are two.
+
+    Examples
+    --------
+    >>> cost_exponent(Candidate(index=0, rows=4000, seconds=8.0, probes=2,
+    ...                         rows_before=1000, seconds_before=4.0))
+    0.5
+    """
+    if candidate.probes < 2 or min(candidate.seconds, candidate.seconds_before) <= 0:
+        return 1.0
+    seconds = candidate.seconds / candidate.seconds_before
+    return math.log(seconds) / math.log(candidate.rows / candidate.rows_before)
+
+
+def step(alpha: float) -> int:
+    """The step c = 2^(1/alpha) in half doublings, from 1 (c = 1.41) to 4 (c = 4).
+
+    Sizes stay on a grid that is fixed beforehand, because the union bound counts its sizes;
+    times that grow slower than the square root of the rows, or shrink, take the largest step.
+
+    Examples
+    --------
+    >>> [step(alpha) for alpha in (0.1, 0.5, 1.0, 2.0)]
+    [4, 4, 2, 1]
+    """
+    return 4 if alpha <= 0.5 else min(4, max(1, round(2 / alpha)))

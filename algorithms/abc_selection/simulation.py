@@ -1,0 +1,70 @@
+"""An environment without learners, in which the assumptions of ABC hold exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from algorithms.benches.samples import Probe
+from algorithms.events import Parameters
+from algorithms.seeds import generator
+
+
+class SimulatedLearners:
+    """Configurations whose hypothesis classes hold one hypothesis each.
+
+    So every sample trains the same model: fitness and exploitiveness hold with equality, which
+    leaves the bounds no slack and is the hardest case for their coverage. All that is random is
+    which rows of D are training rows, and in which order.
+
+    Parameters
+    ----------
+    accuracies : sequence of float
+        Of each configuration's hypothesis on D.
+    train_rows, test_rows : int
+        |D_tr| and |D_te|.
+    seed : int
+        Of the split and the order.
+    seconds_per_row : sequence of float, optional
+        Cost of training on a row; one millisecond by default.
+    """
+
+    def __init__(
+        self,
+        accuracies: Sequence[float],
+        train_rows: int,
+        test_rows: int,
+        seed: int,
+        seconds_per_row: Sequence[float] | None = None,
+    ) -> None:
+        self.configurations: list[Parameters] = [
+            {"learner": "simulated", "index": index} for index in range(len(accuracies))
+        ]
+        self.train_rows = train_rows
+        self.test_rows = test_rows
+        self._seconds = seconds_per_row or [1e-3] * len(accuracies)
+        rows = train_rows + test_rows
+        correct = np.zeros((len(accuracies), rows), dtype=np.int32)
+        for index, accuracy in enumerate(accuracies):
+            correct[index, : round(accuracy * rows)] = 1
+        correct = generator(seed, "simulated split").permuted(correct, axis=1)
+        self._train = correct[:, :train_rows].cumsum(axis=1)
+        self._test = correct[:, train_rows:].cumsum(axis=1)
+
+    def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
+        """The counts of correct rows in the two prefixes, at a linear cost."""
+        seconds = self._seconds[configuration]
+        full = rows == self.train_rows
+        return Probe(
+            rows=rows,
+            test_rows=test_rows,
+            train_correct=None if full else int(self._train[configuration, rows - 1]),
+            test_correct=int(self._test[configuration, test_rows - 1]),
+            fit_cpu=seconds * rows,
+            fit_wall=seconds * rows,
+        )
+
+    def real_accuracy(self, configuration: int) -> float:
+        """A_i on all test rows."""
+        return float(self._test[configuration, -1]) / self.test_rows

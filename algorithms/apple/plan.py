@@ -1,0 +1,198 @@
+"""The kernel for dense rows: S_k compiled to a plan of products, without hashing.
+
+Slot j is ``value[source[j]] * x[variable[j]]``; slots are filled in order, so a source is always
+computed before its children. Values, weights and gradient sums lie side by side, and the update
+runs over them in vector lanes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from typing import NamedTuple, Self
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy import sparse
+
+from algorithms.apple.growing import GrowingLearner
+from algorithms.apple.learner import Learning
+from algorithms.apple.monomials import Monomial, monomial_key
+from algorithms.apple.update import (
+    EXAMPLES,
+    FAST,
+    NONZEROS,
+    UNSEEN,
+    clamp,
+    learn_adaptive,
+    learn_sgd,
+)
+from algorithms.benches.holdout import Floats, Rows
+
+
+class Plan(NamedTuple):
+    """How the columns are scaled and which product each slot is."""
+
+    scale: NDArray[np.float64]
+    source: NDArray[np.uint32]
+    variable: NDArray[np.uint32]
+
+
+class PlanLearner(GrowingLearner):
+    """A learner for dense rows of few columns; exact, no two monomials ever share a slot."""
+
+    def __init__(self, n_variables: int, learning: Learning) -> None:
+        super().__init__(n_variables, learning)
+        d = n_variables
+        self.keys = np.append(self.variable_keys, np.uint64(0))
+        self.source = np.full(d + 1, d, dtype=np.uint32)
+        self.variable = np.arange(d + 1, dtype=np.uint32)
+        self.degree = np.append(np.ones(d, dtype=np.uint8), np.uint8(0))
+        self.parent = np.zeros(d + 1, dtype=np.bool_)
+        self.w = np.zeros(d + 1, dtype=np.float32)
+        self.g = np.zeros(d + 1, dtype=np.float32)
+        self.inverse = np.full(d + 1, 1 / UNSEEN, dtype=np.float32)
+        self.residual_moments = np.zeros(d + 1 if learning.moments else 0)
+        self.square_moments = self.residual_moments.copy()
+
+    def slots(self) -> NDArray[np.intp]:
+        """All but the constant's."""
+        return np.delete(np.arange(len(self.keys)), self.n_variables)
+
+    def expand(self, parents: Iterable[Monomial]) -> None:
+        """Add the children of `parents` that S_k lacks."""
+        by_degree = itertools.groupby(sorted(parents, key=len), key=len)
+        for _, monomials in by_degree:
+            keys = np.array([monomial_key(m, self.variable_keys) for m in monomials])
+            slots = self._slots_of(keys)
+            slots = slots[~self.parent[slots]]
+            self._append_children(slots, np.ones((len(slots), self.n_variables), dtype=np.bool_))
+
+    def places_of(self, other: Self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """All of `other`'s slots; this feature set must hold its own."""
+        return np.arange(len(other.keys)), self._slots_of(other.keys)
+
+    def expand_all(self, degree: int, indicators: NDArray[np.bool_]) -> None:
+        """Put all monomials up to `degree` into S_k, but no square of an indicator."""
+        variables = np.arange(self.n_variables)
+        for below in range(1, degree):
+            slots = np.flatnonzero(self.degree == below)
+            last = self.variable[slots][:, None]
+            squares = (variables == last) & ~indicators
+            self._append_children(slots, (variables > last) | squares)
+
+    def _slots_of(self, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
+        order = np.argsort(self.keys)
+        return order[np.searchsorted(self.keys, keys, sorter=order)]
+
+    def _append_children(self, slots: NDArray[np.intp], allowed: NDArray[np.bool_]) -> None:
+        """Make parents of `slots`; `allowed` says for each of them which variables count."""
+        self.parent[slots] = True
+        keys = (self.keys[slots][:, None] + self.variable_keys[None, :]).ravel()
+        places = np.flatnonzero(allowed)
+        _, first = np.unique(keys[places], return_index=True)
+        first = places[np.sort(first)]
+        first = first[~np.isin(keys[first], self.keys)]
+        source, variable = slots[first // self.n_variables], first % self.n_variables
+        n = len(first)
+        self.keys = np.append(self.keys, keys[first])
+        self.source = np.append(self.source, source.astype(np.uint32))
+        self.variable = np.append(self.variable, variable.astype(np.uint32))
+        self.degree = np.append(self.degree, self.degree[source] + np.uint8(1))
+        self.parent = np.append(self.parent, np.zeros(n, dtype=np.bool_))
+        self.w = np.append(self.w, np.zeros(n, dtype=np.float32))
+        self.g = np.append(self.g, np.zeros(n, dtype=np.float32))
+        self.inverse = np.append(self.inverse, np.full(n, 1 / UNSEEN, dtype=np.float32))
+        if self.learning.moments:
+            self.residual_moments = np.append(self.residual_moments, np.zeros(n))
+            self.square_moments = np.append(self.square_moments, np.zeros(n))
+
+    def _learn(self, rows: Rows, labels: Floats, out: Floats) -> int:
+        plan = Plan(self._scale, self.source, self.variable)
+        return _learn(
+            _dense(rows), labels, plan, self.w, self.g, self.inverse, self.residual_moments,
+            self.square_moments, self.totals, self._rate, self.sgd, out,
+        )  # fmt: skip
+
+    def _predict(self, rows: Rows, fixed: float, low: float, high: float, out: Floats) -> None:
+        inverse = np.full_like(self.inverse, fixed) if self.sgd else self._seen
+        plan = Plan(self._scale, self.source, self.variable)
+        _predict(_dense(rows), plan, self.w, inverse, low, high, out)
+
+
+def _dense(rows: Rows) -> Floats:
+    return rows.toarray() if sparse.issparse(rows) else np.ascontiguousarray(rows)
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def _expand_row(x: Floats, plan: Plan, v: Floats) -> int:
+    """Fill `v` with the values of all slots; returns the non-zero base features, constant too."""
+    scale, source, variable = plan
+    d = len(scale)
+    nonzeros = 1
+    for i in range(d):
+        v[i] = np.float32(x[i] * scale[i])
+        nonzeros += v[i] != 0
+    v[d] = np.float32(1.0)
+    for j in range(d + 1, len(source)):
+        v[j] = v[source[j]] * v[variable[j]]
+    return nonzeros
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def _learn(
+    rows: Floats,
+    labels: Floats,
+    plan: Plan,
+    w: Floats,
+    g: Floats,
+    inverse: Floats,
+    residual_moments: NDArray[np.float64],
+    square_moments: NDArray[np.float64],
+    totals: NDArray[np.float64],
+    rate: float,
+    sgd: bool,
+    out: Floats,
+) -> int:
+    size = len(plan.source)
+    v = np.empty(size, dtype=np.float32)
+    z = np.empty(size, dtype=np.float32)
+    for t in range(len(labels)):
+        totals[NONZEROS] += _expand_row(rows[t], plan, v)
+        y = labels[t]
+        if sgd:
+            p = learn_sgd(w, inverse, v, size, y, rate, totals)
+        else:
+            p = learn_adaptive(w, g, inverse, v, z, size, y, rate, totals)
+        totals[EXAMPLES] += 1
+        if not np.isfinite(p):
+            return t
+        out[t] = p
+        if len(square_moments):
+            residual = np.float64(y - p) ** 2
+            for j in range(size):
+                square = np.float64(v[j]) ** 2
+                residual_moments[j] += residual * square
+                square_moments[j] += square
+    return -1
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def _predict(
+    rows: Floats,
+    plan: Plan,
+    w: Floats,
+    inverse: Floats,
+    low: float,
+    high: float,
+    out: Floats,
+) -> None:
+    size = len(plan.source)
+    v = np.empty(size, dtype=np.float32)
+    for t in range(len(out)):
+        _expand_row(rows[t], plan, v)
+        p = np.float32(0.0)
+        for j in range(size):
+            p += w[j] * (v[j] * inverse[j])
+        out[t] = clamp(p, low, high)

@@ -1,0 +1,196 @@
+r"""The weight updates of line 4: VW's adaptive, normalized and invariant one, and plain SGD.
+
+VW keeps for every feature i a weight w_i, the sum G_i of squared gradients and the largest
+magnitude N_i seen. The kernels keep the same state free of scale: :math:`ω_i = w_i N_i` and
+:math:`γ_i = G_i / N_i^2` for the value :math:`z_i = x_i / N_i`. Then :math:`w x = ω z`, a new
+maximum leaves ω as it is (VW multiplies w by N_old / N_new), and nothing overflows float32,
+where a raw monomial of degree six does.
+
+`algorithms.online.kernel` computes the same update for streams in VW's own order and units, bit
+for bit. This one gives up the last bits for sums in vector lanes and powers that stay finite.
+Numba's own cache of a kernel does not notice an edit here; `tasks.environment.kernel_cache` does.
+
+=========  =====================================================================
+symbol     meaning
+=========  =====================================================================
+p, y       prediction (clamped to the range of the labels), label
+η          learning rate
+ppu        prediction change per unit of update, :math:`Σ z_i^2 / \sqrt{γ_i}`
+μ          :math:`\sqrt{T / Σ_t Σ_i z_{ti}^2}`, the normalisation of the whole step
+=========  =====================================================================
+
+References
+----------
+.. [1] Duchi, Hazan, Singer 2011, Adaptive subgradient methods (the sum G).
+.. [2] Ross, Mineiro, Langford 2013, Normalized online learning (N and μ).
+.. [3] Karampatziakis, Langford 2011, Online importance weight aware updates (the exponential).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+STEPS, NORM, LOW, HIGH, EXAMPLES, NONZEROS, EMITTED, DROPPED = range(8)
+"""Places in a learner's `totals`: T and Σ z² of μ; the labels' range, which VW starts at [0, 0];
+examples; non-zero base features, constants counted; non-zero monomials; collisions dropped."""
+
+UNSEEN = np.float32(2.0**-100)
+"""N of a feature that was never seen non-zero: not 0, so that no branch guards 1 / N."""
+
+Real = float | np.floating[Any]
+
+FAST = {"contract", "reassoc", "nsz"}
+"""Sums may be reordered into vector lanes, but NaN and infinities keep their meaning."""
+
+
+@njit(cache=True, nogil=True)
+def clamp(p: Real, low: Real, high: Real) -> Real:
+    """`p` within the range of the labels; a NaN stays one."""
+    return low if p < low else (high if p > high else p)
+
+
+@njit(cache=True, nogil=True)
+def gradient_square(p: Real, y: Real) -> Real:
+    """The squared derivative of VW's squared loss :math:`(p - y)^2`."""
+    return 4.0 * (p - y) * (p - y)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def invariant_step(p: Real, y: Real, eta: float, ppu: Real) -> Real:
+    """The step of the importance-invariant update: it never passes the label.
+
+    :math:`(y - p)(1 - e^{-2 η ppu}) / ppu`, and its limit :math:`2 η (y - p)` for small ppu.
+    """
+    if eta * ppu < 1e-6:
+        return 2.0 * eta * (y - p)
+    return (y - p) * (1.0 - math.exp(-2.0 * eta * ppu)) / ppu
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def normalized_step(
+    totals: NDArray[np.float64], p: Real, y: Real, eta: float, ppu: Real, norm: Real
+) -> Real:
+    r"""The multiplier of :math:`z_i / \sqrt{γ_i}` in ω's update; adds the example to μ.
+
+    Parameters
+    ----------
+    totals : ndarray of float64, shape (8,)
+    norm : float
+        :math:`Σ z_i^2` of this example.
+    """
+    totals[NORM] += norm
+    totals[STEPS] += 1.0
+    mu = math.sqrt(totals[STEPS] / totals[NORM])
+    return invariant_step(p, y, eta, ppu * mu) * mu
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def learn_adaptive(
+    w: NDArray[np.float32],
+    g: NDArray[np.float32],
+    inverse: NDArray[np.float32],
+    v: NDArray[np.float32],
+    z: NDArray[np.float32],
+    size: int,
+    y: Real,
+    eta: float,
+    totals: NDArray[np.float64],
+) -> Real:
+    """Predict one example, then learn it with VW's update.
+
+    Parameters
+    ----------
+    w, g, inverse : ndarray of float32, shape (>= size,)
+        ω, γ and 1 / N of the example's features; changed in place.
+    v : ndarray of float32, shape (>= size,)
+        Values of the features.
+    z : ndarray of float32, shape (>= size,)
+        Room for the scaled values.
+    size : int
+        How many features there are.
+    y : float
+        The label.
+    eta : float
+        Learning rate.
+    totals : ndarray of float64, shape (8,)
+
+    Returns
+    -------
+    float
+        The prediction, clamped to the labels seen *before* this one. VW's update (and the
+        progressive loss VW prints) clamps to a range that includes the present label; so does
+        the update here, but a prediction must not know its label.
+    """
+    p = np.float32(0.0)
+    grown = np.int32(0)
+    emitted = np.int32(0)
+    for i in range(size):
+        z[i] = v[i] * inverse[i]
+        p += w[i] * z[i]
+        grown += np.int32(abs(z[i]) > 1)
+        emitted += np.int32(v[i] != 0)
+    totals[EMITTED] += emitted
+    prediction = clamp(p, totals[LOW], totals[HIGH])
+    totals[LOW] = min(totals[LOW], y)
+    totals[HIGH] = max(totals[HIGH], y)
+    p_update = clamp(p, totals[LOW], totals[HIGH])
+    if p_update == y:  # VW then takes no note of the example at all, not even in N
+        return prediction
+    if grown:
+        for i in range(size):
+            growth = abs(z[i])
+            if growth > 1.0:
+                g[i] /= growth * growth
+                inverse[i] = np.float32(1.0) / abs(v[i])
+                z[i] = v[i] * inverse[i]
+    square = np.float32(gradient_square(p_update, y))
+    norm = np.float32(0.0)
+    ppu = np.float32(0.0)
+    for i in range(size):
+        z2 = z[i] * z[i]
+        g[i] += square * z2
+        rate = np.float32(1.0) / np.sqrt(g[i]) if g[i] > 0 else np.float32(0.0)
+        norm += z2
+        ppu += z2 * rate
+        z[i] *= rate
+    step = np.float32(normalized_step(totals, p_update, y, eta, ppu, norm))
+    for i in range(size):
+        w[i] += step * z[i]
+    return prediction
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def learn_sgd(
+    w: NDArray[np.float32],
+    inverse: NDArray[np.float32],
+    v: NDArray[np.float32],
+    size: int,
+    y: Real,
+    regularization: float,
+    totals: NDArray[np.float64],
+) -> Real:
+    """Predict one example, then take the step of Theorem 1 on the loss :math:`(p - y)^2 / 2`.
+
+    With :math:`η_t = 1 / (λ (t + 1))` the whole iterate decays by :math:`t / (t + 1)`. So `w`
+    holds :math:`u_t = t w_t`, whose step :math:`u_{t+1} = u_t - ℓ' x / λ` touches only the
+    features of the example. Parameters are those of `learn_adaptive`, λ for η; no clamping.
+    """
+    t = totals[EXAMPLES] + 1.0
+    p = np.float32(0.0)
+    emitted = 0
+    for i in range(size):
+        p += w[i] * v[i]
+        emitted += v[i] != 0
+    totals[EMITTED] += emitted
+    prediction = np.float64(p / t)
+    step = np.float32((y - prediction) / regularization)
+    for i in range(size):
+        w[i] += step * v[i]
+        if abs(v[i]) * inverse[i] > 1.0:
+            inverse[i] = np.float32(1.0) / abs(v[i])
+    return prediction

@@ -1,0 +1,149 @@
+"""The auditor: watches every event of every job and fails the job that breaks an invariant."""
+
+from __future__ import annotations
+
+from algorithms.errors import AuditError
+from algorithms.events import (
+    BoundsUpdated,
+    ChampionChanged,
+    ConfigurationAdmitted,
+    ConfigurationFailed,
+    Eliminated,
+    Event,
+    Finished,
+    LeaseGranted,
+    Paused,
+    ProbeFinished,
+    Started,
+    TrialFinished,
+)
+
+
+class Auditor:
+    """A sink that raises `AuditError` at the first event which no honest scheduler can yield.
+
+    - the log starts with `Started`, ends with `Finished`, and never goes back in time;
+    - the budget is conserved: nothing happens after it is spent;
+    - only admitted configurations are spoken of, each admitted once, numbered from 0;
+    - no lease, trial or probe goes to a configuration that was eliminated or failed;
+    - a lease is positive; it extends a live configuration or starts one afresh;
+    - at most `capacity` configurations are live, and a slot holds one of them;
+    - every lower bound is at most its upper bound;
+    - the champion is alive.
+    """
+
+    def __init__(self) -> None:
+        self.started: Started | None = None
+        self.finished = False
+        self.at = 0.0
+        self.admitted = 0
+        self.dead: set[int] = set()
+        self.live: dict[int, int | None] = {}
+        self.champion: int | None = None
+
+    def __call__(self, event: Event) -> None:
+        """Check one event; the events must come in order."""
+        self._check_order(event)
+        match event:
+            case Started():
+                self.started = event
+            case ConfigurationAdmitted():
+                self._require(
+                    event.configuration == self.admitted,
+                    f"configuration {event.configuration} admitted, expected {self.admitted}",
+                )
+                if event.parent is not None:
+                    self._require_known(event.parent)
+                self.admitted += 1
+            case LeaseGranted():
+                self._check_lease(event)
+            case BoundsUpdated():
+                self._require_known(event.configuration)
+                self._require(
+                    event.lower <= event.upper,
+                    f"configuration {event.configuration} has lower bound {event.lower}"
+                    f" above upper bound {event.upper}",
+                )
+            case Paused():
+                self._require(
+                    event.configuration in self.live,
+                    f"configuration {event.configuration} paused but it is not live",
+                )
+                del self.live[event.configuration]
+            case Eliminated() | ConfigurationFailed():
+                self._require_alive(event.configuration, "left twice")
+                self._require(
+                    event.configuration != self.champion,
+                    f"the champion {event.configuration} left consideration",
+                )
+                self.dead.add(event.configuration)
+                self.live.pop(event.configuration, None)
+            case ChampionChanged():
+                self._require_alive(event.configuration, "became champion")
+                self._require(
+                    event.previous == self.champion,
+                    f"champion {self.champion} replaced as if it were {event.previous}",
+                )
+                self.champion = event.configuration
+            case TrialFinished():
+                self._require_alive(event.arm, "was pulled")
+                self._require_known(event.configuration)
+            case ProbeFinished():
+                self._require_alive(event.configuration, "was probed")
+            case Finished():
+                self.finished = True
+            case _:
+                pass
+
+    def close(self) -> None:
+        """Check that the log is complete."""
+        self._require(self.finished, "the log ends without Finished")
+
+    def _check_order(self, event: Event) -> None:
+        self._require(not self.finished, f"{type(event).__name__} after Finished")
+        if self.started is None:
+            self._require(isinstance(event, Started), "the first event is not Started")
+            return
+        self._require(not isinstance(event, Started), "started twice")
+        self._require(event.at >= self.at, f"time went back from {self.at} to {event.at}")
+        budget = self.started.budget
+        self._require(event.at <= budget, f"{event.at} units consumed of a budget of {budget}")
+        self.at = event.at
+
+    def _check_lease(self, event: LeaseGranted) -> None:
+        self._require_alive(event.configuration, "was given a lease")
+        self._require(event.amount > 0, f"a lease of {event.amount} is not positive")
+        if not event.fresh:
+            self._require(
+                event.configuration in self.live,
+                f"the lease of {event.configuration} was extended but it is not live",
+            )
+        if event.slot is not None:
+            holder = next((c for c, slot in self.live.items() if slot == event.slot), None)
+            self._require(
+                holder in (None, event.configuration),
+                f"slot {event.slot} given to {event.configuration} while {holder} holds it",
+            )
+        self.live[event.configuration] = event.slot
+        capacity = self.started.capacity if self.started else None
+        self._require(
+            capacity is None or len(self.live) <= capacity,
+            f"{len(self.live)} configurations are live, the capacity is {capacity}",
+        )
+
+    def _require_known(self, configuration: int) -> None:
+        self._require(
+            0 <= configuration < self.admitted,
+            f"configuration {configuration} was never admitted",
+        )
+
+    def _require_alive(self, configuration: int, what: str) -> None:
+        self._require_known(configuration)
+        self._require(
+            configuration not in self.dead,
+            f"configuration {configuration} {what} after it had left consideration",
+        )
+
+    def _require(self, holds: bool, violation: str) -> None:
+        if not holds:
+            raise AuditError(f"audit at {self.at:g} units: {violation}")

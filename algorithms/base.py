@@ -1,0 +1,132 @@
+"""The two contracts of the core: an `Algorithm` decides, a `Bench` answers and keeps the score."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+from algorithms.events import Event, Finished, Started
+
+Run = Generator[Event, None, Any]
+"""What `Algorithm.run` returns: events, and at last the champion's model or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A job's result on its bench: `value` is what boards rank, `metrics` stand beside it."""
+
+    value: float
+    metric: str
+    direction: str
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.direction not in ("min", "max"):
+            raise ValueError(f"direction {self.direction!r} must be 'min' or 'max'")
+
+
+class Bench(Protocol):
+    """The environment side of a job. It owns the budget, measures, and computes the score.
+
+    Attributes
+    ----------
+    kind : str
+        ``stream``, ``pulls``, ``samples`` or ``holdout``: which algorithms can run on it.
+    unit : str
+        What the budget counts, such as ``examples``, ``trials``, ``rows``, ``seconds``.
+    budget : float
+        Units that may be consumed.
+    seed : int
+        The environment's seed: splits and the draw of configurations. It is shared by all
+        algorithms of a repetition, so that they meet the same environment.
+    """
+
+    kind: ClassVar[str]
+
+    @property
+    def unit(self) -> str:
+        """What `at` and `budget` count."""
+
+    @property
+    def budget(self) -> float:
+        """Units that may be consumed."""
+
+    @property
+    def seed(self) -> int:
+        """The environment's seed."""
+
+    @property
+    def at(self) -> float:
+        """Units consumed until now: the `at` of every event."""
+
+    def score(self) -> Score:
+        """The score of the run so far."""
+
+
+class Algorithm(ABC):
+    """A scheduler, policy or learner that runs on one kind of bench.
+
+    A concrete algorithm is a frozen pydantic dataclass: its fields are its settings, with types,
+    ranges and defaults, and its docstring cites the paper. It holds no state of a run; `run`
+    does. The first line of the docstring is what ``leaseboard list`` prints.
+    """
+
+    bench: ClassVar[str]
+
+    @property
+    def capacity(self) -> int | None:
+        """How many configurations may be live at once; None if the algorithm has no such limit."""
+        return None
+
+    def prepare(self, bench: Any) -> None:
+        """Compile kernels and the like, outside the measured time; must not consume budget."""
+
+    @abstractmethod
+    def run(self, bench: Any, seed: int) -> Run:
+        """Work against `bench` until its budget ends, yielding every decision as an event.
+
+        All randomness comes from `seed`. The generator's return value is the champion's model,
+        or None.
+        """
+
+
+def settings_of(algorithm: Algorithm) -> dict[str, Any]:
+    """The settings of an algorithm as plain values, defaults included."""
+    return {name: getattr(algorithm, name) for name in setting_names(type(algorithm))}
+
+
+def setting_names(cls: type[Algorithm]) -> tuple[str, ...]:
+    """What can be set of an algorithm class, in the order of its fields."""
+    if not dataclasses.is_dataclass(cls):
+        return ()
+    return tuple(spec.name for spec in dataclasses.fields(cls) if spec.init)
+
+
+def play(name: str, algorithm: Algorithm, bench: Bench, seed: int) -> Run:
+    """One whole job as an event stream: `Started`, the algorithm's own events, `Finished`."""
+    if algorithm.bench != bench.kind:
+        raise ValueError(f"{name} runs on the {algorithm.bench} bench, not on {bench.kind}")
+    yield Started(
+        at=0,
+        algorithm=name,
+        bench=bench.kind,
+        unit=bench.unit,
+        budget=bench.budget,
+        capacity=algorithm.capacity,
+        seed=seed,
+        settings=settings_of(algorithm),
+    )
+    model = yield from algorithm.run(bench, seed)
+    score = bench.score()
+    yield Finished(
+        at=bench.at,
+        reason="budget spent" if bench.at >= bench.budget else "algorithm stopped",
+        score=score.value,
+        metric=score.metric,
+        direction=score.direction,
+        metrics=dict(score.metrics),
+    )
+    return model

@@ -1,0 +1,1 @@
+"""The environments that algorithms run on: each owns its budget and computes the score."""

@@ -1,0 +1,205 @@
+"""The hold-out bench: learn on the training rows, then be scored on the test rows, once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms import seeds
+from algorithms.base import Score
+from algorithms.benches.stream import next_log_point
+from algorithms.events import Measured
+
+Rows: TypeAlias = Any
+"""A float32 array in C order, or a ``scipy.sparse.csr_array`` of sorted rows (scipy has no types,
+so neither has this)."""
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Examples in order.
+
+    Attributes
+    ----------
+    rows : ndarray of float32 or csr_array, shape (n_examples, n_features)
+    labels : ndarray of float32, shape (n_examples,)
+        A regression's target, or -1 and 1 for two classes.
+    tokens : tuple of ndarray of int32, optional
+        For text: the column of each word of each example, in the order of the text.
+    """
+
+    rows: Rows
+    labels: Floats
+    tokens: tuple[NDArray[np.int32], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Holdout:
+    """A data set divided into rows to learn from and rows to be tested on.
+
+    `names` are the features' names, `task` is ``regression`` or ``classification``.
+    """
+
+    train: Part
+    test: Part
+    names: tuple[str, ...]
+    task: str = "regression"
+
+
+class HoldoutBench:
+    """One or more passes over the training rows, then one look at the test rows.
+
+    The algorithm hands in, in order, the predictions it made before it learned each example
+    (`record`), and at the end its predictions of the test rows (`submit`). The score is the test
+    error: the mean squared error, or the error rate with the threshold 0. The anytime curve is
+    the progressive validation loss of the first pass, an estimate of the same quantity that
+    costs nothing and never looks at the test rows. Where only the speed of learning is asked
+    for, the score is the progressive squared loss, and nobody predicts the test rows.
+
+    Parameters
+    ----------
+    holdout : Holdout
+    seed : int
+        The environment's seed.
+    passes : int
+        How often the training rows may be learned.
+    budget : int, optional
+        Stop after so many examples, passes counted; all by default.
+    score_on : {"test", "progressive"}
+    """
+
+    kind: ClassVar[str] = "holdout"
+    unit: ClassVar[str] = "examples"
+
+    def __init__(
+        self,
+        holdout: Holdout,
+        seed: int = 0,
+        passes: int = 1,
+        budget: int | None = None,
+        score_on: Literal["test", "progressive"] = "test",
+    ) -> None:
+        self.n_train = len(holdout.train.labels)
+        available = self.n_train * passes
+        self.budget = available if budget is None else min(budget, available)
+        self.holdout = holdout
+        self.seed = seed
+        self.passes = passes
+        self.scores_test = score_on == "test"
+        self.at = 0
+        self.prepared: dict[str, Any] = {}
+        self._loss_sum = 0.0
+        self._squared_sum = 0.0
+        self._progressive = math.nan
+        self._test_error = math.nan
+        self._metrics: dict[str, float] = {}
+        self._next_point = 1
+
+    @property
+    def metric(self) -> str:
+        """The name of the loss."""
+        if not self.scores_test:
+            return "progressive_squared"
+        return "test_mse" if self.holdout.task == "regression" else "test_error"
+
+    def record(self, predictions: Floats) -> Iterator[Measured]:
+        """Take the predictions of the next training examples, made before they were learned.
+
+        Yields
+        ------
+        Measured
+            In the first pass: the progressive loss at the log-spaced points (1, 2, 5 times
+            powers of ten, and the end) that were passed.
+        """
+        stop = self.at + len(predictions)
+        if stop > self.budget:
+            raise ValueError(f"{stop} examples learned on a budget of {self.budget}")
+        first_pass = min(self.n_train, self.budget)
+        known = predictions[: max(0, first_pass - self.at)]
+        labels = self.holdout.train.labels[self.at : self.at + len(known)]
+        losses = self._losses(known, labels)
+        self._squared_sum += float(squared_losses(known, labels).sum())
+        done = 0
+        while done < len(losses):
+            end = min(len(losses), done + self._next_point - self.at)
+            self._loss_sum += float(losses[done:end].sum())
+            self.at += end - done
+            done = end
+            self._progressive = self._loss_sum / self.at
+            if self.at in (self._next_point, first_pass):
+                yield Measured(at=self.at, value=self._progressive)
+            if self.at == self._next_point:
+                self._next_point = next_log_point(self.at)
+        self.at = stop
+
+    def skip(self, n_examples: int, squared_loss: float) -> None:
+        """Count examples of a foreign learner that tells only its mean squared loss on them."""
+        if self.at + n_examples > self.budget:
+            raise ValueError(f"{n_examples} more examples on a budget of {self.budget}")
+        self.at += n_examples
+        self._squared_sum += squared_loss * n_examples
+
+    def note(self, metrics: Mapping[str, float]) -> None:
+        """Take what the run has to say beside its score."""
+        self._metrics.update(metrics)
+
+    def submit(self, predictions: Floats) -> None:
+        """Take the final predictions of the test rows."""
+        test = self.holdout.test
+        if len(predictions) != len(test.labels):
+            raise ValueError(f"{len(predictions)} predictions of {len(test.labels)} test rows")
+        self._test_error = float(self._losses(predictions, test.labels).mean())
+
+    def score(self) -> Score:
+        """The test error, NaN before `submit`; or the progressive loss."""
+        squared = self._squared_sum / (min(self.at, self.n_train) or math.nan)
+        metrics = {"progressive_squared": squared, **self._metrics}
+        if not math.isnan(self._progressive):
+            metrics["progressive"] = self._progressive
+        value = self._test_error if self.scores_test else squared
+        return Score(value, self.metric, "min", metrics)
+
+    def _losses(self, predictions: Floats, labels: Floats) -> NDArray[np.float64]:
+        if self.holdout.task == "regression":
+            return squared_losses(predictions, labels)
+        return np.asarray((predictions > 0) != (labels > 0), dtype=np.float64)
+
+
+def squared_losses(predictions: Floats, labels: Floats) -> NDArray[np.float64]:
+    """:math:`(p - y)^2`, which all learners of this bench minimise."""
+    return np.asarray((predictions.astype(np.float64) - labels) ** 2)
+
+
+def split(
+    n_rows: int, seed: int, *, test_share: float = 0.2, order: Literal["shuffled", "kept"]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Which rows to learn from, in which order, and which to test on.
+
+    Parameters
+    ----------
+    n_rows : int
+    seed : int
+        The environment's seed: all algorithms of a repetition meet the same split.
+    test_share : float
+        Share of the rows to test on; at least one row stays on each side.
+    order : {"shuffled", "kept"}
+        ``kept`` draws at random which rows are in which part, and leaves both in the order of
+        the data. Some of the paper's sets were learned so.
+
+    Examples
+    --------
+    >>> train, test = split(5, 0, order="kept")
+    >>> len(train), len(test), sorted([*train.tolist(), *test.tolist()])
+    (4, 1, [0, 1, 2, 3, 4])
+    """
+    n_test = min(max(1, round(n_rows * test_share)), n_rows - 1)
+    shuffled = seeds.generator(seed, "holdout").permutation(n_rows)
+    train, test = shuffled[: n_rows - n_test], shuffled[n_rows - n_test :]
+    return (train, test) if order == "shuffled" else (np.sort(train), np.sort(test))

@@ -1,0 +1,212 @@
+"""The pulls bench: one pull is one tuning trial of an arm, such as a learning algorithm."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+
+from algorithms.base import Score
+from algorithms.errors import LeaseboardError, UsageError
+
+Unit = Literal["trials", "cpu_seconds"]
+
+OVERRUN = "the budget ended during this trial"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What one tuning trial came to: a recorded value that every policy replays.
+
+    Attributes
+    ----------
+    arm : int
+        Whose hyperparameters `parameters` are.
+    parameters : mapping
+        Only those that are active.
+    reward : float
+        The validation score in [0, 1]; 0 if the trial failed.
+    test : float or None
+        For the record: no policy may read it.
+    cpu_seconds, wall_seconds : float
+        What the trial cost when it was run, the optimiser's suggestion included.
+    status : str
+        ``ok``, ``crash``, ``timeout``, ``memout`` or ``diverged``.
+    reason : str
+        Why it failed.
+    fidelity : float
+        The share of the training rows it saw; what it is charged in units of trials.
+    """
+
+    arm: int
+    parameters: Mapping[str, Any]
+    reward: float
+    test: float | None
+    cpu_seconds: float
+    wall_seconds: float
+    status: str = "ok"
+    reason: str = ""
+    fidelity: float = 1.0
+
+
+class Trials(Protocol):
+    """Where trials come from: the trial store, or a synthetic problem.
+
+    Trial `n` of an arm is one fixed value: it does not depend on the policy that pulls it.
+    """
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """The arms' names."""
+
+    @property
+    def tunable(self) -> tuple[bool, ...]:
+        """Whether an arm has any hyperparameter; if not, all its trials are alike."""
+
+    @property
+    def spent_cpu_seconds(self) -> float:
+        """CPU seconds really spent on trials that nobody had run before."""
+
+    def trial(self, arm: int, n: int) -> Trial:
+        """The trial number `n`, from 0, of the optimiser that tunes `arm` alone."""
+
+    def joint_trial(self, optimiser: str, n: int) -> Trial:
+        """The trial number `n`, from 0, of an `optimiser` of all arms' space at once."""
+
+
+@runtime_checkable
+class Foreseeing(Protocol):
+    """Trials that can be run ahead, in parallel, when it is certain that they will be wanted."""
+
+    def foresee(self, wanted: Sequence[tuple[int, int]]) -> None:
+        """Start on the trials (arm, n) of `wanted`; `trial` will wait for them."""
+
+
+class PullsBench:
+    """Arms to pull until the budget is spent; the score is the best trial's validation score.
+
+    A trial that would end after the budget is cut off: it is charged what was left and its
+    reward is 0, because nobody would have seen its score.
+
+    Parameters
+    ----------
+    trials : Trials
+    budget : float
+        In `unit`.
+    unit : {"trials", "cpu_seconds"}
+        Recorded CPU seconds make a budget in time that is the same on every replay.
+    seed : int
+        The environment's seed.
+    metric : str
+        The name of the validation score.
+    """
+
+    kind: ClassVar[str] = "pulls"
+
+    def __init__(
+        self,
+        trials: Trials,
+        budget: float,
+        unit: Unit = "trials",
+        seed: int = 0,
+        metric: str = "validation_accuracy",
+    ) -> None:
+        if not budget >= 0:
+            raise UsageError(f"a budget of {budget} {unit} is negative: give some, or 0 for none")
+        self.unit = unit
+        self.budget = budget
+        self.seed = seed
+        self.metric = metric
+        self.at: float = 0
+        self.arms = trials.arms
+        self.tunable = trials.tunable
+        self.pulls = [0] * len(trials.arms)
+        self.best: Trial | None = None
+        self.charged_cpu_seconds = 0.0
+        self.charged_wall_seconds = 0.0
+        self._trials = trials
+        self._joint_pulls: Counter[str] = Counter()
+        self._failures: Counter[str] = Counter()
+
+    @property
+    def spent_cpu_seconds(self) -> float:
+        """CPU seconds really spent: replayed trials cost nothing."""
+        return self._trials.spent_cpu_seconds
+
+    def foresee(self, arms: Sequence[int]) -> None:
+        """Say which arms will be pulled next, each once, whatever the rewards will be."""
+        if len(arms) > 1 and isinstance(self._trials, Foreseeing):
+            left = len(arms) if self.unit != "trials" else int(self.budget - self.at)
+            self._trials.foresee([(arm, self.pulls[arm]) for arm in arms[:left]])
+
+    def pull(self, arm: int) -> Trial:
+        """The next trial of `arm`; the budget is charged its recorded cost."""
+        return self._charge(self._trials.trial(arm, self.pulls[arm]))
+
+    def pull_joint(self, optimiser: str) -> Trial:
+        """The next trial of an optimiser that chooses the arm itself."""
+        trial = self._trials.joint_trial(optimiser, self._joint_pulls[optimiser])
+        self._joint_pulls[optimiser] += 1
+        return self._charge(trial)
+
+    def score(self) -> Score:
+        """The best trial's validation score; NaN without a pull, LeaseboardError if all failed.
+
+        Its metrics hold the exploitation rate of each arm: its share of the pulls.
+        """
+        if not any(self.pulls):
+            return Score(math.nan, self.metric, "max")
+        if self.best is None:
+            raise LeaseboardError(self._why_nothing())
+        failed = self._failures.total()
+        pulled = sum(self.pulls)
+        metrics = {
+            "test": math.nan if self.best.test is None else self.best.test,
+            "trials": float(pulled),
+            "failed_trials": float(failed),
+            "arms_pulled": float(sum(count > 0 for count in self.pulls)),
+        }
+        for arm, pulls in zip(self.arms, self.pulls, strict=True):
+            metrics[f"exploitation.{arm}"] = pulls / pulled
+        return Score(self.best.reward, self.metric, "max", metrics)
+
+    def _charge(self, trial: Trial) -> Trial:
+        cost = trial.fidelity if self.unit == "trials" else trial.cpu_seconds
+        left = self.budget - self.at
+        if trial.status == "ok" and not math.isfinite(trial.reward):
+            trial = _failed(trial, "diverged", "the feedback is not a finite number")
+        if cost > left * (1 + 1e-9):
+            trial = _failed(trial, "timeout", OVERRUN, left / cost)
+        self.at = min(self.budget, self.at + cost)
+        self.pulls[trial.arm] += 1
+        self.charged_cpu_seconds += trial.cpu_seconds
+        self.charged_wall_seconds += trial.wall_seconds
+        if trial.status != "ok":
+            self._failures[trial.reason] += 1
+        elif trial.fidelity == 1 and (self.best is None or trial.reward > self.best.reward):
+            self.best = trial
+        return trial
+
+    def _why_nothing(self) -> str:
+        if set(self._failures) <= {OVERRUN}:
+            return f"no trial was completed in a budget of {self.budget:g} {self.unit}: raise it"
+        (reason, times), *_ = self._failures.most_common(1)
+        return (
+            f"all {sum(self.pulls)} trials failed, {times} of them because {reason!r}:"
+            " choose another space or raise the limits of a trial"
+        )
+
+
+def _failed(trial: Trial, status: str, reason: str, share: float = 1.0) -> Trial:
+    """`trial` without its score, after `share` of its cost."""
+    return replace(
+        trial,
+        reward=0.0,
+        test=None,
+        cpu_seconds=trial.cpu_seconds * share,
+        wall_seconds=trial.wall_seconds * share,
+        status=status,
+        reason=reason,
+    )

@@ -1,0 +1,302 @@
+"""The samples bench: train a configuration on s rows, test it on s' rows, pay what it cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+from algorithms.base import Score
+from algorithms.errors import LeaseboardError
+from algorithms.events import (
+    ChampionChanged,
+    ConfigurationAdmitted,
+    ConfigurationFailed,
+    Eliminated,
+    Event,
+    LeaseGranted,
+    Parameters,
+    ProbeFinished,
+)
+
+Steps = Generator[Event, None, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """One configuration trained on the first `rows` training rows, as it was recorded.
+
+    Attributes
+    ----------
+    rows, test_rows : int
+        |S_tr| and |S_te|.
+    train_correct : int or None
+        Training rows that the model classifies correctly; None at full size, where nobody asks.
+    test_correct : int
+        Test rows, of `test_rows`, that it classifies correctly.
+    fit_cpu, fit_wall, train_cpu, train_wall, test_cpu, test_wall : float
+        Seconds of the fit and of the evaluations on the training and on the test rows.
+    status, reason : str
+        ``ok``, or why there is no model: ``crash``, ``timeout``, ``memout``.
+    """
+
+    rows: int
+    test_rows: int
+    train_correct: int | None = None
+    test_correct: int = 0
+    fit_cpu: float = 0.0
+    fit_wall: float = 0.0
+    train_cpu: float = 0.0
+    train_wall: float = 0.0
+    test_cpu: float = 0.0
+    test_wall: float = 0.0
+    status: str = "ok"
+    reason: str = ""
+
+    @property
+    def train_accuracy(self) -> float:
+        """A(H_S, S_tr); NaN where it was not measured."""
+        return math.nan if self.train_correct is None else self.train_correct / self.rows
+
+    @property
+    def test_accuracy(self) -> float:
+        """A(H_S, S_te)."""
+        return self.test_correct / self.test_rows if self.status == "ok" else math.nan
+
+    def cpu(self, *, train: bool = True) -> float:
+        """CPU seconds, with or without the evaluation on the training rows."""
+        return self.fit_cpu + self.test_cpu + (self.train_cpu if train else 0.0)
+
+    def wall(self, *, train: bool = True) -> float:
+        """Wall seconds, with or without the evaluation on the training rows."""
+        return self.fit_wall + self.test_wall + (self.train_wall if train else 0.0)
+
+
+class Environment(Protocol):
+    """What really trains and tests: learners on data, a probe store, or a simulation.
+
+    `measure` must answer alike whenever it is asked alike, costs included.
+    """
+
+    @property
+    def configurations(self) -> Sequence[Parameters]:
+        """The candidates C_1 .. C_n, in the order of their identifiers."""
+
+    @property
+    def train_rows(self) -> int:
+        """|D_tr|, the rows of a full training."""
+
+    @property
+    def test_rows(self) -> int:
+        """|D_te|, the rows of a full test."""
+
+    def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
+        """Train on the first `rows` training rows and test on the first `test_rows` test rows."""
+
+
+class SamplesBench:
+    """Selection among given configurations by probes; it keeps the ledger and the score.
+
+    Parameters
+    ----------
+    environment : Environment
+    seed : int
+        The environment's seed: split, shuffle, draw of configurations, learners.
+    budget : float, optional
+        Units that may be consumed. The default, five full trainings of every configuration in
+        rows and no end in seconds, is beyond what any algorithm here can use.
+    unit : {"rows", "seconds"}
+        What the budget counts: training rows, or CPU seconds as recorded.
+    initial_rows : int
+        s_0, the training rows of a first probe.
+
+    Notes
+    -----
+    A probe is tested on twice its training rows, as the paper's appendix has it, and on all
+    test rows at most. Its cost is charged as it was recorded, whether it is run now or replayed.
+    """
+
+    kind: ClassVar[str] = "samples"
+
+    def __init__(
+        self,
+        environment: Environment,
+        seed: int = 0,
+        budget: float | None = None,
+        unit: str = "rows",
+        initial_rows: int = 1000,
+    ) -> None:
+        if unit not in ("rows", "seconds"):
+            raise ValueError(f"unit {unit!r} must be 'rows' or 'seconds'")
+        self.environment = environment
+        self.configurations = tuple(environment.configurations)
+        self.train_rows = environment.train_rows
+        self.test_rows = environment.test_rows
+        self.initial_rows = min(initial_rows, self.train_rows)
+        self.seed = seed
+        self.unit = unit
+        most = 5.0 * len(self.configurations) * self.train_rows if unit == "rows" else math.inf
+        self.budget = most if budget is None else float(budget)
+        self.at = 0.0
+        self.champion: int | None = None
+        self.charged_cpu_seconds = 0.0
+        self.charged_wall_seconds = 0.0
+        self.metrics: dict[str, float] = {}
+        self._sizes: list[tuple[int, int]] = []
+        self._selection: tuple[float, float] | None = None
+        self._last_failure = "none was probed"
+
+    def admit(self) -> Generator[Event, None, list[int]]:
+        """Admit every configuration; returns those that are no duplicate of an earlier one.
+
+        A ``name`` is no part of what a configuration is.
+        """
+        contents = [
+            {key: value for key, value in parameters.items() if key != "name"}
+            for parameters in self.configurations
+        ]
+        distinct: list[int] = []
+        for index, parameters in enumerate(self.configurations):
+            origin = str(parameters.get("learner", ""))
+            yield ConfigurationAdmitted(
+                at=self.at, configuration=index, parameters=parameters, origin=origin
+            )
+        for index, content in enumerate(contents):
+            twin = next((j for j in distinct if contents[j] == content), None)
+            if twin is None:
+                distinct.append(index)
+            else:
+                reason = f"duplicate of configuration {twin}"
+                yield Eliminated(at=self.at, configuration=index, reason=reason)
+        return distinct
+
+    def probe(
+        self, configuration: int, rows: int, *, train: bool = True, seconds: float = math.inf
+    ) -> Generator[Event, None, Probe | None]:
+        """Probe a configuration on `rows` rows and pay for it.
+
+        Parameters
+        ----------
+        configuration, rows : int
+        train : bool
+            Whether the accuracy on the training rows is wanted, and paid for.
+        seconds : float
+            CPU seconds that this probe may take.
+
+        Returns
+        -------
+        Probe or None
+            None when the budget or `seconds` ended before the probe did: nothing is learned
+            from it, and the time that was left is spent.
+        """
+        if self.unit == "rows" and self.at + rows > self.budget:
+            return None
+        start = self.at
+        yield LeaseGranted(at=start, configuration=configuration, amount=rows)
+        probe = self.environment.measure(configuration, rows, min(2 * rows, self.test_rows))
+        train = train and rows < self.train_rows
+        cpu, wall = probe.cpu(train=train), probe.wall(train=train)
+        left = min(seconds, self.budget - start) if self.unit == "seconds" else seconds
+        if cpu > left:
+            self._charge(rows, left, wall * left / cpu)
+            return None
+        self._charge(rows, cpu, wall)
+        if probe.status != "ok":
+            self._last_failure = f"configuration {configuration} at {rows} rows: {probe.reason}"
+        self._sizes.append((configuration, rows))
+        yield ProbeFinished(
+            at=self.at,
+            configuration=configuration,
+            rows=rows,
+            train_accuracy=probe.train_accuracy if train else math.nan,
+            test_accuracy=probe.test_accuracy,
+            test_rows=probe.test_rows,
+            cpu_seconds=cpu,
+            wall_seconds=wall,
+            status=probe.status,
+            reason=probe.reason,
+        )
+        return probe
+
+    def crown(self, configuration: int) -> Steps:
+        """Make a configuration the answer of the run, if it is not."""
+        if configuration != self.champion:
+            yield ChampionChanged(at=self.at, configuration=configuration, previous=self.champion)
+            self.champion = configuration
+
+    def fail(self, configuration: int, probe: Probe, heir: int | None) -> Steps:
+        """Remove a configuration whose probe failed; `heir` follows if it was the champion."""
+        if configuration == self.champion and heir is not None:
+            yield from self.crown(heir)
+        if configuration != self.champion:
+            reason = f"{probe.status} at {probe.rows} rows: {probe.reason}"
+            yield ConfigurationFailed(at=self.at, configuration=configuration, reason=reason)
+
+    def train(self, configuration: int) -> Generator[Event, None, Probe | None]:
+        """Train in full and pay for it, unless a probe has done so; the probe, or None if cut.
+
+        Selection ends here: what is charged from now on is no part of its cost.
+        """
+        self._selection = (self.charged_cpu_seconds, self.charged_wall_seconds)
+        if (configuration, self.train_rows) in self._sizes:
+            return self.environment.measure(configuration, self.train_rows, self.test_rows)
+        return (yield from self.probe(configuration, self.train_rows, train=False))
+
+    def retest(self, configuration: int, rows: int) -> Probe:
+        """Test the model of an earlier probe on all test rows; only the test is paid for."""
+        probe = self.environment.measure(configuration, rows, self.test_rows)
+        cpu = probe.test_cpu
+        if self.unit == "seconds":
+            cpu = min(cpu, self.budget - self.at)
+        self._charge(0, cpu, probe.test_wall)
+        return probe
+
+    def score(self) -> Score:
+        """Test accuracy of the champion trained in full; that training is not charged."""
+        if self.champion is None:
+            raise LeaseboardError(f"no configuration could be trained: {self._last_failure}")
+        full = self.environment.measure(self.champion, self.train_rows, self.test_rows)
+        if full.status != "ok":
+            raise LeaseboardError(
+                f"the chosen configuration {self.champion} cannot be trained on all"
+                f" {self.train_rows} rows: {full.status}, {full.reason}"
+            )
+        cpu, wall = self._selection or (self.charged_cpu_seconds, self.charged_wall_seconds)
+        return Score(
+            full.test_accuracy,
+            "test_accuracy",
+            "max",
+            {
+                "selection_cpu_seconds": cpu,
+                "selection_wall_seconds": wall,
+                "training_cpu_seconds": full.cpu(train=False),
+                "configurations": float(len(self.configurations)),
+                "probes": float(len(self._sizes)),
+                "largest_rows": float(max((rows for _, rows in self._sizes), default=0)),
+            }
+            | self.metrics,
+        )
+
+    def _charge(self, rows: int, cpu: float, wall: float) -> None:
+        self.charged_cpu_seconds += cpu
+        self.charged_wall_seconds += wall
+        spent = self.at + (rows if self.unit == "rows" else cpu)
+        # A cut probe spends exactly what was left; rounding must not spend more.
+        self.at = min(spent, self.budget)
+
+
+def geometric_sizes(initial: int, full: int, ratio: float = 2.0) -> list[int]:
+    """The sample sizes s_0, c s_0, c^2 s_0, ... and at last the full size.
+
+    Examples
+    --------
+    >>> geometric_sizes(1000, 10_000)
+    [1000, 2000, 4000, 8000, 10000]
+    """
+    sizes: list[int] = []
+    exponent = 0
+    while (rows := round(initial * ratio**exponent)) < full:
+        sizes.append(rows)
+        exponent += 1
+    return [*sizes, full]

@@ -1,0 +1,140 @@
+"""The stream bench: progressive validation, predict first, then learn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.base import Score
+from algorithms.events import Measured
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """A named group of neighbouring columns, ``features[:, start:stop]``."""
+
+    name: str
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Examples in the order in which they arrive.
+
+    Attributes
+    ----------
+    features : ndarray of float32, shape (n_examples, n_features), C order
+    labels : ndarray of float32, shape (n_examples,)
+        The transformed target of a regression; for ``classification`` of two classes -1 or 1.
+    namespaces : tuple of Namespace
+        Disjoint, in column order, covering all columns.
+    names : tuple of str
+        The columns' names.
+    task : str
+        ``regression`` or ``classification``.
+    """
+
+    features: NDArray[np.float32]
+    labels: NDArray[np.float32]
+    namespaces: tuple[Namespace, ...]
+    names: tuple[str, ...]
+    task: str = "regression"
+
+
+class StreamBench:
+    """Progressive validation of one stream; the budget is its length in examples.
+
+    The algorithm predicts example after example and hands the predictions in with `record`.
+    The score is the mean squared error of the transformed target, or the error rate.
+
+    Parameters
+    ----------
+    stream : Stream
+    seed : int
+        The environment's seed.
+    budget : int, optional
+        Stop after so many examples; the whole stream by default.
+    """
+
+    kind: ClassVar[str] = "stream"
+    unit: ClassVar[str] = "examples"
+
+    def __init__(self, stream: Stream, seed: int = 0, budget: int | None = None) -> None:
+        n_examples = len(stream.labels)
+        self.budget = n_examples if budget is None else min(budget, n_examples)
+        self.stream = stream
+        self.seed = seed
+        self.at = 0
+        self.predictions = np.empty(self.budget, dtype=np.float32)
+        self._loss_sum = 0.0
+        self._model_examples = 0
+        self._next_point = 1
+
+    @property
+    def metric(self) -> str:
+        """The name of the loss."""
+        regression = self.stream.task == "regression"
+        return "progressive_mse" if regression else "progressive_error"
+
+    def record(self, predictions: NDArray[np.float32], live: int = 1) -> Iterator[Measured]:
+        """Take the predictions of the next examples, made before their labels were learned.
+
+        Parameters
+        ----------
+        predictions : ndarray of float32, shape (n,)
+        live : int
+            How many models learned these examples: the cost in models times examples.
+
+        Yields
+        ------
+        Measured
+            The progressive loss at the log-spaced points (1, 2, 5 times powers of ten, and
+            the end) that were passed.
+        """
+        start, stop = self.at, self.at + len(predictions)
+        if stop > self.budget:
+            raise ValueError(f"{stop} predictions recorded on a budget of {self.budget} examples")
+        self.predictions[start:stop] = predictions
+        self._model_examples += live * (stop - start)
+        while self.at < stop:
+            end = min(stop, self._next_point)
+            self._loss_sum += self._losses(self.predictions[self.at : end], self.at).sum()
+            self.at = end
+            if end in (self._next_point, self.budget):
+                yield Measured(at=end, value=self._loss_sum / end)
+            if end == self._next_point:
+                self._next_point = next_log_point(end)
+
+    def score(self) -> Score:
+        """The progressive loss until now; NaN before the first example."""
+        value = self._loss_sum / self.at if self.at else math.nan
+        live = self._model_examples / self.at if self.at else 0.0
+        return Score(value, self.metric, "min", {"models_per_example": live})
+
+    def loss(self, predictions: NDArray[np.float32]) -> float:
+        """The mean loss of `predictions` of the first examples, recorded or not."""
+        return float(self._losses(predictions, 0).mean()) if len(predictions) else math.nan
+
+    def _losses(self, predictions: NDArray[np.float32], start: int) -> NDArray[np.float64]:
+        labels = self.stream.labels[start : start + len(predictions)]
+        if self.stream.task == "regression":
+            return np.asarray((predictions.astype(np.float64) - labels) ** 2, dtype=np.float64)
+        return np.asarray((predictions > 0) != (labels > 0), dtype=np.float64)
+
+
+def next_log_point(point: int) -> int:
+    """The number after `point` in 1, 2, 5, 10, 20, 50, ...
+
+    Examples
+    --------
+    >>> [next_log_point(point) for point in (1, 2, 5, 10)]
+    [2, 5, 10, 20]
+    """
+    leading = int(str(point)[0])
+    return point * 5 // 2 if leading == 2 else point * 2

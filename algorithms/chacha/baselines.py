@@ -1,0 +1,187 @@
+"""What ChaCha is compared with: one configuration, or a fixed set of them, without a schedule."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from algorithms.base import Run
+from algorithms.benches.stream import StreamBench
+from algorithms.chacha.oracle import Tune, make_oracle
+from algorithms.chacha.racing import Racing, StreamAlgorithm, require_finite
+from algorithms.chacha.rules import FIXED, Rules
+from algorithms.events import ChampionChanged, ConfigurationAdmitted, Event, LeaseGranted
+from algorithms.online.configuration import Configuration
+from algorithms.online.engine import EngineName, make_learner
+from algorithms.online.schema import Schema, stream_schema
+
+
+@dataclass(frozen=True, kw_only=True)
+class Vanilla(Racing):
+    """Vowpal Wabbit's default learner: no interactions, learning rate 0.5."""
+
+    @property
+    def capacity(self) -> int:
+        """One model."""
+        return 1
+
+    def slots(self, schema: Schema) -> int:
+        """One model."""
+        return 1
+
+    def rules(self) -> Rules:
+        """There is nothing to decide."""
+        return FIXED
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomConfigurations(Racing):
+    """The default configuration and b - 1 random ones of its frontier, all the time.
+
+    The paper's baseline ``Random``, as its authors ran it: the live model of least upper bound
+    predicts, leases never end, and nobody is tested.
+
+    Parameters
+    ----------
+    b : int
+        Live models.
+    tune, engine, vw_options
+        See `Racing`.
+    """
+
+    b: Annotated[int, Field(ge=1)] = 5
+
+    @property
+    def capacity(self) -> int:
+        """At most b models are live."""
+        return self.b
+
+    def slots(self, schema: Schema) -> int:
+        """The default configuration and b - 1 others."""
+        return self.b
+
+    def rules(self) -> Rules:
+        """A fixed set of models."""
+        return FIXED
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exhaustive(Racing):
+    """The default configuration and all of its frontier live at once.
+
+    As the paper's authors ran ``Exhaustive``: the model of least upper bound predicts. For the
+    best single configuration see `BestInHindsight`.
+    """
+
+    def slots(self, schema: Schema) -> int:
+        """One for every configuration."""
+        return 1 + len(frontier(self.tune, schema))
+
+    def rules(self) -> Rules:
+        """A fixed set of models."""
+        return FIXED
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offline(StreamAlgorithm):
+    """Vowpal Wabbit's default learner, trained on the first part of the stream and then frozen.
+
+    What the paper's figure 7 calls ``Offline``: where it falls behind the online methods, the
+    stream drifts.
+
+    Parameters
+    ----------
+    share : float
+        Of the stream that it learns.
+    engine, vw_options
+        See `Racing`.
+    """
+
+    share: Annotated[float, Field(gt=0, le=1)] = 0.2
+    engine: EngineName = "auto"
+    vw_options: str = ""
+
+    def run(self, bench: StreamBench, seed: int) -> Run:
+        """Progressive predictions while it learns, plain ones afterwards."""
+        if bench.budget == 0:
+            return None
+        stream = bench.stream
+        require_finite(stream, bench.budget)
+        learner = make_learner(
+            self.engine, stream_schema(stream), Configuration(), stream.task, self.vw_options
+        )
+        cut = max(1, round(self.share * bench.budget))
+        yield ConfigurationAdmitted(at=0, configuration=0, parameters=learner.parameters())
+        yield LeaseGranted(at=0, configuration=0, amount=cut, slot=0)
+        yield ChampionChanged(at=0, configuration=0, previous=None)
+        yield from bench.record(learner.learn_many(stream.features[:cut], stream.labels[:cut]))
+        rest = stream.features[cut : bench.budget]
+        yield from bench.record(learner.predict_many(rest), live=0)
+        return learner
+
+
+@dataclass(frozen=True, kw_only=True)
+class BestInHindsight(StreamAlgorithm):
+    """The predictions of the one configuration that turned out best, known only afterwards.
+
+    Every configuration of the default's frontier learns the whole stream; no online method can
+    know which one to follow, so this is a mark to measure by, not a competitor.
+
+    Parameters
+    ----------
+    tune, engine, vw_options
+        See `Racing`.
+    """
+
+    tune: Tune | None = None
+    engine: EngineName = "auto"
+    vw_options: str = ""
+
+    def run(self, bench: StreamBench, seed: int) -> Run:
+        """One model after the other over the whole stream; the best one's predictions count."""
+        if bench.budget == 0:
+            return None
+        require_finite(bench.stream, bench.budget)
+        schema = stream_schema(bench.stream)
+        examples = bench.stream.features[: bench.budget]
+        labels = bench.stream.labels[: bench.budget]
+        configurations = [Configuration(), *frontier(self.tune, schema)]
+        best, least, champion = 0, np.inf, None
+        predictions = np.zeros(bench.budget, dtype=np.float32)
+        for number, configuration in enumerate(configurations):
+            learner = make_learner(
+                self.engine, schema, configuration, bench.stream.task, self.vw_options
+            )
+            own = learner.learn_many(examples, labels)
+            loss = bench.loss(own)
+            if champion is None or loss < least:
+                best, least, champion, predictions = number, loss, learner, own
+        yield from _admissions(configurations, bench.budget)
+        yield from bench.record(predictions, live=len(configurations))
+        yield ChampionChanged(at=bench.budget, configuration=best, previous=None)
+        return champion
+
+
+def frontier(tune: Tune | None, schema: Schema) -> list[Configuration]:
+    """What the oracle proposes for the default configuration, in the order of its generation."""
+    oracle = make_oracle(tune, combined=False, adaptive=False)
+    return oracle(Configuration(), schema.namespaces, np.random.RandomState(0))
+
+
+def _admissions(configurations: list[Configuration], budget: int) -> list[Event]:
+    events: list[Event] = []
+    for number, configuration in enumerate(configurations):
+        events.append(
+            ConfigurationAdmitted(
+                at=0,
+                configuration=number,
+                parameters=configuration.parameters(),
+                parent=0 if number else None,
+                origin="oracle" if number else "initial",
+            )
+        )
+        events.append(LeaseGranted(at=0, configuration=number, amount=budget, slot=number))
+    return events

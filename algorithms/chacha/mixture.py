@@ -1,0 +1,208 @@
+"""The forecast of many live models: a posterior mean that forgets, kept safe by the guard.
+
+Each live model is a hypothesis "the label is Gaussian around my prediction". With equal priors
+and the noise variance σ² estimated by the best model's recent loss, its posterior weight is
+
+    w_c ∝ exp(-(L_c - L_best) / (2 σ²)),   σ² = L_best / N,
+
+where L_c discounts c's squared losses by γ an example and N = Σ γ^s is their effective number.
+This is dynamic model averaging [1]_. Without forgetting it is the exponentially weighted
+forecaster, whose regret to the best live model is at most ln(b) / η as long as squared loss is
+η-exp-concave there, η ≤ 1 / (2 max (p - y)²) [2]_; σ² in the place of the maximum reacts
+faster, and the guard, not the mixture, is what bounds the loss. For classes the predictions are
+margins, the loss is the logistic one, and the weights are w_c ∝ exp(-(L_c - L_best)): the
+posterior without a variance to estimate.
+
+References
+----------
+.. [1] Raftery, Karny, Ettler. Online prediction under model uncertainty via dynamic model
+       averaging. Technometrics 52, 2010. https://doi.org/10.1198/TECH.2009.08104
+.. [2] Cesa-Bianchi, Lugosi. Prediction, learning, and games. 2006, section 3.3.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from algorithms.chacha.guard import (
+    guarded_class,
+    guarded_value,
+    slack_change,
+    slack_change_of_class,
+)
+
+Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
+Slots = NDArray[np.int64]
+
+MASS, SLACK = 0, 1
+"""The running totals of a mixture: N of the module's formula, and the guard's slack."""
+
+ADVANTAGE, SQUARES, LOSS = 0, 1, 2
+"""The sums over the window that a model and the champion have in common."""
+
+
+@njit(cache=True, nogil=True)
+def squared_loss(prediction: float, label: float) -> float:
+    """(p - y)².
+
+    Examples
+    --------
+    >>> squared_loss(3.0, 1.0)
+    4.0
+    """
+    return (prediction - label) ** 2
+
+
+@njit(cache=True, nogil=True)
+def logistic_loss(margin: float, label: float) -> float:
+    """ln(1 + exp(-y m)) for a label of -1 or 1, without overflow.
+
+    Examples
+    --------
+    >>> round(logistic_loss(0.0, 1.0), 4), logistic_loss(-1e4, 1.0)
+    (0.6931, 10000.0)
+    """
+    agreement = margin * label
+    return max(-agreement, 0.0) + math.log1p(math.exp(-abs(agreement)))
+
+
+@njit(cache=True, nogil=True)
+def learning_rate(live: Slots, losses: Doubles, mass: float, classes: bool) -> float:
+    """η, so that the weight of a model is exp(-η (L_c - L_best)); 1 / (2 σ²) for squared loss.
+
+    Examples
+    --------
+    >>> learning_rate(np.arange(2), np.array([5.0, 8.0]), 10.0, False)
+    1.0
+    """
+    if classes:
+        return 1.0
+    best = math.inf
+    for slot in live:
+        best = min(best, losses[slot])
+    return 0.5 * mass / best if best > 0.0 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def posterior_mean(predictions: Doubles, live: Slots, losses: Doubles, eta: float) -> float:
+    """The average of the live models' predictions by their posterior weights.
+
+    Parameters
+    ----------
+    predictions : ndarray of float64, shape (n_slots,)
+    live : ndarray of int64, shape (n_live,)
+        The occupied slots.
+    losses : ndarray of float64, shape (n_slots,)
+        Discounted sums of loss, L_c.
+    eta : float
+        See `learning_rate`.
+
+    Examples
+    --------
+    >>> predictions, live = np.array([0.0, 1.0]), np.arange(2)
+    >>> posterior_mean(predictions, live, np.array([1.0, 1.0]), 5.0)
+    0.5
+    >>> round(posterior_mean(predictions, live, np.array([1.0, 1.2]), 5.0), 4)
+    0.2689
+    """
+    best = math.inf
+    for slot in live:
+        best = min(best, losses[slot])
+    total = 0.0
+    mean = 0.0
+    for slot in live:
+        weight = math.exp(-eta * (losses[slot] - best))
+        total += weight
+        mean += weight * predictions[slot]
+    return mean / total
+
+
+@njit(cache=True, nogil=True)
+def guarded_forecast(
+    predictions: Doubles,
+    live: Slots,
+    base: int,
+    losses: Doubles,
+    totals: Doubles,
+    rho: float,
+    classes: bool,
+) -> np.float32:
+    """The posterior mean, as far as the guard lets it leave the model in slot `base`."""
+    eta = learning_rate(live, losses, totals[MASS], classes)
+    mean = posterior_mean(predictions, live, losses, eta)
+    anchor = predictions[base]
+    if classes:
+        return np.float32(guarded_class(anchor, mean, totals[SLACK]))
+    value = guarded_value(anchor, mean, totals[SLACK], rho)
+    forecast = np.float32(value)
+    if abs(np.float64(forecast) - anchor) > abs(value - anchor):
+        # Rounding must not carry the forecast further than the guard allows.
+        forecast = np.nextafter(forecast, np.float32(anchor))
+    return forecast
+
+
+@njit(cache=True, nogil=True)
+def mix(
+    predictions: Floats,
+    labels: Floats,
+    live: Slots,
+    base: int,
+    champion: int,
+    gamma: float,
+    rho: float,
+    classes: bool,
+    losses: Doubles,
+    totals: Doubles,
+    windows: Doubles,
+    forecasts: Floats,
+) -> None:
+    """Forecast example after example, each before its label is used.
+
+    Parameters
+    ----------
+    predictions : ndarray of float32, shape (n, n_slots)
+        Progressive predictions of the live models.
+    labels : ndarray of float32, shape (n,)
+    live, losses
+        See `posterior_mean`; `losses` is updated.
+    base, champion : int
+        Slots: whose loss the guard compares with, and whose loss the challengers' is paired with.
+    gamma : float
+        What a loss is worth one example later.
+    rho : float
+        See `algorithms.chacha.guard`.
+    classes : bool
+        The labels are -1 and 1 and the guard counts errors of class.
+    totals : ndarray of float64, shape (2,)
+        `MASS` and `SLACK`; updated.
+    windows : ndarray of float64, shape (n_slots, 3)
+        Sums of D, of D² and of the model's own loss, where D is the champion's loss minus the
+        model's on one example; updated.
+    forecasts : ndarray of float32, shape (n,)
+        Written.
+    """
+    doubles = predictions.astype(np.float64)
+    for t in range(len(labels)):
+        row = doubles[t]
+        forecasts[t] = guarded_forecast(row, live, base, losses, totals, rho, classes)
+        forecast = np.float64(forecasts[t])
+        label = np.float64(labels[t])
+        totals[MASS] = gamma * totals[MASS] + 1.0
+        if classes:
+            totals[SLACK] += slack_change_of_class(row[base], forecast, label, rho)
+            standard = logistic_loss(row[champion], label)
+        else:
+            totals[SLACK] += slack_change(row[base], forecast, label, rho)
+            standard = squared_loss(row[champion], label)
+        for slot in live:
+            loss = logistic_loss(row[slot], label) if classes else squared_loss(row[slot], label)
+            losses[slot] = gamma * losses[slot] + loss
+            difference = standard - loss
+            windows[slot, ADVANTAGE] += difference
+            windows[slot, SQUARES] += difference * difference
+            windows[slot, LOSS] += loss

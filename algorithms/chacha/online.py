@@ -1,0 +1,291 @@
+"""What ChaCha's classes for people's own streams share: growth, state, inspection, export."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from algorithms.base import setting_names
+from algorithms.chacha.chacha import ChaCha
+from algorithms.chacha.contest import Contest, PublishedContest, SafeContest
+from algorithms.chacha.oracle import ConfigOracle, load_oracle
+from algorithms.errors import UsageError, unknown
+from algorithms.events import BoundsUpdated, Event
+from algorithms.online.features import Example, FeatureMap, Key
+from algorithms.online.inputs import importance_of, numeric_block
+from algorithms.online.layout import MAX_TERMS, fits
+from algorithms.online.learner import Learner
+
+FORMAT = b"leaseboard-chacha-1\n"
+"""The first line of a saved model; the number changes with what is saved."""
+
+
+class OnlineChaCha(ABC):
+    """What the regressor and the classifier share.
+
+    Parameters
+    ----------
+    namespaces : mapping of str to sequence of str, optional
+        Which features belong to which namespace, for examples without namespaces of their own.
+        By default the features of the first example are cut into up to ten groups.
+    oracle : ConfigOracle, optional
+        Proposes what to try next, in the place of that of the setting `tune`.
+    seed : int
+        Same seed, same examples: same predictions.
+    **settings
+        Those of `ChaCha`, such as ``preset="flaml"``, ``b=10``, ``engine="vw"``.
+
+    Notes
+    -----
+    What is wrong is refused before anything is changed, so a failed call leaves the model as it
+    was: an example that is not a mapping, or a value or label of another type (TypeError); a
+    value, label or importance that is NaN or infinite, a third class, more interactions of new
+    features than memory allows (ValueError). A missing feature, or one that is None, counts 0.
+    What is learned with a feature or a namespace that is new gives it a place; a new namespace
+    also makes new interactions for the oracle to propose.
+    """
+
+    _task: str
+
+    def __init__(
+        self,
+        namespaces: Mapping[str, list[str]] | None = None,
+        oracle: ConfigOracle | None = None,
+        seed: int = 0,
+        **settings: Any,
+    ) -> None:
+        for name in settings:
+            if name not in setting_names(ChaCha):
+                raise unknown("setting of ChaCha", name, setting_names(ChaCha))
+        self.settings = ChaCha(**settings)
+        self.seed = seed
+        self.history: list[Event] = []
+        self._oracle = oracle
+        self._features = FeatureMap(namespaces)
+        self._contest: Contest | None = None
+        self._label = np.zeros(1, dtype=np.float32)
+        self._importance = np.zeros(1, dtype=np.float32)
+        _join_river(type(self))
+
+    # The stream
+
+    @property
+    def examples(self) -> int:
+        """How many examples have been learned."""
+        return 0 if self._contest is None else self._contest.at
+
+    def _forecast(self, x: Example) -> float:
+        features = self._features
+        row = features.example if features.read_quickly(x) else features.row(features.values(x))
+        return 0.0 if self._contest is None else self._contest.predict(row)
+
+    def _learn(self, x: Example, label: float, w: Any) -> None:
+        importance = importance_of(w)
+        if self._features.read_quickly(x):
+            block = self._features.block
+        else:
+            values = self._features.values(x)
+            unknown = self._features.unknown(values)
+            if unknown or self._contest is None:
+                self._make_room(unknown)
+            block = self._features.row(values)[None]
+        contest = self._contest
+        assert contest is not None
+        self._label[0] = label
+        self._importance[0] = importance
+        if contest.learn_one(block, self._label, self._importance):
+            self._record(contest.decide())
+
+    def predict_many(self, X: ArrayLike) -> NDArray[np.float32]:
+        """Forecasts for a block of examples, none of which is learned.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of numbers, shape (n_examples, n_features)
+
+        Returns
+        -------
+        ndarray of float32, shape (n_examples,)
+            For classes, margins.
+        """
+        keys, block = numeric_block(X)
+        known = [i for i, key in enumerate(keys) if not self._features.unknown({key: 0.0})]
+        rows = np.zeros((len(block), self._features.n_features), dtype=np.float32)
+        rows[:, self._features.columns([keys[i] for i in known])] = block[:, known]
+        if self._contest is None:
+            return np.zeros(len(block), dtype=np.float32)
+        return np.array([self._contest.predict(row) for row in rows], dtype=np.float32)
+
+    def _learn_block(
+        self, X: ArrayLike, labels: NDArray[np.float32], w: ArrayLike | None
+    ) -> NDArray[np.float32]:
+        keys, block = numeric_block(X)
+        if len(labels) != len(block):
+            raise ValueError(f"{len(labels)} labels for {len(block)} examples: give one each")
+        importances = np.ones(len(block), np.float32)
+        if w is not None:
+            importances = np.asarray(w, dtype=np.float32)
+            if (
+                importances.shape != labels.shape
+                or not (np.isfinite(importances) & (importances >= 0)).all()
+            ):
+                raise ValueError("importances must be one finite number >= 0 an example")
+        if not len(block):
+            return np.zeros(0, dtype=np.float32)
+        unknown = self._features.unknown(dict.fromkeys(keys, 0.0))
+        if unknown or self._contest is None:
+            self._make_room(unknown)
+        columns = self._features.columns(keys)
+        if columns != list(range(self._features.n_features)):
+            rows = np.zeros((len(block), self._features.n_features), dtype=np.float32)
+            rows[:, columns] = block
+            block = rows
+        return self._advance(block, labels, importances)
+
+    def _advance(
+        self,
+        examples: NDArray[np.float32],
+        labels: NDArray[np.float32],
+        importances: NDArray[np.float32],
+    ) -> NDArray[np.float32]:
+        contest = self._contest
+        assert contest is not None
+        done = 0
+        forecasts = np.empty(len(labels), dtype=np.float32)
+        while done < len(labels):
+            part = contest.learn(examples[done:], labels[done:], importances[done:])
+            forecasts[done : done + len(part)] = part
+            done += len(part)
+            if contest.is_due():
+                self._record(contest.decide())
+        return forecasts
+
+    def _make_room(self, unknown: list[Key]) -> None:
+        """Start the race, or let it grow by features that were not known."""
+        self._adopt(self._features.extended(unknown))
+
+    def _adopt(self, features: FeatureMap) -> None:
+        """Go on with more columns; ValueError, and no change, if they are too many."""
+        schema = features.schema()
+        if self._contest is None:
+            contest = self._new_contest(features)
+            events = list(contest.start())
+            self._features, self._contest = features, contest
+            self._record(events)
+            return
+        for configuration in self._contest.configurations():
+            if not fits(schema, configuration):
+                raise ValueError(
+                    f"{features.n_features} features give a live model's interactions more"
+                    f" than {MAX_TERMS} terms: use fewer features a namespace"
+                )
+        new_namespaces = self._contest.grow(schema)
+        self._features = features
+        if new_namespaces:
+            self._record(self._contest.widen())
+
+    def _new_contest(self, features: FeatureMap) -> Contest:
+        schema, settings = features.schema(), self.settings
+        if settings.preset is None:
+            race = settings.safe().race(schema, self.seed, self._task, self._oracle)
+            return SafeContest(race)
+        return PublishedContest(settings.scheduler(schema, self.seed, self._task, self._oracle))
+
+    def _record(self, events: Any) -> None:
+        self.history.extend(e for e in events if not isinstance(e, BoundsUpdated))
+
+    # Inspection and export
+
+    @property
+    def champion(self) -> dict[str, Any] | None:
+        """The champion's hyperparameters; None before the first example."""
+        return None if self._contest is None else self._contest.champion().parameters()
+
+    @property
+    def live(self) -> list[dict[str, Any]]:
+        """The live models: hyperparameters, examples learned, lease, loss; bounds in a preset."""
+        return [] if self._contest is None else self._contest.live()
+
+    def export(self, path: str | Path) -> str:
+        """Write the champion as a VW model file.
+
+        Returns
+        -------
+        str
+            The options with which ``vw`` trains such a model. With ``-t -i path`` alone it
+            predicts as the champion does, from text with the same names.
+        """
+        learner = None if self._contest is None else self._contest.champion_learner()
+        if learner is None:
+            raise UsageError("nothing to export: no champion has learned an example yet")
+        _write(learner, Path(path))
+        return learner.command_line()
+
+    def save(self, path: str | Path) -> None:
+        """Write the whole state; `load` goes on from it exactly.
+
+        The file is a pickle: load only files that you trust. A user's own oracle is not in it:
+        `load` needs the file that `tune` names, unchanged.
+        """
+        target = Path(path)
+        partial = target.with_name(target.name + ".partial")
+        partial.write_bytes(FORMAT + pickle.dumps(self.settings.tune) + pickle.dumps(self))
+        partial.replace(target)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """The model that `save` wrote."""
+        content = Path(path).read_bytes()
+        if not content.startswith(FORMAT):
+            raise UsageError(
+                f"{str(path)!r} is no saved model of this version: save it again with"
+                f" {FORMAT.decode().strip()}"
+            )
+        file = io.BytesIO(content[len(FORMAT) :])
+        tune = pickle.load(file)  # noqa: S301 (stated in `save`)
+        if tune is not None and ".py:" in tune:
+            load_oracle(tune)  # the model holds an instance of what the user's file defines
+        model = pickle.load(file)  # noqa: S301
+        if not isinstance(model, cls):
+            raise UsageError(f"{str(path)!r} holds a {type(model).__name__}: load it as such")
+        return model
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        _join_river(type(self))
+
+    @property
+    def _supervised(self) -> bool:
+        """River's word for "learns from labels"."""
+        return True
+
+    @abstractmethod
+    def predict_one(self, x: Example) -> Any:
+        """The forecast for one example; nothing is learned."""
+
+    @abstractmethod
+    def learn_one(self, x: Example, y: Any, w: float = 1.0) -> None:
+        """Learn one example."""
+
+
+def _write(learner: Learner, path: Path) -> None:
+    """Write a VW model file in one step, so that no half of one is ever seen."""
+    partial = path.with_name(path.name + ".partial")
+    learner.save(partial)
+    partial.replace(path)
+
+
+def _join_river(cls: type[OnlineChaCha]) -> None:
+    """Make River, where it is in use, take `cls` for its own kind of estimator."""
+    base = sys.modules.get("river.base")
+    if base is not None:
+        kind = base.Regressor if cls._task == "regression" else base.Classifier
+        kind.register(cls)

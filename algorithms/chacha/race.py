@@ -1,0 +1,206 @@
+"""The state of a race as plain arrays, and the three compiled steps that work on it.
+
+`select` names the model that predicts, `observe` takes one example's losses, and
+`needs_decision` says whether the scheduler must look. Both engines call exactly these, the
+kernel from inside its loop, so their decisions are the same.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from algorithms.chacha.bounds import (
+    better,
+    clipped_absolute_error,
+    epsilon_flaml,
+    epsilon_paper,
+    updated_mean,
+    worse,
+)
+
+Slots = NDArray[np.float64]
+"""One row a live model, with the columns below."""
+
+CONFIGURATION, N, LEASE, DIMENSION, LOSS, EPSILON, LOWER, UPPER, LOW, HIGH, OUT = range(11)
+"""The columns of a slot.
+
+CONFIGURATION is -1 in an empty slot; LOSS is the mean of the proxy over N examples; LOW and HIGH
+are the range of the labels that this configuration has seen; OUT is 1 when the configuration is
+no longer in S and only stays live until somebody needs its slot.
+"""
+N_SLOT_COLUMNS = 11
+
+Control = NDArray[np.float64]
+"""What the scheduler sets and the steps read or update, with the entries below."""
+
+(
+    CHAMPION,  # configuration, not slot
+    PREDICTOR,  # configuration that predicted last
+    N_CANDIDATES,  # |S|
+    MAY_ELIMINATE,  # whether a Worse test would have a consequence
+    GLOBAL_LOW,
+    GLOBAL_HIGH,
+    LITERAL_BOUND,  # 1: appendix A.2; 0: as the authors programmed it
+    OWN_RANGE,  # 1: of labels a configuration saw; 0: of all labels
+    COEFFICIENT,
+    DELTA,
+    SELECT_AFTER,  # examples before a model may predict
+    TEST_AFTER,  # examples before a challenger is tested
+    TEST_BEST_ONLY,  # 1: only the challenger of least upper bound is tested by Better
+    WORSE_MARGIN,
+    TESTING,  # 0: no Better or Worse test at all
+    DUE,  # 1: a decision is due; set by the engine
+) = range(16)
+N_CONTROLS = 16
+
+
+def empty_slots(n_slots: int) -> Slots:
+    """State of a race without live models."""
+    slots = np.zeros((n_slots, N_SLOT_COLUMNS))
+    slots[:, CONFIGURATION] = -1
+    return slots
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def select(slots: Slots, control: Control) -> int:
+    """The slot whose model predicts: ``argmin over B + C of L̄`` (algorithm 1, line 6).
+
+    Models of fewer than SELECT_AFTER examples are passed over. If all are, the last predictor
+    goes on while it lives, then the champion. If the champion is paused, which only an ablation
+    allows, the answer is -1: its model starts afresh and has nothing to say.
+    """
+    best = -1
+    previous = -1
+    champion = -1
+    for slot in range(len(slots)):
+        configuration = slots[slot, CONFIGURATION]
+        if configuration < 0:
+            continue
+        if configuration == control[PREDICTOR]:
+            previous = slot
+        if configuration == control[CHAMPION]:
+            champion = slot
+        if slots[slot, N] >= control[SELECT_AFTER] and (
+            best < 0 or slots[slot, UPPER] < slots[best, UPPER]
+        ):
+            best = slot
+    if best < 0:
+        best = previous if previous >= 0 else champion
+    control[PREDICTOR] = -1 if best < 0 else slots[best, CONFIGURATION]
+    return best
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def observe(
+    slots: Slots, control: Control, label: float, predictions: NDArray[np.float32]
+) -> None:
+    """Take one label: update range, progressive loss and bounds of every live model."""
+    control[GLOBAL_LOW] = min(control[GLOBAL_LOW], label)
+    control[GLOBAL_HIGH] = max(control[GLOBAL_HIGH], label)
+    for slot in range(len(slots)):
+        if slots[slot, CONFIGURATION] < 0:
+            continue
+        slots[slot, LOW] = low = min(slots[slot, LOW], label)
+        slots[slot, HIGH] = high = max(slots[slot, HIGH], label)
+        if control[OWN_RANGE] == 0:
+            low, high = control[GLOBAL_LOW], control[GLOBAL_HIGH]
+        error = clipped_absolute_error(predictions[slot], label, low, high)
+        n = slots[slot, N] + 1
+        loss = updated_mean(slots[slot, LOSS], n - 1, error)
+        slots[slot, N] = n
+        slots[slot, LOSS] = loss
+        epsilon = _epsilon(control, n, slots[slot, DIMENSION], high - low)
+        slots[slot, EPSILON] = epsilon
+        slots[slot, LOWER] = max(loss - epsilon, 0.0)
+        slots[slot, UPPER] = loss + epsilon
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def needs_decision(slots: Slots, control: Control) -> bool:
+    """Whether a lease has ended or a test is positive."""
+    for slot in range(len(slots)):
+        if slots[slot, CONFIGURATION] >= 0 and slots[slot, N] >= slots[slot, LEASE]:
+            return True
+    if control[TESTING] == 0:
+        return False
+    champion = slot_of(slots, control[CHAMPION])
+    if champion < 0 or slots[champion, N] == 0:
+        return False
+    if challenger_to_promote(slots, control, champion) >= 0:
+        return True
+    failed = 0
+    if control[MAY_ELIMINATE] != 0:
+        for slot in range(len(slots)):
+            failed += is_worse(slots, control, champion, slot)
+    return failed > 0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def slot_of(slots: Slots, configuration: float) -> int:
+    """The slot that holds `configuration`, or -1."""
+    for slot in range(len(slots)):
+        if slots[slot, CONFIGURATION] == configuration:
+            return slot
+    return -1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def challenger_to_promote(slots: Slots, control: Control, champion: int) -> int:
+    """The slot of a challenger that passes the Better test against `champion`, or -1.
+
+    The challenger of least upper bound is the one to test: if any passes, it does, and none can
+    pass against it. Where
+    TEST_BEST_ONLY, it is chosen before the TEST_AFTER rule, as the authors programmed it, so
+    that a fresh challenger can hide a riper one.
+    """
+    best = -1
+    for slot in range(len(slots)):
+        if slot == champion or slots[slot, CONFIGURATION] < 0 or slots[slot, OUT] != 0:
+            continue
+        if slots[slot, N] < 1:
+            continue
+        if control[TEST_BEST_ONLY] == 0 and slots[slot, N] < control[TEST_AFTER]:
+            continue
+        if best < 0 or slots[slot, UPPER] < slots[best, UPPER]:
+            best = slot
+    if best < 0 or slots[best, N] < control[TEST_AFTER]:
+        return -1
+    if better(slots[best, UPPER], slots[champion, LOWER], slots[champion, EPSILON]):
+        return best
+    return -1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def is_worse(slots: Slots, control: Control, champion: int, slot: int) -> bool:
+    """Whether the challenger in `slot` fails the Worse test."""
+    return (
+        slot != champion
+        and slots[slot, CONFIGURATION] >= 0
+        and slots[slot, OUT] == 0
+        and slots[slot, N] >= max(control[TEST_AFTER], 1.0)
+        and worse(
+            slots[slot, LOWER],
+            slots[slot, EPSILON],
+            slots[champion, UPPER],
+            control[WORSE_MARGIN],
+        )
+    )
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _epsilon(control: Control, n: float, dimension: float, value_range: float) -> float:
+    if control[LITERAL_BOUND] != 0:
+        return epsilon_paper(
+            n,
+            dimension,
+            control[N_CANDIDATES],
+            control[DELTA],
+            control[COEFFICIENT],
+            value_range,
+        )
+    if value_range == 0:
+        # The authors' guard: a single label so far is no reason for certainty.
+        value_range = 1.0
+    return epsilon_flaml(n, dimension, control[DELTA], control[COEFFICIENT], value_range)

@@ -1,0 +1,172 @@
+"""The promises that every algorithm keeps, as checks that run over ours and over yours.
+
+``leaseboard check my_algorithm.py:Name`` runs them; so does the test suite over the registry.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+from algorithms.audit import Auditor
+from algorithms.base import Algorithm, Bench, play, settings_of
+from algorithms.errors import DivergedError
+from algorithms.events import Event, Finished, LeaseGranted, TrialFinished, to_json
+from algorithms.tiny import Tiny, tiny_bench
+
+Check = Callable[[Algorithm], None]
+
+
+def checks() -> dict[str, Check]:
+    """Every check by its name, in the order in which they are reported."""
+    return {
+        name.removeprefix("check_"): function
+        for name, function in globals().items()
+        if name.startswith("check_")
+    }
+
+
+def check_audit(algorithm: Algorithm) -> None:
+    """The auditor finds nothing, and the score is a finite number."""
+    auditor = Auditor()
+    log = _run(algorithm, tiny_bench(algorithm.bench))
+    for event in log:
+        auditor(event)
+    auditor.close()
+    finished = log[-1]
+    assert isinstance(finished, Finished)
+    assert np.isfinite(finished.score), f"the score is {finished.score}"
+
+
+def check_seeded(algorithm: Algorithm) -> None:
+    """The same seed gives the same events, byte for byte."""
+    assert _lines(algorithm) == _lines(algorithm), "two runs with one seed differ"
+
+
+def check_global_randomness(algorithm: Algorithm) -> None:
+    """Neither `random` nor `numpy.random` is used: poisoned, they change nothing."""
+    expected = _lines(algorithm)
+    with _poisoned():
+        assert _lines(algorithm) == expected, "global random state changes the events"
+
+
+def check_restart(algorithm: Algorithm) -> None:
+    """A run that was broken off leaves nothing behind: the next one is whole."""
+    expected = _lines(algorithm)
+    run = play("checked", algorithm, tiny_bench(algorithm.bench), seed=1)
+    for _ in range(len(expected) // 2):
+        next(run)
+    run.close()
+    assert _lines(algorithm) == expected, "a run that was broken off changes the next one"
+
+
+def check_pickle(algorithm: Algorithm) -> None:
+    """A copy that went through pickle is equal and runs equally, as worker processes need."""
+    copy = pickle.loads(pickle.dumps(algorithm))  # noqa: S301  (pickled the moment before)
+    assert settings_of(copy) == settings_of(algorithm)
+    assert _lines(copy) == _lines(algorithm)
+
+
+def check_settings(algorithm: Algorithm) -> None:
+    """The settings are frozen plain values, and rebuild the algorithm."""
+    settings = settings_of(algorithm)
+    assert settings_of(type(algorithm)(**settings)) == settings
+    for name in settings:
+        try:
+            setattr(algorithm, name, settings[name])
+        except dataclasses.FrozenInstanceError:
+            continue
+        raise AssertionError(f"setting {name!r} can be changed: declare frozen=True")
+
+
+def check_zero_budget(algorithm: Algorithm) -> None:
+    """With nothing to spend it spends nothing and stops."""
+    log = _run(algorithm, tiny_bench(algorithm.bench, Tiny(budget=0)))
+    assert log[-1].at == 0
+    assert not any(isinstance(event, TrialFinished) for event in log)
+
+
+def check_one_choice(algorithm: Algorithm) -> None:
+    """With one configuration, arm or feature to choose from it still runs to the end."""
+    auditor = Auditor()
+    for event in _run(algorithm, tiny_bench(algorithm.bench, Tiny(choices=1))):
+        auditor(event)
+    auditor.close()
+
+
+def check_one_unit(algorithm: Algorithm) -> None:
+    """With a budget of the least unit it runs to the end within it."""
+    auditor = Auditor()
+    for event in _run(algorithm, tiny_bench(algorithm.bench, Tiny(budget=1))):
+        auditor(event)
+    auditor.close()
+
+
+def check_not_a_number(algorithm: Algorithm) -> None:
+    """What is not a number in the environment ends in a clean log or in `DivergedError`."""
+    auditor = Auditor()
+    try:
+        for event in play("checked", algorithm, _bench(algorithm, Tiny(broken=True)), seed=1):
+            auditor(event)
+    except DivergedError:
+        return
+    auditor.close()
+
+
+def check_leases(algorithm: Algorithm) -> None:
+    """What is live says so: an algorithm with a capacity grants leases."""
+    if algorithm.capacity is not None:
+        log = _run(algorithm, tiny_bench(algorithm.bench))
+        assert any(isinstance(event, LeaseGranted) for event in log)
+
+
+def _bench(algorithm: Algorithm, tiny: Tiny) -> Bench:
+    bench = tiny_bench(algorithm.bench, tiny)
+    algorithm.prepare(bench)
+    return bench
+
+
+def _run(algorithm: Algorithm, bench: Bench) -> list[Event]:
+    algorithm.prepare(bench)
+    return list(play("checked", algorithm, bench, seed=1))
+
+
+def _lines(algorithm: Algorithm) -> list[str]:
+    return [to_json(event) for event in _run(algorithm, tiny_bench(algorithm.bench))]
+
+
+@contextmanager
+def _poisoned() -> Iterator[None]:
+    """Who draws from the global generators fails, and so does who seeds them.
+
+    The usual functions refuse at once, which names the culprit in the traceback; what the others
+    do is seen in the generators' states afterwards.
+    """
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("a global random generator was used: derive one from the seed")
+
+    names = ("random", "randint", "choice", "shuffle", "uniform", "seed", "sample")
+    refusals: dict[str, Any] = dict.fromkeys(names, refuse)
+    before = _global_states()
+    with mock.patch.multiple(random, **refusals):
+        drawn = ("rand", "randn", "randint", "choice", "shuffle", "uniform", "normal", "seed",
+                 "random", "permutation")  # fmt: skip
+        refusals = dict.fromkeys(drawn, refuse)
+        with mock.patch.multiple(np.random, **refusals):
+            yield
+    if _global_states() != before:
+        refuse()
+
+
+def _global_states() -> tuple[object, ...]:
+    legacy = np.random.get_state(legacy=False)  # noqa: NPY002 - it is what must not change
+    keys, place = legacy["state"]["key"].tolist(), legacy["state"]["pos"]
+    return random.getstate(), keys, place, legacy["has_gauss"]

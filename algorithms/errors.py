@@ -1,0 +1,48 @@
+"""What can go wrong, by who can mend it. Every message names the value, the rule and the mend."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class LeaseboardError(Exception):
+    """An error whose message is one line for a person; shown without a traceback."""
+
+
+class UsageError(LeaseboardError, ValueError):
+    """The user asked for something that does not exist or cannot be (exit code 64)."""
+
+
+class DataError(UsageError):
+    """The data exist but cannot be used as asked: a constant target, a NaN, a bad digest."""
+
+
+class DataUnavailableError(LeaseboardError):
+    """The data are not here and cannot be had now; a suite reports such jobs as skipped."""
+
+
+class SkipError(LeaseboardError):
+    """A job cannot run here for a stated reason, such as an extra that is not installed."""
+
+
+class DivergedError(LeaseboardError):
+    """A model's predictions left the finite numbers; the job's status is ``diverged``."""
+
+
+class AuditError(LeaseboardError):
+    """An algorithm broke an invariant that every scheduler must keep; the job fails."""
+
+
+def unknown(what: str, value: str, known: Iterable[str]) -> UsageError:
+    """The error for a name that is not known, with the nearest one that is.
+
+    Examples
+    --------
+    >>> str(unknown("algorithm", "chaca", ["apple", "chacha"]))
+    "unknown algorithm 'chaca': did you mean 'chacha'? Known: apple, chacha"
+    """
+    names = sorted(known)
+    near = difflib.get_close_matches(value, names, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return UsageError(f"unknown {what} {value!r}: {hint}Known: {', '.join(names) or 'none'}")

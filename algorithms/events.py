@@ -1,0 +1,301 @@
+"""The typed record of a run: what an algorithm decided and what its bench answered.
+
+Events are frozen values. An algorithm yields them, sinks watch them, nobody can steer with them.
+The same job with the same seed yields the same events, byte for byte, also in another process;
+so no event holds a clock time. Costs that a bench measured (a fit's CPU seconds) are the one
+exception: they are *recorded* values, replayed exactly by the trial and probe stores.
+
+A log is a gzip file of JSON lines, one event a line::
+
+    {"event": "LeaseGranted", "at": 0, "configuration": 3, "amount": 50, "slot": 1, "fresh": true}
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+Parameters = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that happened when the job had consumed `at` units of its budget."""
+
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started(Event):
+    """The first event of every log.
+
+    `unit` names what `at` counts (``examples``, ``trials``, ``rows``); `capacity` is the number
+    of configurations that may be live at once, None where the bench knows no such limit.
+    """
+
+    algorithm: str
+    bench: str
+    unit: str
+    budget: float
+    capacity: int | None
+    seed: int
+    settings: Parameters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigurationAdmitted(Event):
+    """A configuration entered consideration; identifiers count up from 0 in a job.
+
+    `parent` is the configuration it was derived from (ChaCha's champion, a trial's arm).
+    """
+
+    configuration: int
+    parameters: Parameters
+    parent: int | None = None
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseGranted(Event):
+    """A configuration may consume units until it has had `amount` of them since it was fresh.
+
+    `fresh` says that a new model starts; otherwise the lease extends a live one. The new model
+    starts with the weights of the live configuration `source`, or from nothing if that is None.
+    """
+
+    configuration: int
+    amount: float
+    slot: int | None = None
+    fresh: bool = True
+    source: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundsUpdated(Event):
+    """Confidence bounds of a configuration's loss or reward, after `units` of its own."""
+
+    configuration: int
+    value: float
+    lower: float
+    upper: float
+    units: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paused(Event):
+    """A live configuration lost its slot and may return; it had used `units` of its lease."""
+
+    configuration: int
+    units: float
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Eliminated(Event):
+    """A configuration left consideration for good: no lease may follow."""
+
+    configuration: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigurationFailed(Event):
+    """A configuration crashed, timed out or diverged: no lease may follow."""
+
+    configuration: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChampionChanged(Event):
+    """The configuration that stands for the algorithm's answer changed."""
+
+    configuration: int
+    previous: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialFinished(Event):
+    """One pull: a hyperparameter trial of `arm`, with the costs recorded when it was run.
+
+    `test` is for the record: no policy may read it.
+    """
+
+    configuration: int
+    arm: int
+    reward: float
+    test: float | None
+    cpu_seconds: float
+    wall_seconds: float
+    status: str = "ok"
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeFinished(Event):
+    """One probe: a configuration trained on `rows` rows; accuracies and recorded costs."""
+
+    configuration: int
+    rows: int
+    train_accuracy: float
+    test_accuracy: float
+    test_rows: int
+    cpu_seconds: float
+    wall_seconds: float
+    status: str = "ok"
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeaturesExpanded(Event):
+    """apple chose new parents: monomials by name, and the sizes of the expansion."""
+
+    epoch: int
+    parents: tuple[str, ...]
+    size: int
+    degree: int
+    configuration: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParentsMerged(Event):
+    """apple's nodes united their parents: how many each found, and the union by name."""
+
+    found: tuple[int, ...]
+    parents: tuple[str, ...]
+    size: int
+    degree: int
+    configuration: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured(Event):
+    """A point of the anytime curve: the job's own score after `at` units."""
+
+    value: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished(Event):
+    """The last event of every complete log."""
+
+    reason: str
+    score: float
+    metric: str
+    direction: str
+    metrics: Parameters = dataclasses.field(default_factory=dict)
+
+
+KINDS: Mapping[str, type[Event]] = {
+    cls.__name__: cls
+    for cls in list(globals().values())
+    if isinstance(cls, type) and issubclass(cls, Event)
+}
+
+
+def kind(name: str) -> type[Event]:
+    """The event class called `name`."""
+    if name not in KINDS:
+        raise ValueError(f"unknown event {name!r}: a log holds only {', '.join(sorted(KINDS))}")
+    return KINDS[name]
+
+
+def to_json(event: Event) -> str:
+    """One line of JSON, without spaces; NaN and infinities are written as strings."""
+    payload = {"event": type(event).__name__}
+    for field in dataclasses.fields(event):
+        payload[field.name] = _plain(getattr(event, field.name))
+    return json.dumps(payload, separators=(",", ":"), allow_nan=False)
+
+
+def from_json(line: str) -> Event:
+    """The event that `to_json` wrote; ValueError names what is wrong with the line."""
+    payload = json.loads(line)
+    if not isinstance(payload, dict) or "event" not in payload:
+        raise ValueError(f"not an event: {line[:80]!r} has no 'event' field")
+    cls = kind(payload.pop("event"))
+    try:
+        return cls(**{name: _back(value) for name, value in payload.items()})
+    except TypeError as error:
+        raise ValueError(f"not a {cls.__name__}: {error}") from error
+
+
+def write_log(path: Path, events: Iterable[Event]) -> None:
+    """Write a complete log; equal events give equal bytes (the gzip header holds no time)."""
+    with LogWriter(path) as log:
+        for event in events:
+            log(event)
+
+
+def read_log(path: Path) -> Iterator[Event]:
+    """The events of a log, in order; replay them into any sink."""
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            yield from_json(line)
+
+
+class LogWriter:
+    """A sink that writes the full log of a job as a gzip file of JSON lines."""
+
+    def __init__(self, path: Path) -> None:
+        self._raw = path.open("wb")
+        self._file = gzip.GzipFile(filename="", mode="wb", fileobj=self._raw, mtime=0)
+        self._lines = 0
+
+    def __call__(self, event: Event) -> None:
+        """Append one event."""
+        self._file.write(to_json(event).encode() + b"\n")
+        self._lines += 1
+        # What was flushed survives a kill; by count, so that equal events give equal bytes.
+        if self._lines % 256 == 0 or self._lines & (self._lines - 1) == 0:
+            self._file.flush()
+
+    def close(self) -> None:
+        """Finish the file; a log that was never closed is cut off, not corrupt."""
+        self._file.close()
+        self._raw.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+_SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+def _plain(value: Any) -> Any:
+    """`value` in JSON's own types: numpy scalars become Python's, tuples become lists."""
+    if hasattr(value, "item") and not isinstance(value, (str, bytes)):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"$float": "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"}
+    if isinstance(value, Mapping):
+        return {_escaped(str(key)): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        items = sorted(value) if isinstance(value, (set, frozenset)) else value
+        return [_plain(item) for item in items]
+    return value
+
+
+def _escaped(key: str) -> str:
+    """A user's key that begins with the mark of our own gets the mark once more."""
+    return "$" + key if key.startswith("$") else key
+
+
+def _back(value: Any) -> Any:
+    """The inverse of `_plain`; lists become tuples, as events hold."""
+    if isinstance(value, dict):
+        if set(value) == {"$float"}:
+            return _SPECIAL[value["$float"]]
+        return {key.removeprefix("$"): _back(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return tuple(_back(item) for item in value)
+    return value

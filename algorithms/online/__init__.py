@@ -1,0 +1,1 @@
+"""Online learners: Vowpal Wabbit's default learner, as real workspaces and as a numba kernel."""

@@ -1,0 +1,57 @@
+"""What is tuned: the interactions of namespaces and the learning rate of VW's default learner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+Interaction = tuple[str, ...]
+"""The names of the namespaces that are multiplied, in sorted order."""
+
+DEFAULT_LEARNING_RATE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """A choice of hyperparameters; equal choices compare equal.
+
+    Attributes
+    ----------
+    interactions : tuple of tuple of str
+        Sorted by length, then by name, the order in which VW generates them.
+    learning_rate : float
+    """
+
+    interactions: tuple[Interaction, ...] = ()
+    learning_rate: float = DEFAULT_LEARNING_RATE
+
+    def __post_init__(self) -> None:
+        ordered = sorted({tuple(sorted(i)) for i in self.interactions}, key=_length_then_name)
+        object.__setattr__(self, "interactions", tuple(ordered))
+        if not self.learning_rate > 0:
+            raise ValueError(
+                f"learning rate {self.learning_rate!r} must be positive: VW's default is 0.5"
+            )
+
+    def parameters(self) -> dict[str, Any]:
+        """The choice as plain values, for events and tables."""
+        return {
+            "interactions": [interaction_text(i) for i in self.interactions],
+            "learning_rate": self.learning_rate,
+        }
+
+
+def interaction_text(interaction: Interaction) -> str:
+    """How an interaction is written.
+
+    Examples
+    --------
+    >>> interaction_text(("a", "b")), interaction_text(("price", "user"))
+    ('ab', 'price|user')
+    """
+    separator = "" if all(len(name) == 1 for name in interaction) else "|"
+    return separator.join(interaction)
+
+
+def _length_then_name(interaction: Interaction) -> tuple[int, Interaction]:
+    return len(interaction), interaction

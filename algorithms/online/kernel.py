@@ -1,0 +1,220 @@
+"""Vowpal Wabbit's default update rule in numba, bit for bit as the wheel computes it.
+
+The learner is gradient descent on squared loss with importance-invariant, adaptive and
+normalised steps (VW's ``--invariant --adaptive --normalized``, its defaults). All arithmetic is
+float32 in VW's order, without fast math or contraction, so that every prediction equals VW's.
+
+A model is a row of four arrays (see `algorithms.online.pool.Pool`): cells of
+``(weight, adaptive, normalised, rate)``, the sums of the normaliser, the range of the labels,
+and a learning rate.
+
+References
+----------
+.. [1] Karampatziakis and Langford. Online importance weight aware updates. UAI 2011.
+       https://arxiv.org/abs/1011.1576
+.. [2] Ross, Mineiro, Langford. Normalized online learning. UAI 2013.
+       https://arxiv.org/abs/1305.6646
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+WEIGHT, ADAPTIVE, NORMALISED, RATE = 0, 1, 2, 3
+"""The fields of a cell."""
+
+NORM_SUM, WEIGHT_SUM = 0, 1
+"""The sums that the normaliser averages."""
+
+LOW, HIGH = 0, 1
+"""The range of labels seen, which predictions are clipped to; both start at 0, as in VW."""
+
+_X2_MAX = np.float32(np.finfo(np.float32).max)
+_X_MIN = np.float32(1.084202e-19)
+_X2_MIN = _X_MIN * _X_MIN
+_ZERO = np.float32(0)
+_ONE = np.float32(1)
+_TWO = np.float32(2)
+_FOUR = np.float32(4)
+
+Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
+Integers = NDArray[np.int32]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def gather(
+    example: Floats,
+    factors: Integers,
+    cells: Integers,
+    n_terms: int,
+    values: Floats,
+    places: Integers,
+) -> int:
+    """Write the example's non-zero features into `values` and `places`; return their number.
+
+    VW's text parser drops features that are zero, so their interactions vanish with them.
+    """
+    count = 0
+    order = factors.shape[1]
+    for term in range(n_terms):
+        value = _ONE
+        absent = False
+        for place in range(order):
+            column = factors[term, place]
+            if column < 0:
+                break
+            factor = example[column]
+            if factor == _ZERO:
+                absent = True
+                break
+            value *= factor
+        if absent:
+            continue
+        values[count] = value
+        places[count] = cells[term]
+        count += 1
+    return count
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def inner_product(table: Floats, values: Floats, places: Integers, count: int) -> np.float32:
+    """The raw prediction, summed in VW's order."""
+    total = _ZERO
+    for feature in range(count):
+        total += table[places[feature], WEIGHT] * values[feature]
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def clip(raw: np.float32, low: np.float32, high: np.float32) -> np.float32:
+    """VW's ``finalize_prediction``: NaN becomes 0, the rest is clipped to the labels seen."""
+    if math.isnan(raw):
+        return _ZERO
+    return min(max(raw, low), high)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def prediction_per_update(
+    table: Floats,
+    values: Floats,
+    places: Integers,
+    count: int,
+    gradient_squared: np.float32,
+) -> tuple[np.float32, np.float32]:
+    """Accumulate the adaptive and normalised sums of the active features.
+
+    Returns
+    -------
+    per_update : float32
+        How much the prediction moves for an update of 1, before the average norm.
+    norm : float32
+        Sum of the squared features relative to their largest values.
+    """
+    per_update = _ZERO
+    norm = _ZERO
+    for feature in range(count):
+        cell = places[feature]
+        x = values[feature]
+        x2 = x * x
+        if x2 < _X2_MIN:
+            x = _X_MIN if x > _ZERO else -_X_MIN
+            x2 = _X2_MIN
+        table[cell, ADAPTIVE] += gradient_squared * x2
+        scale = table[cell, NORMALISED]
+        magnitude = abs(x)
+        if magnitude > scale:
+            if scale > _ZERO:
+                table[cell, WEIGHT] *= scale / magnitude
+            table[cell, NORMALISED] = scale = magnitude
+        # A square beyond float32 counts as the largest value seen, as in VW.
+        norm += x2 / (scale * scale) if x2 <= _X2_MAX else _ONE
+        rate = (_ONE / np.sqrt(table[cell, ADAPTIVE])) * (_ONE / scale)
+        table[cell, RATE] = rate
+        per_update += x2 * rate
+    return per_update, norm
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def invariant_update(
+    prediction: np.float32, label: np.float32, scale: np.float32, per_update: np.float32
+) -> np.float32:
+    """The importance-invariant step for squared loss (paper [1]_, table 1)."""
+    if scale * per_update < 1e-6:
+        return _TWO * (label - prediction) * scale
+    decay = _ONE - np.float32(math.exp(-_TWO * scale * per_update))
+    return (label - prediction) * decay / per_update
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def predict(
+    table: Floats, labels: Floats, values: Floats, places: Integers, count: int
+) -> np.float32:
+    """The prediction, clipped to the labels seen."""
+    return clip(inner_product(table, values, places, count), labels[LOW], labels[HIGH])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def learn(
+    table: Floats,
+    sums: Doubles,
+    labels: Floats,
+    learning_rate: np.float32,
+    values: Floats,
+    places: Integers,
+    count: int,
+    label: np.float32,
+    importance: np.float32,
+) -> np.float32:
+    """Learn one example; return what was predicted before, clipped to the *earlier* labels."""
+    raw = inner_product(table, values, places, count)
+    before = clip(raw, labels[LOW], labels[HIGH])
+    # VW extends the range with the current label first, then computes its gradient.
+    labels[LOW] = min(labels[LOW], label)
+    labels[HIGH] = max(labels[HIGH], label)
+    prediction = clip(raw, labels[LOW], labels[HIGH])
+    error = prediction - label
+    if error * error <= _ZERO:
+        return before
+    gradient_squared = importance * (_FOUR * error * error)
+    if gradient_squared == _ZERO:
+        return before
+    per_update, norm = prediction_per_update(table, values, places, count, gradient_squared)
+    sums[NORM_SUM] += np.float64(importance) * np.float64(norm)
+    sums[WEIGHT_SUM] += np.float64(importance)
+    mean = np.sqrt(np.float32(sums[WEIGHT_SUM]) / np.float32(sums[NORM_SUM]))
+    per_update *= mean
+    update = invariant_update(prediction, label, learning_rate * importance, per_update)
+    update *= mean
+    # VW replaces an update that is not a number by none.
+    if update != _ZERO and not math.isnan(update):
+        for feature in range(count):
+            cell = places[feature]
+            table[cell, WEIGHT] += update * (values[feature] * table[cell, RATE])
+    return before
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def learn_many(
+    examples: Floats,
+    targets: Floats,
+    table: Floats,
+    sums: Doubles,
+    labels: Floats,
+    learning_rate: np.float32,
+    factors: Integers,
+    cells: Integers,
+    values: Floats,
+    places: Integers,
+    predictions: Floats,
+) -> None:
+    """Run one model over a block of examples; write its progressive predictions."""
+    for t in range(len(targets)):
+        count = gather(examples[t], factors, cells, len(cells), values, places)
+        predictions[t] = learn(
+            table, sums, labels, learning_rate, values, places, count, targets[t], _ONE
+        )

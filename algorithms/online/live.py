@@ -1,0 +1,177 @@
+"""The live models of a race, behind one interface for both engines."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.online.configuration import Configuration
+from algorithms.online.learner import Learner
+from algorithms.online.lockstep import learn_live, predict_live
+from algorithms.online.pool import Pool
+from algorithms.online.schema import Schema, require_same_naming
+
+if TYPE_CHECKING:
+    from algorithms.online.workspace import WorkspaceLearner
+
+Floats = NDArray[np.float32]
+Slots = NDArray[np.int64]
+
+
+class LiveModels(ABC):
+    """Numbered slots that hold one model each."""
+
+    @abstractmethod
+    def start(self, slot: int, configuration: Configuration, parent: int | None = None) -> None:
+        """Put a new model into `slot`.
+
+        Parameters
+        ----------
+        slot : int
+        configuration : Configuration
+        parent : int, optional
+            The slot of a model whose weights and state the new one starts with; what only the
+            new one has starts at zero. The configuration must have all its interactions.
+        """
+
+    @abstractmethod
+    def stop(self, slot: int) -> None:
+        """Empty `slot`."""
+
+    @abstractmethod
+    def grow(self, schema: Schema) -> None:
+        """Go on with a schema of more columns."""
+
+    @abstractmethod
+    def learn(
+        self,
+        examples: Floats,
+        labels: Floats,
+        importances: Floats,
+        live: Slots,
+        predictions: Floats,
+    ) -> None:
+        """Let the models in the `live` slots learn a block.
+
+        Their progressive predictions are written into ``predictions[:, live]``.
+        """
+
+    @abstractmethod
+    def predict(self, example: Floats, live: Slots, predictions: Floats) -> None:
+        """Write into ``predictions[live]`` what the live models predict for one example."""
+
+    @abstractmethod
+    def learner(self, slot: int) -> Learner:
+        """The model in `slot`, to be kept after the race."""
+
+
+class KernelModels(LiveModels):
+    """Models of the numba kernel."""
+
+    def __init__(self, schema: Schema, n_slots: int) -> None:
+        self.pool = Pool(schema, n_slots)
+
+    def start(self, slot: int, configuration: Configuration, parent: int | None = None) -> None:
+        """Put a new model into `slot`, a branch of `parent` if there is one."""
+        if parent is None:
+            self.pool.start(slot, configuration)
+        else:
+            self.pool.branch(slot, configuration, parent)
+
+    def stop(self, slot: int) -> None:
+        """Empty `slot`."""
+        self.pool.clear(slot)
+
+    def grow(self, schema: Schema) -> None:
+        """Go on with a schema of more columns."""
+        self.pool.grow(schema)
+
+    def learn(
+        self,
+        examples: Floats,
+        labels: Floats,
+        importances: Floats,
+        live: Slots,
+        predictions: Floats,
+    ) -> None:
+        """One compiled loop over all live models."""
+        learn_live(examples, labels, importances, live, *self.pool.learning, predictions)
+
+    def predict(self, example: Floats, live: Slots, predictions: Floats) -> None:
+        """One compiled loop over all live models."""
+        predict_live(example, live, *self.pool.predicting, predictions)
+
+    def learner(self, slot: int) -> Learner:
+        """A copy of the model in `slot`."""
+        return self.pool.learner(slot)
+
+
+class WorkspaceModels(LiveModels):
+    """Real VW workspaces; they branch by way of model files."""
+
+    def __init__(self, schema: Schema, n_slots: int, options: tuple[str, ...] = ()) -> None:
+        from algorithms.online.workspace import ExampleBuilder
+
+        self.schema = schema
+        self.options = options
+        self._builder = ExampleBuilder(schema)
+        self._learners: list[WorkspaceLearner | None] = [None] * n_slots
+
+    def start(self, slot: int, configuration: Configuration, parent: int | None = None) -> None:
+        """Put a new workspace into `slot`, a branch of `parent` if there is one."""
+        from algorithms.online.workspace import WorkspaceLearner
+
+        if parent is None:
+            self._learners[slot] = WorkspaceLearner(
+                self.schema, configuration, self.options, self._builder
+            )
+        else:
+            self._learners[slot] = self._at(parent).branch(configuration)
+
+    def stop(self, slot: int) -> None:
+        """Close the workspace in `slot`."""
+        self._at(slot).close()
+        self._learners[slot] = None
+
+    def grow(self, schema: Schema) -> None:
+        """Go on with a schema of more columns; VW's table has room for them already."""
+        from algorithms.online.workspace import ExampleBuilder
+
+        require_same_naming(self.schema, schema)
+        self.schema = schema
+        self._builder = ExampleBuilder(schema)
+        for learner in self._learners:
+            if learner is not None:
+                learner.grow(schema, self._builder)
+
+    def learn(
+        self,
+        examples: Floats,
+        labels: Floats,
+        importances: Floats,
+        live: Slots,
+        predictions: Floats,
+    ) -> None:
+        """Every example is built once and learned by each workspace in turn."""
+        triples = zip(examples, labels.tolist(), importances.tolist(), strict=True)
+        for t, (row, label, importance) in enumerate(triples):
+            built = self._builder.build(row, label, importance)
+            for slot in live.tolist():
+                predictions[t, slot] = self._at(slot).learn_built(built, label)
+
+    def predict(self, example: Floats, live: Slots, predictions: Floats) -> None:
+        """Each workspace predicts in turn."""
+        for slot in live.tolist():
+            predictions[slot] = self._at(slot).predict(example)
+
+    def learner(self, slot: int) -> Learner:
+        """The workspace in `slot`."""
+        return self._at(slot)
+
+    def _at(self, slot: int) -> WorkspaceLearner:
+        learner = self._learners[slot]
+        assert learner is not None, f"slot {slot} is empty"
+        return learner

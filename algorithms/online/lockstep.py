@@ -1,0 +1,72 @@
+"""Many models of a pool learn the same block of examples."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from algorithms.online.kernel import Doubles, Floats, Integers, gather, learn, predict
+
+Slots = NDArray[np.int64]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def learn_live(
+    examples: Floats,
+    targets: Floats,
+    importances: Floats,
+    live: Slots,
+    tables: Floats,
+    sums: Doubles,
+    labels: Floats,
+    rates: Floats,
+    factors: Integers,
+    cells: Integers,
+    n_terms: Slots,
+    values: Floats,
+    places: Integers,
+    predictions: Floats,
+) -> None:
+    """Let every live model learn the block in order, one model after the other.
+
+    A model's table stays in the cache that way, and no model depends on another.
+
+    Parameters
+    ----------
+    examples : ndarray of float32, shape (n, n_features)
+    targets, importances : ndarray of float32, shape (n,)
+    live : ndarray of int64, shape (n_live,)
+        Occupied slots.
+    tables, sums, labels, rates, factors, cells, n_terms, values, places
+        See `algorithms.online.pool.Pool`.
+    predictions : ndarray of float32, shape (n, n_slots)
+        Written in the live columns: what each model predicted before it learned the example.
+    """
+    for slot in live:
+        terms, homes, count_of = factors[slot], cells[slot], n_terms[slot]
+        table, norms, seen, rate = tables[slot], sums[slot], labels[slot], rates[slot]
+        for t in range(len(targets)):
+            count = gather(examples[t], terms, homes, count_of, values, places)
+            predictions[t, slot] = learn(
+                table, norms, seen, rate, values, places, count, targets[t], importances[t]
+            )
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def predict_live(
+    example: Floats,
+    live: Slots,
+    tables: Floats,
+    labels: Floats,
+    factors: Integers,
+    cells: Integers,
+    n_terms: Slots,
+    values: Floats,
+    places: Integers,
+    predictions: Floats,
+) -> None:
+    """Write every live model's prediction for one example; learn nothing."""
+    for slot in live:
+        count = gather(example, factors[slot], cells[slot], n_terms[slot], values, places)
+        predictions[slot] = predict(tables[slot], labels[slot], values, places, count)

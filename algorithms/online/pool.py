@@ -1,0 +1,150 @@
+"""Models side by side in one block of arrays, so that one compiled loop can train them all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.online.configuration import Configuration
+from algorithms.online.kernel_learner import KernelLearner
+from algorithms.online.layout import Layout, lay_out
+from algorithms.online.schema import Schema
+
+
+class Pool:
+    """Slots for `n_slots` kernel models over one schema.
+
+    Attributes
+    ----------
+    tables : ndarray of float32, shape (n_slots, max_cells, 4)
+        Weight, adaptive sum, largest value and rate of each cell.
+    sums : ndarray of float64, shape (n_slots, 2)
+    labels : ndarray of float32, shape (n_slots, 2)
+    rates : ndarray of float32, shape (n_slots,)
+        Learning rates.
+    factors : ndarray of int32, shape (n_slots, max_terms, max_order)
+    cells : ndarray of int32, shape (n_slots, max_terms)
+    n_terms : ndarray of int64, shape (n_slots,)
+        0 in an empty slot.
+    values, places : ndarray, shape (max_terms,)
+        Scratch space of the kernel.
+    learning, predicting : tuple of ndarray
+        What the kernel's loops take of these, in the order of their arguments.
+    """
+
+    def __init__(self, schema: Schema, n_slots: int) -> None:
+        self.schema = schema
+        self.layouts: list[Layout | None] = [None] * n_slots
+        self.configurations: list[Configuration | None] = [None] * n_slots
+        self.tables = np.zeros((n_slots, 0, 4), dtype=np.float32)
+        self.sums = np.zeros((n_slots, 2), dtype=np.float64)
+        self.labels = np.zeros((n_slots, 2), dtype=np.float32)
+        self.rates = np.zeros(n_slots, dtype=np.float32)
+        self.factors = np.full((n_slots, 0, 2), -1, dtype=np.int32)
+        self.cells = np.zeros((n_slots, 0), dtype=np.int32)
+        self.n_terms = np.zeros(n_slots, dtype=np.int64)
+        self.values = np.zeros(0, dtype=np.float32)
+        self.places = np.zeros(0, dtype=np.int32)
+        self._layouts: dict[tuple[tuple[str, ...], ...], Layout] = {}
+        self._gather_arrays()
+
+    def _gather_arrays(self) -> None:
+        """Keep the arrays that learning and predicting take, in the order of their arguments."""
+        reading = (self.factors, self.cells, self.n_terms, self.values, self.places)
+        self.learning = (self.tables, self.sums, self.labels, self.rates, *reading)
+        self.predicting = (self.tables, self.labels, *reading)
+
+    def start(self, slot: int, configuration: Configuration) -> None:
+        """Put a fresh model of `configuration` into `slot`."""
+        self.configurations[slot] = configuration
+        self._place(slot, self._layout(configuration))
+        self.tables[slot] = 0
+        self.sums[slot] = 0
+        self.labels[slot] = 0
+        self.rates[slot] = configuration.learning_rate
+
+    def branch(self, slot: int, configuration: Configuration, source: int) -> None:
+        """Put a model of `configuration` into `slot` that goes on from the one in `source`.
+
+        Every weight that both have keeps its value and its adaptive state, and so do the sums
+        of the normaliser and the range of labels; what only the new model has starts at zero.
+        Its predictions equal the source's until it has learned an example.
+        """
+        self.start(slot, configuration)
+        old, new = self.layouts[source], self.layouts[slot]
+        assert old is not None
+        assert new is not None
+        at_old, at_new = old.shared_with(new)
+        self.tables[slot, at_new] = self.tables[source, at_old]
+        self.sums[slot] = self.sums[source]
+        self.labels[slot] = self.labels[source]
+
+    def clear(self, slot: int) -> None:
+        """Empty `slot`."""
+        self.layouts[slot] = None
+        self.configurations[slot] = None
+        self.n_terms[slot] = 0
+
+    def grow(self, schema: Schema) -> None:
+        """Go on with a schema of more columns; every weight keeps its place in VW's table."""
+        self.schema = schema
+        self._layouts.clear()
+        for slot, configuration in enumerate(self.configurations):
+            old = self.layouts[slot]
+            if configuration is None or old is None:
+                continue
+            weights = self.tables[slot, : len(old.indices)].copy()
+            new = self._layout(configuration)
+            self._place(slot, new)
+            cell_of = {index: cell for cell, index in enumerate(new.indices.tolist())}
+            self.tables[slot] = 0
+            self.tables[slot, [cell_of[index] for index in old.indices.tolist()]] = weights
+
+    def learner(self, slot: int) -> KernelLearner:
+        """A copy of the model in `slot`."""
+        configuration = self.configurations[slot]
+        if configuration is None:
+            raise ValueError(f"slot {slot} is empty: only a live model can be copied")
+        learner = KernelLearner(self.schema, configuration)
+        learner.table[:] = self.tables[slot, : len(learner.table)]
+        learner.sums[:] = self.sums[slot]
+        learner.labels[:] = self.labels[slot]
+        return learner
+
+    def _layout(self, configuration: Configuration) -> Layout:
+        interactions = configuration.interactions
+        if interactions not in self._layouts:
+            self._layouts[interactions] = lay_out(self.schema, configuration)
+        return self._layouts[interactions]
+
+    def _place(self, slot: int, layout: Layout) -> None:
+        """Write `layout` into `slot`."""
+        n_terms, order = layout.factors.shape
+        self._reserve(n_terms, order, len(layout.indices))
+        self.layouts[slot] = layout
+        self.factors[slot] = -1
+        self.factors[slot, :n_terms, :order] = layout.factors
+        self.cells[slot, :n_terms] = layout.cells
+        self.n_terms[slot] = n_terms
+
+    def _reserve(self, n_terms: int, order: int, n_cells: int) -> None:
+        """Grow the arrays where a layout does not fit."""
+        _, have_terms, have_order = self.factors.shape
+        if n_terms > have_terms or order > have_order:
+            n_terms, order = max(n_terms, have_terms), max(order, have_order)
+            self.factors = _grown(self.factors, (n_terms, order), fill=-1)
+            self.cells = _grown(self.cells, (n_terms,), fill=0)
+            self.values = np.zeros(n_terms, dtype=np.float32)
+            self.places = np.zeros(n_terms, dtype=np.int32)
+        if n_cells > self.tables.shape[1]:
+            self.tables = _grown(self.tables, (n_cells, 4), fill=0)
+        self._gather_arrays()
+
+
+def _grown(array: NDArray[Any], shape: tuple[int, ...], fill: int) -> NDArray[Any]:
+    """A copy of `array` whose rows have `shape`, padded with `fill`."""
+    grown = np.full((len(array), *shape), fill, dtype=array.dtype)
+    grown[tuple(slice(size) for size in array.shape)] = array
+    return grown

@@ -1,0 +1,124 @@
+"""How the columns of a block of examples are named in VW: namespaces and features."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from algorithms.benches.stream import Stream
+from algorithms.online.configuration import Interaction
+from algorithms.online.hashing import hash_name
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The columns of dense examples.
+
+    Attributes
+    ----------
+    namespaces : tuple of str
+        Names in the order in which VW meets them.
+    columns : tuple of tuple of int
+        For each namespace its columns, in the order of its features.
+    features : tuple of str
+        The features' names, by column.
+    bits : int
+        VW's ``-b``: weights live in a table of ``2 ** bits`` cells.
+    """
+
+    namespaces: tuple[str, ...]
+    columns: tuple[tuple[int, ...], ...]
+    features: tuple[str, ...]
+    bits: int = 18
+
+    @property
+    def mask(self) -> int:
+        """What keeps the low `bits` bits of a hash."""
+        return (1 << self.bits) - 1
+
+    @property
+    def n_features(self) -> int:
+        """How many columns there are."""
+        return len(self.features)
+
+    @property
+    def full_names(self) -> bool:
+        """Whether VW needs full names to tell the namespaces apart, not just first letters."""
+        return len({name[:1] for name in self.namespaces}) < len(self.namespaces)
+
+    def groups(self) -> list[tuple[str, tuple[int, ...]]]:
+        """Namespaces with their columns in the order in which VW sums them.
+
+        VW keeps the namespaces of one first letter together, where the first of them appears.
+        """
+        letters = list(dict.fromkeys(name[:1] for name in self.namespaces))
+        pairs = zip(self.namespaces, self.columns, strict=True)
+        return sorted(pairs, key=lambda pair: letters.index(pair[0][:1]))
+
+    def ordered(self, interactions: Sequence[Interaction]) -> list[Interaction]:
+        """`interactions` in the order in which VW generates them.
+
+        By length and letters; with full names, by letters and hashes whatever the length.
+        """
+        if not self.full_names:
+            return sorted(map(_sorted, interactions), key=lambda i: (len(i), i))
+        keys = {name: (name[:1], hash_name(name, 0), name) for name in self.namespaces}
+        by_hash = [tuple(sorted(i, key=keys.__getitem__)) for i in interactions]
+        return sorted(by_hash, key=lambda interaction: [keys[name] for name in interaction])
+
+    def namespace(self, name: str) -> int:
+        """The place of the namespace called `name`; KeyError if there is none."""
+        try:
+            return self.namespaces.index(name)
+        except ValueError:
+            raise KeyError(
+                f"unknown namespace {name!r}: the data have {', '.join(self.namespaces)}"
+            ) from None
+
+    @functools.lru_cache(maxsize=16)  # noqa: B019 - frozen values, few and small
+    def indices(self) -> tuple[int, ...]:
+        """The masked hash of every column, by column."""
+        found = [0] * self.n_features
+        for name, columns in zip(self.namespaces, self.columns, strict=True):
+            seed = hash_name(name.strip(), 0)
+            for column in columns:
+                found[column] = hash_name(self.features[column], seed) & self.mask
+        return tuple(found)
+
+    def dimension(self, interactions: Sequence[Interaction] = ()) -> int:
+        """The number of features that `interactions` induce beside the raw ones, d_c."""
+        total = self.n_features
+        for interaction in interactions:
+            product = 1
+            for name in interaction:
+                product *= len(self.columns[self.namespace(name)])
+            total += product
+        return total
+
+
+def _sorted(interaction: Interaction) -> Interaction:
+    return tuple(sorted(interaction))
+
+
+def require_same_naming(old: Schema, new: Schema) -> None:
+    """Refuse a namespace that would make live workspaces mistake it for an earlier one."""
+    if old.full_names != new.full_names:
+        added = ", ".join(map(repr, new.namespaces[len(old.namespaces) :]))
+        raise ValueError(
+            f"new namespace {added} begins like an earlier one: engine 'vw' tells namespaces"
+            " apart by their first letters once it runs, rename it"
+        )
+
+
+def stream_schema(stream: Stream, bits: int = 18) -> Schema:
+    """The schema of a stream: features are named by their column's number.
+
+    So did ChaCha's authors when they wrote their data for VW, and the hashes follow the names.
+    """
+    return Schema(
+        namespaces=tuple(namespace.name for namespace in stream.namespaces),
+        columns=tuple(tuple(range(n.start, n.stop)) for n in stream.namespaces),
+        features=tuple(str(column) for column in range(stream.features.shape[1])),
+        bits=bits,
+    )

@@ -1,0 +1,202 @@
+"""A learner trained by a real Vowpal Wabbit workspace, with any of VW's options."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pylibvw
+from numpy.typing import ArrayLike, NDArray
+from vowpalwabbit import Workspace
+
+from algorithms.online.configuration import Configuration
+from algorithms.online.learner import Learner, as_example, command_options
+from algorithms.online.schema import Schema
+
+_SIMPLE_LABEL = pylibvw.vw.lSimple
+
+
+class ExampleBuilder:
+    """Makes VW examples of dense rows so that no digit is lost.
+
+    One example serves many workspaces: each must ``setup_example`` it with its own options
+    before learning and ``unsetup_example`` it afterwards. An example that keeps the set-up of
+    another workspace silently learns with that workspace's interactions.
+
+    Where the schema needs full names, examples go through VW's text parser, which alone keeps
+    them; else hashed features are pushed, twice as fast.
+    """
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self._workspace = Workspace(arg_list=["--bit_precision", str(schema.bits), "--quiet"])
+        self._indices = schema.indices()
+
+    def __reduce__(self) -> tuple[type[ExampleBuilder], tuple[Schema]]:
+        return ExampleBuilder, (self.schema,)
+
+    def build(
+        self, row: NDArray[np.float32], label: float | None = None, importance: float = 1.0
+    ) -> Any:
+        """An example that no workspace has set up yet. Zeros are dropped, as in VW's text."""
+        values = row.tolist()
+        if self.schema.full_names:
+            line = text_line(self.schema, values)
+            example = pylibvw.example(self._workspace, _SIMPLE_LABEL, line)
+            self._workspace.unsetup_example(example)
+        else:
+            example = self._pushed(values)
+        if label is not None:
+            text = float(np.float32(label)).hex()
+            if importance != 1.0:
+                text += f" {float(np.float32(importance)).hex()}"
+            example.set_label_string(self._workspace, text, _SIMPLE_LABEL)
+        return example
+
+    def _pushed(self, values: list[float]) -> Any:
+        example = pylibvw.example(self._workspace, _SIMPLE_LABEL)
+        for name, columns in zip(self.schema.namespaces, self.schema.columns, strict=True):
+            features = [(self._indices[c], values[c]) for c in columns if values[c]]
+            if features:
+                example.push_namespace(ord(name[0]))
+                example.push_feature_list(self._workspace, ord(name[0]), 0, features)
+        return example
+
+
+def text_line(schema: Schema, values: list[float]) -> str:
+    """The example in VW's text format without a label; numbers are hexadecimal.
+
+    VW's own parser of decimals is off by a unit in the last place, that of hexadecimals is exact.
+
+    Examples
+    --------
+    >>> text_line(Schema(("a", "b"), ((0,), (1, 2)), ("0", "x", "y")), [0.5, 0.0, 3.0])
+    '|a 0:0x1.0000000000000p-1 |b y:0x1.8000000000000p+1'
+    """
+    groups = []
+    for name, columns in schema.groups():
+        features = [f"{schema.features[c]}:{values[c].hex()}" for c in columns if values[c]]
+        groups.append(" ".join([f"|{name}", *features]))
+    return " ".join(groups)
+
+
+class WorkspaceLearner(Learner):
+    """A VW workspace behind the learner interface.
+
+    Parameters
+    ----------
+    schema, configuration
+        See `Learner`.
+    options : sequence of str
+        Further options of VW, such as ``("--loss_function", "logistic")``.
+    builder : ExampleBuilder, optional
+        Shared by the models of a race.
+    initial : Path, optional
+        A VW model file to go on from.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        configuration: Configuration,
+        options: tuple[str, ...] = (),
+        builder: ExampleBuilder | None = None,
+        initial: Path | None = None,
+    ) -> None:
+        super().__init__(schema, configuration)
+        self.options = options
+        self._builder = builder or ExampleBuilder(schema)
+        self._workspace = self._open(initial)
+        self._labels = np.zeros(2, dtype=np.float32)
+
+    def predict(self, example: ArrayLike) -> float:
+        """The prediction for one example, an array of shape (n_features,)."""
+        built = self._builder.build(as_example(example, self.schema))
+        self._workspace.setup_example(built)
+        pylibvw.vw.predict(self._workspace, built)
+        prediction = float(built.get_simplelabel_prediction())
+        self._workspace.unsetup_example(built)
+        return prediction
+
+    def learn(self, example: ArrayLike, label: float, importance: float = 1.0) -> float:
+        """Learn one example; return the prediction that was due before."""
+        built = self._builder.build(as_example(example, self.schema), label, importance)
+        return self.learn_built(built, label)
+
+    def learn_built(self, built: Any, label: float) -> float:
+        """Learn an example of the builder; return the prediction that was due before.
+
+        VW's ``learn`` extends the range of labels first and clips its prediction to that; the
+        progressive prediction is the raw one, clipped to the labels before. Options can change
+        range and link, so where there are any VW is asked to predict.
+        """
+        self._workspace.setup_example(built)
+        if self.options:
+            pylibvw.vw.predict(self._workspace, built)
+            before = float(built.get_simplelabel_prediction())
+            pylibvw.vw.learn(self._workspace, built)
+        else:
+            pylibvw.vw.learn(self._workspace, built)
+            raw = np.float32(built.get_partial_prediction())
+            low, high = self._labels
+            before = 0.0 if np.isnan(raw) else float(min(max(raw, low), high))
+            self._labels[0] = min(low, np.float32(label))
+            self._labels[1] = max(high, np.float32(label))
+        self._workspace.unsetup_example(built)
+        return before
+
+    def grow(self, schema: Schema, builder: ExampleBuilder) -> None:
+        """Go on with the examples of a schema of more columns."""
+        self.schema = schema
+        self._builder = builder
+
+    def command_line(self) -> str:
+        """The options with which ``vw`` trains this configuration."""
+        return " ".join([*command_options(self.schema, self.configuration), *self.options])
+
+    def save(self, path: Path) -> None:
+        """Write the workspace's VW model file."""
+        self._workspace.save(str(path))
+
+    def branch(self, configuration: Configuration) -> WorkspaceLearner:
+        """A model of `configuration` that goes on from this one, by way of a model file.
+
+        The configuration must have all interactions of this one: given none on its command
+        line, VW would silently take those of the file.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.vw"
+            self.save(path)
+            twin = WorkspaceLearner(
+                self.schema, configuration, self.options, self._builder, initial=path
+            )
+        twin._labels = self._labels.copy()
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.vw"
+            self.save(path)
+            state = {name: value for name, value in vars(self).items() if name != "_workspace"}
+            return state | {"model": path.read_bytes()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        model = state.pop("model")
+        vars(self).update(state)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.vw"
+            path.write_bytes(model)
+            self._workspace = self._open(path)
+
+    def _open(self, initial: Path | None) -> Workspace:
+        tokens = [*command_options(self.schema, self.configuration), *self.options]
+        tokens += ["--quiet", "--no_stdin"]
+        if initial is not None:
+            tokens += ["--initial_regressor", str(initial)]
+        return Workspace(arg_list=tokens)
+
+    def close(self) -> None:
+        """Free VW's memory now instead of when Python gets to it."""
+        self._workspace.finish()

@@ -1,0 +1,42 @@
+"""Joint-space optimisers: the choice of the arm is one more hyperparameter."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic.dataclasses import dataclass
+
+from algorithms.base import Algorithm, Run
+from algorithms.benches.pulls import PullsBench
+from algorithms.policies.base import Record
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointSpace(Algorithm):
+    """One optimiser over all arms' hyperparameters at once, with the arm as a hyperparameter.
+
+    Parameters
+    ----------
+    optimiser : {"tpe", "random", "smac", "bohb"}
+        ``tpe`` is hyperopt's; ``random`` draws the arm, then its hyperparameters; ``smac`` and
+        ``bohb`` are SMAC's facades and need the extra ``leaseboard[smac]``.
+
+    Notes
+    -----
+    The fidelity of ``bohb`` is the share of the training rows: 1/9, 1/3 and 1. A trial on a
+    share f is charged f trials, and only trials on all rows can become the champion.
+    """
+
+    bench: ClassVar[str] = "pulls"
+
+    optimiser: Literal["tpe", "random", "smac", "bohb"] = "tpe"
+
+    def run(self, bench: PullsBench, seed: int) -> Run:
+        """Run the optimiser's trials in its own order until the budget ends."""
+        record = Record(bench)
+        yield from record.arms()
+        while bench.at < bench.budget:
+            before = bench.at
+            trial = bench.pull_joint(self.optimiser)
+            yield record.lease(trial.arm, before, bench.pulls[trial.arm] - 1)
+            yield from record.trial(trial)

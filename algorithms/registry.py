@@ -1,0 +1,193 @@
+"""Every algorithm by name: one line each, imported only when it is built."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from algorithms.base import Algorithm, setting_names
+from algorithms.errors import UsageError, unknown
+from algorithms.user_files import import_file
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A name of the command line: which class it builds, with which settings preset.
+
+    `extra` names a package that is not installed by default and without which the algorithm
+    cannot run.
+    """
+
+    name: str
+    target: str
+    summary: str
+    source: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    extra: str = ""
+
+
+CHACHA = "Wu et al. 2021, ChaCha for online AutoML"
+RISING = "Li et al. 2020, Efficient automatic CASH via rising bandits"
+ER_UCB = "Hu et al. 2019, Cascaded algorithm selection with ER-UCB"
+HEIDARI = "Heidari et al. 2016, Improving and decaying bandits"
+MAX_UCB = "Balef et al. 2025, Put CASH on bandits"
+APPLE = "Agarwal et al. 2014, Scalable nonlinear learning with adaptive polynomial expansions"
+ABC = "Huang et al. 2019, ABC"
+
+ENTRIES: tuple[Entry, ...] = (
+    Entry("chacha", "algorithms.chacha.chacha:ChaCha",
+          "champion and challengers on a stream", CHACHA),
+    Entry("chacha-aggressive", "algorithms.chacha.chacha:ChaCha",
+          "ablation: leases end whatever the performance", CHACHA,
+          {"preset": "icml-eval", "scheduling": "aggressive"}),
+    Entry("chacha-no-champion", "algorithms.chacha.chacha:ChaCha",
+          "ablation: the champion's lease ends too", CHACHA,
+          {"preset": "icml-eval", "scheduling": "no-champion"}),
+    Entry("vanilla", "algorithms.chacha.baselines:Vanilla",
+          "the default configuration alone", CHACHA),
+    Entry("random-configs", "algorithms.chacha.baselines:RandomConfigurations",
+          "the default and b - 1 random configurations", CHACHA),
+    Entry("exhaustive", "algorithms.chacha.baselines:Exhaustive",
+          "the default and its whole frontier, all live", CHACHA),
+    Entry("offline", "algorithms.chacha.baselines:Offline",
+          "the default learner, frozen after a fifth", CHACHA),
+    Entry("autovw", "algorithms.chacha.autovw:AutoVW",
+          "FLAML's AutoVW, the authors' program", CHACHA, extra="flaml"),
+    Entry("best-in-hindsight", "algorithms.chacha.baselines:BestInHindsight",
+          "the one configuration that turned out best", CHACHA),
+    Entry("apple", "algorithms.apple.apple:Apple",
+          "monomials grown from those with the largest weights", APPLE),
+    Entry("apple-ssm", "algorithms.apple.apple:Apple",
+          "apple with the heuristic of Sanger, Sutton and Matheus", APPLE, {"heuristic": "ssm"}),
+    Entry("apple-fallback", "algorithms.apple.apple:Apple",
+          "apple that reaches every monomial in the end", APPLE, {"fallback": True}),
+    Entry("apple-parallel", "algorithms.apple.parallel:ParallelApple",
+          "local choice at each node, union of parents, averaged weights", APPLE),
+    Entry("linear", "algorithms.apple.polynomial:Polynomial",
+          "VW's default learner on the features as they are", APPLE),
+    Entry("quadratic", "algorithms.apple.polynomial:Polynomial",
+          "all products of two features", APPLE, {"degree": 2}),
+    Entry("cubic", "algorithms.apple.polynomial:Polynomial",
+          "all products of up to three features", APPLE, {"degree": 3, "bits": 24}),
+    Entry("bigram", "algorithms.apple.polynomial:Polynomial",
+          "linear on words and pairs of neighbouring words", APPLE, {"base": "bigram"}),
+    Entry("stage-poly", "algorithms.apple.stage_poly:StagePoly",
+          "VW's own apple, the reference", APPLE),
+    Entry("rising-bandits", "algorithms.rising_bandits:RisingBandits",
+          "dismisses arms whose smoothed growth cannot catch up", RISING),
+    Entry("rising-bandits-strict", "algorithms.rising_bandits:RisingBandits",
+          "the same with the last step as the growth rate (eq. 9)", RISING, {"C": 1}),
+    Entry("rising-bandits-cost", "algorithms.rising_bandits:RisingBanditsCost",
+          "the same under a budget in seconds (eq. 16)", RISING),
+    Entry("heidari", "algorithms.policies.heidari:Heidari",
+          "dismisses arms by the sum of their rewards", HEIDARI),
+    Entry("average", "algorithms.policies.even:Average",
+          "the same budget for every arm", RISING),
+    Entry("cmab", "algorithms.policies.mean:ThompsonSampling",
+          "Thompson sampling on coin flips", RISING),
+    Entry("ucb", "algorithms.policies.mean:UpperConfidenceBound",
+          "UCB on the mean; constant arms are pulled once", RISING,
+          {"freeze_constant_arms": True}),
+    Entry("er-ucb", "algorithms.er_ucb:ErUcb",
+          "the arm with the largest extreme region", ER_UCB),
+    Entry("er-ucb-auto", "algorithms.er_ucb:ErUcbAuto",
+          "ER-UCB whose beta is chosen without hindsight", ER_UCB),
+    Entry("c-ucb", "algorithms.policies.mean:UpperConfidenceBound",
+          "UCB on the mean", ER_UCB),
+    Entry("epsilon-greedy", "algorithms.policies.mean:EpsilonGreedy",
+          "the best arm so far, or any with probability epsilon", ER_UCB),
+    Entry("softmax", "algorithms.policies.mean:Softmax",
+          "arms drawn by the exponential of their mean", ER_UCB),
+    Entry("random-arm", "algorithms.policies.even:RandomArm",
+          "arms drawn uniformly", ER_UCB),
+    Entry("max-ucb", "algorithms.policies.max_ucb:MaxUcb",
+          "an upper confidence bound on the maximum", MAX_UCB),
+    Entry("tpe-joint", "algorithms.policies.joint:JointSpace",
+          "TPE over all arms at once", RISING, {"optimiser": "tpe"}),
+    Entry("random-joint", "algorithms.policies.joint:JointSpace",
+          "random search over all arms at once", ER_UCB, {"optimiser": "random"}),
+    Entry("smac-joint", "algorithms.policies.joint:JointSpace",
+          "SMAC over all arms at once", RISING, {"optimiser": "smac"}, extra="smac"),
+    Entry("bohb", "algorithms.policies.joint:JointSpace",
+          "SMAC's multi-fidelity facade over all arms", RISING,
+          {"optimiser": "bohb"}, extra="smac"),
+    Entry("abc", "algorithms.abc_selection.selection:ABC",
+          "prune by confidence intervals on growing samples", ABC),
+    Entry("full-run", "algorithms.abc_selection.baselines:FullRun",
+          "train every configuration in full", ABC),
+    Entry("successive-halving", "algorithms.abc_selection.baselines:SuccessiveHalving",
+          "keep the better half, double the sample", ABC),
+    Entry("daub", "algorithms.abc_selection.daub:Daub",
+          "data to the highest projected accuracy", "Sabharwal et al. 2016, DAUB"),
+    Entry("random-configuration", "algorithms.abc_selection.baselines:RandomConfiguration",
+          "one configuration at random", ABC),
+)  # fmt: skip
+
+_BY_NAME = {entry.name: entry for entry in ENTRIES}
+
+
+def names() -> list[str]:
+    """All registered names, in the order of the table."""
+    return list(_BY_NAME)
+
+
+def entry(name: str) -> Entry:
+    """The entry of `name`; UsageError with the nearest name if there is none."""
+    if name not in _BY_NAME:
+        raise unknown("algorithm", name, _BY_NAME)
+    return _BY_NAME[name]
+
+
+def is_installed(entry: Entry) -> bool:
+    """Whether the optional package that the algorithm needs, if any, is here."""
+    return not entry.extra or importlib.util.find_spec(entry.extra) is not None
+
+
+def algorithm_class(name: str) -> type[Algorithm]:
+    """The class behind a registered name or behind ``path/to/file.py:Class``."""
+    path, colon, attribute = name.rpartition(":")
+    if colon and path.endswith(".py"):
+        return _from_file(Path(path), attribute)
+    module, _, attribute = entry(name).target.partition(":")
+    found: type[Algorithm] = getattr(importlib.import_module(module), attribute)
+    return found
+
+
+def build(name: str, settings: Mapping[str, Any] | None = None) -> Algorithm:
+    """The algorithm `name` with `settings`; UsageError names a setting that is wrong and why.
+
+    Strings are converted to the setting's type, so that the command line's ``--set b=5`` works.
+    """
+    cls = algorithm_class(name)
+    preset = _BY_NAME[name].settings if name in _BY_NAME else {}
+    known = setting_names(cls)
+    for key in settings or {}:
+        if key not in known:
+            raise unknown(f"setting of {name}", key, known)
+    try:
+        return cls(**{**preset, **(settings or {})})
+    except ValidationError as error:
+        first = error.errors()[0]
+        if not first["loc"]:  # settings that do not go together
+            raise UsageError(f"{name}: {first['ctx']['error']}") from error
+        where = str(first["loc"][0])  # what follows is the member of a union, or an item
+        raise UsageError(
+            f"{name}: setting {where}={first.get('input')!r}: {first['msg']}"
+        ) from error
+
+
+def _from_file(path: Path, attribute: str) -> type[Algorithm]:
+    module = import_file(path, "algorithm")
+    found = getattr(module, attribute, None)
+    if not (inspect.isclass(found) and issubclass(found, Algorithm)):
+        classes = [n for n, c in vars(module).items() if inspect.isclass(c)
+                   and issubclass(c, Algorithm) and c is not Algorithm]  # fmt: skip
+        raise unknown(f"algorithm in {path}", attribute, classes)
+    return found

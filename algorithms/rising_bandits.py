@@ -1,0 +1,214 @@
+"""Rising Bandits: pull every candidate in turn, dismiss those that can no longer win.
+
+Yang Li, Jiawei Jiang, Jinyang Gao, Yingxia Shao, Ce Zhang, Bin Cui.
+"Efficient Automatic CASH via Rising Bandits". AAAI 2020.
+
+An arm is a learning algorithm and one pull is one trial of its own hyperparameter optimiser.
+The best validation accuracy y of an arm only rises, and roughly with falling steps; so its
+growth rate bounds what the arm can still reach.
+
+| paper | here |
+| --- | --- |
+| K, T, C | `n_arms`, `budget`, `C` |
+| S_cand | `candidates` |
+| t, n | `t` (all pulls), `pulls` (an arm's own) |
+| y_k, ω_k, u_k, l_k | `best`, `growth_rate`, `upper`, `lower` |
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from algorithms.benches.pulls import Unit
+from algorithms.policies.base import ArmPolicy, Bools, Floats, Ints, Policy, Problem
+
+_LEAST_COST = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class GrowthBased(ArmPolicy):
+    """What all policies that extrapolate an arm's growth rate can be told.
+
+    Parameters
+    ----------
+    C : int
+        The growth rate is the mean of an arm's last C steps (equation 10); 1 is the strict rate
+        of equation 9.
+    differences : {"paper", "authors"}
+        The authors' code divides y(n) - y(n - C + 1), which is C - 1 steps, by C.
+    strict : bool
+        Eliminate on ``l > u`` (the authors' code) instead of ``l >= u`` (the paper).
+    """
+
+    C: Annotated[int, Field(ge=1)] = 7
+    differences: Literal["paper", "authors"] = "paper"
+    strict: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class RisingBandits(GrowthBased):
+    """Rising Bandits: eliminate the arms whose growth cannot catch up any more (AAAI 2020).
+
+    Parameters
+    ----------
+    horizon : {"all", "own"}
+        The pulls that are left: T - t over all arms (the paper), or T - n_k of the arm itself.
+
+    Notes
+    -----
+    Departs from the paper: an arm with fewer than C + 1 pulls has u = 1, because equation 10
+    needs y(n - C). The paper does not say what it does there; the authors' code does this.
+    Departs from the paper: two arms that tie exactly never eliminate each other, because an
+    arm that has been removed removes nobody.
+    """
+
+    units: ClassVar[tuple[Unit, ...]] = ("trials",)
+
+    horizon: Literal["all", "own"] = "all"
+
+    def policy(self, problem: Problem, rng: np.random.Generator) -> Policy:
+        """The candidates and their bounds; deterministic."""
+        return RisingPolicy(problem, self, own_horizon=self.horizon == "own")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RisingBanditsCost(GrowthBased):
+    """Rising Bandits under a budget in seconds: the cost of an arm's trials counts (AAAI 2020).
+
+    Under a budget in trials, every trial costs one, and this is Rising Bandits itself.
+
+    Parameters
+    ----------
+    look_ahead : float
+        The share of the trials still affordable that the bound looks ahead: 1 in the paper's
+        equation 16; the authors' code takes 0.5.
+    """
+
+    look_ahead: Annotated[float, Field(gt=0, le=1)] = 1.0
+
+    def policy(self, problem: Problem, rng: np.random.Generator) -> Policy:
+        """The candidates, their bounds and their mean costs; deterministic."""
+        return CostAwarePolicy(problem, self)
+
+
+class RisingPolicy(Policy):
+    """Algorithm 1, one pull at a time; the numbers are its lines."""
+
+    initial_round = False
+
+    def __init__(
+        self, problem: Problem, settings: GrowthBased, *, own_horizon: bool = False
+    ) -> None:
+        super().__init__(problem)  # line 1: all arms are candidates, t = 0
+        self._own_horizon = own_horizon
+        self.settings = settings
+        self.steps = settings.C if settings.differences == "paper" else settings.C - 1
+        shape = self.best.shape
+        self.lower: Floats = np.zeros(shape)
+        self.upper: Floats = np.ones(shape)
+        self._waiting: Bools = self.candidates.copy()
+        self._history: Floats = np.zeros((*shape, self.steps + 1))
+
+    def bounds(self) -> tuple[Floats, Floats]:
+        """The final reward of each arm lies between its best so far and its extrapolation."""
+        return self.lower, self.upper
+
+    def certain(self) -> list[int]:
+        """The rest of the round."""
+        return [int(arm) for arm in np.flatnonzero(self._waiting[0])]
+
+    def _choose(self) -> Ints:
+        return np.asarray(self._waiting.argmax(axis=-1), dtype=np.intp)  # line 3
+
+    def _learn(self, arm: Ints, reward: Floats, cost: Floats) -> None:
+        at = (self._runs, arm)
+        n, y = self.pulls[at], self.best[at]
+        self._history[(*at, n % (self.steps + 1))] = y
+        before = self._history[(*at, (n - self.steps) % (self.steps + 1))]
+        omega = growth_rate(y, before, self.settings.C)  # line 6
+        known = n > self.steps
+        self.lower[at], self.upper[at] = self._bounds_of(arm, y, omega, known, cost)  # 7, 8
+        self._waiting[at] = False
+        over: Bools = np.logical_not(self._waiting.any(axis=-1))  # line 9: the round is complete
+        if over.any():
+            self._eliminate(over)
+
+    def _bounds_of(
+        self, arm: Ints, y: Floats, omega: Floats, known: Bools, cost: Floats
+    ) -> tuple[Floats, Floats]:
+        upper = upper_bound(y, omega, self._steps_left(arm, cost))
+        return y, np.where(known, upper, np.maximum(y, 1.0))
+
+    def _steps_left(self, arm: Ints, cost: Floats) -> Floats:
+        used = self.pulls[self._runs, arm] if self._own_horizon else self.t
+        return np.asarray(self.problem.budget - used, dtype=np.float64)
+
+    def _eliminate(self, over: Bools) -> None:
+        keep = survivors(self.lower, self.upper, self.candidates, strict=self.settings.strict)
+        self.candidates = np.where(over[:, None], keep, self.candidates)  # lines 10 to 14
+        self._waiting[over] = self.candidates[over]
+
+
+class CostAwarePolicy(RisingPolicy):
+    """Equation 16: how many trials of this arm the time left would pay for."""
+
+    def __init__(self, problem: Problem, settings: RisingBanditsCost) -> None:
+        super().__init__(problem, settings)
+        self.look_ahead = settings.look_ahead
+        self._spent: Floats = np.zeros(self.best.shape)
+
+    def _steps_left(self, arm: Ints, cost: Floats) -> Floats:
+        at = (self._runs, arm)
+        self._spent[at] += cost
+        c = self._spent[at] / self.pulls[at]
+        left = self.problem.budget - self._spent.sum(axis=-1)
+        return affordable_trials(left, c, self.look_ahead)
+
+
+def growth_rate(y: Floats, y_before: Floats, C: int) -> Floats:
+    """ω = (y(n) - y(n - C)) / C, equation 10."""
+    return (y - y_before) / C
+
+
+def upper_bound(y: Floats, omega: Floats, steps: Floats) -> Floats:
+    """The upper bound min(1, y + ω · steps), equation 9 with the horizon T as its t.
+
+    A feedback above 1, which no accuracy is, bounds itself.
+    """
+    return np.maximum(y, np.minimum(1.0, y + omega * steps))
+
+
+def affordable_trials(left: Floats, c: Floats, look_ahead: float = 1.0) -> Floats:
+    """B' / c_k of equation 16: the time left over the mean cost of the arm's trials."""
+    return look_ahead * np.maximum(left, 0.0) / np.maximum(c, _LEAST_COST)
+
+
+def survivors(lower: Floats, upper: Floats, candidates: Bools, *, strict: bool = False) -> Bools:
+    """Lines 10 to 14: arm j goes if some other candidate i has l_i >= u_j.
+
+    It is enough to compare with the leader, the candidate with the highest lower bound (of
+    several, the one with the highest upper bound, then the first): whoever is removed by
+    anybody is removed by the leader, and the leader itself stays.
+
+    Parameters
+    ----------
+    lower, upper : ndarray of float, shape (..., n_arms)
+    candidates : ndarray of bool, shape (..., n_arms)
+    strict : bool
+        Compare with ``l_i > u_j``.
+
+    Returns
+    -------
+    ndarray of bool, shape (..., n_arms)
+    """
+    highest = np.where(candidates, lower, -np.inf).max(axis=-1, keepdims=True)
+    leaders = candidates & (lower == highest)
+    leader = np.where(leaders, upper, -np.inf).argmax(axis=-1)
+    beaten = upper < highest if strict else upper <= highest
+    keep: Bools = candidates & ~beaten
+    np.put_along_axis(keep, leader[..., None], values=True, axis=-1)
+    return keep
