@@ -1,0 +1,1 @@
+"""How one step touches the world: fetch, preprocess, run, score, track, report."""

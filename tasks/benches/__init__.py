@@ -1,0 +1,67 @@
+"""A bench for a job: the data set as the environment that the algorithm's kind works against.
+
+Each module is named after a kind of bench and offers ``Options``, a pydantic model of the bench's
+own options, and ``make(dataset, job)``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from algorithms.errors import UsageError, unknown
+
+if TYPE_CHECKING:
+    from algorithms.base import Bench
+    from tasks.fetch import Dataset
+    from tasks.jobs import Job
+
+KINDS = ("stream", "holdout", "pulls", "samples")
+
+
+def options(kind: str) -> frozenset[str]:
+    """The names of the options that a kind of bench takes."""
+    return frozenset(_module(kind).Options.model_fields)
+
+
+def check_options(kind: str, given: Mapping[str, Any]) -> None:
+    """Raise a UsageError that names the option which is unknown or out of range."""
+    model = _module(kind).Options
+    for name in given:
+        if name not in model.model_fields:
+            raise unknown(f"option of the {kind} bench", name, model.model_fields)
+    try:
+        model(**given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise UsageError(
+            f"{kind} bench: option {where}={first.get('input')!r}: {first['msg']}"
+        ) from error
+
+
+def identity(kind: str, given: Mapping[str, Any]) -> str:
+    """What a bench's options stand for beyond what they say, such as a file's content.
+
+    A bench whose options name files offers ``identity(options)``; for the others it is empty.
+    """
+    module = _module(kind)
+    if not hasattr(module, "identity"):
+        return ""
+    found: str = module.identity(module.Options(**given))
+    return found
+
+
+def make(kind: str, dataset: Dataset, job: Job) -> Bench:
+    """The bench of `kind` on `dataset`, with the job's options, environment seed and budget."""
+    check_options(kind, job.bench)
+    bench: Bench = _module(kind).make(dataset, job)
+    return bench
+
+
+def _module(kind: str) -> ModuleType:
+    return importlib.import_module(f"tasks.benches.{kind}")

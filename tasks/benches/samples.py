@@ -1,0 +1,133 @@
+"""The samples bench of a job: a data set, drawn configurations, and the probe store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from algorithms.benches.samples import SamplesBench
+from algorithms.events import Parameters
+from algorithms.seeds import derive_seed
+from tasks.fetch import Dataset
+from tasks.jobs import Job
+from tasks.paths import cache_dir
+from tasks.probes.environment import Build, Classifier, RecordedProbes
+from tasks.probes.samples import split
+from tasks.probes.split import Split
+from tasks.probes.store import Store
+
+if TYPE_CHECKING:
+    from tasks.learners.shared_bins import SharedBins
+
+
+class Options(BaseModel):
+    """What a job may set of its bench; all of it belongs to the environment, none to the seed.
+
+    Attributes
+    ----------
+    configurations : int
+        How many are drawn; the first N of a longer draw are the shorter draw.
+    profile : {"bounded", "paper"}
+        The domains of the learners, see `tasks.learners.spaces`.
+    pipelines : Path, optional
+        A Python file with a list ``PIPELINES`` of scikit-learn classifiers, in place of the draw.
+    test_fraction : float
+        The share of rows that are D_te.
+    initial_rows : int
+        Training rows of a first probe.
+    unit : {"rows", "seconds"}
+        What the job's budget counts.
+    shared_bins : bool
+        LightGBM bins the features of all training rows once, as set-up that nobody is charged
+        for; then for Full-run too.
+    probe_seconds : float
+        CPU seconds after which a probe is given up and its configuration has failed.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    configurations: Annotated[int, Field(ge=1)] = 20
+    profile: Literal["bounded", "paper"] = "bounded"
+    pipelines: Path | None = None
+    test_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.2
+    initial_rows: Annotated[int, Field(ge=1)] = 1000
+    unit: Literal["rows", "seconds"] = "rows"
+    shared_bins: bool = False
+    probe_seconds: Annotated[float, Field(gt=0)] = 3600.0
+
+
+def identity(options: Options) -> str:
+    """The content of the file of pipelines, so that another content is another job."""
+    if options.pipelines is None:
+        return ""
+    from tasks.learners import pipelines
+
+    return pipelines.file_digest(options.pipelines)
+
+
+def make(dataset: Dataset, job: Job) -> SamplesBench:
+    """The bench of `job` on `dataset`; probes are stored under the cache folder."""
+    options = Options(**job.bench)
+    rows = split(dataset, job.environment_seed, options.test_fraction)
+    learners = _learners(options, rows, job.environment_seed)
+    probes = RecordedProbes(
+        rows,
+        learners.configurations,
+        learners.build,
+        probe_store(dataset.digest),
+        probe_seconds=options.probe_seconds,
+        variant="shared bins" if options.shared_bins else "",
+        prepare=learners.prepare,
+    )
+    return SamplesBench(
+        probes, job.environment_seed, job.budget, options.unit, options.initial_rows
+    )
+
+
+def probe_store(digest: str) -> Store:
+    """The probes of one data set, of all splits and configurations."""
+    return Store(cache_dir() / "probes" / f"{digest.rpartition(':')[2][:20]}.sqlite")
+
+
+@dataclass(frozen=True, slots=True)
+class _Learners:
+    """The candidates, what builds them, and what to make before the first is built."""
+
+    configurations: list[Parameters]
+    build: Build
+    prepare: Callable[[], object] = lambda: None
+
+
+def _learners(options: Options, rows: Split, seed: int) -> _Learners:
+    if options.pipelines is not None:
+        from tasks.learners import pipelines
+
+        own = pipelines.read(options.pipelines)
+        return _Learners(own.configurations(), own.build)
+
+    from tasks.learners import spaces
+    from tasks.learners.build import build
+
+    learner_seed = derive_seed(seed, "learner")
+    drawn = spaces.draw_configurations(options.profile, options.configurations, seed)
+    if not options.shared_bins:
+        return _Learners(drawn, lambda parameters: build(parameters, learner_seed))
+
+    @cache
+    def bins() -> SharedBins:
+        from tasks.learners.shared_bins import SharedBins
+
+        return SharedBins(*rows.samples.train(rows.train_rows))
+
+    def build_on_bins(parameters: Parameters) -> Classifier:
+        if parameters["learner"] == "LightGBM":
+            return bins().classifier(parameters, learner_seed)
+        model: Classifier = build(parameters, learner_seed)
+        return model
+
+    return _Learners(drawn, build_on_bins, prepare=bins)

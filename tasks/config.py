@@ -1,0 +1,270 @@
+"""A suite: what to run, written in YAML, validated, and expanded to jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+import yaml
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
+
+from algorithms.errors import UsageError, unknown
+from algorithms.seeds import derive_seed
+from tasks.jobs import Job
+
+Model = TypeVar("Model", bound=BaseModel)
+Seed = Annotated[int, Field(ge=0, lt=2**31)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+def _named(key: str) -> BeforeValidator:
+    """Let a bare string stand for ``{key: string}``."""
+    return BeforeValidator(lambda value: {key: value} if isinstance(value, str) else value)
+
+
+class Data(_Strict):
+    """A data set of a suite: a reference, and what tables call it."""
+
+    data: str
+    name: str = ""
+    meaningful: bool = True
+    bench: dict[str, Any] = Field(default_factory=dict)
+
+
+class Contender(_Strict):
+    """An algorithm of a suite with its settings; `label` is its name on the board."""
+
+    name: str
+    label: str = ""
+    settings: dict[str, Any] = Field(default_factory=dict)
+    bench: dict[str, Any] = Field(default_factory=dict)
+    seeds: list[int] | None = None
+
+    @property
+    def title(self) -> str:
+        """What the board calls it."""
+        return self.label or self.name
+
+
+class Limits(_Strict):
+    """What one job may use before it is stopped; None means no limit."""
+
+    wall_seconds: Annotated[float, Field(gt=0)] | None = None
+    cpu_seconds: Annotated[float, Field(gt=0)] | None = None
+    memory_mb: Annotated[float, Field(gt=0)] | None = None
+
+
+class Tracking(_Strict):
+    """How much of a job goes to MLflow as runs of its own."""
+
+    configurations: Annotated[str, Field(pattern=r"^(all|leased|none|top:[1-9]\d*)$")] = "all"
+
+
+class Normalise(_Strict):
+    """The normalised score of ChaCha's tables: 0 is `zero`'s loss, 1 is `one`'s."""
+
+    zero: str
+    one: str
+
+
+class Published(_Strict):
+    """A number that a paper prints, and how far ours may be from it and still agree."""
+
+    source: str
+    algorithm: str
+    data: str
+    metric: str
+    value: float
+    sd: float | None = None
+    tolerance: float | None = None
+
+
+class Suite(_Strict):
+    """A benchmark: every algorithm on every data set with every seed.
+
+    Seeds are either listed (`seeds`: each is the seed of the job and of its environment, as a
+    paper's authors list them) or derived (`seed` and `repetitions`: the job's from seed, data,
+    algorithm and repetition, the environment's from seed, data and repetition). `relative_to`
+    names baselines, to whose errors and times the others are put in relation.
+    """
+
+    title: str
+    description: str = ""
+    data: list[Annotated[Data, _named("data")]] = Field(min_length=1)
+    algorithms: list[Annotated[Contender, _named("name")]] = Field(min_length=1)
+    seeds: Annotated[list[Annotated[int, Field(ge=0, lt=2**31)]], Field(min_length=1)] | None = (
+        None
+    )
+    seed: Annotated[int, Field(ge=0)] = 0
+    repetitions: Annotated[int, Field(ge=1)] = 1
+    budget: Annotated[float, Field(gt=0)] | None = None
+    bench: dict[str, Any] = Field(default_factory=dict)
+    limits: Limits = Limits()
+    tracking: Tracking = Tracking()
+    normalise: Normalise | None = None
+    relative_to: list[str] = Field(default_factory=list)
+    published: list[Published] = Field(default_factory=list)
+    kind: Literal["benchmark", "speed"] = "benchmark"
+    name: str = ""
+
+    @model_validator(mode="after")
+    def _check_labels(self) -> Self:
+        titles = [contender.title for contender in self.algorithms]
+        for title in titles:
+            if titles.count(title) > 1:
+                raise ValueError(f"label {title!r} stands twice: give each algorithm its own")
+        references = [entry.data for entry in self.data]
+        for reference in references:
+            if references.count(reference) > 1:
+                raise ValueError(f"data {reference!r} stands twice: remove one")
+        if self.normalise:
+            for title in (self.normalise.zero, self.normalise.one):
+                if title not in titles:
+                    raise ValueError(f"normalise names {title!r}, which is no algorithm here")
+        for title in self.relative_to:
+            if title not in titles:
+                raise ValueError(f"relative_to names {title!r}, which is no algorithm here")
+        return self
+
+    def workers(self, asked: int | None) -> int | None:
+        """How many jobs may run at once: of a speed suite one, so that none slows another."""
+        return 1 if self.kind == "speed" else asked
+
+    def jobs(self) -> list[Job]:
+        """Every job of the suite, in order: data, then repetition, then algorithm.
+
+        Raises
+        ------
+        UsageError
+            If two jobs are the same work.
+        """
+        jobs = [
+            self._job(entry, contender, repetition)
+            for entry in self.data
+            for repetition in range(len(self.seeds) if self.seeds else self.repetitions)
+            for contender in self.algorithms
+        ]
+        first: dict[str, Job] = {}
+        for job in jobs:
+            twin = first.setdefault(job.key("", job.data), job)
+            if twin is not job:
+                raise UsageError(
+                    f"duplicate job: {twin.label} and {job.label} on {job.data} with seed"
+                    f" {job.seed} are the same work; remove one or change its settings"
+                )
+        return jobs
+
+    def _job(self, entry: Data, contender: Contender, repetition: int) -> Job:
+        if self.seeds:
+            seed = environment_seed = self.seeds[repetition]
+        else:
+            environment_seed = derive_seed(self.seed, entry.data, repetition)
+            seed = derive_seed(self.seed, entry.data, contender.title, repetition)
+        return Job(
+            algorithm=contender.name,
+            data=entry.data,
+            seed=seed,
+            environment_seed=environment_seed,
+            label=contender.title,
+            settings=contender.settings,
+            budget=self.budget,
+            bench={**self.bench, **entry.bench, **contender.bench},
+            repetition=repetition,
+        )
+
+
+def suite_names(conf: Path) -> list[str]:
+    """The names of the suites in a configuration folder."""
+    return sorted(path.stem for path in (conf / "suites").glob("*.yaml"))
+
+
+def load_suite(name: str, conf: Path) -> Suite:
+    """The suite called `name` in ``conf/suites``, or the one in the YAML file of that path.
+
+    Raises
+    ------
+    UsageError
+        With the nearest name, or with file, line and key path of what is wrong in the YAML.
+    """
+    path = Path(name)
+    if path.suffix not in (".yaml", ".yml"):
+        path = conf / "suites" / f"{name}.yaml"
+        if not path.is_file() or Path(name).name != name:
+            raise unknown("suite", name, suite_names(conf))
+    suite = load_yaml(path, Suite)
+    return suite.model_copy(update={"name": path.stem})
+
+
+def load_yaml(path: Path, model: type[Model]) -> Model:
+    """A validated `model` from a YAML file, or a UsageError that says where it is wrong."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not UTF-8 text: byte {error.start} is invalid") from error
+    try:
+        tree = yaml.compose(text, Loader=_Loader)
+        content = yaml.load(text, Loader=_Loader)  # noqa: S506  (a SafeLoader subclass)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{path}:{mark.line + 1}" if mark else str(path)
+        raise UsageError(f"{where}: {getattr(error, 'problem', error)}") from error
+    if not isinstance(content, Mapping):
+        raise UsageError(f"{path}: a YAML mapping is expected, not {type(content).__name__}")
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        raise UsageError(_explain(path, tree, error, model)) from error
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML's safe loader that refuses a key written twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [key.value for key, _ in node.value]
+        for key in keys:
+            if keys.count(key) > 1:
+                problem = f"key {key!r} stands twice"
+                raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+        return super().construct_mapping(node, deep=deep)
+
+
+def _explain(path: Path, tree: yaml.Node | None, error: ValidationError, model: Any) -> str:
+    first = error.errors()[0]
+    location = [part for part in first["loc"] if not str(part).startswith("function-")]
+    key = ".".join(str(part) for part in location)
+    where = f"{path}:{_line(tree, location)}"
+    if first["type"] == "extra_forbidden" and len(location) == 1:
+        return f"{where}: {unknown('key', key, model.model_fields)}"
+    message = first["msg"].removeprefix("Value error, ")
+    given = f" (given {first['input']!r})" if location and first["type"] != "missing" else ""
+    return f"{where}: {key or 'suite'}: {message}{given}"
+
+
+def _line(node: yaml.Node | None, location: list[Any]) -> int:
+    """The line of the deepest node on the way to `location`, counted from 1."""
+    line = node.start_mark.line if node else 0
+    for part in location:
+        if isinstance(node, yaml.MappingNode):
+            pair = next(((k, v) for k, v in node.value if k.value == str(part)), None)
+            if pair is None:
+                break
+            line, node = pair[0].start_mark.line, pair[1]
+        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int):
+            node = node.value[part]
+            line = node.start_mark.line
+        else:
+            break
+    return line + 1

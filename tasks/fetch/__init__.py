@@ -1,0 +1,9 @@
+"""Where data come from: references, sources, mirrors, digests and the cache."""
+
+from __future__ import annotations
+
+from tasks.fetch.dataset import Dataset
+from tasks.fetch.inventory import Listed, Verified, catalogue, import_file, verify
+from tasks.fetch.loading import check, load
+
+__all__ = ["Dataset", "Listed", "Verified", "catalogue", "check", "import_file", "load", "verify"]

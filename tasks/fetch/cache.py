@@ -1,0 +1,88 @@
+"""The cache of fetched and imported data: one folder a data set, which appears whole or not."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pandas as pd
+
+from algorithms.errors import DataError, UsageError
+from tasks import paths
+from tasks.fetch.digests import file_digest
+from tasks.fetch.entries import Entry
+
+DATA = "data.parquet"
+ENTRY = "entry.json"
+
+
+def section(name: str) -> Path:
+    """The folder of one kind of data, such as ``openml``; it may not exist yet."""
+    return paths.cache_dir() / "data" / name
+
+
+def find(kind: str, name: str) -> Entry | None:
+    """The entry of `name` in section `kind`, None if it is not cached."""
+    folder = section(kind) / name
+    return read_entry(folder) if (folder / ENTRY).is_file() else None
+
+
+def entries(kind: str) -> list[Entry]:
+    """All of a section, by name."""
+    return [read_entry(path.parent) for path in sorted(section(kind).glob(f"*/{ENTRY}"))]
+
+
+def read_entry(folder: Path) -> Entry:
+    """The entry that `write` left in `folder`."""
+    try:
+        known = json.loads((folder / ENTRY).read_text(encoding="utf-8"))
+        return Entry(**known, path=folder / DATA)
+    except (OSError, ValueError, TypeError) as error:
+        raise DataError(f"{folder / ENTRY}: not an entry of the cache ({error}): remove the "
+                        "folder and fetch again") from error  # fmt: skip
+
+
+def write(folder: Path, frame: pd.DataFrame, **known: str) -> None:
+    """Write `frame` and its entry into `folder`, which exists and nobody else looks at."""
+    frame.to_parquet(folder / DATA, index=False)
+    entry = Entry(
+        **{"task": "", "target": "", "licence": "", "source": "", **known},
+        rows=len(frame),
+        features=frame.shape[1] - 1,
+        sha256=file_digest(folder / DATA),
+        path=folder / DATA,
+    )
+    plain = {key: value for key, value in dataclasses.asdict(entry).items() if key != "path"}
+    (folder / ENTRY).write_text(json.dumps(plain, indent=1), encoding="utf-8")
+
+
+@contextmanager
+def scratch(kind: str) -> Iterator[Path]:
+    """A private folder beside the section's data sets, removed at the end."""
+    try:
+        section(kind).mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=".new-", dir=section(kind)))
+    except OSError as error:
+        raise UsageError(f"cache {section(kind)} cannot be written ({error.strerror}): name "
+                         "another folder with LEASEBOARD_CACHE") from error  # fmt: skip
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def publish(folder: Path, kind: str, name: str) -> Entry:
+    """Move a written `folder` to its place; where another process was first, its stays."""
+    place = section(kind) / name
+    try:
+        os.replace(folder, place)  # noqa: PTH105 (Path.replace says the same less plainly)
+    except OSError:
+        if not (place / ENTRY).is_file():
+            raise
+    return read_entry(place)

@@ -1,0 +1,118 @@
+"""Columns of any file format in five kinds: integers, reals, booleans, nominal, text."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from algorithms.errors import DataError
+
+_LARGEST = np.finfo(np.float32).max
+
+LONGEST_LABEL = 255
+"""A column with a longer value, in characters, is free text; shorter strings are nominal."""
+
+
+def tidy_frame(frame: pd.DataFrame) -> pd.DataFrame:
+    """`frame` with text column names, rows numbered from 0 and every column tidied.
+
+    Columns that are already of one of the five kinds are shared with `frame`, not copied.
+    """
+    frame = frame.reset_index(drop=True)
+    return pd.DataFrame({str(name): tidy(frame[name]) for name in frame.columns}, copy=False)
+
+
+def tidy(column: pd.Series) -> pd.Series:
+    """`column` as integers, reals, booleans, an unordered nominal column, or text.
+
+    Strings become nominal, with their categories sorted, unless one is longer than
+    `LONGEST_LABEL`; declared categories keep the declared order. Nullable integers with missing
+    values become reals; a date becomes the seconds since 1970, a decimal a real.
+    """
+    dtype = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        return _plain_categories(column)
+    if pd.api.types.is_bool_dtype(dtype):
+        return _nominal(column) if column.isna().any() else column.astype(bool)
+    if pd.api.types.is_numeric_dtype(dtype):
+        return _plain_numbers(column)
+    if pd.api.types.is_datetime64_any_dtype(dtype):
+        seconds = column.to_numpy("datetime64[us]").astype("int64") / 1e6
+        return pd.Series(np.where(column.isna(), np.nan, seconds), column.index, name=column.name)
+    kind = pd.api.types.infer_dtype(column, skipna=True)
+    if kind in ("decimal", "integer", "floating", "mixed-integer-float"):
+        return column.astype("float64")
+    return _nominal(column)
+
+
+def is_nominal(column: pd.Series) -> bool:
+    """Whether `column` holds categories."""
+    return isinstance(column.dtype, pd.CategoricalDtype)
+
+
+def is_number(column: pd.Series) -> bool:
+    """Whether `column` holds integers or reals; booleans are not numbers."""
+    dtype = column.dtype
+    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+
+
+def is_text(column: pd.Series) -> bool:
+    """Whether `column` holds free text, which only a consumer of text can take."""
+    return not (
+        is_nominal(column) or is_number(column) or pd.api.types.is_bool_dtype(column.dtype)
+    )
+
+
+def is_infinite(values: np.ndarray) -> bool:
+    """Whether a number is infinite as a float32, which all learners get; NaN is not."""
+    return values.dtype.kind == "f" and bool((np.abs(values) > _LARGEST).any())
+
+
+def as_classes(column: pd.Series) -> pd.Series:
+    """`column` as nominal: values sorted, each category occurs, 3.0 and 3 are the same class."""
+    if is_nominal(column):
+        return column.cat.remove_unused_categories()
+    classes = column.astype("category")
+    return classes.cat.rename_categories([label(value) for value in classes.cat.categories])
+
+
+def label(value: object) -> str:
+    """The name of a category: a whole real is written as an integer."""
+    if isinstance(value, bytes):
+        try:
+            return value.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise DataError(f"value {value[:20]!r} is not UTF-8: convert the file") from error
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _plain_numbers(column: pd.Series) -> pd.Series:
+    if isinstance(column.dtype, np.dtype):
+        return column.astype("float32") if column.dtype == np.float16 else column
+    whole = pd.api.types.is_integer_dtype(column.dtype) and not column.isna().any()
+    return column.astype("int64" if whole else "float64")
+
+
+def _plain_categories(column: pd.Series) -> pd.Series:
+    if column.cat.ordered:
+        column = column.cat.as_unordered()
+    labels = column.cat.categories
+    if not all(isinstance(name, str) for name in labels):
+        column = column.cat.rename_categories([label(name) for name in labels])
+    return column
+
+
+def _nominal(column: pd.Series) -> pd.Series:
+    codes, values = pd.factorize(column)  # labels are made once a value, not once a row
+    texts = [label(value) for value in values]
+    if any(len(text) > LONGEST_LABEL for text in texts):
+        present = [None if code < 0 else texts[code] for code in codes]
+        return pd.Series(present, column.index, dtype=object, name=column.name)
+    categories = sorted(set(texts))
+    position = {text: number for number, text in enumerate(categories)}
+    # The last entry is that of code -1, a missing value.
+    table = np.array([*(position[text] for text in texts), -1])
+    nominal = pd.Categorical.from_codes(table[codes], categories)
+    return pd.Series(nominal, column.index, name=column.name)

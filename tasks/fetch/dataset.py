@@ -1,0 +1,207 @@
+"""What every source yields, a `Table`, and what `load` makes of it, a checked `Dataset`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from algorithms.errors import DataError, UsageError, unknown
+from tasks.fetch import columns, references
+from tasks.fetch.digests import digest_of
+from tasks.fetch.references import Reference
+
+MOST_CLASSES = 20
+"""A numeric target of whole numbers with at most so many different values is nominal."""
+
+
+@dataclass(slots=True)
+class Table:
+    """Data as a source gave them, before any option of the reference is applied.
+
+    `target` is the target's column name, None for the last column; `task` is what the source
+    says of it, None if it says nothing.
+    """
+
+    frame: pd.DataFrame
+    name: str
+    target: str | None = None
+    task: str | None = None
+    source: str = ""
+    licence: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dataset:
+    """A data set ready for preprocessing; rows and columns stand in the source's order.
+
+    Attributes
+    ----------
+    reference : str
+        What `tasks.fetch.load` was asked for.
+    name : str
+        The data set's own name.
+    features : DataFrame of shape (n_rows, n_features)
+        Numbers, booleans, categories, or text; values may be missing.
+    target : Series of shape (n_rows,)
+        float64 for a regression; categories, each of which occurs, for a classification.
+    task : str
+        ``regression`` or ``classification``.
+    digest : str
+        Of the content, see `tasks.fetch.digests`.
+    source, licence : str
+        Where the data come from, and under which terms.
+    """
+
+    reference: str
+    name: str
+    features: pd.DataFrame
+    target: pd.Series
+    task: str
+    digest: str
+    source: str = ""
+    licence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class General:
+    """The options that every source takes, as values; None where one is not given."""
+
+    rows: int | None
+    target: str | None
+    task: str | None
+    threshold: float | None
+
+    @classmethod
+    def of(cls, reference: Reference) -> General:
+        """Those of `reference`; UsageError for a value out of range or two that contradict."""
+        found = cls(
+            rows=references.whole_number(reference, "rows", least=1),
+            target=reference.options.get("target"),
+            task=references.choice(reference, "task", references.TASKS),
+            threshold=references.number(reference, "threshold"),
+        )
+        if found.threshold is not None and found.task == "regression":
+            raise UsageError(
+                f"{reference}: a threshold makes two classes of the target, so the task cannot "
+                "be regression: drop one of the two options"
+            )
+        return found
+
+
+def finish(table: Table, reference: Reference, text: str) -> Dataset:
+    """Apply the general options of `reference` to `table` and check what must hold.
+
+    Raises
+    ------
+    DataError
+        Fewer than two rows, no features, duplicate column names; a target that is absent,
+        constant, has missing values, or is not numeric though the task is regression.
+    """
+    options = General.of(reference)
+    frame = table.frame if options.rows is None else table.frame.iloc[: options.rows]
+    _check_shape(frame, text)
+    column = _target_column(frame, options.target or table.target, text)
+    target = columns.tidy(frame[column].reset_index(drop=True)).rename(str(column))
+    features = columns.tidy_frame(frame.drop(columns=column))
+    _check_present(target, text)
+    task = options.task or table.task or infer_task(target)
+    if options.threshold is not None:
+        task, target = "classification", _two_classes(target, options.threshold, text)
+    elif task == "regression":
+        target = _as_numbers(target, text)
+    else:
+        target = columns.as_classes(target)
+    _check_varies(target, options.threshold, text)
+    return Dataset(
+        reference=text,
+        name=table.name,
+        features=features,
+        target=target,
+        task=task,
+        digest=digest_of(features, target, task),
+        source=table.source,
+        licence=table.licence,
+    )
+
+
+def infer_task(target: pd.Series) -> str:
+    """The task by the target's kind, where neither the user nor the source says it.
+
+    Nominal, boolean and text targets are classes. Whole numbers with at most `MOST_CLASSES`
+    different values are classes, too; all other numbers make a regression.
+    """
+    if not columns.is_number(target):
+        return "classification"
+    values = target.to_numpy()
+    if not np.isfinite(values).all() or (values != np.floor(values)).any():
+        return "regression"
+    return "classification" if target.nunique() <= MOST_CLASSES else "regression"
+
+
+def _check_shape(frame: pd.DataFrame, text: str) -> None:
+    if frame.columns.has_duplicates:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise DataError(f"{text}: column name {twice!r} occurs twice: names must be unique")
+    if frame.shape[1] < 2:
+        raise DataError(
+            f"{text}: no features: at least one column beside the target is needed, "
+            f"there {'is' if frame.shape[1] == 1 else 'are'} {frame.shape[1]} in all"
+        )
+    if len(frame) < 2:
+        raise DataError(
+            f"{text}: {len(frame)} row{'s' * (len(frame) != 1)}: at least two are needed"
+        )
+
+
+def _target_column(frame: pd.DataFrame, name: str | None, text: str) -> object:
+    """The label in `frame` of the column called `name`, the last one where it is None."""
+    if name is None:
+        return frame.columns[-1]
+    by_name = {str(column): column for column in frame.columns}
+    if name not in by_name:
+        raise DataError(f"{text}: {unknown('target column', name, list(by_name)[:50])}")
+    return by_name[name]
+
+
+def _check_present(target: pd.Series, text: str) -> None:
+    missing = int(target.isna().sum())
+    if missing:
+        raise DataError(
+            f"{text}: target {target.name!r} is missing (NaN) in {missing} of {len(target)} rows: "
+            "drop those rows from the source"
+        )
+
+
+def _as_numbers(target: pd.Series, text: str) -> pd.Series:
+    try:
+        if columns.is_nominal(target):  # digits that a file declares as nominal
+            target = target.astype(object)
+        numbers = target.astype("float64")
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"{text}: target {target.name!r} is not numeric, as a regression's must be: name "
+            "another column with target=, or say task=classification"
+        ) from error
+    if columns.is_infinite(numbers.to_numpy()):
+        raise DataError(
+            f"{text}: target {target.name!r} has infinite values (beyond 3.4e38): drop those rows"
+        )
+    return numbers
+
+
+def _two_classes(target: pd.Series, threshold: float, text: str) -> pd.Series:
+    above = _as_numbers(target, text).to_numpy() >= threshold
+    labels = [f"<{threshold:g}", f">={threshold:g}"]
+    classes = pd.Categorical.from_codes(above.astype(np.int8), labels)
+    return columns.as_classes(pd.Series(classes, name=target.name))
+
+
+def _check_varies(target: pd.Series, threshold: float | None, text: str) -> None:
+    if target.nunique() < 2:
+        at = "" if threshold is None else f" at threshold {threshold:g}"
+        raise DataError(
+            f"{text}: target {target.name!r} is constant{at} (always {target.iloc[0]}): "
+            "there is nothing to learn"
+        )

@@ -1,0 +1,172 @@
+"""Data files: parquet, csv, arff and libsvm; every error is one line that names the file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from algorithms.errors import DataError, UsageError, unknown
+from tasks.fetch.dataset import Table
+
+_MOST_DENSE_BYTES = 4 << 30  # libsvm is sparse; a dense table beyond this is surely a mistake
+
+
+def read(name: str, rows: int | None = None) -> Table:
+    """The table in file `name`; its suffix says the format."""
+    path = Path(name).expanduser()
+    if path.is_dir():
+        raise UsageError(f"{name}: is a folder: name a file")
+    if not path.is_file():
+        raise UsageError(f"{name}: no such file")
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        raise unknown(f"file format of {name}:", path.suffix or "(none)", READERS)
+    if not os.access(path, os.R_OK):
+        raise UsageError(f"{name}: cannot be read: permission denied")
+    return Table(reader(path, rows), path.stem, source=path.name)
+
+
+def read_parquet(path: Path, rows: int | None = None) -> pd.DataFrame:
+    """A parquet file, or of its row groups those that hold the first `rows` rows."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path, memory_map=True) as file:
+            groups, have = [], 0
+            for group in range(file.num_row_groups):
+                if rows is not None and have >= rows:
+                    break
+                groups.append(group)
+                have += file.metadata.row_group(group).num_rows
+            table = file.read_row_groups(groups)
+        # Column by column, each freed once it is converted: one copy in memory, not two.
+        frame = table.to_pandas(split_blocks=True, self_destruct=True)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise DataError(f"{path}: not a readable parquet file: {_first_line(error)}") from error
+    pa.default_memory_pool().release_unused()
+    return frame
+
+
+def read_csv(path: Path, rows: int | None = None) -> pd.DataFrame:
+    """A csv file in UTF-8 with a header line; the separator is a comma, semicolon or tab.
+
+    Every line must have as many values as the header: a short one is an error, not a missing
+    value. Missing values are empty, ``?``, ``NA``, ``NaN``, ``nan`` or ``null``.
+    """
+    import pyarrow as pa
+    from pyarrow import csv
+
+    header = _header(path)
+    separator = max(",;\t", key=header.count)
+    try:
+        table = csv.read_csv(
+            path,
+            parse_options=csv.ParseOptions(delimiter=separator),
+            convert_options=csv.ConvertOptions(
+                null_values=["", "?", "NA", "NaN", "nan", "null"], strings_can_be_null=True
+            ),
+        )
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{path}: malformed csv: {_first_line(error)}") from error
+    for column in table.schema:
+        if pa.types.is_binary(column.type):  # what Arrow makes of text that is not UTF-8
+            raise DataError(f"{path}: column {column.name!r} is not UTF-8: convert the file")
+    if all(_is_number(name) for name in table.column_names):
+        raise DataError(f"{path}: no header line: the first line holds only numbers, add names")
+    return _frame(table)
+
+
+def read_arff(path: Path, rows: int | None = None) -> pd.DataFrame:
+    """An arff file; declared nominal values keep their order, and ``?`` is missing."""
+    import arff
+
+    try:
+        with path.open(encoding="utf-8") as lines:
+            content = arff.load(lines)
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not UTF-8 at byte {error.start}: convert the file") from error
+    except (arff.ArffException, ValueError, IndexError) as error:
+        raise DataError(f"{path}: malformed arff: {_first_line(error)}") from error
+    names = [name for name, _ in content["attributes"]]
+    made: dict[str, Any] = {}
+    values = zip(*content["data"], strict=True) if content["data"] else [()] * len(names)
+    for (name, kind), column in zip(content["attributes"], values, strict=True):
+        if isinstance(kind, list):
+            made[name] = pd.Categorical(column, categories=kind)
+        elif kind.upper() in ("NUMERIC", "REAL", "INTEGER"):
+            made[name] = np.array(column, dtype=np.float64)
+        else:
+            made[name] = pd.Series(column, dtype=object)
+    return pd.DataFrame(made)
+
+
+def read_libsvm(path: Path, rows: int | None = None) -> pd.DataFrame:
+    """A libsvm file as a dense table of float32, columns ``f1`` ... and at last ``label``."""
+    from sklearn.datasets import load_svmlight_file
+
+    try:
+        matrix, labels = load_svmlight_file(str(path), dtype=np.float32)
+    except (ValueError, OverflowError) as error:
+        raise DataError(f"{path}: malformed libsvm: {_first_line(error)}") from error
+    size = 4 * matrix.shape[0] * matrix.shape[1]
+    if size > _MOST_DENSE_BYTES:
+        raise DataError(
+            f"{path}: {matrix.shape[1]} columns need {size / 2**30:.0f} GiB as a dense table: "
+            "select columns first"
+        )
+    names = [f"f{i}" for i in range(1, matrix.shape[1] + 1)]
+    frame = pd.DataFrame(matrix.toarray(), columns=names)
+    frame["label"] = labels.astype(np.float64)
+    return frame
+
+
+Reader = Callable[[Path, int | None], pd.DataFrame]
+
+READERS: dict[str, Reader] = {
+    ".parquet": read_parquet,
+    ".pq": read_parquet,
+    ".csv": read_csv,
+    ".tsv": read_csv,
+    ".arff": read_arff,
+    ".libsvm": read_libsvm,
+    ".svm": read_libsvm,
+    ".svmlight": read_libsvm,
+}
+
+
+def _header(path: Path) -> str:
+    with path.open("rb") as file:
+        line = file.readline()
+    if not line.strip():
+        raise DataError(f"{path}: 0 rows: the file is empty or begins with an empty line")
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not UTF-8 at byte {error.start}: convert the file") from error
+
+
+def _frame(table: Any) -> pd.DataFrame:
+    """The frame of an Arrow table; unlike a dict of columns it shows duplicate names."""
+    empty = [i for i, column in enumerate(table.schema) if str(column.type) == "null"]
+    frame = table.to_pandas(split_blocks=True, self_destruct=True)  # `table` is gone now
+    for position in empty:  # a column that is missing everywhere
+        frame.isetitem(position, np.full(len(frame), np.nan))
+    return frame
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,71 @@
+"""`load`: from a data reference to a checked `Dataset`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from tasks import paths
+from tasks.fetch import files, mirror, named, openml_source, references, sklearn_source, synthetic
+from tasks.fetch.dataset import Dataset, General, Table, finish
+from tasks.fetch.entries import table_of
+from tasks.fetch.references import Reference
+
+
+def load(reference: str, *, mirrors: Iterable[str | Path] = ()) -> Dataset:
+    """The data set that `reference` names, checked, with rows and columns in their order.
+
+    Parameters
+    ----------
+    reference : str
+        Such as ``openml:215``, ``mirror:flights_3m?threshold=15``, ``sklearn:digits``,
+        ``synthetic:fried?rows=1000&seed=0``, ``file:data.csv?target=y``, a path, or a name of
+        ``conf/data``.
+    mirrors : iterable of path
+        Asked before the network, and before those of ``LEASEBOARD_MIRROR``.
+
+    Raises
+    ------
+    UsageError
+        The reference, its source or an option does not exist, or the file does not.
+    DataError
+        The data are there and cannot be used as asked.
+    DataUnavailableError
+        The data are not here and cannot be had now.
+    """
+    parsed = _parse(reference)
+    folders = paths.mirrors(tuple(Path(mirror) for mirror in mirrors))
+    return finish(_read(parsed, folders), parsed, reference)
+
+
+def check(reference: str) -> None:
+    """UsageError for what is wrong with `reference` itself; no data are read."""
+    General.of(_parse(reference))
+
+
+def _parse(text: str) -> Reference:
+    """The reference that `text` stands for, with a source and known options."""
+    reference = named.resolve(references.parse(text))
+    own = synthetic.own_options(reference.name) if reference.source == "synthetic" else ()
+    references.check_options(reference, own)
+    if reference.source == "sklearn":
+        sklearn_source.check(reference.name)
+    return reference
+
+
+def _read(reference: Reference, mirrors: tuple[Path, ...]) -> Table:
+    rows = references.whole_number(reference, "rows", least=1)
+    match reference.source:
+        case "synthetic":
+            return synthetic.read(reference)
+        case "sklearn":
+            return sklearn_source.read(reference.name)
+        case "mirror":
+            return mirror.read(reference.name, mirrors, rows)
+        case "openml":
+            entry = mirror.find(reference.name, mirrors)
+            return table_of(entry, rows) if entry else openml_source.read(reference.name, rows)
+        case named.IMPORTED:
+            return named.read_imported(reference.name, rows)
+        case _:
+            return files.read(reference.name, rows)

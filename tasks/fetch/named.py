@@ -1,0 +1,109 @@
+"""Data sets by name: the files of ``conf/data``, and what the user imported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from algorithms.errors import UsageError, unknown
+from tasks import paths
+from tasks.fetch import cache, references
+from tasks.fetch.dataset import Table
+from tasks.fetch.entries import table_of
+from tasks.fetch.references import Reference
+
+IMPORTED = "imported"
+"""The cache's section of imported files."""
+
+
+class Named(BaseModel):
+    """One file of ``conf/data``: a reference, what it is, and options of the reference.
+
+    Attributes
+    ----------
+    reference : str
+        With a source; a relative path of ``file:`` starts at the file's own folder.
+    about : str
+        One line for ``leaseboard list``.
+    target, task, threshold, rows
+        Options that the reference would otherwise carry after its ``?``.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    reference: str
+    about: str = ""
+    target: str | None = None
+    task: Literal["regression", "classification"] | None = None
+    threshold: float | None = None
+    rows: Annotated[int, Field(ge=2)] | None = None
+
+
+def names(conf: Path | None = None) -> list[str]:
+    """The names that files of ``conf/data`` give to data sets."""
+    return sorted(path.stem for path in _folder(conf).glob("*.yaml"))
+
+
+def read(name: str, conf: Path | None = None) -> Named:
+    """The file ``conf/data/<name>.yaml``; UsageError names the key that is wrong."""
+    path = _folder(conf) / f"{name}.yaml"
+    try:
+        return Named(**yaml.safe_load(path.read_text(encoding="utf-8")))
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "extra_forbidden":
+            raise UsageError(f"{path}: {unknown('key', key, Named.model_fields)}") from error
+        raise UsageError(f"{path}: {key}: {first['msg']}") from error
+    except (yaml.YAMLError, TypeError, UnicodeDecodeError) as error:
+        line = " ".join(str(error).split())
+        raise UsageError(f"{path}: not a mapping in YAML: {line}") from error
+
+
+def resolve(reference: Reference) -> Reference:
+    """The reference with a source that a bare name or path stands for.
+
+    A name of ``conf/data`` comes first, then an imported data set, then a path.
+    """
+    if reference.source:
+        return reference
+    name = reference.name
+    if name in names():
+        return _named(name).with_options(reference.options)
+    if cache.find(IMPORTED, name) is not None:
+        return Reference(IMPORTED, name, reference.options)
+    if Path(name).expanduser().is_file():
+        return Reference("file", name, reference.options)
+    known = [*names(), *(entry.id for entry in cache.entries(IMPORTED))]
+    if "/" in name or Path(name).suffix:
+        raise UsageError(f"{name}: no such file")
+    raise unknown("data set", name, known)
+
+
+def read_imported(name: str, rows: int | None = None) -> Table:
+    """The data set that was imported as `name`."""
+    entry = cache.find(IMPORTED, name)
+    if entry is None:
+        raise UsageError(f"{name}: no longer in the cache: import the file again")
+    return table_of(entry, rows)
+
+
+def _named(name: str) -> Reference:
+    known = read(name)
+    reference = references.parse(known.reference)
+    if not reference.source:
+        raise UsageError(f"{_folder() / name}.yaml: reference {known.reference!r} has no source: "
+                         "write source:name, such as openml:215")  # fmt: skip
+    options = known.model_dump(exclude={"reference", "about"}, exclude_none=True)
+    reference = reference.with_options({key: str(value) for key, value in options.items()})
+    if reference.source == "file":
+        path = _folder() / Path(reference.name).expanduser()  # an absolute path stays itself
+        return Reference("file", str(path), reference.options)
+    return reference
+
+
+def _folder(conf: Path | None = None) -> Path:
+    return paths.conf_dir(conf) / "data"

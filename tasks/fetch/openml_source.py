@@ -1,0 +1,114 @@
+"""OpenML: fetched by the `openml` package in a process of its own, kept in our cache.
+
+A process of its own, because the package has no request timeout, so only killing it bounds the
+wait; and a private copy of its cache, because on any failure it deletes the folder of the data
+set, which must not be one that somebody else filled.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from algorithms.errors import DataError, DataUnavailableError, UsageError
+from tasks.fetch import cache
+from tasks.fetch.dataset import Table
+from tasks.fetch.entries import Entry, table_of
+
+SECTION = "openml"
+
+FOLDER = "org/openml/www/datasets"
+"""Where the package keeps data sets below its cache root, for the server www.openml.org."""
+
+REFUSED = 3
+NO_ANSWER = 4
+"""Exit codes of `tasks.fetch.openml_download`; it is killed where a name look-up hangs."""
+
+DOWNLOAD_SECONDS = 600
+"""Patience with a server that answers; one that does not is given up within seconds."""
+
+_unreachable: dict[str, float] = {}  # until when not to try again: a suite waits once, not per job
+
+
+def read(name: str, rows: int | None = None) -> Table:
+    """The OpenML data set of id `name`, from the cache or the network.
+
+    Raises
+    ------
+    UsageError
+        `name` is not a whole number, or OpenML has no such data set.
+    DataUnavailableError
+        OpenML cannot be reached, or the download does not end.
+    """
+    check(name)
+    return table_of(cache.find(SECTION, name) or _fetch(name), rows)
+
+
+def check(name: str) -> None:
+    """UsageError unless `name` can be an OpenML id."""
+    if not name.isdecimal():
+        raise UsageError(f"openml:{name}: an OpenML id is a whole number, such as openml:215")
+
+
+def is_complete(folder: Path) -> bool:
+    """Whether the package can read `folder` of its cache without a network."""
+    return (folder / "description.xml").is_file() and (
+        any(folder.glob("dataset*.pq")) or (folder / "dataset.arff").is_file()
+    )
+
+
+def _fetch(name: str) -> Entry:
+    copy = _users_copy(name)
+    if copy is None and time.monotonic() < _unreachable.get("until", 0):
+        raise _unavailable(name)
+    with cache.scratch(SECTION) as folder:
+        if copy is not None:
+            shutil.copytree(copy, folder / FOLDER / name)
+        (folder / "new").mkdir()
+        _run(name, folder)
+        return cache.publish(folder / "new", SECTION, name)
+
+
+def _run(name: str, folder: Path) -> None:
+    command = [sys.executable, "-m", "tasks.fetch.openml_download", name, str(folder)]
+    try:
+        done = subprocess.run(
+            command,
+            cwd=Path(__file__).resolve().parents[2],
+            capture_output=True,
+            text=True,
+            timeout=DOWNLOAD_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise DataUnavailableError(f"openml:{name} is not available: the download did not end in "
+                                   f"{DOWNLOAD_SECONDS} s, try again") from error  # fmt: skip
+    if done.returncode == 0:
+        return
+    if done.returncode in (NO_ANSWER, -signal.SIGALRM):
+        _unreachable["until"] = time.monotonic() + 60
+        raise _unavailable(name)
+    last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+    if done.returncode == REFUSED:
+        raise UsageError(f"openml:{name}: OpenML refused: {last}")
+    raise DataError(f"openml:{name}: the openml package failed: {last}")
+
+
+def _unavailable(name: str) -> DataUnavailableError:
+    return DataUnavailableError(
+        f"openml:{name} is not available: OpenML cannot be reached; connect to the network, "
+        "or name a mirror that has it with --mirror FOLDER or LEASEBOARD_MIRROR"
+    )
+
+
+def _users_copy(name: str) -> Path | None:
+    """The folder of `name` in the package's own cache, if it holds the data."""
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    root = Path(os.environ.get("OPENML_CACHE_DIR") or f"{base}/openml").expanduser()
+    folder = root / FOLDER / name
+    return folder if is_complete(folder) else None

@@ -1,0 +1,146 @@
+"""A gate's verdict for people (markdown for a pull request) and machines (JUnit, JSON)."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from tasks.gate import NOTHING_COMPARED, PASSED, REGRESSION, RUN_FAILED, Check, Verdict
+
+MARK = "<!-- leaseboard gate -->"
+"""Stands in the markdown, so that a workflow can find its own comment and edit it in place."""
+
+_ORDER = ("failed", "regressed", "missing", "changed", "new", "improved", "passed", "same")
+
+
+def headline(verdict: Verdict) -> str:
+    """The verdict in one line."""
+    counts = {kind: sum(c.verdict == kind for c in verdict.checks) for kind in _ORDER}
+    listed = ", ".join(f"{n} {kind}" for kind, n in counts.items() if n)
+    opening = {
+        PASSED: "Gate passed",
+        REGRESSION: "Gate failed",
+        RUN_FAILED: "Gate failed: a job did not end ok",
+        NOTHING_COMPARED: "Gate failed: nothing was compared",
+    }[verdict.exit_code]
+    return f"{opening}: {verdict.n_compared} scenarios compared ({listed or 'none at all'})"
+
+
+def markdown(verdict: Verdict) -> str:
+    """A comment for a pull request: what fails first, what is unchanged only counted."""
+    lines = [MARK, f"### {_cell(headline(verdict))}", ""]
+    shown = sorted(
+        (check for check in verdict.checks if check.verdict != "same"),
+        key=lambda check: _ORDER.index(check.verdict),
+    )
+    if shown:
+        lines += [
+            "| verdict | algorithm | data | accepted | measured | drop [95 % interval] | why |",
+            "| --- | --- | --- | ---: | ---: | --- | --- |",
+        ]
+        lines += [_markdown_row(check) for check in shown]
+        lines.append("")
+    if verdict.accepted_on:
+        versions = ", ".join(f"{k} {v}" for k, v in sorted(verdict.accepted_versions.items()))
+        lines.append(f"Accepted on {verdict.accepted_on} with {_cell(versions)}.")
+    lines.append(
+        "A drop is relative to the accepted mean; positive is worse. A scenario fails only if the"
+        " paired mean drop exceeds its tolerance and the paired bootstrap interval excludes zero."
+    )
+    return "\n".join(lines) + "\n"
+
+
+def junit(verdict: Verdict) -> str:
+    """JUnit XML: one test case a scenario, ``failure`` for a regression, ``error`` for a crash."""
+    suite = ET.Element(
+        "testsuite",
+        name=f"leaseboard gate {verdict.suite}".strip(),
+        tests=str(len(verdict.checks)),
+        failures=str(sum(c.fails and c.verdict != "failed" for c in verdict.checks)),
+        errors=str(sum(c.verdict == "failed" for c in verdict.checks)),
+        skipped=str(sum(c.verdict == "new" for c in verdict.checks)),
+    )
+    for check in verdict.checks:
+        case = ET.SubElement(suite, "testcase", classname=check.data, name=check.label)
+        if check.fails:
+            tag = "error" if check.verdict == "failed" else "failure"
+            ET.SubElement(case, tag, type=check.verdict, message=_clean(check.explanation))
+        elif check.verdict == "new":
+            ET.SubElement(case, "skipped", message=_clean(check.explanation))
+        ET.SubElement(case, "system-out").text = _clean(f"{check.verdict}: {check.explanation}")
+    if verdict.exit_code == NOTHING_COMPARED:
+        suite.set("errors", str(int(suite.get("errors", "0")) + 1))
+        suite.set("tests", str(len(verdict.checks) + 1))
+        case = ET.SubElement(suite, "testcase", classname="gate", name="something was compared")
+        ET.SubElement(case, "error", type="empty", message="no accepted score was compared")
+    ET.indent(suite)
+    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def as_json(verdict: Verdict) -> str:
+    """The whole verdict as JSON; numbers that do not exist are null."""
+    payload = {
+        "suite": verdict.suite,
+        "accepted_on": verdict.accepted_on,
+        "accepted_versions": dict(verdict.accepted_versions),
+        "exit_code": verdict.exit_code,
+        "headline": headline(verdict),
+        "compared": verdict.n_compared,
+        "checks": [_plain(check) for check in verdict.checks],
+    }
+    return json.dumps(payload, indent=1, allow_nan=False) + "\n"
+
+
+def _plain(check: Check) -> dict[str, Any]:
+    drop = check.drop
+    return {
+        "algorithm": check.label,
+        "data": check.data,
+        "verdict": check.verdict,
+        "fails": check.fails,
+        "explanation": check.explanation,
+        "accepted": _number(check.accepted),
+        "measured": _number(check.measured),
+        "drop": None if drop is None else drop.value,
+        "interval": None if drop is None else [drop.lower, drop.upper],
+        "relative_drop": _number(check.relative_drop),
+        "tolerance": _number(check.tolerance),
+        "pairs": check.n,
+    }
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _markdown_row(check: Check) -> str:
+    drop = ""
+    if check.drop is not None:
+        scale = check.drop.value / check.relative_drop if check.relative_drop else math.nan
+        low, high = check.drop.lower / scale, check.drop.upper / scale
+        drop = f"{check.relative_drop:+.2%}"
+        drop += f" [{low:+.2%}, {high:+.2%}]" if math.isfinite(low) else ""
+    cells = [
+        f"**{check.verdict}**" if check.fails else check.verdict,
+        _cell(check.label),
+        _cell(check.data),
+        "" if math.isnan(check.accepted) else f"{check.accepted:.6g}",
+        "" if math.isnan(check.measured) else f"{check.measured:.6g}",
+        drop,
+        _cell(check.explanation),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _cell(text: str) -> str:
+    """`text` as markdown shows it literally, on one line."""
+    for old, new in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "\\|"), ("\n", " ")):
+        text = text.replace(old, new)
+    return text
+
+
+def _clean(text: str) -> str:
+    """`text` without the control characters that XML cannot hold."""
+    return "".join(c for c in text if c in "\t\n" or ord(c) >= 0x20)

@@ -1,0 +1,83 @@
+"""A user's own list of scikit-learn classifiers or pipelines as the configurations."""
+
+from __future__ import annotations
+
+import hashlib
+import runpy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sklearn.base import clone
+
+from algorithms.errors import UsageError
+from algorithms.events import Parameters
+
+NAME = "PIPELINES"
+
+
+@dataclass(frozen=True, slots=True)
+class Pipelines:
+    """Estimators by name, as configurations and as what builds them."""
+
+    estimators: Mapping[str, Any]
+    digest: str = ""
+
+    def configurations(self) -> list[Parameters]:
+        """One configuration for each, with the parameters of the estimator as text."""
+        return [
+            {"name": name, "learner": type(estimator).__name__}
+            | {key: _plain(value) for key, value in sorted(estimator.get_params().items())}
+            | ({"file": self.digest} if self.digest else {})
+            for name, estimator in self.estimators.items()
+        ]
+
+    def build(self, parameters: Parameters) -> Any:
+        """A fresh copy of the estimator that `parameters` name."""
+        return clone(self.estimators[str(parameters["name"])])
+
+
+def named(pipelines: Sequence[Any] | Mapping[str, Any], digest: str = "") -> Pipelines:
+    """`pipelines` by name; those of a list are numbered after their class.
+
+    Raises
+    ------
+    UsageError
+        If there is none, or one is no classifier.
+    """
+    if not isinstance(pipelines, Mapping):
+        pipelines = {
+            f"{type(pipeline).__name__}-{index}": pipeline
+            for index, pipeline in enumerate(pipelines)
+        }
+    if not pipelines:
+        raise UsageError("no pipelines: give at least one scikit-learn classifier")
+    for name, pipeline in pipelines.items():
+        for method in ("fit", "predict", "get_params"):
+            if not hasattr(pipeline, method):
+                raise UsageError(
+                    f"pipeline {name!r} is a {type(pipeline).__name__} without {method}():"
+                    " give scikit-learn classifiers or pipelines that end in one"
+                )
+    return Pipelines(dict(pipelines), digest)
+
+
+def read(path: Path) -> Pipelines:
+    """The list or mapping called ``PIPELINES`` of a Python file; the file is run."""
+    digest = file_digest(path)
+    found = runpy.run_path(str(path)).get(NAME)
+    if not isinstance(found, (list, tuple, Mapping)):
+        raise UsageError(f"{str(path)!r} defines no list or mapping called {NAME}")
+    return named(found, digest)
+
+
+def file_digest(path: Path) -> str:
+    """The digest of a Python file's content."""
+    if path.suffix != ".py" or not path.is_file():
+        raise UsageError(f"pipelines {str(path)!r} is no Python file: name an existing .py file")
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, (bool, int, float, str, type(None))) else repr(value)

@@ -1,0 +1,83 @@
+"""LightGBM on prefixes of one data set whose features were binned once."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import lightgbm
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.events import Parameters
+
+_BINNING = {"verbosity": -1, "num_threads": 1, "feature_pre_filter": False, "max_bin": 255}
+
+
+class SharedBins:
+    """The bins of all training rows; labels are given with each fit.
+
+    Bins come from the features of all training rows, so a model on a small sample differs from
+    one that bins its sample alone. The bounds of ABC stay valid, because no label is used; the
+    comparison stays fair, because every algorithm on the bench gets the same models.
+
+    Parameters
+    ----------
+    features : ndarray of float32, shape (train_rows, n_features)
+    labels : ndarray of int, shape (train_rows,)
+    """
+
+    def __init__(self, features: NDArray[np.float32], labels: NDArray[np.int32]) -> None:
+        self._classes, codes = np.unique(labels, return_inverse=True)
+        self._data = lightgbm.Dataset(features, codes, params=_BINNING, free_raw_data=False)
+        self._data.construct()
+
+    def classifier(self, parameters: Parameters, seed: int) -> SharedBinsClassifier:
+        """An untrained model with the hyperparameters of `lightgbm.LGBMClassifier`."""
+        own = {name: value for name, value in parameters.items() if name != "learner"}
+        return SharedBinsClassifier(self._data, self._classes, own, seed)
+
+
+class SharedBinsClassifier:
+    """A LightGBM classifier whose training rows are a prefix of the shared data set."""
+
+    def __init__(
+        self,
+        data: lightgbm.Dataset,
+        classes: NDArray[np.int32],
+        hyperparameters: dict[str, Any],
+        seed: int,
+    ) -> None:
+        self._data = data
+        self._classes = classes
+        self._hyperparameters = dict(hyperparameters)
+        self._seed = seed
+
+    def fit(self, X: NDArray[np.float32], y: NDArray[np.int32]) -> Self:
+        """Train on the first ``len(y)`` rows of the shared data set, which `X` is a view of."""
+        rows = len(y)
+        if len(X) != rows:
+            raise ValueError(f"{len(X)} rows of features, {rows} labels")
+        trees = self._hyperparameters.pop("n_estimators")
+        binary = len(self._classes) == 2
+        parameters = {
+            **_BINNING,
+            **self._hyperparameters,
+            "objective": "binary" if binary else "multiclass",
+            "subsample_freq": 1,
+            "seed": self._seed,
+            "deterministic": True,
+            "force_row_wise": True,
+        }
+        if not binary:
+            parameters["num_class"] = len(self._classes)
+        data = self._data
+        if rows < data.num_data():
+            data = data.subset(range(rows), params=parameters)
+        self._booster = lightgbm.train(parameters, data, num_boost_round=trees)
+        return self
+
+    def predict(self, X: NDArray[np.float32]) -> NDArray[np.int32]:
+        """The class of each row."""
+        raw = np.asarray(self._booster.predict(X, num_threads=1))
+        codes = raw.argmax(axis=1) if raw.ndim == 2 else (raw > 0.5).astype(int)
+        return np.asarray(self._classes[codes])

@@ -1,0 +1,65 @@
+"""Where things are: the cache, the configuration, the local MLflow store."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from algorithms.errors import UsageError
+
+_PACKAGED_CONF = Path(__file__).resolve().parent.parent / "flows" / "_conf"
+_CHECKOUT_CONF = Path(__file__).resolve().parent.parent / "conf"
+
+
+def cache_dir() -> Path:
+    """The folder of fetched data and of the trial and probe stores.
+
+    ``LEASEBOARD_CACHE`` names it; otherwise it is ``leaseboard`` in the user's cache folder.
+    """
+    named = os.environ.get("LEASEBOARD_CACHE")
+    if named:
+        return Path(named).expanduser().resolve()
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return (Path(base).expanduser() / "leaseboard").resolve()
+
+
+def conf_dir(named: Path | None = None) -> Path:
+    """The configuration folder: `named`, ``LEASEBOARD_CONF``, ``./conf``, or the shipped one."""
+    for source, given in (("--conf", named), ("LEASEBOARD_CONF", _env("LEASEBOARD_CONF"))):
+        if given is not None:
+            if not given.is_dir():
+                raise UsageError(f"{source} {str(given)!r} is no folder: name one with suites/")
+            return given.resolve()
+    for candidate in (Path("conf"), _CHECKOUT_CONF, _PACKAGED_CONF):
+        if (candidate / "suites").is_dir():
+            return candidate.resolve()
+    raise UsageError("no configuration found: name a folder with --conf or LEASEBOARD_CONF")
+
+
+def shipped_conf() -> Path:
+    """The configuration that comes with Leaseboard: the checkout's, or that of the installation.
+
+    A folder of one's own need not repeat the search spaces in it.
+    """
+    return _CHECKOUT_CONF if (_CHECKOUT_CONF / "suites").is_dir() else _PACKAGED_CONF
+
+
+def mirrors(named: tuple[Path, ...] = ()) -> tuple[Path, ...]:
+    """The read-only data mirrors: `named` first, then those of ``LEASEBOARD_MIRROR``."""
+    listed = os.environ.get("LEASEBOARD_MIRROR", "")
+    found = [*named, *(Path(part) for part in listed.split(os.pathsep) if part)]
+    for mirror in found:
+        if not (mirror / "catalogue.csv").is_file():
+            raise UsageError(f"mirror {str(mirror)!r} has no catalogue.csv: name a mirror folder")
+    return tuple(dict.fromkeys(mirror.resolve() for mirror in found))
+
+
+def tracking_uri(named: str | None = None) -> str:
+    """The MLflow store: `named`, ``MLFLOW_TRACKING_URI``, or ``mlruns/mlflow.db`` here."""
+    given = named or os.environ.get("MLFLOW_TRACKING_URI")
+    return given or f"sqlite:///{Path('mlruns').resolve() / 'mlflow.db'}"
+
+
+def _env(name: str) -> Path | None:
+    value = os.environ.get(name)
+    return Path(value) if value else None

@@ -1,0 +1,1 @@
+"""Probes: learners trained on samples, each in a process of its own, recorded once."""

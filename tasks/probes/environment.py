@@ -1,0 +1,208 @@
+"""The samples bench's environment: learners on nested samples, every probe recorded once."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.dummy import DummyClassifier
+
+from algorithms.benches.samples import Probe
+from algorithms.events import Parameters
+from tasks.probes import isolation
+from tasks.probes.split import Samples, Split
+from tasks.probes.store import Store
+from tasks.versions import source_version
+
+_PREDICT_ROWS = 100_000
+_PACKAGES = ("lightgbm", "numpy", "scikit-learn", "scipy")
+_LEARNERS = tuple(f"tasks.learners.{name}" for name in ("build", "network", "shared_bins"))
+
+
+class Classifier(Protocol):
+    """What scikit-learn calls a classifier."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Train."""
+
+    def predict(self, X: Any) -> Any:
+        """Classes of rows."""
+
+
+Build = Callable[[Parameters], Classifier]
+"""From a configuration to an untrained model; the same model at every call."""
+
+
+class RecordedProbes:
+    """Learners on a split; a probe is run in a process of its own, and only if not recorded.
+
+    Parameters
+    ----------
+    split : Split
+    configurations : sequence of mapping
+    build : callable
+        From a configuration to an untrained model.
+    store : Store
+    probe_seconds : float
+        CPU seconds after which a probe is given up.
+    variant : str
+        What else the probes depend on, such as shared bins.
+    prepare : callable
+        Called before a probe is run, for what the children shall find made.
+
+    Notes
+    -----
+    A recorded failure is replayed like a success: the same fit crashes again. A time-out is
+    replayed only for limits that are no longer than the one it met, and a recorded success that
+    took longer than `probe_seconds` counts as a time-out, as it would be if it were run now.
+    Want of memory says more of the machine than of the probe, so it is never recorded.
+    """
+
+    def __init__(
+        self,
+        split: Split,
+        configurations: Sequence[Parameters],
+        build: Build,
+        store: Store,
+        *,
+        probe_seconds: float = 3600.0,
+        variant: str = "",
+        prepare: Callable[[], object] = lambda: None,
+    ) -> None:
+        self.split = split
+        self.configurations = tuple(configurations)
+        self.train_rows = split.train_rows
+        self.test_rows = split.test_rows
+        self._build = build
+        self._store = store
+        self._limit = probe_seconds
+        self._variant = variant
+        self._prepare = prepare
+        self._seen: dict[str, Probe] = {}
+
+    def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
+        """The recorded probe, or a new one, recorded."""
+        key = self.key(configuration, rows, test_rows)
+        if key not in self._seen:
+            self._seen[key] = self._recorded(key, configuration, rows, test_rows)
+        return self._seen[key]
+
+    def key(self, configuration: int, rows: int, test_rows: int) -> str:
+        """What a probe is filed under: all that its accuracies and costs depend on."""
+        identity = {
+            "samples": self.split.identity,
+            "configuration": dict(self.configurations[configuration]),
+            "rows": rows,
+            "test_rows": test_rows,
+            "variant": self._variant,
+            "versions": {name: version(name) for name in _PACKAGES},
+            "learners": source_version(*_LEARNERS),
+        }
+        return json.dumps(identity, sort_keys=True, separators=(",", ":"), default=str)
+
+    def _recorded(self, key: str, configuration: int, rows: int, test_rows: int) -> Probe:
+        usable = self._usable(self._store.get(key))
+        if usable is not None:
+            return usable
+        with self._store.lock(key):
+            usable = self._usable(self._store.get(key))
+            if usable is not None:
+                return usable
+            probe = self._run(configuration, rows, test_rows)
+            if probe.status == "memout":
+                return probe
+            record = dataclasses.asdict(probe) | {"limit": self._limit}
+            standing = self._store.put(key, record, replace=True)
+            return _probe(standing)
+
+    def _usable(self, record: dict[str, Any] | None) -> Probe | None:
+        if record is None:
+            return None
+        probe = _probe(record)
+        if probe.status == "timeout":
+            return probe if record["limit"] >= self._limit else None
+        if probe.status == "ok" and probe.cpu() > self._limit:
+            reason = f"more than {self._limit:g} s of CPU time"
+            return Probe(
+                rows=probe.rows,
+                test_rows=probe.test_rows,
+                fit_cpu=self._limit,
+                fit_wall=probe.wall() * self._limit / probe.cpu(),
+                status="timeout",
+                reason=reason,
+            )
+        return probe
+
+    def _run(self, configuration: int, rows: int, test_rows: int) -> Probe:
+        parameters = self.configurations[configuration]
+        samples = self.split.samples  # made here, so that the child finds it
+        self._prepare()
+        outcome = isolation.call(
+            lambda: fit_and_test(self._build(parameters), samples, rows, test_rows),
+            self._limit,
+        )
+        if outcome.status == "ok":
+            probe: Probe = outcome.value
+            return probe
+        return Probe(
+            rows=rows,
+            test_rows=test_rows,
+            fit_cpu=outcome.cpu_seconds,
+            fit_wall=outcome.wall_seconds,
+            status=outcome.status,
+            reason=outcome.reason,
+        )
+
+
+def fit_and_test(model: Classifier, samples: Samples, rows: int, test_rows: int) -> Probe:
+    """Train on a prefix, test, and time the parts.
+
+    A sample of a single class has one best model, the constant; many learners refuse such a
+    sample, so the constant stands in for all of them.
+    """
+    features, labels = samples.train(rows)
+    if (labels == labels[0]).all():
+        model = DummyClassifier(strategy="most_frequent")
+    _, fit_cpu, fit_wall = _timed(lambda: model.fit(features, labels))
+    train_correct, train_cpu, train_wall = None, 0.0, 0.0
+    if rows < samples.train_rows:
+        train_correct, train_cpu, train_wall = _timed(lambda: correct(model, features, labels))
+    tested = samples.test(test_rows)
+    test_correct, test_cpu, test_wall = _timed(lambda: correct(model, *tested))
+    return Probe(
+        rows=rows,
+        test_rows=test_rows,
+        train_correct=train_correct,
+        test_correct=test_correct,
+        fit_cpu=fit_cpu,
+        fit_wall=fit_wall,
+        train_cpu=train_cpu,
+        train_wall=train_wall,
+        test_cpu=test_cpu,
+        test_wall=test_wall,
+    )
+
+
+def correct(model: Classifier, features: NDArray[np.float32], labels: NDArray[np.int32]) -> int:
+    """Rows that `model` classifies correctly, predicted in blocks to bound the memory."""
+    hits = 0
+    for start in range(0, len(labels), _PREDICT_ROWS):
+        block = slice(start, start + _PREDICT_ROWS)
+        hits += int(np.count_nonzero(model.predict(features[block]) == labels[block]))
+    return hits
+
+
+def _timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
+    cpu, wall = time.process_time(), time.perf_counter()
+    value = work()
+    return value, time.process_time() - cpu, time.perf_counter() - wall
+
+
+def _probe(record: dict[str, Any]) -> Probe:
+    return Probe(**{name: value for name, value in record.items() if name != "limit"})

@@ -1,0 +1,120 @@
+"""Select among one's own scikit-learn pipelines by a call from Python."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from algorithms import registry
+from algorithms.audit import Auditor
+from algorithms.base import Algorithm, Score, play
+from algorithms.benches.samples import SamplesBench
+from algorithms.errors import DataError
+from algorithms.events import Event
+from algorithms.seeds import generator
+from tasks.learners.pipelines import named
+from tasks.probes.environment import RecordedProbes
+from tasks.probes.split import Samples, Split
+from tasks.probes.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The choice: its name, an untrained copy of the estimator, its score, and the whole log."""
+
+    name: str
+    estimator: Any
+    score: Score
+    events: tuple[Event, ...]
+
+
+def select(
+    pipelines: Sequence[Any] | Mapping[str, Any],
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    algorithm: Algorithm | None = None,
+    test_fraction: float = 0.2,
+    initial_rows: int = 1000,
+    seed: int = 0,
+    probe_seconds: float = 3600.0,
+    store: Path | None = None,
+) -> Selected:
+    """Choose one of `pipelines` for the classification of `X`.
+
+    Parameters
+    ----------
+    pipelines : sequence or mapping of str to classifier
+    X : array-like of shape (n_rows, n_features)
+        Numbers; used as float32.
+    y : array-like of shape (n_rows,)
+        Classes.
+    algorithm : Algorithm, optional
+        Any that runs on the samples bench; `ABC` with its defaults if None.
+    test_fraction, initial_rows, seed, probe_seconds
+        As the options of the samples bench.
+    store : Path, optional
+        An SQLite file that keeps the probes for the next call; none are kept if None.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> chosen = select([DummyClassifier(), GaussianNB()], *load_digits(return_X_y=True))
+    >>> chosen.name
+    'GaussianNB-1'
+    """
+    own = named(pipelines)
+    split = _split(np.asarray(X, dtype=np.float32), np.asarray(y), test_fraction, seed)
+    with tempfile.TemporaryDirectory() as scratch:
+        probes = RecordedProbes(
+            split,
+            own.configurations(),
+            own.build,
+            Store(store or Path(scratch) / "probes.sqlite"),
+            probe_seconds=probe_seconds,
+        )
+        bench = SamplesBench(probes, seed, initial_rows=initial_rows)
+        events, auditor = [], Auditor()
+        for event in play("select", algorithm or registry.build("abc"), bench, seed):
+            auditor(event)
+            events.append(event)
+        auditor.close()
+        score = bench.score()
+    chosen = bench.configurations[bench.champion or 0]
+    return Selected(str(chosen["name"]), own.build(chosen), score, tuple(events))
+
+
+def _split(X: Any, y: Any, test_fraction: float, seed: int) -> Split:
+    if X.ndim != 2 or y.shape != (len(X),):
+        raise DataError(f"X of shape {X.shape} and y of shape {y.shape}: give (n, d) and (n,)")
+    if not 0 < test_fraction < 1:
+        raise DataError(f"test_fraction={test_fraction}: must be between 0 and 1")
+    train_rows = len(X) - max(1, round(len(X) * test_fraction))
+    if train_rows < 2:
+        raise DataError(f"{len(X)} rows are too few to split")
+    digest = hashlib.sha256(np.ascontiguousarray(X).tobytes())
+    digest.update(repr(y.tolist()).encode())
+    return Split(
+        train_rows=train_rows,
+        test_rows=len(X) - train_rows,
+        identity=f"{digest.hexdigest()}/{seed}/{test_fraction:g}",
+        make=lambda: _samples(X, y, train_rows, seed),
+    )
+
+
+def _samples(X: Any, y: Any, train_rows: int, seed: int) -> Samples:
+    order = generator(seed, "samples", "order").permutation(len(X))
+    return Samples(
+        features=np.ascontiguousarray(X[order]),
+        labels=np.unique(y, return_inverse=True)[1][order].astype(np.int32),
+        train_rows=train_rows,
+    )

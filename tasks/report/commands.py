@@ -1,0 +1,45 @@
+"""How to repeat a number: the command that runs the same job again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from tasks.config import Suite
+from tasks.jobs import Job
+
+
+def race_command(job: Job) -> str:
+    """The `leaseboard race` that does the same work as a suite's `job`."""
+    words = ["leaseboard", "race", job.algorithm, job.data, "--seed", str(job.seed)]
+    if job.environment_seed != job.seed:
+        words += ["--environment-seed", str(job.environment_seed)]
+    if job.budget is not None:
+        words += ["--budget", f"{job.budget:g}"]
+    for key, value in {**job.settings, **job.bench}.items():
+        words += ["--set", f"{key}={_value(value)}"]
+    return " ".join(_quoted(word) for word in words)
+
+
+def commands_of(suite: Suite | None) -> Mapping[tuple[str, str, int], str]:
+    """``{(label, data, repetition): command}`` of every job of a suite."""
+    if suite is None:
+        return {}
+    return {
+        (job.label or job.algorithm, job.data, job.repetition): race_command(job)
+        for job in suite.jobs()
+    }
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    dumped: str = yaml.safe_dump(value, default_flow_style=True, width=10**6)
+    return dumped.removesuffix("...\n").strip()
+
+
+def _quoted(word: str) -> str:
+    return shlex.quote(word)

@@ -1,0 +1,85 @@
+"""Relative errors and times on the page: a table, and the CDFs over data sets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tasks.report.cells import Cell, Names, named, number
+from tasks.report.specs import Figure, Trace, axis, colour, rounded, text
+from tasks.score.relative import Relative, cumulative
+from tasks.score.table import Floats
+
+
+def section(found: Relative, names: Names) -> dict[str, Any] | None:
+    """Error over time of each algorithm on each data set, and how often it is below 0 and 0.5."""
+    if not found.problems:
+        return None
+    return {
+        "columns": [
+            "Algorithm", "Data sets", "Below 0", "Below 0.5", "Median error", "Median time",
+            *(named(problem, names) for problem in found.problems),
+        ],
+        "rows": [
+            [
+                Cell(label),
+                number(np.isfinite(found.errors[i]).sum()),
+                number((found.errors[i] < 0).sum()),
+                number((found.errors[i] < 0.5).sum()),
+                number(_median(found.errors[i]), 3),
+                number(_median(found.times[i]), 3),
+                *(
+                    number(error, 3, hint=f"{time:.3g} times the time")
+                    for error, time in zip(found.errors[i], found.times[i], strict=True)
+                ),
+            ]
+            for i, label in enumerate(found.labels)
+        ],
+    }  # fmt: skip
+
+
+def figures(found: Relative) -> list[Figure]:
+    """Figures 2 and 3 of the paper: CDFs over all data sets, and over those where the second
+    baseline takes at least twice the time of the first.
+    """
+    if not found.problems:
+        return []
+    everywhere = np.ones(len(found.problems), dtype=bool)
+    groups = [(everywhere, "data sets")]
+    if len(found.baselines) > 1:
+        second = found.baselines[1]
+        costly = found.times[found.labels.index(second)] >= 2
+        groups.append((costly, f"data sets where {second} takes twice the time"))
+    drawn = []
+    for keep, where in groups:
+        if keep.any():
+            errors, times = found.errors[:, keep], found.times[:, keep]
+            drawn.append(_cdf(found.labels, errors, "relative error", "linear", where))
+            drawn.append(_cdf(found.labels, times, "relative time", "log", where))
+    return drawn
+
+
+def _cdf(labels: tuple[str, ...], values: Floats, what: str, kind: str, where: str) -> Figure:
+    data: list[Trace] = []
+    for index, label in enumerate(labels):
+        x, y = cumulative(values[index])
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "name": text(label),
+                "x": rounded(x),
+                "y": rounded(y),
+                "line": {"shape": "hv", "color": colour(index)},
+                "visible": "legendonly" if "(" in label else True,
+            }
+        )
+    layout = {"xaxis": axis(what, type=kind), "yaxis": axis("data sets"), "height": 420}
+    note = f"On how many of {values.shape[1]} {where} the {what} is at most x; left is better."
+    return Figure(f"{what.capitalize()}, {where}", note, data, layout)
+
+
+def _median(values: Floats) -> float:
+    finite = values[np.isfinite(values)]
+    return float(np.median(finite)) if len(finite) else np.nan

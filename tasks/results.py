@@ -1,0 +1,204 @@
+"""The run folder: one folder a job, written so that a kill at any moment leaves it usable.
+
+::
+
+    <out>/jobs/<key>/result.json        written last and atomically: the job is over
+    <out>/jobs/<key>/events.jsonl.gz    the event log
+    <out>/jobs/<key>/log.txt            what the job wrote to standard output and error
+    <out>/results.parquet               one row a job, assembled from the results
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import fcntl
+import gzip
+import json
+import os
+import shutil
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from algorithms.errors import LeaseboardError, UsageError
+from algorithms.events import Event, from_json, write_log
+from tasks.jobs import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RESULT = "result.json"
+EVENTS = "events.jsonl.gz"
+LOG = "log.txt"
+TABLE = "results.parquet"
+MAPPINGS = ("metrics", "champion", "settings")
+
+
+def job_folder(out: Path, key: str) -> Path:
+    """The folder of the job called `key`."""
+    return out / "jobs" / key
+
+
+def begin(out: Path, key: str) -> Path:
+    """An empty folder for a job that is about to run."""
+    folder = job_folder(out, key)
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def finish(out: Path, result: Result) -> None:
+    """Record that a job is over; only now does its result exist."""
+    folder = job_folder(out, result.key)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_result(folder, result)
+
+
+def write_result(folder: Path, result: Result) -> None:
+    """Write ``result.json`` into a job's folder, whole or not at all."""
+    write_atomically(folder / RESULT, json.dumps(plain(result), indent=1).encode())
+
+
+def read_result(out: Path, key: str) -> Result | None:
+    """The recorded result of a job, None if it has none or a damaged one."""
+    try:
+        return Result(**json.loads((job_folder(out, key) / RESULT).read_bytes()))
+    except (FileNotFoundError, NotADirectoryError, ValueError, TypeError):
+        return None
+
+
+def is_done(out: Path, key: str) -> bool:
+    """Whether the job's result can be reused: its status is ``ok`` and its log is there."""
+    result = read_result(out, key)
+    return (
+        result is not None
+        and result.key == key
+        and result.status == "ok"
+        and (job_folder(out, key) / EVENTS).is_file()
+    )
+
+
+def read_results(out: Path) -> list[Result]:
+    """The results of all jobs that are over, in order of data, label and repetition."""
+    found = (read_result(out, path.parent.name) for path in out.glob(f"jobs/*/{RESULT}"))
+    results = [result for result in found if result is not None]
+    return sorted(results, key=lambda r: (r.data, r.label, r.repetition, r.key))
+
+
+def discard_unfinished(out: Path) -> list[str]:
+    """Remove the folders of jobs that were cut off; returns their keys."""
+    cut = sorted(f.name for f in out.glob("jobs/*") if not (f / RESULT).is_file())
+    for key in cut:
+        shutil.rmtree(job_folder(out, key))
+    for leftover in [*out.glob("jobs/*/*.part"), *out.glob("*.part")]:
+        leftover.unlink(missing_ok=True)
+    return cut
+
+
+def assemble(out: Path, results: Iterable[Result]) -> Path:
+    """Write ``results.parquet``: one row a result, mappings as JSON text."""
+    import pandas as pd
+
+    names = [field.name for field in dataclasses.fields(Result)]
+    rows = [
+        {n: json.dumps(v) if isinstance(v, dict) else v for n, v in plain(result).items()}
+        for result in results
+    ]
+    path = out / TABLE
+    part = out / f"{TABLE}.{os.getpid()}.part"
+    pd.DataFrame(rows, columns=names).astype({"score": float}).to_parquet(part, index=False)
+    part.replace(path)
+    return path
+
+
+def load(out: Path) -> pd.DataFrame:
+    """The rows of ``results.parquet``, mappings as dictionaries again."""
+    import pandas as pd
+
+    frame = pd.read_parquet(out / TABLE)
+    for name in MAPPINGS:
+        frame[name] = [None if text is None else json.loads(text) for text in frame[name]]
+    return frame
+
+
+@contextmanager
+def locked(out: Path) -> Iterator[None]:
+    """Keep a second run out of a folder; the lock goes with the process that holds it."""
+    with (out / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise UsageError(
+                f"another run is working in {str(out)!r}: wait for it,"
+                " or name another folder with --out"
+            ) from error
+        yield
+
+
+def read_partial_log(path: Path) -> list[Event]:
+    """The events of a log that may be cut off: everything up to the last whole line.
+
+    Raises
+    ------
+    LeaseboardError
+        If the bytes before the cut are no event log at all.
+    """
+    decoder = zlib.decompressobj(wbits=31)
+    try:
+        text = decoder.decompress(path.read_bytes())
+    except zlib.error as error:
+        raise LeaseboardError(f"{path} is not an event log: {error}") from error
+    lines = text.decode().split("\n")
+    return [from_json(line) for line in lines[:-1]]
+
+
+def mend_log(path: Path) -> int:
+    """Close a log that a kill cut off, keeping its whole lines; returns how many there are.
+
+    A file that holds no log at all, such as one that the job overwrote, is removed.
+    """
+    if not path.is_file():
+        return 0
+    try:
+        with gzip.open(path) as log:
+            return sum(1 for _ in log)
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        try:
+            events = read_partial_log(path)
+        except LeaseboardError:
+            path.unlink()
+            return 0
+        part = path.with_suffix(".part")
+        write_log(part, events)
+        part.replace(path)
+        return len(events)
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file that is either whole or not there, also after a power cut."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def plain(result: Result) -> dict[str, Any]:
+    """A result in JSON's own types: the row of it."""
+    plain: dict[str, Any] = json.loads(
+        json.dumps(dataclasses.asdict(result), default=_unwrap, allow_nan=True)
+    )
+    return plain
+
+
+def _unwrap(value: Any) -> Any:
+    """A numpy scalar as Python's own; anything else as text."""
+    return value.item() if hasattr(value, "item") else str(value)

@@ -1,0 +1,223 @@
+"""One job in this process: load the data, play the algorithm, audit and log its events."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import platform
+import resource
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from algorithms import registry
+from algorithms.audit import Auditor
+from algorithms.base import play, setting_names
+from algorithms.errors import DivergedError, unknown
+from algorithms.events import (
+    ChampionChanged,
+    ConfigurationAdmitted,
+    Event,
+    Finished,
+    LogWriter,
+    Started,
+)
+from tasks import benches, fetch
+from tasks.jobs import Job, Result
+from tasks.versions import code_version
+
+Sink = Callable[[Event], None]
+Settings = dict[str, Any]
+
+
+def route_settings(
+    algorithm: str, given: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Divide one user's settings between the algorithm and its bench, by name.
+
+    Raises
+    ------
+    UsageError
+        For a name that neither knows, with the nearest one.
+    """
+    cls = registry.algorithm_class(algorithm)
+    own, shared = frozenset(setting_names(cls)), benches.options(cls.bench)
+    for name in given:
+        if name not in own | shared:
+            raise unknown(f"setting of {algorithm}", name, own | shared)
+    return (
+        {name: value for name, value in given.items() if name in own},
+        {name: value for name, value in given.items() if name not in own},
+    )
+
+
+def check(job: Job) -> None:
+    """Raise a UsageError for what can be seen to be wrong with `job` before any data are read."""
+    algorithm = registry.build(job.algorithm, job.settings)
+    benches.check_options(algorithm.bench, job.bench)
+    fetch.check(job.data)
+
+
+def job_key(job: Job, dataset: fetch.Dataset) -> str:
+    """The name of the job's result on `dataset`."""
+    bench = registry.algorithm_class(job.algorithm).bench
+    version = code_version(job.algorithm) + benches.identity(bench, job.bench)
+    return job.key(dataset.digest, version)
+
+
+def run_job(
+    job: Job, folder: Path, *, mirrors: tuple[Path, ...] = (), sinks: tuple[Sink, ...] = ()
+) -> tuple[Result, Any]:
+    """Run `job` and write its event log into `folder`, which exists.
+
+    Parameters
+    ----------
+    job : Job
+    folder : Path
+        Gets ``events.jsonl.gz``, also a partial one if the job fails.
+    mirrors : tuple of Path
+        Data mirrors that are asked before the network.
+    sinks : tuple of callable
+        Called with each event, outside the measured time.
+
+    Returns
+    -------
+    Result
+        With status ``ok`` or ``diverged``. Every other ending is an exception.
+    model
+        The champion's model, None if the algorithm has none.
+    """
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    setup = time.perf_counter()
+    dataset = fetch.load(job.data, mirrors=mirrors)
+    algorithm = registry.build(job.algorithm, job.settings)
+    bench = benches.make(algorithm.bench, dataset, job)
+    algorithm.prepare(bench)
+    setup_seconds = time.perf_counter() - setup
+    result = Result(
+        key=job_key(job, dataset),
+        algorithm=job.algorithm,
+        label=job.label or job.algorithm,
+        data=job.data,
+        digest=dataset.digest,
+        source=dataset.source,
+        licence=dataset.licence,
+        seed=job.seed,
+        environment_seed=job.environment_seed,
+        repetition=job.repetition,
+        status="ok",
+        setup_seconds=setup_seconds,
+        bench=algorithm.bench,
+        version=code_version(job.algorithm),
+        started=started,
+        host=platform.node(),
+        events="events.jsonl.gz",
+    )
+    run = _Watched()
+    with ExitStack() as stack:
+        log = stack.enter_context(LogWriter(folder / "events.jsonl.gz"))
+        auditor = Auditor()
+        try:
+            model = run.drive(
+                play(job.label or job.algorithm, algorithm, bench, job.seed),
+                (auditor, log, *sinks),
+            )
+        except DivergedError as error:
+            return dataclasses.replace(result, status="diverged", reason=str(error)), None
+        auditor.close()
+    result = dataclasses.replace(result, **run.summary(bench))
+    if result.score is None:
+        reason = "the score is not a finite number"
+        return dataclasses.replace(result, status="diverged", reason=reason), None
+    return result, model
+
+
+def failed(job: Job, status: str, reason: str, *, key: str = "", digest: str = "") -> Result:
+    """The result of a job without a score; `key` is the job's own where no data were read."""
+    return Result(
+        key=key or job.key(digest, job.data),
+        algorithm=job.algorithm,
+        label=job.label or job.algorithm,
+        data=job.data,
+        digest=digest,
+        seed=job.seed,
+        environment_seed=job.environment_seed,
+        repetition=job.repetition,
+        status=status,
+        reason=reason,
+        settings=dict(job.settings),
+        host=platform.node(),
+    )
+
+
+class _Watched:
+    """Drives an event stream: measures only the algorithm's own work, then tells the sinks."""
+
+    def __init__(self) -> None:
+        self.cpu_seconds = 0.0
+        self.wall_seconds = 0.0
+        self.started: Started | None = None
+        self.finished: Finished | None = None
+        self.parameters: dict[int, Mapping[str, Any]] = {}
+        self.champion: int | None = None
+
+    def drive(self, events: Any, sinks: tuple[Sink, ...]) -> Any:
+        """Exhaust `events` and return the generator's own value."""
+        while True:
+            cpu, wall = _cpu_seconds(), time.perf_counter()
+            try:
+                event = next(events)
+            except StopIteration as stop:
+                return stop.value
+            finally:
+                self.cpu_seconds += _cpu_seconds() - cpu
+                self.wall_seconds += time.perf_counter() - wall
+            self._note(event)
+            for sink in sinks:
+                sink(event)
+
+    def summary(self, bench: Any) -> dict[str, Any]:
+        """What the events and the bench say of a complete run, as fields of a `Result`.
+
+        A bench that replays recorded trials or probes charges what they cost when they were run;
+        what this run really spent is then the metric ``spent_cpu_seconds``.
+        """
+        if self.started is None or self.finished is None:
+            raise RuntimeError("the run ended without Started and Finished")
+        score = self.finished.score
+        metrics = dict(self.finished.metrics)
+        charged = getattr(bench, "charged_cpu_seconds", None)
+        if charged is not None:
+            metrics["spent_cpu_seconds"] = getattr(bench, "spent_cpu_seconds", self.cpu_seconds)
+        return {
+            "score": score if math.isfinite(score) else None,
+            "metric": self.finished.metric,
+            "direction": self.finished.direction,
+            "metrics": metrics,
+            "champion": self.parameters.get(-1 if self.champion is None else self.champion),
+            "unit": self.started.unit,
+            "units": self.finished.at,
+            "settings": self.started.settings,
+            "cpu_seconds": self.cpu_seconds if charged is None else charged,
+            "wall_seconds": self.wall_seconds if charged is None else bench.charged_wall_seconds,
+        }
+
+    def _note(self, event: Event) -> None:
+        match event:
+            case Started():
+                self.started = event
+            case Finished():
+                self.finished = event
+            case ConfigurationAdmitted():
+                self.parameters[event.configuration] = event.parameters
+            case ChampionChanged():
+                self.champion = event.configuration
+
+
+def _cpu_seconds() -> float:
+    """CPU seconds of this process and of its finished children."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime

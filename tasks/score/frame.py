@@ -1,0 +1,87 @@
+"""The frame of results: one row a job, the mappings as JSON text where it is stored."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from algorithms.errors import UsageError
+from tasks.jobs import Result
+
+COLUMNS = tuple(field.name for field in dataclasses.fields(Result))
+MAPPINGS = ("metrics", "champion", "settings")
+"""Columns that hold a mapping; ``results.parquet`` stores them as JSON text."""
+
+
+def to_frame(results: Iterable[Result]) -> pd.DataFrame:
+    """One row a result, in order; mappings stay mappings."""
+    return pd.DataFrame([_row(result) for result in results], columns=list(COLUMNS))
+
+
+def write_frame(path: Path, frame: pd.DataFrame) -> None:
+    """Store a frame as parquet; the file appears whole or not at all."""
+    stored = frame.copy()
+    for name in MAPPINGS:
+        stored[name] = [None if value is None else _text(value) for value in frame[name]]
+    stored["score"] = stored["score"].astype("float64")
+    part = path.with_suffix(path.suffix + ".part")
+    stored.to_parquet(part, index=False)
+    part.replace(path)
+
+
+def read_frame(path: Path) -> pd.DataFrame:
+    """The frame that `write_frame` stored; a folder stands for its ``results.parquet``."""
+    path = path / "results.parquet" if path.is_dir() else path
+    if not path.is_file():
+        raise UsageError(f"no results at {str(path)!r}: name the output folder of a finished run")
+    return as_frame(pd.read_parquet(path))
+
+
+def as_frame(results: pd.DataFrame | Iterable[Result]) -> pd.DataFrame:
+    """A checked frame with every column of `Result`, its mappings decoded.
+
+    Raises
+    ------
+    UsageError
+        If a column is missing, or two results claim the same algorithm, data and repetition.
+    """
+    frame = results.copy() if isinstance(results, pd.DataFrame) else to_frame(results)
+    for name in ("label", "data", "repetition", "status", "score", "direction"):
+        if name not in frame.columns:
+            raise UsageError(f"results without a column {name!r}: they are of another version")
+    for field in dataclasses.fields(Result):
+        if field.name not in frame.columns:
+            frame[field.name] = "" if field.type == "str" else None
+    for name in MAPPINGS:
+        frame[name] = [_decoded(value) for value in frame[name]]
+    frame["label"] = frame["label"].where(frame["label"] != "", frame["algorithm"])
+    frame["score"] = frame["score"].astype("float64")
+    twins = frame.duplicated(["label", "data", "repetition"])
+    if twins.any():
+        label, data, repetition = frame.loc[twins, ["label", "data", "repetition"]].iloc[0]
+        raise UsageError(
+            f"two results for {label} on {data}, repetition {repetition}:"
+            " give each setting of an algorithm its own label"
+        )
+    return frame.reset_index(drop=True)
+
+
+def _row(result: Result) -> dict[str, Any]:
+    return {name: getattr(result, name) for name in COLUMNS}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
+
+
+def _decoded(value: Any) -> Any:
+    if isinstance(value, str):
+        return json.loads(value) if value else {}
+    if isinstance(value, float) or value is None:  # NaN is how pandas spells "nothing"
+        return {}
+    return dict(value)

@@ -1,0 +1,220 @@
+"""The leaderboard: who is best, by how much, how sure, at what cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from tasks.score.bootstrap import Interval, interval, resampled_means
+from tasks.score.normalise import normalised, scaled
+from tasks.score.table import (
+    FAILED,
+    NOT_RUN,
+    OK,
+    SKIPPED,
+    Floats,
+    ScoreTable,
+    nanmean,
+    score_table,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One algorithm of the board.
+
+    Attributes
+    ----------
+    place : int
+        1 for the best mean rank; equal mean ranks share a place.
+    rank : Interval
+        Mean rank over data sets, with the bootstrap interval over data sets.
+    score : Interval
+        Mean score on the board's common scale, more is better.
+    raw : Interval
+        Mean of the score itself; only on a board of one data set, else NaN.
+    wins, ties, losses : int
+        Against every other algorithm on every data set, by mean score.
+    cpu_seconds : float
+        Mean CPU seconds of a finished job, NaN if none finished.
+    relative_cost : float
+        Geometric mean over data sets of its CPU seconds over the cheapest algorithm's.
+    n_ok, n_failed, n_skipped, n_not_run : int
+        Its jobs by what became of them.
+    n_ranked : int
+        On how many data sets it has a rank.
+    """
+
+    label: str
+    place: int
+    rank: Interval
+    score: Interval
+    raw: Interval
+    wins: int
+    ties: int
+    losses: int
+    cpu_seconds: float
+    relative_cost: float
+    n_ok: int
+    n_failed: int
+    n_skipped: int
+    n_not_run: int
+    n_ranked: int
+
+
+@dataclass(frozen=True)
+class Board:
+    """The rows, best first, and what the scale of their scores is.
+
+    Attributes
+    ----------
+    lead : Interval, optional
+        How far the first row's score is ahead of the second's, paired over data sets and
+        repetitions; None for fewer than two algorithms.
+    unscaled : tuple of str
+        Data sets that the common scale leaves out, because it has no meaning there.
+    """
+
+    table: ScoreTable
+    rows: tuple[Row, ...]
+    scale: str
+    values: Floats
+    lead: Interval | None = None
+    unscaled: tuple[str, ...] = field(default=())
+
+
+def leaderboard(
+    frame: pd.DataFrame,
+    zero: str | None = None,
+    one: str | None = None,
+    meaningless: tuple[str, ...] = (),
+) -> Board:
+    """The board of a frame of results (see `tasks.score.frame.as_frame`).
+
+    Parameters
+    ----------
+    zero, one : str, optional
+        The algorithms whose scores are 0 and 1 on the common scale; without them the worst
+        and the best algorithm of each data set are.
+    meaningless : tuple of str
+        Data sets that the suite leaves out of the common scale. They are ranked all the same.
+    """
+    table = score_table(frame)
+    if zero is not None and one is not None:
+        values, scale = normalised(table, zero, one), f"normalised score: {zero} is 0, {one} is 1"
+    else:
+        values, scale = (
+            scaled(table),
+            "scaled score: in each repetition the worst algorithm is 0, the best 1",
+        )
+    left_out = [p in meaningless for p in table.problems]
+    values[:, left_out] = np.nan
+    samples = resampled_means(values)
+    estimates = nanmean(nanmean(values, axis=2), axis=1)
+    ranks = table.ranks()
+    mean_ranks = nanmean(ranks, axis=1)
+    rank_samples = resampled_means(ranks[:, :, None])
+    wins, ties, losses = duels(ranks)
+    cost = _cpu(frame, table)
+    relative = _relative_cost(cost)
+    single = len(table.problems) == 1
+    raw_samples = resampled_means(table.scores) if single else np.empty(0)
+    rows = []
+    for i in _order(mean_ranks, estimates, relative):
+        states = table.states[i]
+        rows.append(
+            Row(
+                label=table.labels[i],
+                place=1 + int((mean_ranks < mean_ranks[i] - 1e-9).sum()),
+                rank=interval(mean_ranks[i], rank_samples[:, i]),
+                score=interval(estimates[i], samples[:, i]),
+                raw=interval(table.means[i, 0], raw_samples[:, i]) if single else _NOTHING,
+                wins=int(wins[i]),
+                ties=int(ties[i]),
+                losses=int(losses[i]),
+                cpu_seconds=_mean_cpu(frame, table.labels[i]),
+                relative_cost=relative[i],
+                n_ok=int((states == OK).sum()),
+                n_failed=int((states == FAILED).sum()),
+                n_skipped=int((states == SKIPPED).sum()),
+                n_not_run=int((states == NOT_RUN).sum()),
+                n_ranked=int(np.isfinite(ranks[i]).sum()),
+            )
+        )
+    everywhere = np.asarray(np.isfinite(values).any(axis=(0, 2)))
+    return Board(
+        table=table,
+        rows=tuple(rows),
+        scale=scale,
+        values=values,
+        lead=_lead(table, rows, estimates, samples),
+        unscaled=tuple(
+            p for p, there in zip(table.problems, everywhere.tolist(), strict=True) if not there
+        ),
+    )
+
+
+def duels(ranks: Floats) -> tuple[Floats, Floats, Floats]:
+    """Wins, ties and losses of each row against every other, over the columns both have.
+
+    Parameters
+    ----------
+    ranks : ndarray, shape (n_labels, n_problems)
+
+    Examples
+    --------
+    >>> [list(map(int, part)) for part in duels(np.array([[1.0, 1.5], [2.0, 1.5]]))]
+    [[1, 0], [1, 1], [0, 1]]
+    """
+    mine, theirs = ranks[:, None, :], ranks[None, :, :]
+    others = ~np.eye(len(ranks), dtype=bool)[:, :, None]
+    wins = ((mine < theirs) & others).sum(axis=(1, 2))
+    ties = ((mine == theirs) & others).sum(axis=(1, 2))
+    losses = ((mine > theirs) & others).sum(axis=(1, 2))
+    return wins, ties, losses
+
+
+_NOTHING = Interval(np.nan, np.nan, np.nan)
+
+
+def _order(mean_ranks: Floats, scores: Floats, costs: list[float]) -> list[int]:
+    """Best mean rank first; equals by score, then the cheaper one first."""
+    rank = np.where(np.isfinite(mean_ranks), mean_ranks, np.inf)
+    score = np.where(np.isfinite(scores), scores, -np.inf)
+    cost = [c if np.isfinite(c) else np.inf for c in costs]
+    return sorted(
+        range(len(rank)),
+        key=lambda i: (round(float(rank[i]), 9), -round(float(score[i]), 9), cost[i]),
+    )
+
+
+def _lead(
+    table: ScoreTable, rows: list[Row], estimates: Floats, samples: Floats
+) -> Interval | None:
+    if len(rows) < 2:
+        return None
+    first, second = (table.labels.index(row.label) for row in rows[:2])
+    return interval(estimates[first] - estimates[second], samples[:, first] - samples[:, second])
+
+
+def _cpu(frame: pd.DataFrame, table: ScoreTable) -> Floats:
+    """Mean CPU seconds of finished jobs, shape (n_labels, n_problems)."""
+    done = frame[frame["status"] == "ok"]
+    means = done.groupby(["label", "data"])["cpu_seconds"].mean()
+    return np.array(
+        [[means.get((label, p), np.nan) for p in table.problems] for label in table.labels]
+    )
+
+
+def _relative_cost(cost: Floats) -> list[float]:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cheapest = np.array([c[c > 0].min() if (c > 0).any() else np.nan for c in cost.T])
+        logs = np.log(cost / cheapest[None, :])
+    return [float(value) for value in np.exp(nanmean(logs, axis=1))]
+
+
+def _mean_cpu(frame: pd.DataFrame, label: str) -> float:
+    mine = frame[(frame["label"] == label) & (frame["status"] == "ok")]["cpu_seconds"]
+    return float(mine.mean()) if len(mine) else np.nan

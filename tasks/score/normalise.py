@@ -1,0 +1,72 @@
+"""Scores on a common scale, so that data sets can be averaged."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tasks.score.table import ROUNDING, Floats, ScoreTable, nanmean
+
+
+def normalised(table: ScoreTable, zero: str, one: str) -> Floats:
+    """ChaCha's normalised score: 0 is as good as `zero`, 1 as good as `one`.
+
+    ``(L_zero - L) / (L_zero - L_one)``, with the mean scores of `zero` and `one` on the data
+    set; above 1 is better than `one` (Wu et al. 2021, section 5).
+
+    Returns
+    -------
+    ndarray, shape (n_labels, n_problems, n_repetitions)
+        NaN on data sets where it has no meaning: `one` is not better than `zero`, or one of
+        them has no score.
+    """
+    gains = table.gains
+    means = nanmean(np.where(np.isfinite(table.scores), gains, np.nan), axis=2)
+    base = _row(table, means, zero)
+    span = _row(table, means, one) - base
+    with np.errstate(invalid="ignore"):
+        span = np.where(span > ROUNDING * np.abs(base), span, np.nan)
+    above = gains - base[None, :, None]
+    above[np.abs(above) <= ROUNDING * np.abs(base)[None, :, None]] = 0.0
+    return np.asarray(above / span[None, :, None])
+
+
+def scaled(table: ScoreTable) -> Floats:
+    """In each repetition on a data set 1 is the best algorithm, 0 the worst; equals are all 1.
+
+    The scale of suites that name no ``normalise``. It depends on who takes part. Repetitions
+    are scaled one by one because their splits, which all algorithms share, move all scores.
+
+    Returns
+    -------
+    ndarray, shape (n_labels, n_problems, n_repetitions)
+    """
+    gains = table.gains
+    there = np.isfinite(gains)
+    best = np.where(there, gains, -np.inf).max(axis=0)
+    worst = np.where(there, gains, np.inf).min(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = (gains - worst) / (best - worst)
+        equal = best - worst <= ROUNDING * np.maximum(np.abs(best), np.abs(worst))
+    return np.where(there, np.where(equal, 1.0, ratio), np.nan)
+
+
+def relative_losses(table: ScoreTable, reference: str) -> Floats:
+    """Mean score over the reference's mean score, of data sets with a loss (``min``).
+
+    Returns
+    -------
+    ndarray, shape (n_labels, n_problems)
+        Below 1 is better than the reference. NaN where the score is not a loss, or the
+        reference has none, or its loss is not positive.
+    """
+    base = _row(table, table.means, reference)
+    usable = np.array([d == "min" for d in table.directions])
+    with np.errstate(invalid="ignore"):
+        usable &= base > 0
+    return np.asarray(table.means / np.where(usable, base, np.nan)[None, :])
+
+
+def _row(table: ScoreTable, values: Floats, label: str) -> Floats:
+    if label not in table.labels:
+        return np.full(len(table.problems), np.nan)
+    return np.asarray(values[table.labels.index(label)])

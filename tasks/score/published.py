@@ -1,0 +1,116 @@
+"""Published against measured: does a paper's number come out again?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from tasks.config import Published
+from tasks.score.normalise import normalised
+from tasks.score.table import Floats, ScoreTable, score_table
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """A claim beside what was measured.
+
+    Attributes
+    ----------
+    measured, measured_sd : float
+        Mean and standard deviation over the `n` finished repetitions; NaN if there is none.
+        The deviation divides by n: so do the papers' (ChaCha's Table 1 comes out to the digit).
+    within_spread : bool, optional
+        Rounded to the digits that the paper prints (at least two decimals), the difference is
+        at most the paper's own standard deviation; None without one.
+    within_tolerance : bool, optional
+        The difference is at most the suite's tolerance; None without one.
+    """
+
+    claim: Published
+    measured: float
+    measured_sd: float
+    n: int
+    within_spread: bool | None
+    within_tolerance: bool | None
+
+    @property
+    def agrees(self) -> bool | None:
+        """Within the paper's own spread, or within the suite's tolerance where it has one."""
+        return self.within_spread if self.within_tolerance is None else self.within_tolerance
+
+
+def published_against_measured(
+    frame: pd.DataFrame,
+    claims: Sequence[Published],
+    zero: str | None = None,
+    one: str | None = None,
+) -> list[Agreement]:
+    """Each claim with its measurement, in order.
+
+    Parameters
+    ----------
+    claims : sequence of Published
+        A metric is ``score``, ``normalised_score`` (needs `zero` and `one`), ``cpu_seconds``
+        or a name in the results' `metrics`.
+    """
+    tables: dict[str, Floats] = {}
+    table = score_table(frame)
+    return [_agreement(claim, _values(claim, frame, table, zero, one, tables)) for claim in claims]
+
+
+def _values(
+    claim: Published,
+    frame: pd.DataFrame,
+    table: ScoreTable,
+    zero: str | None,
+    one: str | None,
+    tables: dict[str, Floats],
+) -> Floats:
+    """The finished repetitions' values of what `claim` is about."""
+    if claim.algorithm not in table.labels or claim.data not in table.problems:
+        return np.empty(0)
+    if claim.metric not in tables:
+        if claim.metric == "normalised_score" and zero is not None and one is not None:
+            values = normalised(table, zero, one)
+            tables[claim.metric] = np.where(np.isfinite(table.scores), values, np.nan)
+        else:
+            tables[claim.metric] = score_table(frame, claim.metric).scores
+    values = tables[claim.metric]
+    row = values[table.labels.index(claim.algorithm), table.problems.index(claim.data)]
+    return np.asarray(row[np.isfinite(row)])
+
+
+def _agreement(claim: Published, values: Floats) -> Agreement:
+    if not values.size:
+        return Agreement(claim, np.nan, np.nan, 0, None, None)
+    mean = float(values.mean())
+    gap = abs(mean - claim.value)
+    printed_gap = abs(round(mean, printed_decimals(claim)) - claim.value)
+    return Agreement(
+        claim=claim,
+        measured=mean,
+        measured_sd=float(values.std()) if values.size > 1 else np.nan,
+        n=values.size,
+        within_spread=None if claim.sd is None else _at_most(printed_gap, claim.sd),
+        within_tolerance=None if claim.tolerance is None else _at_most(gap, claim.tolerance),
+    )
+
+
+def printed_decimals(claim: Published) -> int:
+    """With how many decimals the paper prints the number, at least two.
+
+    YAML keeps no trailing zeros: a 0.1 was most likely printed as 0.10.
+    """
+    return max(2, _decimals(claim.value), _decimals(claim.sd or 0.0))
+
+
+def _at_most(gap: float, limit: float) -> bool:
+    return gap <= limit + 1e-9
+
+
+def _decimals(value: float) -> int:
+    text = repr(float(value))
+    return 0 if "e" in text or text.endswith(".0") else len(text.partition(".")[2])

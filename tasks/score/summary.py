@@ -1,0 +1,161 @@
+"""The answer in words: which is best, by how much, how sure, at what cost, what is missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tasks.score.bootstrap import Interval
+from tasks.score.leaderboard import Board, Row
+from tasks.score.significance import Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One sentence or two for each question that a reader of a board has."""
+
+    best: str
+    by_how_much: str
+    how_sure: str
+    cost: str
+    missing: str
+
+    def lines(self) -> tuple[str, ...]:
+        """All that there is to say, in order."""
+        parts = (self.best, self.by_how_much, self.how_sure, self.cost, self.missing)
+        return tuple(part for part in parts if part)
+
+
+def summarise(board: Board, tests: Comparison) -> Answer:
+    """The answer that a board and its tests give."""
+    rows = board.rows
+    if not rows or not any(row.n_ok for row in rows):
+        return Answer("No job finished, so there is nothing to rank.", "", "", "", _missing(rows))
+    leaders = [row for row in rows if row.place == 1]
+    first = leaders[0]
+    return Answer(
+        best=_best(leaders, board),
+        by_how_much=_by_how_much(board),
+        how_sure=_how_sure(board, tests),
+        cost=_cost(first),
+        missing=_missing(rows),
+    )
+
+
+def short(value: float, digits: int = 4) -> str:
+    """A number for a table: `digits` significant digits, a dash for none."""
+    if not np.isfinite(value):
+        return "–"
+    text = f"{value:.{digits}g}"
+    if "e" in text and 1e-4 <= abs(value) < 1e9:
+        text = f"{value:.0f}"
+    return text.replace("-", "−")
+
+
+def fixed(value: float, decimals: int = 3) -> str:
+    """A number on the common scale or a rank: with `decimals` decimals, a dash for none."""
+    if not np.isfinite(value):
+        return "–"
+    if abs(value) >= 1000:
+        return short(value, 4)
+    return f"{round(value, decimals) + 0.0:.{decimals}f}".replace("-", "−")
+
+
+def bracket(found: Interval, digits: int | None = None) -> str:
+    """An interval as ``[lower, upper]``, three decimals or `digits` significant ones."""
+    if not np.isfinite(found.lower):
+        return ""
+    low, high = (
+        fixed(end) if digits is None else short(end, digits) for end in (found.lower, found.upper)
+    )
+    return f"[{low}, {high}]"
+
+
+def _best(leaders: list[Row], board: Board) -> str:
+    names = _listed([row.label for row in leaders])
+    ranked = max(row.n_ranked for row in leaders)
+    sets = "1 data set" if ranked == 1 else f"{ranked} data sets"
+    verb = "ranks first" if len(leaders) == 1 else "share the first place"
+    rank = fixed(leaders[0].rank.value, 2)
+    return f"{names} {verb}: mean rank {rank} among {len(board.rows)} algorithms on {sets}."
+
+
+def _by_how_much(board: Board) -> str:
+    first = board.rows[0]
+    text = ""
+    if np.isfinite(first.score.value):
+        text = f"{_whose(board)} {board.scale.partition(':')[0]} is {fixed(first.score.value)}"
+        text += f" {bracket(first.score)}".rstrip()
+        if board.lead is not None and np.isfinite(board.lead.value):
+            text += f", {_gap(board.lead.value)} {board.rows[1].label}, the next by rank"
+        text += "."
+    if np.isfinite(first.raw.value):
+        text += (
+            f" Its mean score is {short(first.raw.value)} {bracket(first.raw, 4)}".rstrip() + "."
+        )
+    return text.strip()
+
+
+def _whose(board: Board) -> str:
+    """Whose numbers are told: the first row's, by name where it shares the first place."""
+    alone = sum(row.place == 1 for row in board.rows) == 1
+    return "Its" if alone else f"{board.rows[0].label}'s"
+
+
+def _gap(lead: float) -> str:
+    if abs(lead) < 5e-4:
+        return "level with"
+    return f"{fixed(abs(lead))} {'ahead of' if lead > 0 else 'behind'}"
+
+
+def _how_sure(board: Board, tests: Comparison) -> str:
+    if len(board.rows) < 2:
+        return ""
+    first, second = board.rows[0].label, board.rows[1].label
+    parts = []
+    lead = board.lead
+    if lead is not None and lead.lower == lead.upper == lead.value == 0:
+        parts.append(f"Nothing separates {first} and {second} in any sample.")
+    elif lead is not None and np.isfinite(lead.lower):
+        certain = "excludes zero" if lead.excludes_zero else "includes zero"
+        parts.append(f"The 95 % interval of that lead is {bracket(lead)}: it {certain}.")
+    if tests.note:
+        parts.append(tests.note)
+    else:
+        pair = next((p for p in tests.pairs if {p.first, p.second} == {first, second}), None)
+        if pair is not None:
+            verdict = "differ" if pair.different else "do not differ significantly"
+            parts.append(
+                f"Over {pair.n} data sets {first} and {second} {verdict}"
+                f" (Wilcoxon-Holm, p = {short(pair.p, 2)})."
+            )
+    return " ".join(parts)
+
+
+def _cost(first: Row) -> str:
+    if not np.isfinite(first.cpu_seconds):
+        return ""
+    text = f"{first.label} took {short(first.cpu_seconds, 3)} CPU s a job"
+    if not np.isfinite(first.relative_cost):
+        return f"{text}."
+    if first.relative_cost < 1.005:
+        return f"{text}, the cheapest of all."
+    return f"{text}, {short(first.relative_cost, 3)} times the cheapest algorithm."
+
+
+def _missing(rows: tuple[Row, ...]) -> str:
+    failed, skipped, not_run, ok = (
+        sum(getattr(row, name) for row in rows)
+        for name in ("n_failed", "n_skipped", "n_not_run", "n_ok")
+    )
+    total = failed + skipped + not_run + ok
+    if ok == total:
+        return f"All {total} jobs finished."
+    parts = [(failed, "failed"), (skipped, "skipped"), (not_run, "not run")]
+    listed = ", ".join(f"{n} {what}" for n, what in parts if n)
+    return f"{ok} of {total} jobs finished ({listed})."
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,159 @@
+"""Microseconds of CPU an example of every way to run ChaCha, paired, in one process.
+
+``python -m tasks.speed.chacha DATA [--mirror FOLDER] [--peer-rows N] [--out FILE]`` prints the
+ratios. The suite ``speed-chacha`` runs the same as jobs, but for VW's own pass over a cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from algorithms import registry
+from algorithms.base import play
+from algorithms.benches.stream import Stream, StreamBench
+from algorithms.chacha.autovw import flaml, vw_lines
+from algorithms.chacha.streaming import ChaChaRegressor
+from algorithms.errors import SkipError
+from tasks import fetch
+from tasks.preprocess import as_stream
+from tasks.speed.timing import Timing, Way, measure, table, write
+
+REFERENCE = "kernel b=5"
+WIDTHS = (5, 10, 50)
+RULES = "icml-eval"
+VW_ROWS = 5_000
+PEER_ROWS = 5_000
+
+
+def run(
+    stream: Stream, folder: Path, *, repeats: int = 5, peer_rows: int = PEER_ROWS
+) -> list[Timing]:
+    """Measure every way on `stream`; slow ways take only its first rows.
+
+    Parameters
+    ----------
+    stream : Stream
+    folder : Path
+        For VW's text and cache files.
+    repeats : int
+    peer_rows : int
+        Examples for FLAML's AutoVW.
+    """
+    ways = [
+        *(_played(f"kernel b={b}", stream, "kernel", b) for b in WIDTHS),
+        _one_by_one(stream),
+        _default(stream),
+        _cache_pass(stream, folder),
+        *(
+            replace(_played(f"vw b={b}", head(stream, VW_ROWS), "vw", b), repeats=1)
+            for b in WIDTHS
+        ),
+        _peer("AutoVW b=5, metric replaced", head(stream, peer_rows), "plain"),
+        _peer("AutoVW b=5, stock", head(stream, peer_rows), "stock"),
+    ]
+    for b in WIDTHS:
+        algorithm = registry.build("chacha", {"preset": RULES, "b": b})
+        algorithm.prepare(StreamBench(stream))
+    return measure(ways, repeats)
+
+
+def head(stream: Stream, rows: int) -> Stream:
+    """The first `rows` examples."""
+    return replace(stream, features=stream.features[:rows], labels=stream.labels[:rows])
+
+
+def _played(name: str, stream: Stream, engine: str, b: int) -> Way:
+    algorithm = registry.build("chacha", {"preset": RULES, "b": b, "engine": engine})
+
+    def work() -> float:
+        bench = StreamBench(stream)
+        for _ in play(name, algorithm, bench, seed=2345):
+            pass
+        return bench.score().value
+
+    return Way(name, len(stream.labels), work)
+
+
+def _default(stream: Stream) -> Way:
+    algorithm = registry.build("chacha")
+    algorithm.prepare(StreamBench(stream))
+
+    def work() -> float:
+        bench = StreamBench(stream)
+        for _ in play("chacha", algorithm, bench, seed=2345):
+            pass
+        return bench.score().value
+
+    return Way("kernel, default settings", len(stream.labels), work)
+
+
+def _one_by_one(stream: Stream) -> Way:
+    names = [f"x{column}" for column in range(stream.features.shape[1])]
+    examples = [dict(zip(names, row, strict=True)) for row in stream.features.tolist()]
+    labels = stream.labels.tolist()
+
+    def work() -> float:
+        model = ChaChaRegressor(preset=RULES, b=5, seed=2345)
+        total = 0.0
+        for x, y in zip(examples, labels, strict=True):
+            total += (model.predict_one(x) - y) ** 2
+            model.learn_one(x, y)
+        return total / len(labels)
+
+    return Way("kernel b=5, one call at a time", len(labels), work)
+
+
+def _cache_pass(stream: Stream, folder: Path) -> Way:
+    """VW's own C++ loop over its binary cache without any output, for five models."""
+    text, cache = folder / "stream.vw", folder / "stream.cache"
+    text.write_text("".join(f"{line}\n" for line in vw_lines(stream)))
+
+    def work() -> None:
+        from vowpalwabbit import Workspace
+
+        options = ["--quiet", "--data", str(text), "--cache_file", str(cache)]
+        Workspace(arg_list=options).finish()
+
+    work()  # writes the cache
+    return Way("VW's C++ pass over a cache, times 5", len(stream.labels), work, scale=5)
+
+
+def _peer(name: str, stream: Stream, metric: str) -> Way:
+    with suppress(SkipError):
+        flaml()  # not when timed: the import takes seconds
+    algorithm = registry.build("autovw", {"metric": metric})
+
+    def work() -> float:
+        bench = StreamBench(stream)
+        for _ in play(name, algorithm, bench, seed=2345):
+            pass
+        return bench.score().value
+
+    return Way(name, len(stream.labels), work, repeats=1)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line of the module."""
+    parser = argparse.ArgumentParser(description="CPU time an example of ways to run ChaCha")
+    parser.add_argument("data", nargs="?", default="synthetic:fried?rows=40768&seed=0")
+    parser.add_argument("--mirror", type=Path, action="append", default=[])
+    parser.add_argument("--peer-rows", type=int, default=PEER_ROWS)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args(arguments)
+    stream = as_stream(fetch.load(given.data, mirrors=tuple(given.mirror)))
+    with tempfile.TemporaryDirectory() as folder:
+        timings = run(stream, Path(folder), repeats=given.repeats, peer_rows=given.peer_rows)
+    print(table(timings, REFERENCE))
+    if given.out:
+        write(timings, given.out)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

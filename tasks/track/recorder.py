@@ -1,0 +1,106 @@
+"""Tracking off the jobs' path: a thread that logs what is over while others still run."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TypeVar
+
+from tasks import results
+from tasks.jobs import Result
+from tasks.track.store import TrackingError
+
+if TYPE_CHECKING:
+    from tasks.track.tracker import Tracker
+
+Value = TypeVar("Value")
+
+RETRY_SECONDS = (1.0, 4.0)
+"""A busy or restarting store gets three tries."""
+
+
+class Recorder:
+    """Logs each job that is over; never holds a job up, and never loses its result.
+
+    What could not be logged is one line in `problems`. The next run logs it, because it looks at
+    what the store has and not at what was tried.
+
+    Parameters
+    ----------
+    out : Path
+        The run folder.
+    earlier : list of Result
+        Jobs that were done before; those that the store lacks are logged as well.
+    open_tracker : callable, optional
+        Opens the store, in the thread: importing MLflow takes a second. None records nothing.
+    """
+
+    def __init__(
+        self, out: Path, earlier: list[Result], open_tracker: Callable[[], Tracker] | None
+    ) -> None:
+        self.problems: list[str] = []
+        self._out = out
+        self._open = open_tracker
+        self._statuses: Counter[str] = Counter()
+        self._queue: queue.SimpleQueue[Result | None] = queue.SimpleQueue()
+        self._abandon = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="recorder")
+        for result in earlier:
+            self._queue.put(result)
+
+    def job_is_over(self, result: Result) -> None:
+        """Log a job some time soon."""
+        self._queue.put(result)
+
+    def __enter__(self) -> Self:
+        if self._open is not None:
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        """Wait until all is logged; after an interruption only for the job in hand."""
+        if kind is not None:
+            self._abandon.set()
+        self._queue.put(None)
+        if self._open is not None:
+            self._thread.join()
+
+    def _work(self) -> None:
+        try:
+            if self._open is None:
+                return
+            tracker = self._patiently(self._open)
+            while (result := self._queue.get()) is not None and not self._abandon.is_set():
+                self._statuses[result.status] += 1
+                self._log(tracker, result)
+            failed = set(self._statuses) - {"ok", "skipped"}
+            status = "KILLED" if self._abandon.is_set() else "FAILED" if failed else "FINISHED"
+            self._patiently(lambda: tracker.close(status, dict(self._statuses)))
+        except TrackingError as error:
+            self.problems.append(f"{error}; the next run logs what is missing")
+        except Exception as error:  # noqa: BLE001  (a thread's exception would be seen by nobody)
+            what = f"{type(error).__name__}: {error}".partition("\n")[0]
+            self.problems.append(f"logging to MLflow failed: {what}")
+
+    def _log(self, tracker: Tracker, result: Result) -> None:
+        folder = results.job_folder(self._out, result.key)
+        self._patiently(lambda: tracker.log(result, folder))
+
+    def _patiently(self, action: Callable[[], Value]) -> Value:
+        """Do something with the store, again after a while if it fails."""
+        for pause in RETRY_SECONDS:
+            try:
+                return action()
+            except TrackingError:
+                if self._abandon.wait(pause):
+                    break
+        return action()

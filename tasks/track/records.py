@@ -1,0 +1,311 @@
+"""What MLflow is told of a job, as plain values: nothing here knows MLflow.
+
+Both ways of writing, through the client and in bulk, write these records; so what is read back
+cannot depend on the way.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+import platform
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import psutil
+
+from algorithms.events import Event, Measured, Started
+from tasks.configurations import Configuration
+from tasks.environment import versions
+from tasks.jobs import Result
+
+MAX_VALUE = 6000
+"""MLflow's longest parameter."""
+MAX_KEY = 250
+OWNER = "leaseboard.owner"
+"""The tag by which a run that is being written is told from one that was cut off."""
+CURVE_POINTS = 60
+CONFIGURATION_POINTS = 5
+"""Of each metric of a configuration run; the event log beside it has them all."""
+_REWARD_BENCHES = ("pulls", "samples")
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One point of a metric; `step` counts units of the job's budget."""
+
+    key: str
+    value: float
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class DataInput:
+    """The data set that a job read."""
+
+    name: str
+    digest: str
+    kind: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One MLflow run to be. `start` and `end` are milliseconds of the epoch."""
+
+    level: str
+    key: str
+    name: str
+    status: str
+    start: int
+    end: int
+    params: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
+    metrics: Sequence[Metric] = ()
+    data: DataInput | None = None
+
+
+def job_record(result: Result, events: Iterable[Event]) -> RunRecord:
+    """The run of one job."""
+    events = list(events)
+    started = next((event for event in events if isinstance(event, Started)), None)
+    start, end = _times(result)
+    params = {
+        "algorithm": result.algorithm,
+        "label": result.label,
+        "data": result.data,
+        "digest": result.digest,
+        "seed": result.seed,
+        "environment_seed": result.environment_seed,
+        "repetition": result.repetition,
+        "bench": result.bench,
+        "version": result.version,
+        **{f"settings.{name}": value for name, value in result.settings.items()},
+        **{f"versions.{name}": value for name, value in versions().items()},
+    }
+    if started is not None:
+        params |= {"budget": started.budget, "unit": started.unit}
+    tags = {
+        "leaseboard.status": result.status,
+        "leaseboard.started": result.started,
+        "leaseboard.host": result.host or platform.node(),
+        "leaseboard.pid": psutil.Process().pid,
+        OWNER: owner(),
+    }
+    if result.reason:
+        tags["leaseboard.reason"] = result.reason
+    if result.champion is not None:
+        tags["leaseboard.champion"] = json.dumps(result.champion, default=str)
+    return RunRecord(
+        level="job",
+        key=result.key,
+        name=f"{result.label} · {result.data} · {result.repetition}",
+        status="FINISHED" if result.status == "ok" else "FAILED",
+        start=start,
+        end=end,
+        params=_texts(params),
+        tags=_tags("job", result.key, tags),
+        metrics=_job_metrics(result, events),
+        data=DataInput(
+            name=result.data,
+            digest=result.digest[:36],
+            kind=result.data.partition(":")[0] if ":" in result.data else "named",
+            source=json.dumps({"uri": result.data, "sha256": result.digest}),
+        ),
+    )
+
+
+def configuration_record(configuration: Configuration, result: Result) -> RunRecord:
+    """The run of one configuration of a job."""
+    start, end = _times(result)
+    tags = {
+        "leaseboard.job": result.key,
+        "leaseboard.configuration": configuration.configuration,
+        "leaseboard.outcome": configuration.outcome,
+        "leaseboard.algorithm": result.label,
+        "leaseboard.data": result.data,
+    }
+    if configuration.reason:
+        tags["leaseboard.reason"] = configuration.reason
+    if configuration.origin:
+        tags["leaseboard.origin"] = configuration.origin
+    if configuration.parent is not None:
+        tags["leaseboard.parent"] = configuration.parent
+    return RunRecord(
+        level="configuration",
+        key=f"{result.key}/{configuration.configuration}",
+        name=f"{result.label} · {result.data} · {result.repetition}"
+        f" · {configuration.configuration}",
+        status="FAILED" if configuration.outcome == "failed" else "FINISHED",
+        start=start,
+        end=end,
+        params=_texts(configuration.parameters),
+        tags=_tags("configuration", f"{result.key}/{configuration.configuration}", tags),
+        metrics=_configuration_metrics(configuration, result.bench),
+    )
+
+
+def select(configurations: list[Configuration], rule: str, bench: str) -> list[Configuration]:
+    """Those that get a run of their own: ``all``, ``leased``, ``top:K`` or ``none``.
+
+    ``top:K`` takes the champion, then the lowest losses or the highest rewards of the bench.
+    """
+    if rule == "all":
+        return configurations
+    if rule == "none":
+        return []
+    if rule == "leased":
+        return [c for c in configurations if c.leases or c.observations]
+    count = int(rule.removeprefix("top:"))
+    sign = -1.0 if bench in _REWARD_BENCHES else 1.0
+    ranked = sorted(
+        (c for c in configurations if c.score is not None),
+        key=lambda c: (c.outcome != "champion", sign * (c.score or 0.0), c.configuration),
+    )
+    return sorted(ranked[:count], key=lambda c: c.configuration)
+
+
+def table(configurations: Iterable[Configuration]) -> dict[str, Any]:
+    """All configurations as the table artifact: columns and rows, parameters as JSON text."""
+    names = [
+        "configuration",
+        "parent",
+        "origin",
+        "outcome",
+        "reason",
+        "score",
+        "test",
+        "units",
+        "admitted_at",
+        "cpu_seconds",
+    ]
+    rows = [
+        [
+            *(_finite(getattr(c, name)) for name in names),
+            len(c.leases),
+            json.dumps(dict(c.parameters), default=str),
+        ]
+        for c in configurations
+    ]
+    return {"columns": [*names, "leases", "parameters"], "data": rows}
+
+
+def owner() -> str:
+    """Which process writes, by host, number and start: numbers come again."""
+    process = psutil.Process()
+    return f"{platform.node()} {process.pid} {process.create_time():.2f}"
+
+
+def is_alive(owner: str) -> bool:
+    """Whether the process named by `owner` still runs; one on another host may."""
+    host, _, rest = owner.partition(" ")
+    pid, _, started = rest.partition(" ")
+    if host and host != platform.node():
+        return True
+    try:
+        return f"{psutil.Process(int(pid)).create_time():.2f}" == started
+    except (ValueError, psutil.Error):
+        return False
+
+
+def thin(count: int, keep: int) -> list[int]:
+    """At most `keep` of the positions 0 to `count` - 1: log-spaced, first and last among them.
+
+    Examples
+    --------
+    >>> thin(1000, 5)
+    [0, 5, 31, 177, 999]
+    """
+    if count <= keep:
+        return list(range(count))
+    spaced = {round(count ** (i / (keep - 1))) - 1 for i in range(keep)}
+    return sorted(spaced)
+
+
+def _job_metrics(result: Result, events: list[Event]) -> list[Metric]:
+    curve = [event for event in events if isinstance(event, Measured)]
+    curve = [curve[i] for i in thin(len(curve), CURVE_POINTS)]
+    name = result.metric or "measured"
+    points = [(name, event.value, event.at) for event in curve]
+    last = result.units
+    points += [(key, value, last) for key, value in result.metrics.items() if key != name]
+    points += [
+        (key, getattr(result, key), last)
+        for key in ("score", "units", "cpu_seconds", "wall_seconds", "setup_seconds")
+    ]
+    return _metrics(points)
+
+
+def _configuration_metrics(configuration: Configuration, bench: str) -> list[Metric]:
+    """Leases and bounds at lease ends and log-spaced steps, and the final score."""
+    value = "reward" if bench in _REWARD_BENCHES else "loss"
+    leases = configuration.leases
+    points: list[tuple[str, float | None, float]] = [
+        ("lease", leases[i].amount, leases[i].at) for i in thin(len(leases), CONFIGURATION_POINTS)
+    ]
+    seen = configuration.observations
+    for i in thin(len(seen), CONFIGURATION_POINTS):
+        points.append((value, seen[i].value, seen[i].at))
+        if seen[i].lower is not None:
+            points.append(("bound.lower", seen[i].lower, seen[i].at))
+            points.append(("bound.upper", seen[i].upper, seen[i].at))
+    last = seen[-1].at if seen else configuration.admitted_at
+    points.append(("score", configuration.score, last))
+    points.append(("units", configuration.units, last))
+    if configuration.test is not None:
+        points.append(("test", configuration.test, last))
+    if configuration.cpu_seconds:
+        points.append(("cpu_seconds", configuration.cpu_seconds, last))
+    return _metrics(points)
+
+
+def _metrics(points: Iterable[tuple[str, float | None, float]]) -> list[Metric]:
+    """One value a key and step, the last one told; a value that is no number is left out."""
+    kept: dict[tuple[str, int], float] = {}
+    for key, value, at in points:
+        if value is not None and not math.isnan(value):
+            kept[_key(key), round(at)] = float(value)
+    return [Metric(key, value, step) for (key, step), value in kept.items()]
+
+
+def _tags(level: str, key: str, tags: Mapping[str, Any]) -> dict[str, str]:
+    return _texts({"leaseboard.level": level, "leaseboard.key": key, **tags})
+
+
+def _texts(values: Mapping[str, Any]) -> dict[str, str]:
+    return {_key(name): _text(value) for name, value in values.items()}
+
+
+def _key(name: str) -> str:
+    """`name` in the characters that MLflow takes."""
+    return re.sub(r"[^/\w.\- :]", "_", name)[:MAX_KEY]
+
+
+def _text(value: Any) -> str:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = dataclasses.asdict(value)
+    plain = isinstance(value, (str, int, float, bool)) or value is None
+    text = str(value) if plain else json.dumps(value, default=str)
+    return text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 1] + "…"
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no NaN and no infinity: the table shows nothing there."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _times(result: Result) -> tuple[int, int]:
+    """When the job started and ended, in milliseconds of the epoch."""
+    start = datetime.fromisoformat(result.started) if result.started else None
+    begin = round(start.timestamp() * 1000) if start else 0
+    return begin, begin + round(1000 * (result.setup_seconds + result.wall_seconds))
+
+
+def suite_key(suite: str, keys: Iterable[str]) -> str:
+    """A name of a suite's run: the same for the same jobs, so that a resumed run finds it."""
+    return hashlib.sha256("\n".join([suite, *sorted(keys)]).encode()).hexdigest()[:20]

@@ -1,0 +1,161 @@
+"""An MLflow store: opened once, safely, and never spoken of with its secrets."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit, urlunsplit
+
+from algorithms.errors import LeaseboardError
+
+if TYPE_CHECKING:
+    from mlflow.tracking import MlflowClient
+
+SQLITE = "sqlite:///"
+SQLITE_WAIT_SECONDS = 20.0
+"""How long MLflow waits for a store that another process has locked."""
+
+
+class TrackingError(LeaseboardError):
+    """MLflow's store cannot be used; what was to be logged is in the run folder still."""
+
+
+def open_store(uri: str) -> MlflowClient:
+    """A client of the store at `uri`; a SQLite store is created if it is not there.
+
+    Raises
+    ------
+    TrackingError
+        If it cannot be opened.
+    """
+    from mlflow.tracking import MlflowClient
+
+    for noisy in ("alembic", "mlflow.store.db.utils"):
+        logging.getLogger(noisy).setLevel(logging.ERROR)
+    with reported(uri):
+        if uri.startswith(SQLITE):
+            path = Path(uri.removeprefix(SQLITE))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # Two processes that create the tables at once would both fail half-way.
+            with _file_lock(path.with_name(f".{path.name}.lock")):
+                _check_and_set_wal(path)
+                client = MlflowClient(tracking_uri=uri)
+                client.search_experiments(max_results=1)
+                return client
+        client = MlflowClient(tracking_uri=uri)
+        client.search_experiments(max_results=1)
+        return client
+
+
+def experiment(client: MlflowClient, uri: str, name: str) -> str:
+    """The identifier of the experiment called `name`, which is made if it is not there.
+
+    A server knows where its artifacts go. Those of a database go where ``LEASEBOARD_ARTIFACTS``
+    says, which several machines need; otherwise to ``artifacts`` beside a SQLite store, or to
+    ``mlruns/artifacts`` here, by an absolute path: MLflow's own default depends on the current
+    folder.
+    """
+    from mlflow.exceptions import MlflowException
+
+    with reported(uri):
+        found = client.get_experiment_by_name(name)
+        if found is None:
+            root = _artifact_root(uri)
+            location = f"{root}/{name.replace('/', '.')}" if root else None
+            try:
+                return str(client.create_experiment(name, artifact_location=location))
+            except MlflowException as error:
+                if error.error_code != "RESOURCE_ALREADY_EXISTS":
+                    raise
+                found = client.get_experiment_by_name(name)
+        if found is None or found.lifecycle_stage != "active":
+            raise TrackingError(
+                f"the MLflow experiment {name!r} is deleted: restore it with"
+                " `mlflow experiments restore`, or name another store with --tracking-uri"
+            )
+        return str(found.experiment_id)
+
+
+@contextmanager
+def reported(uri: str) -> Iterator[None]:
+    """Turn whatever a store raises into one line that names it without its secrets."""
+    import requests
+    import sqlalchemy.exc
+    from mlflow.exceptions import MlflowException
+
+    try:
+        yield
+    except TrackingError:
+        raise
+    except (
+        MlflowException,
+        sqlalchemy.exc.SQLAlchemyError,
+        sqlite3.Error,
+        requests.RequestException,
+        OSError,
+    ) as error:
+        said = str(getattr(error, "orig", None) or error).partition("\n")[0]
+        secret = _secret(uri)
+        if secret:
+            said = said.replace(secret, "***")
+        raise TrackingError(f"the MLflow store {redacted(uri)} failed: {said[:300]}") from error
+
+
+def redacted(uri: str) -> str:
+    """`uri` without user and password, and without a query, which may hold tokens.
+
+    Examples
+    --------
+    >>> redacted("postgresql://me:pass@host:5432/mlflow?sslkey=a")
+    'postgresql://***@host:5432/mlflow'
+    """
+    bare = uri.partition("?")[0]
+    parts = urlsplit(bare)
+    _, at, host = parts.netloc.rpartition("@")
+    return urlunsplit(parts._replace(netloc=f"***@{host}")) if at else bare
+
+
+def _artifact_root(uri: str) -> str:
+    """Where the artifacts of a database go; empty for a server, which has a place for them."""
+    if uri.startswith(("http://", "https://")):
+        return ""
+    beside = Path(uri.removeprefix(SQLITE)).parent if uri.startswith(SQLITE) else Path("mlruns")
+    named = os.environ.get("LEASEBOARD_ARTIFACTS", "").rstrip("/")
+    return named or str(beside.resolve() / "artifacts")
+
+
+def _secret(uri: str) -> str:
+    return urlsplit(uri).netloc.rpartition("@")[0].partition(":")[2]
+
+
+def _check_and_set_wal(path: Path) -> None:
+    """Write-ahead logging, set once in the file: readers do not wait for a writer.
+
+    A file that is no database fails here at once, where MLflow would retry for minutes.
+    """
+    with closing(sqlite3.connect(path, timeout=SQLITE_WAIT_SECONDS)) as connection:
+        (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
+        if mode != "wal":
+            connection.execute("PRAGMA journal_mode=WAL")
+
+
+@contextmanager
+def _file_lock(path: Path, seconds: float = 60.0) -> Iterator[None]:
+    deadline = time.monotonic() + seconds
+    with path.open("w") as lock:
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
+        yield

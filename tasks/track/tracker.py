@@ -1,0 +1,188 @@
+"""The MLflow record of a suite: suite run, job runs, configuration runs. Safe to cut off."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from tasks import results
+from tasks.configurations import configurations
+from tasks.jobs import Result
+from tasks.track import bulk
+from tasks.track.client import PARENT, ClientWriter, Known
+from tasks.track.records import (
+    OWNER,
+    configuration_record,
+    is_alive,
+    job_record,
+    owner,
+    select,
+    suite_key,
+    table,
+)
+from tasks.track.store import experiment, open_store, reported
+
+if TYPE_CHECKING:
+    from mlflow.tracking import MlflowClient
+
+TABLE = "configurations.json"
+_NOTE = "mlflow.note.content"
+
+
+class Tracker:
+    """Logs the jobs of one suite to one MLflow store.
+
+    Everything is found again by its ``leaseboard.key``: what is there is not logged twice, what
+    a kill left half-written is removed and logged again.
+
+    Parameters
+    ----------
+    uri : str
+        The store.
+    suite : str
+        The suite's name, which names both experiments.
+    keys : iterable of str
+        Of all jobs of the suite.
+    rule : str
+        Which configurations get a run: ``all``, ``leased``, ``top:K`` or ``none``.
+    through_client : bool
+        Do not use the bulk path even where it could be.
+
+    Raises
+    ------
+    TrackingError
+        Here and from every method, if the store cannot be used.
+    """
+
+    def __init__(
+        self,
+        uri: str,
+        suite: str,
+        keys: Iterable[str],
+        *,
+        rule: str = "all",
+        through_client: bool = False,
+    ) -> None:
+        self.uri = uri
+        self.suite = suite
+        self._rule = rule
+        self._client = open_store(uri)
+        jobs = experiment(self._client, uri, suite)
+        self._configurations = experiment(self._client, uri, f"{suite}/configurations")
+        with reported(uri):
+            store = None if through_client else bulk.sql_store(self._client)
+            arguments = (self._client, uri, jobs, self._configurations)
+            self.writer = bulk.BulkWriter(*arguments, store) if store else ClientWriter(*arguments)
+            self._known = self.writer.known()
+            self._mend()
+            self.run_id = self._open_suite(jobs, suite_key(suite, keys))
+
+    def has(self, result: Result) -> bool:
+        """Whether the store has this result, or one of the same job that is ``ok``."""
+        known = self._known.get(result.key)
+        if known is None or not known.whole:
+            return False
+        same = known.tags.get("leaseboard.started") == result.started
+        return same or known.tags.get("leaseboard.status") == "ok"
+
+    def log(self, result: Result, folder: Path) -> None:
+        """Log a job from its run folder, unless it is there."""
+        if self.has(result):
+            return
+        with reported(self.uri), tempfile.TemporaryDirectory() as scratch:
+            stale = self._known.pop(result.key, None)
+            if stale is not None and (stale.whole or not _in_writing(stale)):
+                self.writer.remove(stale.run_id)
+            log = folder / results.EVENTS
+            events = results.read_partial_log(log) if log.is_file() else []
+            considered = configurations(events)
+            files = sorted(path for path in folder.iterdir() if path.name != results.RESULT)
+            tags = {
+                PARENT: self.run_id,
+                "leaseboard.suite": self.suite,
+                _NOTE: self._note(result, len(considered)),
+            }
+            if considered:
+                path = Path(scratch) / TABLE
+                path.write_text(json.dumps(table(considered)), encoding="utf-8")
+                files.append(path)
+                tags["mlflow.loggedArtifacts"] = json.dumps([{"path": TABLE, "type": "table"}])
+            job = job_record(result, events)
+            job = dataclasses.replace(job, tags={**job.tags, **tags})
+            chosen = select(considered, self._rule, result.bench)
+            records = [configuration_record(one, result) for one in chosen]
+            run_id = self.writer.write(job, records, files)
+            self._known[result.key] = Known(run_id, job.status, dict(job.tags))
+
+    def close(self, status: str, counts: dict[str, int], files: Iterable[Path] = ()) -> None:
+        """End the suite's run with its counts of jobs by status."""
+        with reported(self.uri):
+            for name, count in counts.items():
+                self._client.log_metric(self.run_id, f"jobs.{name}", count)
+            for path in files:
+                self._client.log_artifact(self.run_id, str(path))
+            self._client.set_terminated(self.run_id, status)
+
+    def _open_suite(self, experiment_id: str, key: str) -> str:
+        """The suite's run, new or from an earlier, unfinished or finished, call."""
+        tags = {
+            "leaseboard.level": "suite",
+            "leaseboard.key": key,
+            OWNER: owner(),
+        }
+        run_id = _find_suite(self._client, experiment_id, key)
+        if run_id is None:
+            run = self._client.create_run(experiment_id, tags=tags, run_name=self.suite)
+            return str(run.info.run_id)
+        self._client.set_tag(run_id, OWNER, tags[OWNER])
+        self._client.update_run(run_id, status="RUNNING")
+        return run_id
+
+    def _mend(self) -> None:
+        """Remove the half-written jobs of processes that are gone, and end their suites."""
+        for key, known in list(self._known.items()):
+            if not known.whole and not _in_writing(known):
+                self.writer.remove(known.run_id)
+                del self._known[key]
+        mend_suites(self._client, [self.writer.jobs])
+
+    def _note(self, result: Result, count: int) -> str:
+        query = quote(f"tags.leaseboard.job = '{result.key}'")
+        link = f"#/experiments/{self._configurations}/runs?searchFilter={query}"
+        line = f"{result.status} {result.reason}".strip()
+        return f"{line}\n\n[{count} configurations]({link})"
+
+
+def mend_suites(client: MlflowClient, experiments: list[str]) -> list[str]:
+    """End the suite runs whose process is gone; returns their identifiers."""
+    running = client.search_runs(
+        experiments, "attributes.status = 'RUNNING' and tags.leaseboard.level = 'suite'"
+    )
+    dead = [run.info.run_id for run in running if not is_alive(run.data.tags.get(OWNER, ""))]
+    for run_id in dead:
+        client.set_terminated(run_id, "KILLED")
+    return dead
+
+
+def _find_suite(client: MlflowClient, experiment_id: str, key: str) -> str | None:
+    condition = f"tags.leaseboard.level = 'suite' and tags.leaseboard.key = '{key}'"
+    found = client.search_runs([experiment_id], condition, max_results=1)
+    return str(found[0].info.run_id) if found else None
+
+
+def _in_writing(known: Known) -> bool:
+    """Whether a live process is writing this job just now."""
+    return known.status == "RUNNING" and is_alive(known.tags.get(OWNER, ""))
+
+
+def log_race(result: Result, log: Path, uri: str) -> None:
+    """Log one job that belongs to no suite, into the experiment ``race``."""
+    tracker = Tracker(uri, "race", [result.key])
+    tracker.log(result, log.parent)
+    done: Any = {result.status: 1}
+    tracker.close("FINISHED" if result.status == "ok" else "FAILED", done)

@@ -1,0 +1,48 @@
+"""Recorded feedbacks as trials: a column for each arm, a row for each pull."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from algorithms.benches.pulls import Trial
+from algorithms.errors import DataError, UsageError
+from algorithms.seeds import generator
+
+
+class TableTrials:
+    """The feedbacks of `table`, drawn without replacement in an order of each arm's own.
+
+    Parameters
+    ----------
+    table : DataFrame of shape (n_pulls, n_arms)
+        Numbers, none missing.
+    seed : int
+        Of the orders.
+    """
+
+    def __init__(self, table: pd.DataFrame, seed: int) -> None:
+        for name in table:
+            if not pd.api.types.is_numeric_dtype(table[name]) or table[name].isna().any():
+                raise DataError(f"column {name!r} is no arm's feedback: it must hold numbers only")
+        self.arms = tuple(str(name) for name in table)
+        self.tunable = (True,) * len(self.arms)
+        self.spent_cpu_seconds = 0.0
+        self._feedback = {
+            arm: generator(seed, "table", arm).permutation(table.iloc[:, arm].to_numpy(np.float64))
+            for arm in range(len(self.arms))
+        }
+
+    def trial(self, arm: int, n: int) -> Trial:
+        """Feedback `n` of `arm`, free of cost; UsageError beyond the table's end."""
+        feedback = self._feedback[arm]
+        if n >= len(feedback):
+            raise UsageError(
+                f"the table holds {len(feedback)} feedbacks an arm and arm {self.arms[arm]} is"
+                f" pulled for the {n + 1}th time: lower the budget or add rows"
+            )
+        return Trial(arm, {"pull": n + 1}, float(feedback[n]), None, 0.0, 0.0)
+
+    def joint_trial(self, optimiser: str, n: int) -> Trial:
+        """A table has no hyperparameters to optimise jointly: UsageError."""
+        raise UsageError(f"a table of feedbacks has no joint space: {optimiser} cannot run ({n})")

@@ -1,0 +1,166 @@
+"""A process of its own for trials, so that a limit can end a trial and nothing else.
+
+Run as ``python -m tasks.trials.worker``: it reads pickled messages from its standard input, the
+limits and the arrays first, then orders, and answers each order with an outcome.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import resource
+import select
+import signal
+import struct
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from typing import IO, Any, Self
+
+from tasks.trials.evaluate import Arrays, Order, Outcome, run
+
+_LENGTH = struct.Struct("!Q")
+_ONE_THREAD = {
+    f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "VECLIB_MAXIMUM", "NUMEXPR")
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one trial may use.
+
+    Attributes
+    ----------
+    cpu_seconds : float
+        Ends the trial; its status is ``timeout``.
+    memory_mb : int
+        Of the whole worker's data; beyond it the trial's status is ``memout``.
+    wall_factor : float
+        A trial that makes no progress, without using the processor, is ended after
+        `wall_factor` times `cpu_seconds`.
+    """
+
+    cpu_seconds: float = 60.0
+    memory_mb: int = 4000
+    wall_factor: float = 20.0
+
+
+class Worker:
+    """The parent's side: orders go out, outcomes come back, limits are enforced.
+
+    A worker that a limit killed is replaced at the next order.
+    """
+
+    def __init__(self, arrays: Arrays, limits: Limits) -> None:
+        self._arrays = arrays
+        self._limits = limits
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def run(self, order: Order) -> Outcome:
+        """The outcome of `order`, whatever becomes of the process that runs it."""
+        begin = time.perf_counter()
+        patience = self._limits.cpu_seconds * self._limits.wall_factor
+        try:
+            process = self._started()
+            assert process.stdin is not None
+            assert process.stdout is not None
+            _send(process.stdin, order)
+            if select.select([process.stdout], [], [], patience)[0]:
+                outcome: Outcome | None = _receive(process.stdout)
+                if outcome is not None:
+                    if outcome.status == "memout":
+                        self.close()
+                    return outcome
+        except BrokenPipeError:
+            pass
+        wall = time.perf_counter() - begin
+        return self._post_mortem(wall)
+
+    def close(self) -> None:
+        """End the process; the next order starts another."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.communicate()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            path = os.pathsep.join(part or str(os.getcwd()) for part in sys.path)  # noqa: PTH109
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tasks.trials.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, **_ONE_THREAD, "PYTHONPATH": path},
+            )
+            assert self._process.stdin is not None
+            _send(self._process.stdin, (self._limits, self._arrays))
+        return self._process
+
+    def _post_mortem(self, wall: float) -> Outcome:
+        """The worker died, or hangs: say why, by how it ended."""
+        process = self._process
+        assert process is not None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=1)
+        code = process.poll()
+        self.close()
+        limits = self._limits
+        if code is None:
+            reason = f"no answer in {limits.cpu_seconds * limits.wall_factor:g} seconds"
+            return Outcome(0.0, None, limits.cpu_seconds, wall, "timeout", reason)
+        if code == -signal.SIGPROF:
+            reason = f"more than {limits.cpu_seconds:g} CPU seconds"
+            return Outcome(0.0, None, limits.cpu_seconds, wall, "timeout", reason)
+        if code == -signal.SIGKILL:
+            reason = "killed by the system, as for want of memory"
+            return Outcome(0.0, None, min(wall, limits.cpu_seconds), wall, "memout", reason)
+        reason = f"the process ended with code {code}"
+        return Outcome(0.0, None, min(wall, limits.cpu_seconds), wall, "crash", reason)
+
+
+def main() -> None:
+    """The worker's side: answer orders until the parent closes the pipe."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a learner prints must not get between the answers
+    orders = sys.stdin.buffer
+    limits, arrays = _receive(orders)
+    megabytes = limits.memory_mb * 2**20
+    resource.setrlimit(resource.RLIMIT_DATA, (megabytes, megabytes))
+    while (order := _receive(orders)) is not None:
+        signal.setitimer(signal.ITIMER_PROF, limits.cpu_seconds)  # its signal ends the process
+        outcome = run(order, arrays)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        _send(answers, outcome)
+
+
+def _send(stream: IO[bytes], message: Any) -> None:
+    data = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+    stream.write(_LENGTH.pack(len(data)) + data)
+    stream.flush()
+
+
+def _receive(stream: IO[bytes]) -> Any:
+    """The next message; None at the end of the stream."""
+    head = stream.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        return None
+    (length,) = _LENGTH.unpack(head)
+    data = stream.read(length)
+    return pickle.loads(data) if len(data) == length else None  # noqa: S301 - between own processes
+
+
+if __name__ == "__main__":
+    main()
