@@ -1,0 +1,1 @@
+"""What runs and when: Prefect flows and the command line."""

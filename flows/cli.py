@@ -1,0 +1,105 @@
+"""The command `leaseboard`: names the subcommands and turns every outcome into an exit code."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from importlib.metadata import version
+from typing import Annotated, Any
+
+import typer
+
+from algorithms.errors import DataUnavailableError, LeaseboardError, SkipError, UsageError
+from flows.commands import check, compare, data, gate, listing, operate, race, run, schedule
+
+_CommandLineError: Any = typer.BadParameter.__base__
+"""What typer raises for wrong usage; it offers the class under no public name."""
+
+PASSED, REGRESSION, FAILED, NOTHING, USAGE = 0, 1, 2, 3, 64
+"""Exit codes; never a count."""
+
+STOPPED = 130
+"""The exit code after Ctrl-C, which typer returns as well."""
+
+app = typer.Typer(
+    name="leaseboard",
+    help="Benchmark schedulers of machine-learning work: ChaCha, apple, Rising Bandits,"
+    " ER-UCB, ABC and their baselines.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("run")(run.run)
+app.command("plan")(run.plan)
+app.command("race")(race.race)
+app.command("list")(listing.list_all)
+app.add_typer(data.app, name="data")
+app.command("report")(run.report)
+app.command("gate")(gate.gate)
+app.command("accept")(gate.accept)
+app.command("compare")(compare.compare)
+app.command("check")(check.check)
+app.command("schedule")(schedule.schedule)
+app.command("ui")(operate.ui)
+app.command("doctor")(operate.doctor)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"leaseboard {version('leaseboard')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    del debug, show_version
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit with one of the codes above."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    debug = "--debug" in arguments
+    if debug:  # also after the subcommand, where people write it
+        arguments = [argument for argument in arguments if argument != "--debug"]
+    sys.exit(_call(arguments, debug=debug))
+
+
+def _call(arguments: list[str], *, debug: bool) -> int:
+    try:
+        outcome = app(arguments, standalone_mode=False, prog_name="leaseboard")
+    except _CommandLineError as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # it has printed the help already
+            return USAGE
+        return _complain(error.format_message(), USAGE, debug=debug)
+    except UsageError as error:
+        return _complain(str(error), USAGE, debug=debug)
+    except (DataUnavailableError, SkipError) as error:
+        return _complain(str(error), NOTHING, debug=debug)
+    except (typer.Abort, KeyboardInterrupt):
+        outcome = STOPPED
+    except LeaseboardError as error:
+        return _complain(str(error), FAILED, debug=debug)
+    except OSError as error:
+        where = f" {error.filename!r}" if error.filename else ""
+        return _complain(f"{error.strerror or error}{where}", FAILED, debug=debug)
+    if outcome == STOPPED:
+        return _complain("stopped by the user; run the same command again to resume", STOPPED)
+    return outcome if isinstance(outcome, int) else PASSED
+
+
+def _complain(message: str, code: int, *, debug: bool = False) -> int:
+    """One line on standard error, with a traceback only on demand."""
+    if debug:
+        traceback.print_exc()
+    typer.echo("leaseboard: " + " ".join(message.split()), err=True)
+    return code
+
+
+if __name__ == "__main__":
+    main()

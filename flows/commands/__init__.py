@@ -1,0 +1,1 @@
+"""The subcommands, a module for each group; heavy imports happen inside the functions."""

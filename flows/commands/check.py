@@ -1,0 +1,33 @@
+"""``leaseboard check``: does an algorithm keep the promises that all of ours keep?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+
+def check(
+    algorithm: Annotated[
+        str, typer.Argument(help="A name of `leaseboard list`, or file.py:Class.")
+    ],
+) -> int:
+    """Run the common checks over an algorithm of your own or of ours.
+
+    Example: leaseboard check my_algorithm.py:MyAlgorithm
+    """
+    from algorithms import registry
+    from algorithms.checks import checks
+
+    built = registry.build(algorithm)
+    failed = 0
+    for name, promise in checks().items():
+        try:
+            promise(built)
+        except Exception as error:  # noqa: BLE001  (whatever an algorithm raises breaks a promise)
+            failed += 1
+            typer.echo(f"FAILED  {name}: {type(error).__name__}: {error}")
+        else:
+            typer.echo(f"ok      {name}: {(promise.__doc__ or '').strip()}")
+    typer.echo(f"{len(checks()) - failed} promises kept, {failed} broken")
+    return 1 if failed else 0

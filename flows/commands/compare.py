@@ -1,0 +1,29 @@
+"""``leaseboard compare``: two runs side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def compare(
+    a: Annotated[Path, typer.Argument(help="The output folder of a run.")],
+    b: Annotated[Path, typer.Argument(help="The output folder of another run.")],
+    json: Annotated[Path | None, typer.Option(help="Also write it there as JSON.")] = None,
+) -> int:
+    """Say what changed from run A to run B, seed by seed, and whether chance explains it.
+
+    Example: leaseboard compare runs/before runs/after
+    """
+    from rich.console import Console
+
+    from tasks import compare as core
+    from tasks.score.frame import read_frame
+
+    found = core.compare(read_frame(a), read_frame(b))
+    if json is not None:
+        json.write_text(core.as_json(found), encoding="utf-8")
+    Console(highlight=False).print(core.renderable(found, (str(a), str(b))))
+    return 0 if found.n_compared else 3

@@ -1,0 +1,76 @@
+"""Run a suite to its end: what ``run``, ``gate`` and ``accept`` have in common."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from flows.commands.options import output_folder
+
+if TYPE_CHECKING:
+    from flows.suite import Outcome
+    from tasks.config import Suite
+    from tasks.plan import Planned
+
+
+def open_suite(
+    name: str, out: Path | None, conf: Path | None, *, make: bool = True
+) -> tuple[Suite, Path]:
+    """The suite and its output folder, which is made unless `make` is False."""
+    from tasks.config import load_suite
+    from tasks.paths import conf_dir
+
+    suite = load_suite(name, conf_dir(conf))
+    home = out or Path("runs") / suite.name
+    return suite, output_folder(home) if make else home.resolve()
+
+
+def plan_suite(suite: Suite, home: Path, mirror: list[Path] | None) -> list[Planned]:
+    """Every job of the suite with its key and state."""
+    from tasks import paths
+    from tasks.plan import plan
+    from tasks.results import is_done
+
+    return plan(suite.jobs(), lambda key: is_done(home, key), paths.mirrors(tuple(mirror or ())))
+
+
+def execute(
+    suite: Suite,
+    home: Path,
+    *,
+    mirror: list[Path] | None,
+    workers: int | None,
+    local: bool,
+    tracking_uri: str | None,
+) -> Outcome:
+    """Run what is not done, with the folder locked; problems beside the jobs are printed."""
+    from tasks.environment import prepare_environment
+
+    prepare_environment()
+
+    from flows.suite import run_suite
+    from tasks import paths, results
+
+    with results.locked(home):
+        outcome = run_suite(
+            suite,
+            plan_suite(suite, home, mirror),
+            home,
+            mirrors=paths.mirrors(tuple(mirror or ())),
+            workers=suite.workers(workers),
+            local=local,
+            tracking_uri=paths.tracking_uri(tracking_uri),
+        )
+    for problem in outcome.problems:
+        typer.echo(f"leaseboard: {problem}", err=True)
+    return outcome
+
+
+def exit_code(outcome: Outcome) -> int:
+    """0 if every job that could run is ok, 2 if one failed, 3 if none could run."""
+    statuses = {result.status for result in outcome.results}
+    if outcome.problems or statuses - {"ok", "skipped"}:
+        return 2
+    return 0 if "ok" in statuses else 3

@@ -1,0 +1,51 @@
+"""``leaseboard ui`` and ``doctor``: look at the record, look after the installation."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from flows.commands.options import TrackingUri
+
+
+def ui(
+    port: Annotated[int, typer.Option(min=1, max=65535, help="On loopback.")] = 5000,
+    tracking_uri: TrackingUri = None,
+) -> int:
+    """Open the MLflow UI on the local store, on loopback only.
+
+    Example: leaseboard ui --port 5001
+    """
+    import os
+    import subprocess
+    import sys
+
+    from tasks import paths
+    from tasks.environment import prepare_environment
+
+    prepare_environment()
+    # By the environment: anybody can read a process's arguments, and it may hold a password.
+    store = {"MLFLOW_BACKEND_STORE_URI": paths.tracking_uri(tracking_uri)}
+    server = [sys.executable, "-m", "mlflow", "ui", "--host", "127.0.0.1", "--port", str(port)]
+    return subprocess.call([*server, "--workers", "1"], env=os.environ | store)
+
+
+def doctor(
+    mend: Annotated[bool, typer.Option("--mend", help="Mend what can be mended.")] = False,
+    tracking_uri: TrackingUri = None,
+) -> int:
+    """Check the installation, the stores, packages that clash with ours, stuck runs.
+
+    Example: leaseboard doctor --mend
+    """
+    from tasks import paths
+    from tasks.doctor import examine
+    from tasks.environment import prepare_environment
+
+    prepare_environment()
+    troubled = False
+    for finding in examine(paths.tracking_uri(tracking_uri), mend=mend):
+        troubled |= not finding.healthy
+        typer.echo(f"{'ok ' if finding.healthy else 'BAD'}  {finding.name}: {finding.detail}")
+    return 2 if troubled else 0

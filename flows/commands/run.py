@@ -1,0 +1,140 @@
+"""``leaseboard run``, ``plan`` and ``report``: a suite, what it would do, and its page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flows.commands.execute import execute, exit_code, open_suite, plan_suite
+from flows.commands.options import Conf, Local, Mirrors, Out, SuiteName, TrackingUri, Workers
+
+if TYPE_CHECKING:
+    from tasks.config import Suite
+    from tasks.plan import Planned
+
+
+def run(
+    suite: SuiteName,
+    out: Out = None,
+    workers: Workers = None,
+    local: Local = False,
+    mirror: Mirrors = None,
+    conf: Conf = None,
+    tracking_uri: TrackingUri = None,
+) -> int:
+    """Run a suite: skip what is done, run the rest, print the leaderboard.
+
+    Example: leaseboard run quick
+    """
+    loaded, home = open_suite(suite, out, conf)
+    return run_and_report(
+        loaded, home, workers=workers, local=local, mirror=mirror, tracking_uri=tracking_uri
+    )
+
+
+def run_and_report(
+    loaded: Suite,
+    home: Path,
+    *,
+    workers: int | None = None,
+    local: bool = False,
+    mirror: list[Path] | None = None,
+    tracking_uri: str | None = None,
+) -> int:
+    """Run a suite into `home`, print the board, build the page; returns the exit code."""
+    outcome = execute(
+        loaded, home, mirror=mirror, workers=workers, local=local, tracking_uri=tracking_uri
+    )
+
+    from tasks import board, paths, report
+    from tasks.track import TrackingError
+    from tasks.track.publish import publish
+
+    board.show(outcome.results, loaded)
+    page = report.build(home, loaded)
+    typer.echo(f"results: {home / 'results.parquet'}\nreport:  {page}")
+    if not outcome.problems:  # else the store is in trouble, which has been said
+        keys = [result.key for result in outcome.results]
+        note = board.markdown(outcome.results, loaded)
+        try:
+            publish(paths.tracking_uri(tracking_uri), loaded.name, keys, board=note, files=[page])
+        except TrackingError as error:
+            typer.echo(f"leaseboard: the board is not in MLflow: {error}", err=True)
+    return exit_code(outcome)
+
+
+def plan(suite: SuiteName, out: Out = None, mirror: Mirrors = None, conf: Conf = None) -> int:
+    """Print the jobs of a suite, what is done and what will run; run nothing.
+
+    Example: leaseboard plan paper-chacha
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    loaded, home = open_suite(suite, out, conf, make=False)
+    planned = plan_suite(loaded, home, mirror)
+    table = Table(box=None, pad_edge=False)
+    for column in ("algorithm", "data", "seed", "key", "state"):
+        table.add_column(column, overflow="fold")
+    for entry in planned:
+        table.add_row(
+            entry.job.label, entry.job.data, str(entry.job.seed), entry.key, _state(entry)
+        )
+    Console(highlight=False, soft_wrap=True).print(table)
+    typer.echo(_summary(planned, home))
+    return 0 if any(not entry.obstacle for entry in planned) else 3
+
+
+def report(
+    runs: Annotated[list[Path], typer.Argument(help="Output folders of earlier runs.")],
+) -> None:
+    """Build the report of one or several runs again from their results and events.
+
+    Example: leaseboard report runs/quick
+    """
+    from algorithms.errors import UsageError
+
+    for folder in runs:
+        if not (folder / "results.parquet").is_file():
+            raise UsageError(f"{str(folder)!r} has no results.parquet: name the --out of a run")
+
+    from tasks import report as page
+
+    for folder in runs:
+        typer.echo(page.build(folder, page.suite_of(folder)))
+
+
+def _state(entry: Planned) -> str:
+    if entry.obstacle:
+        return f"skipped: {entry.obstacle}"
+    return "done" if entry.done else "to run"
+
+
+def _summary(planned: list[Planned], home: Path) -> str:
+    done = sum(entry.done for entry in planned)
+    skipped = sum(bool(entry.obstacle) for entry in planned)
+    waiting = len(planned) - done - skipped
+    return (
+        f"{len(planned)} jobs: {done} done, {waiting} to run, {skipped} skipped."
+        f"{_estimate(planned, home)}"
+    )
+
+
+def _estimate(planned: list[Planned], home: Path) -> str:
+    """What the waiting jobs will cost, by the mean of the finished ones of the same algorithm."""
+    from tasks.results import read_result
+
+    waiting = [entry.job.label for entry in planned if not (entry.done or entry.obstacle)]
+    if not waiting:
+        return ""
+    known: dict[str, list[float]] = {}
+    for entry in planned:
+        result = read_result(home, entry.key) if entry.done else None
+        if result is not None:
+            known.setdefault(entry.job.label, []).append(result.cpu_seconds)
+    costs = [sum(known[label]) / len(known[label]) for label in waiting if label in known]
+    unknown = len(waiting) - len(costs)
+    tail = f", and {unknown} jobs of algorithms without a finished one" if unknown else ""
+    return f" Estimated cost: {sum(costs):.1f} CPU s{tail}."

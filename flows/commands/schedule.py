@@ -1,0 +1,54 @@
+"""``leaseboard schedule``: run suites by the clock."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flows.commands.options import Conf, TrackingUri
+
+if TYPE_CHECKING:
+    from tasks.schedule import Schedule
+
+
+def schedule(
+    conf: Conf = None,
+    port: Annotated[
+        int, typer.Option(min=1, max=65535, help="Of the Prefect server, on loopback.")
+    ] = 4200,
+    tracking_uri: TrackingUri = None,
+) -> int:
+    """Serve the schedules of conf/schedule.yaml until interrupted.
+
+    With PREFECT_API_URL set it uses that server, otherwise one of its own, with its UI.
+
+    Example: leaseboard schedule --conf conf
+    """
+    from tasks import paths
+    from tasks.environment import prepare_environment
+    from tasks.schedule import load_schedule
+
+    prepare_environment()
+    folder = paths.conf_dir(conf)
+    loaded = load_schedule(folder)
+    for entry in loaded.schedules:
+        typer.echo(f"{entry.name}: {entry.suite} at {entry.cron!r} ({entry.timezone})")
+    if os.environ.get("PREFECT_API_URL"):
+        _serve(loaded, folder, tracking_uri)
+        return 0
+    from flows.server import PrefectServer, server_log
+
+    with PrefectServer(server_log(), port=port, scheduling=True) as server:
+        os.environ["PREFECT_API_URL"] = server.wait()
+        typer.echo(f"Prefect: http://127.0.0.1:{port}")
+        _serve(loaded, folder, tracking_uri)
+    return 0
+
+
+def _serve(loaded: Schedule, folder: Path, tracking_uri: str | None) -> None:
+    from flows.schedule import serve_schedules
+
+    serve_schedules(loaded, folder, tracking_uri)

@@ -1,0 +1,161 @@
+"""One worker process, seen from the pool: orders go in, answers and endings come out."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import psutil
+
+from algorithms.errors import LeaseboardError
+from flows.leash import descendants, kill_tree
+
+POLL_SECONDS = 0.05
+START_SECONDS = 120.0
+"""How long a worker may import; that time is no job's."""
+TREE_SECONDS = 0.5
+"""How often the children of a job are looked for; the job's own process is watched each poll."""
+_TAIL_BYTES = 2000
+
+
+class StoppedError(LeaseboardError):
+    """The run was interrupted: the job has no result and will run again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How an attempt at a job ended: its row, or the status and reason of a row to be made.
+
+    `fit` says that the worker answered, and can take another job.
+    """
+
+    status: str
+    reason: str = ""
+    row: dict[str, Any] | None = None
+    fit: bool = False
+
+
+class Worker:
+    """One worker process and the socket to it."""
+
+    def __init__(self, work: str) -> None:
+        ours, theirs = socket.socketpair()
+        # What it says outside a job, such as why it could not start.
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  (closed in `kill`)
+        with theirs:
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "flows.worker", str(theirs.fileno()), work],
+                pass_fds=(theirs.fileno(),),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self._stderr,
+                start_new_session=True,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            )
+        self.pid = self.process.pid
+        self.channel = ours
+        self.ready = False
+        self._received = b""
+        self._watch = psutil.Process(self.pid)
+        self._children: list[psutil.Process] = []
+        self._looked = 0.0
+        self._cpu = 0.0  # the most seen: a process that has gone counts no more
+
+    def order(self, message: dict[str, Any]) -> None:
+        """Send an order; a worker that is gone is noticed when its answer is awaited."""
+        with suppress(BrokenPipeError, ConnectionResetError):
+            self.channel.sendall(json.dumps(message).encode() + b"\n")
+
+    def answer(self, timeout: float) -> Ending | None:
+        """What the worker answers within `timeout` seconds, None if nothing yet."""
+        ready, _, _ = select.select([self.channel], [], [], timeout)
+        chunk = None
+        if ready:
+            with suppress(ConnectionResetError):
+                chunk = self.channel.recv(1 << 16)
+            self._received += chunk or b""
+        if b"\n" in self._received:
+            line, _, self._received = self._received.partition(b"\n")
+            message = json.loads(line)
+            if "result" in message:
+                return Ending(message["result"]["status"], row=message["result"], fit=True)
+            return Ending(message["status"], message["reason"], fit=message["status"] != "stopped")
+        if self.process.poll() is not None or (ready and not chunk):
+            return Ending("crash", self._cause())
+        return None
+
+    def start(self, stopping: threading.Event) -> Ending | None:
+        """Wait until the worker has imported what jobs need; how it ended instead, if it did."""
+        deadline = time.monotonic() + START_SECONDS
+        while not self.ready:
+            ending = self.answer(POLL_SECONDS)
+            self.ready = ending is not None and ending.status == "ready"
+            if ending is not None and not self.ready:
+                return ending
+            if stopping.is_set():
+                raise StoppedError("interrupted before the job began")
+            if time.monotonic() > deadline:
+                return Ending("crash", f"the worker did not start within {START_SECONDS:g} s")
+        return None
+
+    def usage(self) -> tuple[float, int]:
+        """CPU seconds and resident bytes of the worker and its descendants, up to now."""
+        now = time.monotonic()
+        if now - self._looked > TREE_SECONDS:
+            self._looked = now
+            self._children = []
+            for pid in descendants(self.pid):
+                with suppress(psutil.NoSuchProcess):
+                    self._children.append(psutil.Process(pid))
+        cpu, memory = 0.0, 0
+        for process in (self._watch, *self._children):
+            with suppress(psutil.Error):
+                times = process.cpu_times()
+                cpu += times.user + times.system + times.children_user + times.children_system
+                memory += process.memory_info().rss
+        self._cpu = max(self._cpu, cpu)
+        return self._cpu, memory
+
+    def ask_to_stop(self) -> None:
+        """Ask the worker and everything in its group to end."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGTERM)
+
+    def kill_children(self) -> None:
+        """End what a finished job left behind."""
+        for pid in descendants(self.pid):
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+
+    def kill(self) -> None:
+        """End the worker and all below it; returns when it is gone."""
+        kill_tree(self.pid)
+        self.process.wait()
+        self.channel.close()
+        self._stderr.close()
+
+    def _cause(self) -> str:
+        """Why no answer will come, in one line."""
+        try:
+            code = self.process.wait(timeout=1.0)  # its end of the socket closes a little earlier
+        except subprocess.TimeoutExpired:
+            return "the job closed the worker's channel"
+        if code < 0:
+            name = signal.Signals(-code).name
+            hint = " (the system does that when memory runs out)" if name == "SIGKILL" else ""
+            return f"killed by {name}{hint}"
+        self._stderr.seek(0)
+        lines = self._stderr.read()[-_TAIL_BYTES:].decode(errors="replace").strip().splitlines()
+        said = f": {lines[-1]}" if lines else ""
+        return f"the worker process ended with exit code {code}{said}"

@@ -1,0 +1,92 @@
+"""What a person sees while a suite runs: a bar on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Self
+
+from tasks.jobs import Result
+
+if TYPE_CHECKING:
+    import rich.progress
+
+
+class Progress:
+    """Told of each job that is over, from any thread.
+
+    Parameters
+    ----------
+    total : int
+        Jobs of the suite.
+    done : int
+        Jobs that were done before.
+    file : text file, optional
+        Standard error by default, so that standard output holds the board alone.
+    """
+
+    def __init__(self, total: int, done: int, file: IO[str] | None = None) -> None:
+        self._file = file or sys.stderr
+        self._total = total
+        self._done = done
+        self._lock = threading.Lock()
+        self._bar = _bar(self._file, total, done) if self._file.isatty() and total else None
+
+    def __call__(self, result: Result) -> None:
+        """Show that one more job is over."""
+        with self._lock:
+            self._done += 1
+            line = describe(result)
+            if self._bar is None:
+                width = len(str(self._total))
+                self.say(f"[{self._done:>{width}}/{self._total}] {line}")
+            else:
+                if result.status != "ok":
+                    self._bar.console.print(line, highlight=False, markup=False)
+                self._bar.update(self._bar.task_ids[0], advance=1, description=line[:60])
+
+    def say(self, line: str) -> None:
+        """Show a line that is about the whole run."""
+        if self._bar is None:
+            print(line, file=self._file, flush=True)
+        else:
+            self._bar.console.print(line, highlight=False, markup=False)
+
+    def __enter__(self) -> Self:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+def describe(result: Result) -> str:
+    """One job's outcome in one line."""
+    what = f"{result.label} on {result.data}, seed {result.seed}"
+    if result.status != "ok" or result.score is None:
+        return f"{what}: {result.status}: {result.reason}"
+    return f"{what}: {result.metric} {result.score:.6g} ({result.cpu_seconds:.2f} CPU s)"
+
+
+def _bar(file: IO[str], total: int, done: int) -> rich.progress.Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    bar = Bar(
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False),
+        console=Console(file=file),
+    )
+    bar.add_task("", total=total, completed=done)
+    return bar

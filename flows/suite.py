@@ -1,0 +1,201 @@
+"""One run of a suite: skip what is done, run the rest, keep the record; a kill can be mended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from flows.progress import Progress
+from flows.server import PrefectServer, server_log
+from flows.workers import RUN_JOB, WorkerPool
+from tasks import results
+from tasks.config import Suite
+from tasks.jobs import Result
+from tasks.plan import Planned
+from tasks.run import failed
+from tasks.track import Recorder, Tracker
+
+SIGTERM_EXIT = 128 + signal.SIGTERM
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run came to.
+
+    Attributes
+    ----------
+    results : list of Result
+        One for each planned job, in the plan's order, those of earlier runs included.
+    problems : list of str
+        What went wrong beside the jobs, such as a tracking store that is gone: one line each.
+        Nothing that a job came to is lost by it, and the next run makes it good.
+    """
+
+    results: list[Result]
+    problems: list[str]
+
+
+def run_suite(
+    suite: Suite,
+    planned: list[Planned],
+    out: Path,
+    *,
+    mirrors: tuple[Path, ...] = (),
+    workers: int | None = None,
+    local: bool = False,
+    tracking_uri: str | None = None,
+    work: str = RUN_JOB,
+) -> Outcome:
+    """Run what is not done of `planned` and record everything under `out` and in MLflow.
+
+    Parameters
+    ----------
+    suite : Suite
+    planned : list of Planned
+    out : Path
+        An existing folder that this process has locked.
+    mirrors : tuple of Path
+    workers : int, optional
+        Worker processes; the number of cores by default.
+    local : bool
+        Run the jobs from plain threads instead of a Prefect flow.
+    tracking_uri : str, optional
+        The MLflow store; None records nothing there.
+    work : str
+        What runs a job, see `flows.workers.WorkerPool`.
+    """
+    results.discard_unfinished(out)
+    waiting = {entry.key: entry for entry in planned if not entry.done}
+    size = max(1, min(workers or os.cpu_count() or 1, len(waiting)))
+    recorder = _recorder(suite, planned, out, tracking_uri)
+    rows = {e.key: row for e in planned if e.done and (row := results.read_result(out, e.key))}
+    problems: list[str] = []
+    with Progress(len(planned), len(planned) - len(waiting)) as progress, recorder:
+
+        def over(result: Result) -> Result:
+            rows[result.key] = result
+            try:
+                results.finish(out, result)
+            except OSError as error:
+                problems.append(
+                    f"the result of {result.label} on {result.data} was not kept:"
+                    f" {error.strerror} ({out})"
+                )
+            else:
+                recorder.job_is_over(result)
+            progress(result)
+            return result
+
+        for key, entry in list(waiting.items()):
+            if entry.obstacle:
+                over(failed(entry.job, "skipped", entry.obstacle, key=key, digest=entry.digest))
+                del waiting[key]
+        if waiting:
+            _run_jobs(suite, waiting, out, over, size, mirrors, local=local, work=work)
+    ordered = [rows[entry.key] for entry in planned]
+    results.assemble(out, ordered)
+    return Outcome(ordered, problems + recorder.problems)
+
+
+def _run_jobs(
+    suite: Suite,
+    waiting: dict[str, Planned],
+    out: Path,
+    over: Callable[[Result], Result],
+    size: int,
+    mirrors: tuple[Path, ...],
+    *,
+    local: bool,
+    work: str,
+) -> None:
+    """Run the jobs of `waiting` side by side; an interruption leaves none half-written."""
+    address = os.environ.get("PREFECT_API_URL", "")
+    server = None if local or address else PrefectServer(server_log())
+    with (
+        _terminable(),
+        _no_half_written_job(out),
+        server or nullcontext(),
+        WorkerPool(size, suite.limits, mirrors=mirrors, work=work) as pool,
+    ):
+        pool.warm()
+
+        def run(key: str) -> Result:
+            job = waiting[key].job
+            try:
+                folder = results.begin(out, key)
+            except OSError as error:
+                return over(failed(job, "crash", f"{out}: {error.strerror}", key=key))
+            return over(pool.run(job, key, folder))
+
+        if local:
+            _in_threads(list(waiting), run, size, pool.stop)
+        else:
+            from flows.orchestrate import run_flow
+
+            url = server.wait() if server else address
+            titles = {key: _title(entry) for key, entry in waiting.items()}
+            run_flow(suite.name, titles, run, workers=size, url=url, interrupt=pool.stop)
+
+
+@contextmanager
+def _no_half_written_job(out: Path) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        results.discard_unfinished(out)
+
+
+def _in_threads(
+    keys: list[str], run: Callable[[str], Result], size: int, interrupt: Callable[[], None]
+) -> None:
+    """What the flow does, without Prefect."""
+    with ThreadPoolExecutor(max_workers=size) as threads:
+        futures: list[Future[Result]] = []
+        try:
+            futures = [threads.submit(run, key) for key in keys]
+            wait(futures)
+        except BaseException:
+            interrupt()
+            raise
+    for future in futures:
+        future.result()
+
+
+def _recorder(suite: Suite, planned: list[Planned], out: Path, uri: str | None) -> Recorder:
+    """What logs to MLflow beside the jobs, those of earlier runs first."""
+    read = (results.read_result(out, entry.key) for entry in planned if entry.done)
+    earlier = [result for result in read if result is not None]
+    if uri is None:
+        return Recorder(out, [], None)
+    keys = [entry.key for entry in planned]
+    rule = suite.tracking.configurations
+    return Recorder(out, earlier, lambda: Tracker(uri, suite.name, keys, rule=rule))
+
+
+def _title(entry: Planned) -> str:
+    job = entry.job
+    return f"{job.label or job.algorithm} on {job.data}, repetition {job.repetition}"
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Make SIGTERM end this process as Ctrl-C does: with its clean-up, and code 143."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(_signal: int, _frame: FrameType | None) -> None:
+        raise SystemExit(SIGTERM_EXIT)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

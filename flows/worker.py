@@ -1,0 +1,136 @@
+"""The process that runs jobs, one after another, at the command of `flows.workers`.
+
+It is told what to do by lines of JSON on a socket, and answers there. Standard output and error
+belong to the job and go to its ``log.txt``, so nothing that a job prints can be taken for an
+answer.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import importlib
+import json
+import os
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+from algorithms.errors import DataUnavailableError, DivergedError, LeaseboardError, SkipError
+from tasks.jobs import Job
+from tasks.results import LOG, plain
+
+_BECOME_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of linux/prctl.h
+
+
+class Stop(BaseException):
+    """The pool asked the job to end; no `except Exception` of a job can hold it up."""
+
+
+def serve(channel: socket.socket) -> None:
+    """Say that the imports are done, then run jobs until the pool closes its end."""
+    with channel, channel.makefile("rw", encoding="utf-8") as lines:
+        print(json.dumps({"status": "ready", "reason": ""}), file=lines, flush=True)
+        for line in lines:
+            answer = run(json.loads(line))
+            print(json.dumps(answer), file=lines, flush=True)
+
+
+def run(order: dict[str, Any]) -> dict[str, Any]:
+    """Run the ordered job; the answer holds a ``result``, or a ``status`` with its ``reason``."""
+    # An earlier job may have changed what belongs to the process.
+    os.chdir(order["cwd"])
+    signal.signal(signal.SIGTERM, _stop)
+    folder = Path(order["folder"])
+    job = Job(**order["job"])
+    with _output_to(folder / LOG):
+        try:
+            work = _imported(order["work"])
+            result, _ = work(job, folder, mirrors=tuple(Path(m) for m in order["mirrors"]))
+        except BaseException as error:  # noqa: BLE001  (SystemExit too: a job is not the worker)
+            status, reason = verdict(error)
+            if status in {"crash", "memout"}:
+                traceback.print_exc()
+            return {"status": status, "reason": reason}
+    return {"result": plain(result)}
+
+
+def verdict(error: BaseException) -> tuple[str, str]:
+    """The status of a job that ended with `error`, and the reason in one line."""
+    match error:
+        case Stop():
+            return "stopped", ""
+        case DataUnavailableError() | SkipError():
+            return "skipped", str(error)
+        case DivergedError():
+            return "diverged", str(error)
+        case MemoryError():
+            return "memout", "no memory could be allocated"
+        case LeaseboardError():
+            return "crash", str(error)
+        case _:
+            first = str(error).partition("\n")[0]
+            return "crash", f"{type(error).__name__}: {first}".rstrip(": ")
+
+
+def _imported(target: str) -> Callable[..., Any]:
+    """The function named ``module:function`` or ``path/to/file.py:function``."""
+    module, _, name = target.rpartition(":")
+    if module.endswith(".py"):
+        sys.path.insert(0, str(Path(module).parent))
+        module = Path(module).stem
+    function: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return function
+
+
+@contextmanager
+def _output_to(path: Path) -> Iterator[None]:
+    """Send descriptors 1 and 2 to a file, for native code and child processes too."""
+    kept = [os.dup(1), os.dup(2)]
+    with path.open("ab", buffering=0) as log:
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
+        faulthandler.enable()
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            for descriptor, saved in enumerate(kept, start=1):
+                os.dup2(saved, descriptor)
+                os.close(saved)
+
+
+def _stop(_signal: int, _frame: FrameType | None) -> NoReturn:
+    raise Stop
+
+
+def _adopt_orphans() -> None:
+    """Where the system can: a job's orphaned grandchildren stay below this process."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None, use_errno=True).prctl(_BECOME_SUBREAPER, 1, 0, 0, 0)
+
+
+def main(descriptor: int, warm: str) -> None:
+    """Import what jobs need, then serve."""
+    os.set_inheritable(descriptor, False)
+    signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _adopt_orphans()
+    try:
+        if warm:
+            _imported(warm)
+        serve(socket.socket(fileno=descriptor))
+    except Stop:
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2])

@@ -1,0 +1,195 @@
+"""A pool of worker processes that contains whatever a job does.
+
+A worker lives on from job to job, because importing the learners takes seconds. It is killed, with
+its whole process group and every descendant, and replaced when a job breaks a limit, kills it, or
+answers nonsense. Limits are enforced from here: asked to stop at first, killed after a grace.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import queue
+import threading
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from flows.leash import Leash
+from flows.process import POLL_SECONDS, Ending, StoppedError, Worker
+from tasks.config import Limits
+from tasks.jobs import Job, Result
+from tasks.results import EVENTS, mend_log
+from tasks.run import failed
+
+RUN_JOB = "tasks.run:run_job"
+STALE_BYTES = 1 << 30
+"""A worker that still holds so much after a job is replaced, so that the next starts small."""
+
+
+class WorkerPool:
+    """At most `size` workers; `run` may be called from as many threads.
+
+    Parameters
+    ----------
+    size : int
+    limits : Limits
+        Enforced on every job.
+    mirrors : tuple of Path
+        Handed to every job.
+    work : str
+        The function that runs a job, as ``module:function`` or ``path/to/file.py:function``.
+    grace_seconds : float
+        How long a job may take to stop when it is asked to.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        limits: Limits,
+        *,
+        mirrors: tuple[Path, ...] = (),
+        work: str = RUN_JOB,
+        grace_seconds: float = 5.0,
+    ) -> None:
+        self.size = size
+        self.limits = limits
+        self._mirrors = [str(mirror) for mirror in mirrors]
+        self._work = work
+        self._grace = grace_seconds
+        self._leash = Leash()
+        self._idle: queue.SimpleQueue[Worker | None] = queue.SimpleQueue()
+        self._workers: set[Worker] = set()
+        self._lock = threading.Lock()
+        self._stopping = threading.Event()
+        for _ in range(size):
+            self._idle.put(None)
+
+    def warm(self) -> None:
+        """Start all workers now, so that they import while the caller does something else."""
+        for _ in range(self.size):
+            self._idle.put(self._idle.get() or self._start())
+
+    def run(self, job: Job, key: str, folder: Path) -> Result:
+        """Run one job to its end, whatever that is.
+
+        Raises
+        ------
+        StoppedError
+            If `stop` was called before the job had ended.
+        """
+        worker = self._idle.get()
+        fit = False
+        try:
+            if self._stopping.is_set():
+                raise StoppedError("interrupted before the job began")
+            worker = worker or self._start()
+            ending = worker.start(self._stopping)
+            cpu, _ = worker.usage()
+            clock = time.monotonic()
+            started = datetime.now(UTC).isoformat(timespec="seconds")
+            if ending is None:
+                worker.order(self._order(job, folder))
+                ending = self._await(worker, cpu, clock)
+            fit = ending.fit
+            spent = (worker.usage()[0] - cpu, time.monotonic() - clock)
+        finally:
+            self._idle.put(self._retire(worker, fit=fit))
+        if ending.row is not None:
+            result = Result(**ending.row)
+            if result.key == key:
+                return result
+            ending = Ending("crash", "the data or the code changed while the suite was running")
+        return dataclasses.replace(
+            failed(job, ending.status, ending.reason, key=key),
+            cpu_seconds=spent[0],
+            wall_seconds=spent[1],
+            events=EVENTS if mend_log(folder / EVENTS) else None,
+            started=started,
+        )
+
+    def stop(self) -> None:
+        """Interrupt every running job; safe to call from a signal handler."""
+        self._stopping.set()
+
+    def close(self) -> None:
+        """End all workers. No job may be running."""
+        for worker in list(self._workers):
+            self._retire(worker, fit=False)
+        self._leash.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _order(self, job: Job, folder: Path) -> dict[str, Any]:
+        return {
+            "job": dataclasses.asdict(job),
+            "folder": str(folder.resolve()),
+            "cwd": str(Path.cwd()),
+            "work": self._work,
+            "mirrors": self._mirrors,
+        }
+
+    def _start(self) -> Worker:
+        worker = Worker(self._work)
+        self._leash.watch(worker.pid)
+        with self._lock:
+            self._workers.add(worker)
+        return worker
+
+    def _retire(self, worker: Worker | None, *, fit: bool) -> Worker | None:
+        """The worker if it can take another job, else None after it has been ended."""
+        if worker is None:
+            return None
+        if fit:
+            worker.kill_children()
+            if worker.usage()[1] < STALE_BYTES:
+                return worker
+        worker.kill()
+        self._leash.forget(worker.pid)
+        with self._lock:
+            self._workers.discard(worker)
+        return None
+
+    def _await(self, worker: Worker, cpu: float, clock: float) -> Ending:
+        """How the job ended, by itself or at a limit."""
+        breach: Ending | None = None
+        deadline = float("inf")
+        while True:
+            try:
+                ending = worker.answer(POLL_SECONDS)
+            except (ValueError, KeyError, TypeError):
+                return Ending("crash", "the worker's answer is not understood")
+            if ending is not None:
+                return breach or ending
+            if breach is None:
+                breach = self._breach(worker, cpu, clock)
+                if breach is not None:
+                    worker.ask_to_stop()
+                    deadline = time.monotonic() + self._grace
+            elif time.monotonic() > deadline:
+                return breach
+
+    def _breach(self, worker: Worker, cpu: float, clock: float) -> Ending | None:
+        """The limit that the job has broken by now, if any."""
+        used, memory = worker.usage()
+        wall, cpu = time.monotonic() - clock, used - cpu
+        limits = self.limits
+        if self._stopping.is_set():
+            raise StoppedError("interrupted")
+        if limits.wall_seconds is not None and wall > limits.wall_seconds:
+            return Ending("timeout", f"over the limit of {limits.wall_seconds:g} s of wall time")
+        if limits.cpu_seconds is not None and cpu > limits.cpu_seconds:
+            return Ending("timeout", f"over the limit of {limits.cpu_seconds:g} s of CPU time")
+        if limits.memory_mb is not None and memory > limits.memory_mb * 1e6:
+            return Ending("memout", f"over the limit of {limits.memory_mb:g} MB of memory")
+        return None
