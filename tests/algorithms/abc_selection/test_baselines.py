@@ -1,0 +1,139 @@
+"""Full-run, successive halving, DAUB and a random choice on simulated learners."""
+
+from __future__ import annotations
+
+import pytest
+
+from algorithms import registry
+from algorithms.abc_selection.daub import projected_upper_bound
+from algorithms.abc_selection.simulation import SimulatedLearners
+from algorithms.audit import Auditor
+from algorithms.base import play
+from algorithms.benches.samples import Probe, SamplesBench
+from algorithms.events import BoundsUpdated, ConfigurationFailed, Eliminated, ProbeFinished
+
+ACCURACIES = (0.6, 0.9, 0.7, 0.88, 0.5)
+NAMES = ("abc", "full-run", "successive-halving", "daub", "random-configuration")
+
+
+class Failing(SimulatedLearners):
+    """Simulated learners of which some crash on more than `rows` rows."""
+
+    def __init__(self, *args, failing, rows=0, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.failing = failing
+        self.rows = rows
+
+    def measure(self, configuration, rows, test_rows):
+        if configuration in self.failing and rows > self.rows:
+            return Probe(rows=rows, test_rows=test_rows, status="crash", reason="boom")
+        return super().measure(configuration, rows, test_rows)
+
+
+def run(name, environment, settings=None, seed=1, **kwargs):
+    bench = SamplesBench(environment, initial_rows=100, **kwargs)
+    auditor, events = Auditor(), []
+    for event in play(name, registry.build(name, settings), bench, seed):
+        auditor(event)
+        events.append(event)
+    auditor.close()
+    return events, bench
+
+
+def of(kind, events):
+    return [event for event in events if isinstance(event, kind)]
+
+
+def learners(seed=0):
+    return SimulatedLearners(ACCURACIES, 20_000, 5_000, seed)
+
+
+def test_full_run_trains_everyone_in_full_and_keeps_the_best():
+    events, bench = run("full-run", learners())
+    assert [probe.rows for probe in of(ProbeFinished, events)] == [20_000] * 5
+    assert bench.champion == 1
+    assert events[-1].at == 100_000
+
+
+def test_full_run_passes_over_a_configuration_that_fails():
+    events, bench = run("full-run", Failing(ACCURACIES, 2000, 500, 0, failing={1}))
+    assert bench.champion == 3
+    assert of(ConfigurationFailed, events)[0].reason == "crash at 2000 rows: boom"
+
+
+def test_successive_halving_follows_the_sizes_of_abc():
+    events, bench = run("successive-halving", learners())
+    assert [probe.rows for probe in of(ProbeFinished, events)] == [100] * 5 + [200] * 2
+    assert bench.champion in (1, 3)
+    assert len(of(Eliminated, events)) == 4
+
+
+def test_successive_halving_may_start_smaller():
+    events, _ = run("successive-halving", learners(), {"initial_rows": 25})
+    assert of(ProbeFinished, events)[0].rows == 25
+
+
+def test_successive_halving_takes_the_best_at_full_size():
+    environment = SimulatedLearners([0.5, 0.9] * 8, 150, 50, 0)
+    events, bench = run("successive-halving", environment)
+    assert bench.champion % 2 == 1
+    assert {probe.rows for probe in of(ProbeFinished, events)} == {100, 150}
+
+
+def test_daub_ends_with_a_configuration_trained_in_full():
+    events, bench = run("daub", learners())
+    last = of(ProbeFinished, events)[-1]
+    assert (last.configuration, last.rows) == (bench.champion, 20_000)
+    firsts = [p.rows for p in of(ProbeFinished, events)[:15]]
+    assert firsts == [100, 200, 400] * 5
+    assert all(0 <= e.lower <= e.upper <= 1 for e in of(BoundsUpdated, events))
+
+
+def curve(*points):
+    return [
+        Probe(rows=rows, test_rows=1000, train_correct=round(train * rows),
+              test_correct=round(test * 1000))
+        for rows, train, test in points
+    ]  # fmt: skip
+
+
+def test_daub_projects_a_line_to_the_full_size():
+    # Slope 0.1 per 1000 rows: 0.7 + 0.1 * 2 = 0.9, below the training accuracy.
+    rising = curve((1000, 0.99, 0.5), (2000, 0.98, 0.6), (3000, 0.95, 0.7))
+    assert projected_upper_bound(rising, 5000) == pytest.approx(0.9)
+
+
+def test_daub_is_bounded_by_the_training_accuracy():
+    rising = curve((1000, 0.9, 0.5), (2000, 0.8, 0.6), (3000, 0.85, 0.7))
+    assert projected_upper_bound(rising, 5000) == pytest.approx(0.8)
+
+
+def test_daub_projects_no_fall():
+    falling = curve((1000, 0.99, 0.7), (2000, 0.98, 0.6), (3000, 0.97, 0.6))
+    assert projected_upper_bound(falling, 5000) == pytest.approx(0.7)
+
+
+def test_random_configuration_depends_on_the_seed_alone():
+    chosen = {run("random-configuration", learners(), seed=seed)[1].champion for seed in range(20)}
+    assert len(chosen) > 2
+    again = [run("random-configuration", learners(), seed=4)[1].champion for _ in range(2)]
+    assert again[0] == again[1]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_everyone_survives_configurations_that_crash(name):
+    environment = Failing(ACCURACIES, 2000, 500, 0, failing={0, 4}, rows=150)
+    events, bench = run(name, environment, seed=2)
+    assert events[-1].score == environment.real_accuracy(bench.champion)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_everyone_stops_at_a_budget_in_seconds(name):
+    events, _ = run(name, learners(), unit="seconds", budget=21.0)
+    assert events[-1].at <= 21.0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_everyone_takes_a_single_configuration(name):
+    _, bench = run(name, SimulatedLearners((0.8,), 500, 100, 0))
+    assert bench.champion == 0

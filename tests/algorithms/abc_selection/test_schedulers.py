@@ -1,0 +1,96 @@
+"""Algorithm 3 by hand, UCB, RoundRobin, and the step of the sample size."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from algorithms.abc_selection import schedulers
+from algorithms.abc_selection.schedulers import Candidate
+
+FULL = 8000
+
+
+def probed(index, *, upper, lower=0.5, seconds=1.0, before=None, rows=1000, probes=1):
+    """A candidate whose last probe moved its interval from `before` = (lower, upper, seconds)."""
+    lower_before, upper_before, seconds_before = before or (0.0, 1.0, 0.0)
+    return Candidate(
+        index=index,
+        rows=rows,
+        lower=lower,
+        upper=upper,
+        probes=probes,
+        seconds=seconds,
+        seconds_before=seconds_before,
+        lower_before=lower_before,
+        upper_before=upper_before,
+    )
+
+
+def test_gradients_of_a_first_probe_count_from_nothing():
+    candidate = probed(0, lower=0.5, upper=0.8, seconds=2.0)
+    assert schedulers.lower_gradient(candidate) == pytest.approx(4.0)
+    assert schedulers.upper_gradient(candidate) == pytest.approx(-10.0)
+
+
+def test_a_bound_that_did_not_improve_has_an_infinite_gradient():
+    candidate = probed(0, lower=0.5, upper=0.9, seconds=2.0, before=(0.5, 0.9, 1.0))
+    assert schedulers.lower_gradient(candidate) == math.inf
+    assert schedulers.upper_gradient(candidate) == -math.inf
+
+
+def test_gradient_ci_probes_the_best_when_raising_it_is_cheaper():
+    best = probed(0, lower=0.6, upper=0.9, seconds=3.0, before=(0.5, 0.95, 1.0))  # 2/0.1 = 20
+    other = probed(1, upper=0.8, seconds=3.0, before=(0.0, 0.85, 1.0))  # 2/0.05 = 40
+    assert schedulers.gradient_ci([other, best], FULL) is best
+
+
+def test_gradient_ci_probes_the_runner_up_when_lowering_all_others_is_cheaper():
+    best = probed(0, lower=0.6, upper=0.9, seconds=3.0, before=(0.55, 0.95, 1.0))  # 2/0.05 = 40
+    second = probed(1, upper=0.8, seconds=3.0, before=(0.0, 0.9, 1.0))  # 20
+    third = probed(2, upper=0.7, seconds=2.0, before=(0.0, 0.8, 1.0))  # 10; 40 > 20 + 10
+    assert schedulers.gradient_ci([third, second, best], FULL) is second
+
+
+def test_gradients_of_the_others_are_summed():
+    best = probed(0, lower=0.6, upper=0.9, seconds=3.0, before=(0.55, 0.95, 1.0))  # 40
+    others = [probed(i, upper=0.8, seconds=3.0, before=(0.0, 0.9, 1.0)) for i in (1, 2, 3)]  # 60
+    assert schedulers.gradient_ci([*others, best], FULL) is best
+
+
+def test_whoever_was_never_probed_comes_first():
+    clipped = probed(0, upper=1.0)
+    fresh = Candidate(index=1)
+    assert schedulers.gradient_ci([clipped, fresh], FULL) is fresh
+    assert schedulers.ucb([clipped, fresh], FULL) is fresh
+    assert schedulers.round_robin([clipped, fresh], FULL) is fresh
+
+
+def test_ucb_takes_the_highest_upper_bound():
+    low, high = probed(0, upper=0.7), probed(1, upper=0.8)
+    assert schedulers.ucb([low, high], FULL) is high
+
+
+def test_round_robin_takes_the_fewest_probes():
+    often, seldom = probed(0, upper=0.9, probes=3), probed(1, upper=0.7, probes=2)
+    assert schedulers.round_robin([often, seldom], FULL) is seldom
+
+
+@pytest.mark.parametrize("name", schedulers.SCHEDULERS)
+def test_an_exhausted_configuration_passes_its_turn(name):
+    schedule = schedulers.SCHEDULERS[name]
+    exhausted, other = probed(0, upper=0.9, rows=FULL), probed(1, upper=0.8, probes=5)
+    assert schedule([exhausted, other], FULL) is other
+    assert schedule([exhausted], FULL) is None
+
+
+def test_the_exponent_is_one_until_there_are_two_probes():
+    assert schedulers.cost_exponent(probed(0, upper=0.9)) == 1.0
+
+
+def test_the_step_is_two_to_the_inverse_of_the_exponent():
+    """Appendix: c = 2^(1/alpha); in half doublings that is 2/alpha of them."""
+    assert [schedulers.step(alpha) for alpha in (0.5, 2 / 3, 1.0, 2.0)] == [4, 3, 2, 1]
+    assert schedulers.step(-0.2) == 4
+    assert schedulers.step(9.0) == 1

@@ -1,0 +1,250 @@
+"""Algorithms 1 and 2 on simulated learners, where every interval can be checked."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from algorithms import registry
+from algorithms.abc_selection.bounds import Estimator
+from algorithms.abc_selection.schedulers import Candidate
+from algorithms.abc_selection.selection import ABC, best_guess, estimate
+from algorithms.abc_selection.simulation import SimulatedLearners
+from algorithms.audit import Auditor
+from algorithms.base import play
+from algorithms.benches.samples import Probe, SamplesBench
+from algorithms.errors import LeaseboardError, UsageError
+from algorithms.events import (
+    BoundsUpdated,
+    ConfigurationFailed,
+    Eliminated,
+    Finished,
+    ProbeFinished,
+    to_json,
+)
+
+ACCURACIES = (0.6, 0.9, 0.7, 0.88, 0.5)
+
+
+class Overridden(SimulatedLearners):
+    """Simulated learners, some of whose probes are replaced by `answer(configuration, probe)`."""
+
+    def __init__(self, *args, answer, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.answer = answer
+
+    def measure(self, configuration, rows, test_rows):
+        probe = super().measure(configuration, rows, test_rows)
+        return self.answer(configuration, probe) or probe
+
+
+def run(algorithm, environment, **kwargs):
+    """The audited events of a job."""
+    bench = SamplesBench(environment, initial_rows=kwargs.pop("initial_rows", 100), **kwargs)
+    auditor, events = Auditor(), []
+    for event in play("abc", algorithm, bench, seed=1):
+        auditor(event)
+        events.append(event)
+    auditor.close()
+    return events, bench
+
+
+def of(kind, events):
+    return [event for event in events if isinstance(event, kind)]
+
+
+@pytest.mark.parametrize("scheduler", ["gradient-ci", "ucb", "round-robin"])
+@pytest.mark.parametrize("bounds", ["exact", "serfling", "paper"])
+@pytest.mark.parametrize("growth", ["double", "measured"])
+def test_finds_the_best_configuration(scheduler, bounds, growth):
+    learners = SimulatedLearners(ACCURACIES, 20_000, 5_000, seed=0)
+    algorithm = ABC(scheduler=scheduler, bounds=bounds, growth=growth, epsilon=0.005, delta=0.05)
+    events, bench = run(algorithm, learners)
+    assert bench.champion == 1
+    assert events[-1].score == learners.real_accuracy(1)
+    probed = of(ProbeFinished, events)
+    assert {probe.configuration for probe in probed} == set(range(5))
+    assert sum(probe.rows for probe in probed) == events[-1].at
+    assert max(p.rows for p in probed if p.configuration == 4) < 2000
+
+
+def test_tighter_bounds_need_fewer_rows():
+    learners = SimulatedLearners(ACCURACIES, 20_000, 5_000, seed=0)
+    rows = [run(ABC(bounds=kind), learners)[0][-1].at for kind in ("exact", "serfling", "paper")]
+    assert rows == sorted(rows)
+    assert rows[0] < 0.7 * rows[2]
+
+
+def test_a_larger_epsilon_needs_fewer_rows():
+    learners = SimulatedLearners(ACCURACIES, 20_000, 5_000, seed=0)
+    rows = [run(ABC(epsilon=epsilon), learners)[0][-1].at for epsilon in (0.1, 0.05, 0.01, 0.0)]
+    assert rows == sorted(rows)
+
+
+@pytest.mark.parametrize("delta", [0.5, 0.05])
+def test_the_loss_exceeds_epsilon_no_more_often_than_allowed(delta):
+    """Theorem 3 by simulation, with near ties so that mistakes are possible."""
+    repeats, epsilon, failed = 120, 0.01, 0
+    for seed in range(repeats):
+        learners = SimulatedLearners((0.80, 0.785, 0.78, 0.81), 3000, 1000, seed)
+        _, bench = run(ABC(epsilon=epsilon, delta=delta), learners)
+        real = [learners.real_accuracy(index) for index in range(4)]
+        failed += max(real) - real[bench.champion] > epsilon + 1e-12
+    assert failed <= repeats * delta + 2 * math.sqrt(repeats * delta * (1 - delta))
+
+
+def test_equal_configurations_are_separated_at_full_size():
+    learners = SimulatedLearners((0.8, 0.8), 3000, 1000, seed=3)
+    events, _ = run(ABC(epsilon=0.0), learners)
+    assert len(of(Eliminated, events)) == 1
+    last = [e for e in of(BoundsUpdated, events) if e.units == 3000]
+    assert last
+    assert all(event.lower == event.upper == event.value for event in last)
+
+
+def test_the_reason_of_a_pruning_names_both_bounds():
+    events, _ = run(ABC(), SimulatedLearners((0.9, 0.5), 20_000, 5_000, seed=0))
+    (pruned,) = of(Eliminated, events)
+    assert pruned.configuration == 1
+    assert "upper bound 0." in pruned.reason
+    assert "of configuration 0" in pruned.reason
+
+
+def test_one_configuration_needs_no_probe():
+    events, bench = run(ABC(), SimulatedLearners((0.7,), 500, 100, seed=0))
+    assert bench.champion == 0
+    assert not of(ProbeFinished, events)
+
+
+def test_duplicates_are_not_probed_twice():
+    learners = SimulatedLearners((0.9, 0.9, 0.5), 20_000, 5_000, seed=0)
+    learners.configurations[1] = learners.configurations[0]
+    events, bench = run(ABC(), learners)
+    assert bench.champion == 0
+    assert of(Eliminated, events)[0].reason == "duplicate of configuration 0"
+    assert {probe.configuration for probe in of(ProbeFinished, events)} == {0, 2}
+
+
+def test_data_smaller_than_the_first_sample_is_probed_in_full():
+    events, _ = run(ABC(), SimulatedLearners((0.9, 0.5), 60, 20, seed=0), initial_rows=1000)
+    assert {probe.rows for probe in of(ProbeFinished, events)} == {60}
+
+
+def crash(probe, reason="boom"):
+    return Probe(rows=probe.rows, test_rows=probe.test_rows, status="crash", reason=reason)
+
+
+def test_a_configuration_that_crashes_at_some_size_leaves_with_its_reason():
+    learners = Overridden(
+        (0.8, 0.8, 0.5), 2000, 500, 0,
+        answer=lambda c, probe: crash(probe) if c == 0 and probe.rows >= 400 else None,
+    )  # fmt: skip
+    events, bench = run(ABC(epsilon=0.0), learners)
+    (failed,) = of(ConfigurationFailed, events)
+    assert failed.configuration == 0
+    assert failed.reason.startswith("crash at 400 rows: boom")
+    assert bench.champion == 1
+
+
+def test_when_all_fail_the_error_says_why():
+    learners = Overridden((0.8, 0.7), 2000, 500, 0, answer=lambda _, probe: crash(probe))
+    with pytest.raises(LeaseboardError, match="cannot be trained on all 2000 rows: crash, boom"):
+        run(ABC(), learners)
+
+
+def test_the_time_limit_returns_the_best_guess():
+    learners = SimulatedLearners(ACCURACIES, 20_000, 5_000, seed=0)
+    full, _ = run(ABC(epsilon=0.0), learners)
+    events, bench = run(ABC(epsilon=0.0, time_limit=1.5), learners)
+    assert bench.charged_cpu_seconds == pytest.approx(1.5)
+    assert 0 < events[-1].at < full[-1].at
+    assert bench.champion in (1, 3)
+
+
+def test_the_budget_in_seconds_stops_the_run():
+    learners = SimulatedLearners(ACCURACIES, 20_000, 5_000, seed=0)
+    events, _ = run(ABC(epsilon=0.0), learners, unit="seconds", budget=1.5)
+    assert events[0].unit == "seconds"
+    assert events[-1].at == 1.5
+    assert events[-1].reason == "budget spent"
+
+
+def test_scenario_two_pays_for_the_full_training():
+    learners = SimulatedLearners(ACCURACIES, 20_000, 5_000, seed=0)
+    _, first = run(ABC(), learners)
+    events, second = run(ABC(scenario="training"), learners)
+    assert second.charged_cpu_seconds == pytest.approx(first.charged_cpu_seconds + 20.0)
+    assert events[-1].metrics["selection_cpu_seconds"] == first.charged_cpu_seconds
+
+
+def test_the_post_step_keeps_a_sampled_model_that_is_better():
+    def worse_in_full(_, probe):
+        if probe.rows < 20_000:
+            return None
+        return Probe(rows=probe.rows, test_rows=probe.test_rows, test_correct=10)
+
+    learners = Overridden(ACCURACIES, 20_000, 5_000, 0, answer=worse_in_full)
+    events, bench = run(ABC(scenario="training"), learners)
+    assert events[-1].score == 10 / 5_000
+    assert events[-1].metrics["kept_accuracy"] == learners.real_accuracy(bench.champion)
+    assert events[-1].metrics["kept_rows"] < 20_000
+
+
+def test_algorithm_2_keeps_an_interval_within_the_snapshot():
+    estimator = Estimator(kind="paper", n=2, m=3, t=1000, delta=0.5)
+    candidate = Candidate(index=0, lower_old=0.79, upper_old=0.81)
+    probe = Probe(rows=100, test_rows=200, train_correct=80, test_correct=160)
+    assert not estimate(candidate, probe, estimator)
+    assert (candidate.lower, candidate.upper) == (0.79, 0.81)
+
+
+def test_simultaneous_intervals_are_intersected_at_every_probe():
+    estimator = Estimator(kind="exact", n=2, m=3, t=1000, delta=0.5)
+    candidate = Candidate(index=0, lower=0.79, upper=0.81)
+    probe = Probe(rows=100, test_rows=200, train_correct=80, test_correct=160)
+    assert not estimate(candidate, probe, estimator)
+    assert (candidate.lower, candidate.upper) == (0.79, 0.81)
+
+
+def test_crossed_bounds_fall_back_to_the_newest_interval():
+    estimator = Estimator(kind="exact", n=2, m=3, t=1000, delta=0.5)
+    candidate = Candidate(index=0, lower=0.95, upper=0.97)
+    probe = Probe(rows=100, test_rows=200, train_correct=80, test_correct=160)
+    assert estimate(candidate, probe, estimator)
+    assert (candidate.lower, candidate.upper) == estimator(probe)
+
+
+def test_best_guess_prefers_the_smaller_possible_loss():
+    # The leader may lose 0.9 - 0.6 = 0.3, the hopeful one 0.75 - 0.55 = 0.2.
+    leader = Candidate(index=0, lower=0.6, upper=0.75)
+    hopeful = Candidate(index=1, lower=0.55, upper=0.9)
+    assert best_guess(leader, [leader, hopeful]) is hopeful
+    wide = Candidate(index=2, lower=0.1, upper=0.9)
+    assert best_guess(leader, [leader, wide]) is leader
+
+
+def test_the_same_seed_gives_the_same_events():
+    logs = [
+        [to_json(e) for e in run(ABC(), SimulatedLearners(ACCURACIES, 5000, 1000, seed=2))[0]]
+        for _ in range(2)
+    ]
+    assert logs[0] == logs[1]
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("epsilon", -0.1), ("epsilon", 1), ("delta", 0), ("delta", 1), ("scheduler", "greedy"),
+     ("bounds", "loose"), ("time_limit", 0)],
+)  # fmt: skip
+def test_settings_out_of_range_are_refused_by_name(setting, value):
+    with pytest.raises(UsageError, match=f"abc: setting {setting}"):
+        registry.build("abc", {setting: value})
+
+
+def test_finished_tells_what_selection_cost():
+    events, bench = run(ABC(), SimulatedLearners(ACCURACIES, 20_000, 5_000, seed=0))
+    (finished,) = of(Finished, events)
+    assert finished.metrics["selection_cpu_seconds"] == bench.charged_cpu_seconds > 0
+    assert finished.metrics["training_cpu_seconds"] == pytest.approx(20.0)
+    assert finished.metrics["probes"] == len(of(ProbeFinished, events))

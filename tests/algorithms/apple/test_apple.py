@@ -1,0 +1,192 @@
+"""apple as a Leaseboard algorithm: its events, its rates, its fall-back, and bad input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from algorithms import registry
+from algorithms.apple.apple import Apple
+from algorithms.apple.example import parity
+from algorithms.apple.polynomial import Polynomial
+from algorithms.apple.rows import as_rows, check_labels
+from algorithms.audit import Auditor
+from algorithms.base import play
+from algorithms.benches.holdout import Holdout, HoldoutBench, Part
+from algorithms.errors import DataError, DivergedError, UsageError
+from algorithms.events import (
+    ChampionChanged,
+    ConfigurationAdmitted,
+    ConfigurationFailed,
+    FeaturesExpanded,
+    Finished,
+)
+
+
+def bench(x, y, test=None, **options):
+    train, held_out = Part(x, y), Part(*(test or (x, y)))
+    names = tuple(f"x{i + 1}" for i in range(x.shape[1]))
+    return HoldoutBench(Holdout(train, held_out, names), **options)
+
+
+def of(kind, events):
+    return [event for event in events if isinstance(event, kind)]
+
+
+def run(algorithm, one):
+    return list(play("apple", algorithm, one, 0))
+
+
+def test_expansions_are_told_by_name():
+    events = run(Apple(alpha=0.5), parity(6000, variables=8, order=2))
+
+    told = of(FeaturesExpanded, events)
+    assert [event.at for event in told] == [1000, 2000, 3000, 4000, 5000]
+    assert [event.epoch for event in told] == [1, 2, 3, 4, 5]
+    assert all(len(event.parents) == 3 for event in told)  # floor(sqrt(9))
+    assert {"x1", "x2"} & set(told[0].parents)
+    assert any("*" in name for event in told[1:] for name in event.parents)
+    assert [event.size for event in told] == sorted(event.size for event in told)
+    assert told[-1].degree <= 6
+    assert events[-1].score == 0
+
+
+def test_fallback_finds_parity_where_the_weights_do_not():
+    settings = {"alpha": 0.29, "epochs": 40}  # two parents an epoch
+
+    plain, safe = (
+        [run(Apple(fallback=f, **settings), parity(20_000, seed=s))[-1].score for s in range(3)]
+        for f in (False, True)
+    )
+
+    assert min(plain) > 0.4
+    assert safe == [0, 0, 0]
+
+
+def test_the_doubling_schedule_needs_no_length():
+    events = run(Apple(schedule="doubling", batch=500), parity(5000, order=2))
+
+    assert [event.at for event in of(FeaturesExpanded, events)] == [500, 1000, 2000, 4000]
+
+
+def test_later_passes_learn_with_frozen_parents():
+    one = parity(3000, order=2)
+    events = run(Apple(), HoldoutBench(one.holdout, passes=3))
+
+    assert max(event.at for event in of(FeaturesExpanded, events)) == 2500
+    assert events[-1].at == 9000
+
+
+def test_progressive_validation_picks_the_rate():
+    events = run(Apple(rates=(1e-5, 0.5)), parity(3000, order=2))
+
+    admitted = of(ConfigurationAdmitted, events)
+    assert [event.parameters for event in admitted] == [
+        {"learning_rate": 1e-5}, {"learning_rate": 0.5},
+    ]  # fmt: skip
+    assert of(ChampionChanged, events)[-1].configuration == 1
+    assert {event.configuration for event in of(FeaturesExpanded, events)} == {0, 1}
+    assert events[-1].score == 0
+
+
+def test_sgd_on_raw_features_diverges_in_so_many_words():
+    rng = np.random.default_rng(0)
+    x = (1e4 * rng.normal(size=(400, 3))).astype(np.float32)
+    y = x[:, 0] / 1e4
+    with pytest.raises(DivergedError, match="not finite"):
+        run(Apple(update="sgd", regularization=1e-6), bench(x, y.astype(np.float32)))
+
+
+class Fragile(Polynomial):
+    def chunks(self, learner, rows, labels, n_first_pass):
+        if learner.learning.learning_rate == 0.25:
+            raise DivergedError("as the test wants it")
+        return super().chunks(learner, rows, labels, n_first_pass)
+
+
+def test_a_rate_that_diverges_fails_alone():
+    auditor = Auditor()
+    events = run(Fragile(rates=(0.25, 0.5)), parity(100))
+    for event in events:
+        auditor(event)
+    auditor.close()
+
+    (failed,) = of(ConfigurationFailed, events)
+    assert (failed.configuration, failed.reason) == (0, "as the test wants it")
+    assert of(ChampionChanged, events)[-1].configuration == 1
+    with pytest.raises(DivergedError, match="as the test wants it"):
+        run(Fragile(learning_rate=0.25), parity(100))
+
+
+def test_settings_from_the_command_line_are_text():
+    built = registry.build("apple", {"alpha": "0.25", "rates": "0.1,0.5", "heuristic": "ssm"})
+
+    assert (built.alpha, built.rates, built.heuristic) == (0.25, (0.1, 0.5), "ssm")
+    with pytest.raises(UsageError, match=r"alpha=-1"):
+        registry.build("apple", {"alpha": -1})
+
+
+@pytest.mark.parametrize("kernel", ["plan", "hashed"])
+def test_rows_without_features_learn_the_constant(kernel):
+    x = np.zeros((600, 2), dtype=np.float32)
+    x[::2, 0] = 1
+    y = np.where(x[:, 0] > 0, 3, 1).astype(np.float32)
+    rows = x if kernel == "plan" else sparse.csr_array(x)
+
+    assert run(Apple(kernel=kernel), bench(rows, y))[-1].score < 1e-3
+
+
+@pytest.mark.parametrize("kernel", ["plan", "hashed"])
+def test_constant_features_do_no_harm(kernel):
+    x = np.full((600, 3), 7, dtype=np.float32)
+    y = np.full(600, 2, dtype=np.float32)
+
+    assert run(Apple(kernel=kernel), bench(x, y))[-1].score < 1e-3
+
+
+@pytest.mark.parametrize("kernel", ["plan", "hashed"])
+@pytest.mark.parametrize("unit", [1e30, 1e-30])
+def test_powers_that_leave_float32_are_learned_all_the_same(kernel, unit):
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (3000, 3))
+    y = (x[:, 0] * x[:, 1] * x[:, 2]).astype(np.float32)
+    huge, usual = ((x * scale).astype(np.float32) for scale in (unit, 1))
+
+    scores = [run(Apple(kernel=kernel), bench(rows, y))[-1].score for rows in (huge, usual)]
+
+    assert scores[0] == pytest.approx(scores[1], rel=1e-3)
+
+
+def test_more_monomials_than_the_table_are_dropped_and_counted():
+    x = np.random.default_rng(0).normal(size=(600, 8)).astype(np.float32)
+    event = run(Apple(bits=4), bench(x, x[:, 0]))[-1]
+
+    assert isinstance(event, Finished)
+    assert event.metrics["collisions"] > 0
+    assert event.metrics["monomials"] <= 8 + 2**4
+
+
+def test_rows_are_checked_where_they_enter():
+    with pytest.raises(DataError, match="feature 1 of row 2 is nan"):
+        as_rows(np.array([[1, 2], [3, 4], [5, np.nan]]))
+    thin = sparse.lil_array((4, 9))
+    thin[3, 7] = np.inf
+    thin[0, 0] = 1
+    with pytest.raises(DataError, match="feature 7 of row 3 is inf"):
+        as_rows(thin)
+    with pytest.raises(DataError, match="feature 0 of row 0 is inf in float32"):
+        as_rows(np.array([[1e39]]))
+
+
+@pytest.mark.parametrize("label", [np.nan, np.inf, -1e16])
+def test_labels_outside_the_domain_are_refused(label):
+    with pytest.raises(DataError, match="of row 1 is outside the squared loss's domain"):
+        check_labels(np.array([0.0, label]))
+
+
+def test_rows_take_the_form_that_suits_them():
+    assert isinstance(as_rows(sparse.eye_array(2)), np.ndarray)
+    assert sparse.issparse(as_rows(np.eye(9)))
+    doubled = sparse.coo_array(([1.0, 2.0], ([0, 0], [5, 5])), shape=(1, 9))
+    assert as_rows(doubled).data.tolist() == [3.0]

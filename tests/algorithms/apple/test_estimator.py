@@ -1,0 +1,110 @@
+"""The scikit-learn estimators: scikit-learn's own checks, and what they add."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from algorithms.apple.estimator import AppleClassifier, AppleRegressor
+
+CHECKS = [
+    pytest.param(estimator, check, id=f"{type(estimator).__name__}-{check.func.__name__}-{i}")
+    for instance in (AppleRegressor(), AppleClassifier())
+    for i, (estimator, check) in enumerate(estimator_checks_generator(instance))
+    if "array_api" not in check.func.__name__  # opt-in of scipy's, for other kinds of arrays
+]
+
+
+@pytest.mark.filterwarnings("ignore")  # some checks warn on purpose
+@pytest.mark.parametrize(("estimator", "check"), CHECKS)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+def interaction(n=1500, d=5, seed=0):
+    X = np.random.default_rng(seed).normal(size=(n, d)).astype(np.float32)
+    return X, 1 + X[:, 0] - 3 * X[:, 1] * X[:, 2]
+
+
+def test_found_monomials_have_names():
+    X, y = interaction()
+    frame = pd.DataFrame(X, columns=list("abcde"))
+
+    model = AppleRegressor().fit(frame, y)
+
+    names = list(model.get_feature_names_out())
+    assert names[:5] == list("abcde")
+    assert "b*c" in names
+    assert len(names) == len(set(names)) == model.learner_.size
+    assert model.monomial_weights()[0][0] == "b*c"
+    with pytest.raises(ValueError, match="not equal to feature_names_in_"):
+        model.get_feature_names_out(list("vwxyz"))
+
+
+def test_weights_add_up_to_the_prediction():
+    X, y = interaction()
+    model = AppleRegressor(alpha=0.7).fit(X, y)
+    total = np.zeros(len(X))
+    columns = {f"x{i}": X[:, i].astype(np.float64) for i in range(X.shape[1])}
+    for name, weight in model.monomial_weights():
+        value = np.ones(len(X))
+        for factor in () if name == "1" else name.split("*"):
+            variable, _, power = factor.partition("^")
+            value *= columns[variable] ** int(power or 1)
+        total += weight * value
+
+    np.testing.assert_allclose(np.clip(total, y.min(), y.max()), model.predict(X), atol=1e-3)
+
+
+def test_dense_and_sparse_input_predict_the_same():
+    X, y = interaction()
+    X[np.abs(X) < 1.2] = 0
+    dense = AppleRegressor().fit(X, y)
+    thin = AppleRegressor().fit(sparse.csr_matrix(X), y)
+
+    np.testing.assert_array_equal(dense.predict(X), thin.predict(sparse.csc_matrix(X)))
+    np.testing.assert_array_equal(thin.predict(X), thin.predict(sparse.coo_array(X)))
+
+
+def test_a_stream_grows_without_knowing_its_length():
+    X, y = interaction(n=5000)
+    model = AppleRegressor(batch=500)
+
+    for start in range(0, 5000, 130):
+        model.partial_fit(X[start : start + 130], y[start : start + 130])
+
+    assert "x1*x2" in set(model.get_feature_names_out())
+    assert model.score(X[-1000:], y[-1000:]) > 0.9
+
+
+def test_a_fitted_model_survives_pickling_and_goes_on():
+    X, y = interaction()
+    X[np.abs(X) < 1.2] = 0
+    model = AppleRegressor().fit(X, y)
+    twin = pickle.loads(pickle.dumps(model))
+
+    np.testing.assert_array_equal(
+        model.partial_fit(X, y).predict(X), twin.partial_fit(X, y).predict(X)
+    )
+
+
+def test_classes_are_checked():
+    X, y = interaction(n=50)
+    signs = np.sign(y).astype(int)
+    model = AppleClassifier().partial_fit(X[:1], signs[:1], classes=[-1, 1])
+
+    with pytest.raises(ValueError, match="y holds 7, which is none of the classes"):
+        model.partial_fit(X, np.where(signs > 0, 7, -1))
+    with pytest.raises(ValueError, match="Only binary classification is supported"):
+        AppleClassifier().fit(X, np.arange(50) % 3)
+    with pytest.raises(ValueError, match="there is one class"):
+        AppleClassifier().fit(X, np.ones(50))
+    with pytest.raises(ValueError, match="passes=0 must be at least 1"):
+        AppleRegressor(passes=0).fit(X, y)
+    with pytest.raises(ValueError, match="alpha"):
+        AppleRegressor(alpha=-1).fit(X, y)

@@ -1,0 +1,179 @@
+"""The formulae of the paper and of VW's update, on numbers worked out by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from algorithms.apple.hashed import HashedLearner
+from algorithms.apple.heuristics import ssm_score, top
+from algorithms.apple.learner import Learning, powers_of_two
+from algorithms.apple.monomials import (
+    bucket_of,
+    monomial_key,
+    readable,
+    tag_of,
+    times,
+    variable_keys,
+)
+from algorithms.apple.plan import PlanLearner
+from algorithms.apple.sizes import Doubling, EqualEpochs, expansion_size
+from algorithms.apple.update import clamp, gradient_square, invariant_step, normalized_step
+
+KERNELS = [PlanLearner, HashedLearner]
+
+
+def test_epochs_end_where_the_paper_has_them():
+    assert EqualEpochs(12).ends() == (2, 4, 6, 8, 10)
+    assert EqualEpochs(13).ends() == (3, 5, 7, 9, 11)
+    assert EqualEpochs(100, 1).ends() == ()
+    assert EqualEpochs(3).ends() == (1, 2)
+    assert EqualEpochs(12).next_end(4) == 6
+    assert EqualEpochs(12).next_end(10) is None
+    assert Doubling(3).next_end(11) == 12
+
+
+@pytest.mark.parametrize(
+    ("s", "parents"),
+    [
+        (3.95, [1, 1, 1, 2, 3]),  # skin: the paper's three columns of small alpha are equal
+        (16.58, [1, 2, 4, 8, 16]),  # letter: its first two are not
+        (1.0, [1, 1, 1, 1, 1]),
+    ],
+)
+def test_sizes_count_the_constant(s, parents):
+    assert [expansion_size(s, alpha) for alpha in (0.125, 0.25, 0.5, 0.75, 1)] == parents
+
+
+def test_the_constant_counts_as_a_non_zero():
+    x = np.array([[1, 0, 2], [0, 0, 3]], dtype=np.float32)
+    for kernel in KERNELS:
+        learner = kernel(3, Learning())
+        learner.learn(x, np.ones(2, dtype=np.float32))
+        assert learner.mean_nonzeros == (3 + 2) / 2
+
+
+def test_the_invariant_step_never_passes_the_label():
+    assert gradient_square(0.5, 1.0) == 1.0
+    assert invariant_step(0.0, 1.0, 0.5, 2.0) == pytest.approx((1 - math.exp(-2)) / 2)
+    assert invariant_step(0.0, 1.0, 0.5, 1e-9) == 1.0
+    assert invariant_step(0.0, 3.0, 1e6, 4.0) * 4.0 == pytest.approx(3.0)
+    assert clamp(7.0, -1.0, 1.0) == 1.0
+    assert clamp(-7.0, -1.0, 1.0) == -1.0
+    assert math.isnan(clamp(math.nan, -1.0, 1.0))
+
+
+def test_the_first_step_by_hand():
+    """One feature x = 2 and the constant, y = 1, rate 0.5: N = 2, 1; G = 4 x^2; z = 1 for both.
+
+    ppu = 2 / sqrt(4) = 1, mu = sqrt(1 / 2), so the step is (1 - exp(-mu)) / mu * mu.
+    """
+    totals = np.zeros(8)
+    step = normalized_step(totals, 0.0, 1.0, 0.5, 1.0, 2.0)
+
+    assert step == pytest.approx(1 - math.exp(-math.sqrt(0.5)))
+    for kernel in KERNELS:
+        learner = kernel(1, Learning(learning_rate=0.5))
+        learner.learn(np.float32([[2]]), np.float32([1]))
+        assert learner.predict(np.float32([[2]]))[0] == pytest.approx(step)
+        assert dict(learner.weights())[(0,)] == pytest.approx(step / 2 / 2)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_sgd_takes_the_steps_of_theorem_1(kernel):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(50, 3)).astype(np.float32)
+    y = (x[:, 0] - x[:, 1]).astype(np.float32)
+    lam = 0.1
+    w = np.zeros(4)
+    expected = []
+    for t, (row, label) in enumerate(zip(np.c_[x, np.ones(50)], y, strict=True), start=1):
+        p = row @ w
+        expected.append(p)
+        gradient = (p - label) * row + lam * w
+        w -= gradient / (lam * (t + 1))
+    learner = kernel(3, Learning(update="sgd", regularization=lam))
+
+    actual = learner.learn(x, y)
+
+    np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(learner.predict(x), np.c_[x, np.ones(50)] @ w, rtol=1e-4, atol=1e-5)
+    assert dict(learner.weights())[(0,)] == pytest.approx(w[0], rel=1e-4)
+
+
+def test_sgd_converges_as_theorem_1_says():
+    """E f(w_T+1) - f(u) <= beta G^2 / (2 lambda^2 (T + 1)) for the best u of a fixed set."""
+    lam, n = 0.5, 400
+    gaps, bounds = [], []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        x = rng.uniform(-1, 1, (n, 2)).astype(np.float32)
+        y = (0.5 * x[:, 0]).astype(np.float32)
+        learner = PlanLearner(2, Learning(update="sgd", regularization=lam))
+        residuals = learner.learn(x, y) - y
+        w = np.zeros(3)
+        for monomial, weight in learner.weights():
+            w[monomial[0] if monomial else 2] = weight
+        covariance = np.diag([1 / 3, 1 / 3, 1.0])
+        target = np.array([0.5, 0, 0])
+        best = np.linalg.solve(covariance + lam * np.eye(3), covariance @ target)
+
+        def f(w, covariance=covariance, target=target):
+            return (w - target) @ covariance @ (w - target) / 2 + lam * w @ w / 2
+
+        largest = np.max(np.abs(residuals)) * math.sqrt(3) + lam * 2
+        gaps.append(f(w) - f(best))
+        bounds.append((3 + lam) * largest**2 / (2 * lam**2 * (n + 1)))
+    assert 0 <= np.mean(gaps) <= np.mean(bounds)
+
+
+def test_ssm_orders_by_explained_residuals():
+    scores = ssm_score(np.array([6.0, 2.0, 0.0]), np.array([3.0, 4.0, 0.0]))
+
+    assert scores.tolist() == [2.0, 0.5, 0.0]
+
+
+def test_the_top_is_ordered_and_ties_go_by_key():
+    keys = np.array([5, 4, 3, 2, 1], dtype=np.uint64)
+
+    assert top(np.array([1.0, 2, 2, 0, 1]), keys, 3).tolist() == [2, 1, 4]
+    assert top(np.array([0.0, 0, 0, 0, 0]), keys, 3).tolist() == []
+    assert top(np.array([1.0, 2, 3, 4, 5]), keys, 9).tolist() == [4, 3, 2, 1, 0]
+
+
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=7), st.randoms(use_true_random=False))
+def test_a_key_does_not_know_the_order(variables, random):
+    keys = variable_keys(41)
+    shuffled = list(variables)
+    random.shuffle(shuffled)
+
+    assert monomial_key(tuple(variables), keys) == monomial_key(tuple(shuffled), keys)
+    assert times(tuple(sorted(variables)), 3) == tuple(sorted([*variables, 3]))
+
+
+def test_keys_of_many_monomials_differ_and_spread():
+    keys = variable_keys(200)
+    pairs = [monomial_key((i, j), keys) for i in range(200) for j in range(i, 200)]
+
+    assert len(set(pairs)) == len(pairs)
+    buckets = np.bincount([bucket_of(key, 6) for key in pairs], minlength=64)
+    assert buckets.min() > 0.8 * buckets.mean()
+    assert buckets.max() < 1.2 * buckets.mean()
+    assert min(tag_of(key) for key in pairs) >= 128
+
+
+def test_names_collect_powers():
+    assert readable((1, 1, 1, 4), ["a", "b", "c", "d", "e"]) == "b^3*e"
+
+
+def test_scales_are_powers_of_two():
+    x = np.array([1e-30, 0.3, 1, 5, 1e30])
+    scaled = x * powers_of_two(x)
+
+    assert (scaled > 0.5).all()
+    assert (scaled <= 1).all()
+    assert (np.frexp(powers_of_two(x))[0] == 0.5).all()

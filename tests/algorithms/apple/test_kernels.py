@@ -1,0 +1,197 @@
+"""Both kernels against the readable learner, against brute force, and against each other."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from algorithms.apple.apple import Growth, adaptive_expansion
+from algorithms.apple.full import FullLearner
+from algorithms.apple.hashed import HashedLearner
+from algorithms.apple.learner import Learning
+from algorithms.apple.plan import PlanLearner
+from algorithms.apple.reference import ReferenceLearner
+from algorithms.apple.sizes import EqualEpochs
+from algorithms.apple.update import DROPPED, EMITTED
+from algorithms.errors import SkipError
+
+KERNELS = {"plan": PlanLearner, "hashed": HashedLearner}
+
+
+def problem(n=240, d=5, seed=0, density=0.7):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-2, 3, d)
+    x = (x * (rng.random((n, d)) < density)).astype(np.float32)
+    scaled = x / np.abs(x).max(axis=0)
+    y = 3 * scaled[:, 0] + 5 * scaled[:, 1] * scaled[:, 2] - scaled[:, 3] ** 2
+    return x, (y + 0.1 * rng.normal(size=n)).astype(np.float32)
+
+
+def expand(learner, x, y, **growth):
+    growth = Growth(schedule=EqualEpochs(len(y), growth.pop("epochs", 6)), **growth)
+    chunks = list(adaptive_expansion(learner, x, y, growth))
+    parents = [chunk.expansion.parents for chunk in chunks if chunk.expansion]
+    return np.concatenate([chunk.predictions for chunk in chunks]), parents
+
+
+@pytest.mark.parametrize("heuristic", ["weight", "raw-weight", "ssm"])
+@pytest.mark.parametrize("fallback", [False, True])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_kernels_do_what_the_readable_learner_does(kernel, fallback, heuristic):
+    x, y = problem()
+    growth = {"alpha": 0.7, "heuristic": heuristic, "fallback": fallback}
+    readable = ReferenceLearner(x.shape[1], learning_rate=0.3)
+    learner = KERNELS[kernel](
+        x.shape[1], Learning(learning_rate=0.3, moments=heuristic == "ssm", bits=20)
+    )
+
+    expected, expected_parents = expand(readable, x, y, **growth)
+    actual, parents = expand(learner, x, y, **growth)
+
+    assert parents == expected_parents
+    np.testing.assert_allclose(actual, expected, rtol=2e-3, atol=2e-4)
+    np.testing.assert_allclose(learner.predict(x), readable.predict(x), rtol=2e-3, atol=2e-4)
+    assert learner.mean_nonzeros == readable.mean_nonzeros
+    assert learner.totals[EMITTED] == readable.totals[EMITTED]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_weights_read_on_the_scale_of_the_data(kernel):
+    x, y = problem()
+    readable = ReferenceLearner(x.shape[1])
+    learner = KERNELS[kernel](x.shape[1], Learning(bits=20))
+    expand(readable, x, y)
+    expand(learner, x, y)
+
+    for monomial, weight in learner.weights():
+        assert weight == pytest.approx(readable.w[monomial], rel=2e-2, abs=1e-3 * abs(weight))
+    assert {m for m, _ in learner.weights()} == {m for m, w in readable.w.items() if w}
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(1, 5),
+    st.lists(st.lists(st.integers(0, 30), max_size=4), min_size=1, max_size=4),
+)
+def test_the_feature_set_is_that_of_a_brute_force_construction(d, rounds):
+    S = {(i,) for i in range(d)}
+    P = set()
+    learner = PlanLearner(d, Learning())
+    for choice in rounds:
+        free = sorted(S - P)
+        parents = [free[i % len(free)] for i in dict.fromkeys(choice)] if free else []
+        parents = list(dict.fromkeys(parents))
+        learner.expand(parents)
+        P |= set(parents)
+        S |= {tuple(sorted((*m, i))) for m in parents for i in range(d)}
+
+        assert {learner.monomial(slot) for slot in learner.slots()} == S
+        assert learner.size == len(S)
+        assert set(learner.parents()) == P
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.floats(0.0, 1.2), st.integers(1, 8))
+def test_kernels_agree_where_nothing_collides(seed, alpha, epochs):
+    x, y = problem(n=60, d=4, seed=seed)
+    plan, hashed = (
+        K(4, Learning(bits=22 if K is HashedLearner else 18)) for K in KERNELS.values()
+    )
+
+    first, first_parents = expand(plan, x, y, alpha=alpha, epochs=epochs)
+    second, second_parents = expand(hashed, sparse.csr_array(x), y, alpha=alpha, epochs=epochs)
+
+    assert hashed.totals[DROPPED] == 0
+    assert first_parents == second_parents
+    np.testing.assert_allclose(first, second, rtol=1e-3, atol=1e-3)
+
+
+def test_a_monomial_is_one_feature_whatever_path_leads_to_it():
+    learner = PlanLearner(2, Learning())
+
+    learner.expand([(0,), (1,)])
+
+    assert sorted(learner.monomial(slot) for slot in learner.slots()) == [
+        (0,), (0, 0), (0, 1), (1,), (1, 1),
+    ]  # fmt: skip
+
+
+def test_a_full_table_drops_what_comes_later_and_counts_it():
+    x, y = problem(n=400, d=6, density=1.0)
+    learner = HashedLearner(6, Learning(bits=3))
+
+    expand(learner, sparse.csr_array(x), y)
+
+    assert learner.size <= 6 + 2**3
+    assert learner.totals[DROPPED] > 0
+    assert np.isfinite(learner.predict(sparse.csr_array(x))).all()
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 4])
+def test_full_expansions_hold_every_monomial_once(degree):
+    x, y = problem(n=80, d=4, density=0.8)
+    x[:, 3] = x[:, 3] != 0
+    indicators = np.array([False, False, False, True])
+    plan = PlanLearner(4, Learning())
+    plan.expand_all(degree, indicators)
+    full = FullLearner(4, Learning(bits=22), degree, indicators)
+
+    first, second = plan.learn(x, y), full.learn(sparse.csr_array(x), y)
+
+    everything = {
+        m
+        for length in range(1, degree + 1)
+        for m in itertools.combinations_with_replacement(range(4), length)
+        if m.count(3) < 2
+    }
+    assert {plan.monomial(slot) for slot in plan.slots()} == everything
+    assert plan.size == full.size == len(everything)
+    assert plan.max_degree == full.max_degree == degree
+    assert plan.totals[EMITTED] == full.totals[EMITTED]
+    np.testing.assert_allclose(first, second, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(plan.predict(x), full.predict(x), rtol=1e-3, atol=1e-4)
+
+
+def test_a_row_with_too_many_products_is_refused():
+    learner = FullLearner(9000, Learning(), 2, np.zeros(9000, dtype=np.bool_))
+
+    with pytest.raises(SkipError, match=r"a row of 9000 features has 4\.05e\+07 products"):
+        learner.predict(sparse.csr_array(np.ones((1, 9000), dtype=np.float32)))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_predicting_changes_nothing(kernel):
+    x, y = problem()
+    learner, twin = (KERNELS[kernel](5, Learning(bits=16)) for _ in range(2))
+    growth = Growth(schedule=EqualEpochs(len(y)))
+    interrupted = []
+    for chunk in adaptive_expansion(learner, x, y, growth):
+        learner.predict(x[::-1])
+        interrupted.append(chunk.predictions)
+
+    expected, _ = expand(twin, x, y)
+
+    np.testing.assert_array_equal(np.concatenate(interrupted), expected)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_learning_goes_on_across_calls(kernel):
+    x, y = problem()
+    whole, parts = (KERNELS[kernel](5, Learning(bits=16)) for _ in range(2))
+    expected, _ = expand(whole, x, y)
+    growth = Growth(schedule=EqualEpochs(len(y)))
+
+    chunks = [
+        chunk.predictions
+        for start in range(0, len(y), 37)
+        for chunk in adaptive_expansion(
+            parts, x[start : start + 37], y[start : start + 37], growth
+        )
+    ]
+
+    np.testing.assert_allclose(np.concatenate(chunks), expected, rtol=1e-4, atol=1e-4)

@@ -1,0 +1,138 @@
+"""Parallel apple: the union of parents, the averages, and the same events wherever it runs."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import numpy as np
+import pytest
+
+from algorithms.apple.apple import Apple
+from algorithms.apple.averaging import merge, union_of_parents
+from algorithms.apple.example import parity
+from algorithms.apple.hashed import HashedLearner
+from algorithms.apple.learner import Learning
+from algorithms.apple.parallel import ParallelApple
+from algorithms.apple.plan import PlanLearner
+from algorithms.apple.polynomial import Polynomial
+from algorithms.audit import Auditor
+from algorithms.base import play
+from algorithms.benches.holdout import Holdout, HoldoutBench, Part
+from algorithms.errors import SkipError
+from algorithms.events import ParentsMerged
+
+KERNELS = {"plan": PlanLearner, "hashed": HashedLearner}
+
+
+def noisy(seed, passes=5, n=6000):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 8)).astype(np.float32)
+    y = x[:, 0] * x[:, 1] + x[:, 2] * x[:, 3] - x[:, 4] ** 2 + 0.5 * rng.normal(size=n)
+    y = y.astype(np.float32)
+    k = n * 2 // 3
+    names = tuple(f"x{i + 1}" for i in range(8))
+    return HoldoutBench(Holdout(Part(x[:k], y[:k]), Part(x[k:], y[k:]), names), seed, passes)
+
+
+def events_of(algorithm, bench):
+    auditor = Auditor()
+    events = []
+    for event in play("apple-parallel", algorithm, bench, 0):
+        auditor(event)
+        events.append(event)
+    auditor.close()
+    return events
+
+
+@pytest.mark.parametrize(("partitions", "loss"), [(2, 1.15), (8, 1.3)])
+def test_nearly_as_good_as_five_passes_of_a_single_node(partitions, loss):
+    def score(algorithm, passes=5):
+        scores = [
+            events_of(algorithm, noisy(seed, passes, n=24_000))[-1].score for seed in range(3)
+        ]
+        return np.mean(scores)
+
+    parallel = score(ParallelApple(partitions=partitions))
+
+    assert parallel < loss * score(Apple())
+    assert parallel < 0.2 * score(Polynomial())
+
+
+def test_the_union_of_parents_is_an_event():
+    events = events_of(ParallelApple(partitions=4, alpha=0.5), noisy(0))
+
+    (merged,) = (event for event in events if isinstance(event, ParentsMerged))
+    assert merged.at == 4000
+    assert len(merged.found) == 4
+    assert max(merged.found) <= len(merged.parents) == len(set(merged.parents))
+    assert len(merged.parents) <= sum(merged.found)
+    assert events[-1].metrics["parents"] == len(merged.parents)
+    assert events[-1].at == 20_000
+
+
+def test_one_partition_is_apple_with_frozen_parents():
+    one = events_of(ParallelApple(partitions=1), noisy(0))[-1]
+    single = events_of(Apple(), noisy(0))[-1]
+
+    assert one.score == pytest.approx(single.score, rel=0.02)
+    assert one.metrics["monomials"] == single.metrics["monomials"]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_weighted_and_plain_averages_by_hand(kernel):
+    nodes = [KERNELS[kernel](2, Learning(bits=8)) for _ in range(2)]
+    for node, (w, g, n, low) in zip(nodes, [(2.0, 3.0, 1.0, -1.0), (5.0, 1.0, 4.0, -2.0)],
+                                    strict=True):  # fmt: skip
+        node.w[0], node.g[0], node.inverse[0] = w * n, g / n**2, 1 / n
+        node.totals[:] = [4, 2, low, 1, 10, 20, 30, 0]
+    nodes[1].w[1], nodes[1].g[1], nodes[1].inverse[1] = 8.0, 1.0, 1.0
+    for averaging, w0, g0, w1 in [("weighted", 11 / 4, 10 / 4, 8.0), ("plain", 3.5, 2.0, 4.0)]:
+        merged = KERNELS[kernel](2, Learning(bits=8))
+        merge(nodes, merged, averaging)
+
+        assert 1 / merged.inverse[0] == 4.0
+        assert merged.w[0] * merged.inverse[0] == pytest.approx(w0)
+        assert merged.g[0] / merged.inverse[0] ** 2 == pytest.approx(g0)
+        assert merged.w[1] == pytest.approx(w1)
+        assert merged.totals[2] == -2.0
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_union_builds_monomials_that_one_node_alone_found(kernel):
+    left, right, merged = (KERNELS[kernel](3, Learning(bits=12)) for _ in range(3))
+    x = np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32)
+    for node, parents in ((left, [(0,), (0, 1)]), (right, [(2,)])):
+        node.expand(parents)
+        node.learn(x, x[:, 0])
+    merged.magnitude = left.magnitude
+
+    merged.expand(union_of_parents([left, right]))
+    merge([left, right], merged, "weighted")
+
+    found = {merged.monomial(slot) for slot in merged.slots()}
+    assert found == {(0,), (1,), (2,), (0, 0), (0, 1), (0, 2), (0, 0, 1), (0, 1, 1), (0, 1, 2),
+                     (1, 2), (2, 2)}  # fmt: skip
+    assert merged.parents() == [(0,), (2,), (0, 1)]
+
+
+@pytest.mark.parametrize("workers", ["processes", pytest.param("dask", marks=pytest.mark.dask)])
+def test_the_events_are_the_same_wherever_the_nodes_run(workers):
+    settings = {"partitions": 2, "kernel": "hashed", "bits": 10, "rates": (0.1, 0.5)}
+    here = events_of(ParallelApple(**settings), parity(400, order=2))[1:]
+    there = events_of(ParallelApple(workers=workers, **settings), parity(400, order=2))[1:]
+
+    assert there == here
+
+
+def test_dask_is_an_extra(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+
+    with pytest.raises(SkipError, match=r"pip install 'leaseboard\[dask\]'"):
+        events_of(ParallelApple(workers="dask"), parity(40))
+
+
+def test_the_best_rate_goes_on():
+    events = events_of(ParallelApple(partitions=2, rates=(1e-4, 0.5)), noisy(0))
+
+    changed = next(event for event in events if type(event).__name__ == "ChampionChanged")
+    assert changed.configuration == 1

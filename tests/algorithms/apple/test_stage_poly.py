@@ -1,0 +1,100 @@
+"""Vowpal Wabbit as the oracle: the same losses where the algorithms are the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from algorithms.apple.apple import Apple
+from algorithms.apple.example import parity
+from algorithms.apple.polynomial import Polynomial
+from algorithms.apple.stage_poly import StagePoly, lines
+from algorithms.audit import Auditor
+from algorithms.base import play
+from algorithms.benches.holdout import Holdout, HoldoutBench, Part
+
+
+def regression(n=1500, d=6, seed=0, density=0.8):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-3, 4, d)
+    x = (x * (rng.random((n, d)) < density)).astype(np.float32)
+    scaled = x / np.abs(x).max(axis=0)
+    y = (3 * scaled[:, 0] + 9 * scaled[:, 1] * scaled[:, 2] + rng.normal(size=n) * 0.2).astype(
+        "f4"
+    )
+    parts = (Part(x[: n - 300], y[: n - 300]), Part(x[n - 300 :], y[n - 300 :]))
+    return HoldoutBench(Holdout(*parts, tuple(f"x{i}" for i in range(d))))
+
+
+def finished(algorithm, bench):
+    return list(play("it", algorithm, bench, 0))[-1]
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.5, 4.0])
+@pytest.mark.parametrize("kernel", ["plan", "hashed"])
+def test_linear_predictions_are_vws(kernel, rate):
+    from vowpalwabbit import Workspace
+
+    bench = regression()
+    train = bench.holdout.train
+    vw = Workspace(f"--quiet -l {rate}")
+    expected = []
+    for line in lines(train):
+        expected.append(vw.predict(line))
+        vw.learn(line)
+    tested = [vw.predict(line) for line in lines(bench.holdout.test)]
+    vw.finish()
+    linear = Polynomial(kernel=kernel)
+    learner = linear.learner(train.rows, rate)
+
+    np.testing.assert_allclose(learner.learn(train.rows, train.labels), expected, atol=2e-4)
+    np.testing.assert_allclose(learner.predict(bench.holdout.test.rows), tested, atol=2e-4)
+
+
+@pytest.mark.parametrize("degree", [1, 2])
+def test_full_expansions_lose_what_vws_lose(degree):
+    expansion = ("linear", "quadratic")[degree - 1]
+    ours = finished(Polynomial(degree=degree), regression())
+    vws = finished(StagePoly(expansion=expansion), regression())
+
+    loss, expected = (e.metrics["progressive_squared"] for e in (ours, vws))
+    assert loss == pytest.approx(expected, rel=2e-3)  # VW's clamp knows the present label
+    assert ours.score == pytest.approx(vws.score, rel=1e-3)
+
+
+def test_apple_is_as_good_as_stage_poly():
+    seeds = range(5)
+    ours = np.mean([finished(Apple(), regression(seed=seed)).score for seed in seeds])
+    vws = np.mean([finished(StagePoly(), regression(seed=seed)).score for seed in seeds])
+    linear = np.mean([finished(Polynomial(), regression(seed=seed)).score for seed in seeds])
+
+    assert ours < 1.15 * vws
+    assert ours < 0.9 * linear
+
+
+def test_events_are_clean_and_the_best_rate_answers():
+    auditor = Auditor()
+    events = list(play("stage-poly", StagePoly(rates="0.001,0.5"), parity(500, order=2), 0))
+    for event in events:
+        auditor(event)
+    auditor.close()
+
+    changed = next(event for event in events if type(event).__name__ == "ChampionChanged")
+    assert changed.configuration == 1
+
+
+def test_one_pass_is_made_of_several():
+    bench = regression()
+    once, twice = (finished(StagePoly(), HoldoutBench(bench.holdout, passes=p)) for p in (1, 2))
+
+    assert (once.at, once.reason) == (1200, "budget spent")
+    assert (twice.at, twice.reason) == (1200, "algorithm stopped")
+    assert once.score == twice.score
+
+
+def test_speed_runs_predict_no_test_rows():
+    bench = HoldoutBench(regression().holdout, score_on="progressive")
+    event = finished(StagePoly(), bench)
+
+    assert event.metric == "progressive_squared"
+    assert event.score == event.metrics["progressive_squared"] > 0

@@ -1,0 +1,80 @@
+"""The ledger of the samples bench."""
+
+from __future__ import annotations
+
+import pytest
+
+from algorithms.abc_selection.simulation import SimulatedLearners
+from algorithms.benches.samples import SamplesBench, geometric_sizes
+from algorithms.errors import LeaseboardError
+from algorithms.events import LeaseGranted, ProbeFinished
+
+
+def bench(**kwargs):
+    return SamplesBench(SimulatedLearners((0.8, 0.6), 1000, 200, 0), initial_rows=100, **kwargs)
+
+
+def finish(generator):
+    """The events and the value of a generator."""
+    events = []
+    while True:
+        try:
+            events.append(next(generator))
+        except StopIteration as stop:
+            return events, stop.value
+
+
+def test_a_probe_is_a_lease_and_its_result():
+    samples = bench()
+    (lease, result), probe = finish(samples.probe(0, 100))
+    assert isinstance(lease, LeaseGranted)
+    assert isinstance(result, ProbeFinished)
+    assert (lease.at, lease.amount, result.at) == (0, 100, 100)
+    assert (result.rows, result.test_rows) == (100, 200)
+    assert probe.train_accuracy == result.train_accuracy
+    assert samples.charged_cpu_seconds == pytest.approx(0.1)
+
+
+def test_a_probe_beyond_the_budget_in_rows_is_not_run():
+    samples = bench(budget=150)
+    finish(samples.probe(0, 100))
+    assert finish(samples.probe(0, 100)) == ([], None)
+    assert samples.at == 100
+
+
+def test_a_probe_beyond_the_budget_in_seconds_spends_what_is_left():
+    samples = bench(budget=0.15, unit="seconds")
+    finish(samples.probe(0, 100))
+    _, probe = finish(samples.probe(0, 100))
+    assert probe is None
+    assert samples.at == 0.15
+    assert samples.charged_cpu_seconds == pytest.approx(0.15)
+
+
+def test_a_full_training_is_paid_once():
+    samples = bench()
+    finish(samples.train(1))
+    finish(samples.train(1))
+    assert samples.at == 1000
+
+
+def test_a_retest_costs_no_rows():
+    samples = bench()
+    finish(samples.probe(0, 100))
+    assert samples.retest(0, 100).test_rows == 200
+    assert samples.at == 100
+
+
+def test_a_score_needs_a_champion():
+    with pytest.raises(LeaseboardError, match="no configuration could be trained"):
+        bench().score()
+
+
+def test_a_unit_is_rows_or_seconds():
+    with pytest.raises(ValueError, match="'rows' or 'seconds'"):
+        bench(unit="bananas")
+
+
+def test_geometric_sizes_end_at_the_full_size():
+    assert geometric_sizes(1000, 1000) == [1000]
+    assert geometric_sizes(1000, 2000, 2**0.5) == [1000, 1414, 2000]

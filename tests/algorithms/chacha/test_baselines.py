@@ -1,0 +1,94 @@
+"""The baselines beside vanilla: fixed sets, the best in hindsight, the frozen learner."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from algorithms import registry
+from algorithms.base import play
+from algorithms.benches.stream import Namespace, Stream, StreamBench
+from algorithms.events import ChampionChanged, ConfigurationAdmitted, LeaseGranted, Paused
+from algorithms.online.configuration import Configuration
+from algorithms.online.kernel_learner import KernelLearner
+from algorithms.online.schema import stream_schema
+
+
+def stream(n=600, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.choice([-1.0, 0.5, 1.0], (n, 4)).astype(np.float32)
+    y = (x[:, 0] + 2 * x[:, 1] * x[:, 2] + 0.1 * rng.normal(size=n)).astype(np.float32)
+    spaces = tuple(Namespace(name, i, i + 1) for i, name in enumerate("abcd"))
+    return Stream(x, y, spaces, tuple("abcd"))
+
+
+def run(name, settings=None, seed=0, data=None):
+    bench = StreamBench(data or stream())
+    return list(play(name, registry.build(name, settings), bench, seed)), bench
+
+
+def test_one_slot_is_vanilla_exactly():
+    _, vanilla = run("vanilla")
+    for preset in ("paper", "flaml", "icml-eval"):
+        _, bench = run("chacha", {"preset": preset, "b": 1})
+
+        assert np.array_equal(bench.predictions, vanilla.predictions)
+
+
+def test_random_configurations_never_change():
+    events, _ = run("random-configs", {"b": 3})
+
+    assert sum(isinstance(e, LeaseGranted) for e in events) == 3
+    assert sum(isinstance(e, ChampionChanged) for e in events) == 1
+    assert not any(isinstance(e, Paused) for e in events)
+
+
+def test_other_seeds_draw_other_configurations():
+    leased = {
+        seed: [e.configuration for e in run("random-configs", {"b": 3}, seed)[0]
+               if isinstance(e, LeaseGranted)]
+        for seed in range(4)
+    }  # fmt: skip
+    parameters = set()
+    for seed, numbers in leased.items():
+        events, _ = run("random-configs", {"b": 3}, seed)
+        admitted = {e.configuration: e for e in events if isinstance(e, ConfigurationAdmitted)}
+        parameters.add(tuple(str(admitted[n].parameters) for n in numbers))
+
+    assert len(parameters) > 1
+
+
+def test_exhaustive_has_all_of_the_frontier_live():
+    events, _ = run("exhaustive")
+
+    assert sum(isinstance(e, LeaseGranted) for e in events) == 1 + 6
+
+
+def test_best_in_hindsight_is_no_worse_than_any_single_configuration():
+    events, bench = run("best-in-hindsight")
+    schema = stream_schema(bench.stream)
+    losses = []
+    for pair in (None, "ab", "ac", "ad", "bc", "bd", "cd"):
+        configuration = Configuration((tuple(pair),) if pair else ())
+        own = KernelLearner(schema, configuration).learn_many(
+            bench.stream.features, bench.stream.labels
+        )
+        losses.append(bench.loss(own))
+
+    assert events[-1].score == pytest.approx(min(losses))
+    (chosen,) = [e for e in events if isinstance(e, ChampionChanged)]
+    admitted = [e for e in events if isinstance(e, ConfigurationAdmitted)]
+    assert admitted[chosen.configuration].parameters["interactions"] == ["bc"]
+
+
+def test_the_offline_learner_stops_learning():
+    data = stream()
+    _, offline = run("offline", {"share": 0.25}, data=data)
+    _, vanilla = run("vanilla", data=data)
+    schema = stream_schema(data)
+    learner = KernelLearner(schema, Configuration())
+    learner.learn_many(data.features[:150], data.labels[:150])
+
+    assert np.array_equal(offline.predictions[:150], vanilla.predictions[:150])
+    assert np.array_equal(offline.predictions[150:], learner.predict_many(data.features[150:]))
+    assert offline.score().metrics["models_per_example"] == 0.25

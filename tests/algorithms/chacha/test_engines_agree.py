@@ -1,0 +1,72 @@
+"""Both engines take the same decisions: event logs and predictions are identical."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from algorithms import registry
+from algorithms.base import play
+from algorithms.benches.stream import Namespace, Stream, StreamBench
+from algorithms.events import to_json
+from tasks import fetch
+from tasks.preprocess import as_stream
+
+
+def product_stream(n=1500, d=6, seed=0):
+    """A stream on which an interaction wins, so that the champion changes."""
+    rng = np.random.default_rng(seed)
+    x = rng.choice([-1.0, 0.0, 1.0], (n, d))
+    y = x[:, 0] + 4 * x[:, 1] * x[:, 2] + 0.1 * rng.normal(size=n)
+    names = tuple("abcdef"[:d])
+    return Stream(
+        x.astype(np.float32),
+        y.astype(np.float32),
+        tuple(Namespace(name, i, i + 1) for i, name in enumerate(names)),
+        names,
+    )
+
+
+def run(name, settings, stream, seed=2345):
+    bench = StreamBench(stream)
+    algorithm = registry.build(name, settings)
+    log = [to_json(event) for event in play(name, algorithm, bench, seed)]
+    return log[1:], bench.predictions
+
+
+def assert_agreement(name, settings, stream):
+    kernel_log, kernel = run(name, {**settings, "engine": "kernel"}, stream)
+    vw_log, vw = run(name, {**settings, "engine": "vw"}, stream)
+
+    assert kernel_log == vw_log
+    assert np.array_equal(kernel, vw)
+    return kernel_log
+
+
+@pytest.mark.parametrize("preset", ["paper", "flaml", "icml-eval"])
+def test_identical_events_on_a_stream_where_the_champion_changes(preset):
+    log = assert_agreement("chacha", {"preset": preset, "b": 8}, product_stream())
+
+    assert sum("ChampionChanged" in line for line in log) > 1
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("chacha", {"tune": "interactions+learning-rate"}),
+        ("chacha-no-champion", {}),
+        ("random-configs", {"b": 3}),
+        ("exhaustive", {}),
+        ("best-in-hindsight", {}),
+    ],
+)
+def test_identical_events_of_the_others(name, settings):
+    assert_agreement(name, settings, product_stream(n=400))
+
+
+@pytest.mark.mirror
+@pytest.mark.parametrize("number", [564, 344])
+def test_identical_events_on_a_full_real_stream(number, mirror):
+    stream = as_stream(fetch.load(f"openml:{number}", mirrors=(mirror,)))
+
+    assert_agreement("chacha", {"preset": "icml-eval"}, stream)

@@ -1,0 +1,128 @@
+"""ConfigOracle: interactions, learning rates, both, and a user's own."""
+
+import numpy as np
+import pytest
+
+from algorithms import registry
+from algorithms.base import play
+from algorithms.chacha.flow2 import LearningRateSearch
+from algorithms.chacha.oracle import (
+    InteractionOracle,
+    JointOracle,
+    LearningRateOracle,
+    crossed,
+    make_oracle,
+)
+from algorithms.errors import UsageError
+from algorithms.events import ConfigurationAdmitted
+from algorithms.online.configuration import Configuration
+from algorithms.tiny import tiny_bench
+
+LETTERS = tuple("abcdefghij")
+
+
+DEFAULT = Configuration()
+
+
+def ask(oracle, champion=DEFAULT, namespaces=LETTERS, seed=0):
+    return oracle(champion, namespaces, np.random.RandomState(seed))
+
+
+def test_the_first_frontier_holds_every_pair_once():
+    proposals = ask(InteractionOracle())
+
+    assert len(proposals) == len(set(proposals)) == 45
+    assert all(len(p.interactions) == 1 and len(p.interactions[0]) == 2 for p in proposals)
+
+
+def test_a_champions_frontier_crosses_its_interactions_too():
+    champion = Configuration((("a", "b"),))
+    proposals = ask(InteractionOracle(), champion)
+
+    # 45 pairs, one of them the champion's own, and ab with each of the eight others
+    assert len(proposals) == 53
+    assert champion in proposals
+    assert Configuration((("a", "b"), ("a", "b", "c"))) in proposals
+
+
+def test_the_order_is_the_authors_and_follows_the_seed():
+    crosses = sorted(crossed(tuple((name,) for name in LETTERS), 10))
+    np.random.RandomState(2345).shuffle(crosses)
+
+    assert [p.interactions[0] for p in ask(InteractionOracle(), seed=2345)] == crosses
+
+
+def test_orders_are_limited():
+    champion = Configuration((("a", "b"),))
+    proposals = ask(InteractionOracle(max_order=2), champion)
+
+    assert max(len(i) for p in proposals for i in p.interactions) == 2
+
+
+def test_learning_rates_step_as_flow2_does_first():
+    assert [round(p.learning_rate, 4) for p in ask(LearningRateOracle())] == [1.0, 0.0536]
+
+
+def test_the_step_shrinks_when_the_rate_did_not_win():
+    search = LearningRateSearch()
+    first = search.propose(0.1)
+    again = search.propose(0.1)
+
+    assert again[0] < first[0]
+    assert again[1] > first[1]
+
+
+def test_the_step_stays_when_the_rate_won():
+    search = LearningRateSearch()
+    up, _ = search.propose(0.01)
+    further, back = search.propose(up)
+
+    assert further / up == pytest.approx(up / 0.01)
+    assert back == pytest.approx(0.01)
+
+
+def test_flamls_step_never_adapts():
+    search = LearningRateSearch(adaptive=False)
+
+    assert search.propose(0.1) == search.propose(0.1)
+
+
+def test_a_rate_at_the_end_of_its_range_only_falls():
+    assert len(LearningRateSearch().propose(1.0)) == 1
+
+
+def test_joint_candidates_change_one_or_both():
+    names = tuple("abc")
+    apart = ask(make_oracle("interactions+learning-rate", combined=False), namespaces=names)
+    joined = ask(JointOracle(InteractionOracle(), LearningRateOracle()), namespaces=names)
+
+    assert len(apart) == 3 + 2
+    assert len(joined) == 3 * 2 + 3 + 2
+    assert any(p.interactions and p.learning_rate != 0.5 for p in joined)
+    assert not any(p.interactions and p.learning_rate != 0.5 for p in apart)
+
+
+OWN = """
+from algorithms.online.configuration import Configuration
+
+class Bold:
+    def __call__(self, champion, namespaces, random):
+        return [Configuration(champion.interactions, 4.0)]
+"""
+
+
+@pytest.mark.parametrize("preset", ["", "paper"])
+def test_a_users_oracle_is_named_on_the_command_line(tmp_path, preset):
+    (tmp_path / "mine.py").write_text(OWN)
+    settings = {"tune": f"{tmp_path / 'mine.py'}:Bold"} | ({"preset": preset} if preset else {})
+    events = list(play("chacha", registry.build("chacha", settings), tiny_bench("stream"), 0))
+    rates = [e.parameters["learning_rate"] for e in events if isinstance(e, ConfigurationAdmitted)]
+
+    assert rates == [0.5, 4.0]
+
+
+@pytest.mark.parametrize("reference", ["absent.py:Bold", "{}:Timid"])
+def test_an_oracle_that_is_not_there_is_named(tmp_path, reference):
+    (tmp_path / "mine.py").write_text(OWN)
+    with pytest.raises(UsageError, match="oracle"):
+        make_oracle(reference.format(tmp_path / "mine.py"))

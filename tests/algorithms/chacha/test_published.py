@@ -1,0 +1,71 @@
+"""The paper's Table 1 on the real streams: published against measured, with the authors' seeds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from algorithms import registry
+from algorithms.base import play
+from algorithms.benches.stream import StreamBench
+from tasks import fetch
+from tasks.preprocess import as_stream
+
+SEEDS = (2345, 3345, 4345, 5345, 6345)
+
+RANDOM = {215: 0.38, 344: 0.34, 564: 0.19, 1199: 0.72}
+CHACHA = {215: 0.41, 344: 0.34, 1199: 0.10}
+NO_CHAMPION = {215: (-0.30, 0.04), 344: (-7.18, 1.26)}
+
+
+@pytest.fixture(scope="module")
+def stream_of():
+    streams = {}
+
+    def get(number, mirror):
+        if number not in streams:
+            streams[number] = as_stream(fetch.load(f"openml:{number}", mirrors=(mirror,)))
+        return streams[number]
+
+    return get
+
+
+def loss(name, settings, stream, seed):
+    bench = StreamBench(stream)
+    for _ in play(name, registry.build(name, settings), bench, seed):
+        pass
+    return bench.score().value
+
+
+def scores(name, settings, stream):
+    """(L(vanilla) - L) / (L(vanilla) - L(exhaustive)) for each seed."""
+    vanilla = loss("vanilla", {}, stream, 0)
+    exhaustive = loss("exhaustive", {}, stream, 0)
+    losses = np.array([loss(name, settings, stream, seed) for seed in SEEDS])
+    return (vanilla - losses) / (vanilla - exhaustive)
+
+
+@pytest.mark.mirror
+@pytest.mark.parametrize("number", RANDOM)
+def test_random_configurations(number, mirror, stream_of):
+    measured = scores("random-configs", {}, stream_of(number, mirror)).mean()
+
+    assert measured == pytest.approx(RANDOM[number], abs=0.02)
+
+
+@pytest.mark.mirror
+@pytest.mark.parametrize("number", CHACHA)
+def test_chacha_by_the_authors_evaluation_rules(number, mirror, stream_of):
+    measured = scores("chacha", {"preset": "icml-eval"}, stream_of(number, mirror)).mean()
+
+    assert measured == pytest.approx(CHACHA[number], abs=0.05)
+
+
+@pytest.mark.mirror
+@pytest.mark.parametrize("number", NO_CHAMPION)
+def test_the_ablation_without_champion(number, mirror, stream_of):
+    measured = scores("chacha-no-champion", {}, stream_of(number, mirror))
+    mean, deviation = NO_CHAMPION[number]
+
+    assert measured.mean() == pytest.approx(mean, abs=0.01)
+    assert measured.std() == pytest.approx(deviation, abs=0.01)

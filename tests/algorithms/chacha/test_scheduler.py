@@ -1,0 +1,264 @@
+"""Algorithms 1 to 3, step by step, on an engine that trains nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from algorithms.chacha import race
+from algorithms.chacha.rules import FLAML, PAPER, in_top_half, never_kept, within_median
+from algorithms.chacha.scheduler import Scheduler
+from algorithms.events import (
+    ChampionChanged,
+    ConfigurationAdmitted,
+    Eliminated,
+    LeaseGranted,
+    Paused,
+)
+from algorithms.online.configuration import Configuration
+from algorithms.online.schema import Schema
+
+SCHEMA = Schema(tuple("abcd"), ((0,), (1,), (2,), (3,)), tuple("0123"))
+N_MIN = 5 * 4
+
+
+class NoEngine:
+    def start(self, slot, configuration):
+        pass
+
+    def stop(self, slot):
+        pass
+
+
+def rates(*values):
+    """An oracle that proposes learning rates, once."""
+    proposals = [Configuration((), value) for value in values]
+
+    def oracle(champion, namespaces, random):
+        return proposals if champion == Configuration() else []
+
+    return oracle
+
+
+def opened(b, oracle, rules=PAPER, seed=0):
+    scheduler = Scheduler(SCHEMA, NoEngine(), rules, oracle, b, seed)
+    return scheduler, list(scheduler.open(Configuration()))
+
+
+def set_losses(scheduler, losses, n, epsilon=0.01):
+    """Pretend that the live models have learned `n` examples."""
+    for number, loss in losses.items():
+        row = scheduler.row(number)
+        row[[race.N, race.LOSS, race.EPSILON]] = n, loss, epsilon
+        row[[race.LOWER, race.UPPER]] = loss - epsilon, loss + epsilon
+
+
+def kinds(events):
+    return [type(event).__name__ for event in events]
+
+
+def test_the_champion_is_live_and_the_other_slots_are_challengers():
+    scheduler, events = opened(3, rates(1.0, 2.0, 3.0, 4.0))
+
+    assert kinds(events).count("ConfigurationAdmitted") == 5
+    assert scheduler.live()[0] == 0
+    assert len(scheduler.live()) == 3
+    assert [e.amount for e in events if isinstance(e, LeaseGranted)] == [N_MIN] * 3
+
+
+def test_with_one_slot_nothing_is_ever_scheduled():
+    scheduler, _ = opened(1, rates(1.0, 2.0))
+    set_losses(scheduler, {0: 1.0}, N_MIN)
+
+    assert kinds(scheduler.decide(N_MIN)) == ["BoundsUpdated", "LeaseGranted"]
+    assert scheduler.live() == [0]
+
+
+def test_a_challenger_above_the_median_loses_its_slot_at_the_end_of_its_lease():
+    scheduler, _ = opened(4, rates(*range(1, 9)))
+    _, one, two, three = scheduler.live()
+    set_losses(scheduler, {0: 1.0, one: 1.0, two: 1.1, three: 1.2}, N_MIN, epsilon=0.2)
+    events = list(scheduler.decide(N_MIN))
+
+    assert [e.configuration for e in events if isinstance(e, Paused)] == [three]
+    # the others' leases double; the free slot goes to a configuration that never had one
+    extended = [e for e in events if isinstance(e, LeaseGranted) and not e.fresh]
+    assert {(e.configuration, e.amount) for e in extended} == {
+        (0, 2 * N_MIN), (one, 2 * N_MIN), (two, 2 * N_MIN)
+    }  # fmt: skip
+    (fresh,) = [e for e in events if isinstance(e, LeaseGranted) and e.fresh]
+    assert fresh.configuration not in (0, one, two, three)
+
+
+def test_nobody_leaves_when_everybody_fits():
+    scheduler, _ = opened(4, rates(1.0, 2.0, 3.0))
+    set_losses(scheduler, {0: 1.0, 1: 1.0, 2: 1.1, 3: 9.9}, N_MIN)
+    events = list(scheduler.decide(N_MIN))
+
+    assert not any(isinstance(e, (Paused, Eliminated)) for e in events)
+
+
+def test_flaml_restarts_a_challenger_even_when_everybody_fits():
+    scheduler, _ = opened(4, rates(1.0, 2.0, 3.0), FLAML.replace(lease="raw"))
+    set_losses(scheduler, {0: 1.0, 1: 1.0, 2: 1.1, 3: 1.2}, N_MIN)
+    events = list(scheduler.decide(N_MIN))
+
+    assert {e.configuration for e in events if isinstance(e, Paused)} == {2, 3}
+    assert sum(isinstance(e, LeaseGranted) and e.fresh for e in events) == 2
+
+
+def test_of_those_that_had_leases_the_least_is_chosen():
+    scheduler, _ = opened(2, rates(1.0, 2.0, 3.0), PAPER.replace(keep="none"))
+    order = []
+    for at in range(N_MIN, 9 * N_MIN, N_MIN):
+        challenger = scheduler.live()[1]
+        order.append((challenger, scheduler.candidates[challenger].lease))
+        set_losses(scheduler, {challenger: 5.0}, scheduler.candidates[challenger].lease)
+        list(scheduler.decide(at))
+
+    # |S| = 3 > b = 2: round after round, every lease doubled only when all had the smaller one
+    assert [lease for _, lease in order] == [N_MIN] * 3 + [2 * N_MIN] * 3 + [4 * N_MIN] * 2
+    assert len({number for number, _ in order[:3]}) == 3
+
+
+def test_a_proven_challenger_becomes_champion_and_brings_its_frontier():
+    asked = []
+
+    def oracle(champion, namespaces, random):
+        asked.append(champion.learning_rate)
+        return [Configuration((), champion.learning_rate * 2)]
+
+    scheduler, _ = opened(2, oracle)
+    set_losses(scheduler, {0: 1.0, 1: 0.5}, n=10, epsilon=0.1)
+    events = list(scheduler.decide(10))
+
+    assert asked == [0.5, 1.0]
+    assert [e for e in events if isinstance(e, ChampionChanged)] == [
+        ChampionChanged(at=10, configuration=1, previous=0)
+    ]
+    # literally, the old champion is neither C nor in S: it makes room
+    assert [e.configuration for e in events if isinstance(e, Eliminated)] == [0]
+    (admitted,) = [e for e in events if isinstance(e, ConfigurationAdmitted)]
+    assert (admitted.parameters["learning_rate"], admitted.parent) == (2.0, 1)
+    assert scheduler.live() == [2, 1]
+
+
+def test_what_was_eliminated_is_not_proposed_again():
+    def oracle(champion, namespaces, random):
+        return [Configuration((), rate) for rate in (1.0, 2.0, 3.0)]
+
+    scheduler, _ = opened(3, oracle)
+    first, second = scheduler.live()[1:]
+    set_losses(scheduler, {0: 1.0, first: 2.0, second: 1.0}, n=10)
+    list(scheduler.decide(10))
+    set_losses(scheduler, {0: 1.0, second: 0.5}, n=20)
+    events = list(scheduler.decide(20))
+
+    assert scheduler.champion == second
+    assert first not in scheduler.challengers()
+    assert not any(isinstance(e, ConfigurationAdmitted) for e in events)
+
+
+def test_worse_is_tested_against_the_new_champion():
+    scheduler, _ = opened(3, rates(1.0, 2.0, 3.0, 4.0, 5.0, 6.0))
+    best, other = scheduler.live()[1:]
+    # as good as the old champion, far behind the new one
+    set_losses(scheduler, {0: 1.0, best: 0.5, other: 1.0}, n=10)
+    events = list(scheduler.decide(10))
+
+    assert scheduler.champion == best
+    assert {e.configuration for e in events if isinstance(e, Eliminated)} == {0, other}
+
+
+def test_flamls_old_champion_is_a_challenger():
+    scheduler, _ = opened(2, rates(1.0), FLAML)
+    set_losses(scheduler, {0: 1.0, 1: 0.5}, n=150, epsilon=0.1)
+    list(scheduler.decide(150))
+
+    assert scheduler.champion == 1
+    assert scheduler.challengers() == [0]
+
+
+def test_a_gap_within_the_champions_epsilon_changes_nothing():
+    scheduler, _ = opened(2, rates(1.0))
+    # upper 0.85 against lower 0.9 minus 0.1
+    set_losses(scheduler, {0: 1.0, 1: 0.75}, n=10, epsilon=0.1)
+    list(scheduler.decide(10))
+
+    assert scheduler.champion == 0
+
+
+@pytest.mark.parametrize(("rules", "after"), [(PAPER, 1), (FLAML, 100)])
+def test_tests_wait_for_their_first_examples(rules, after):
+    for n, champion in [(after - 1, 0), (after, 1)]:
+        scheduler, _ = opened(2, rates(1.0), rules)
+        set_losses(scheduler, {0: 1.0, 1: 0.1}, n, epsilon=0.1)
+        list(scheduler.decide(max(n, 0)))
+
+        assert scheduler.champion == champion
+
+
+def test_a_worse_challenger_is_gone_for_good():
+    scheduler, _ = opened(2, rates(1.0, 2.0, 3.0, 4.0))
+    loser = scheduler.live()[1]
+    set_losses(scheduler, {0: 1.0, loser: 2.0}, n=10)
+    events = list(scheduler.decide(10))
+
+    assert [e.configuration for e in events if isinstance(e, Eliminated)] == [loser]
+    assert loser not in scheduler.challengers()
+    assert scheduler.live()[1] != loser
+
+
+def test_a_worse_challenger_keeps_a_slot_that_nobody_needs():
+    scheduler, _ = opened(4, rates(1.0, 2.0))
+    set_losses(scheduler, {0: 1.0, 1: 1.0, 2: 2.0}, n=10)
+    events = list(scheduler.decide(10))
+
+    # algorithm 2, line 3: c is not in S any more, but |S| <= b
+    assert not any(isinstance(e, Eliminated) for e in events)
+    assert scheduler.challengers() == [1]
+    assert scheduler.live() == [0, 1, 2]
+
+
+def test_the_authors_never_eliminate_below_b_candidates():
+    scheduler, _ = opened(4, rates(1.0, 2.0, 3.0), FLAML)
+    set_losses(scheduler, {0: 1.0, 1: 5.0, 2: 5.0, 3: 5.0}, n=150)
+    events = list(scheduler.decide(150))
+
+    assert not any(isinstance(e, Eliminated) for e in events)
+
+
+def test_without_a_safe_champion_its_lease_ends_too():
+    rules = FLAML.replace(keep="none", keep_champion=False)
+    scheduler, _ = opened(2, rates(1.0, 2.0, 3.0), rules)
+    lease = scheduler.candidates[0].lease
+    set_losses(scheduler, {0: 1.0, scheduler.live()[1]: 1.0}, n=lease)
+    events = list(scheduler.decide(int(lease)))
+
+    assert 0 in [e.configuration for e in events if isinstance(e, Paused)]
+    assert 0 not in scheduler.live()
+    assert scheduler.champion_learner() is None
+
+
+def test_who_keeps_a_slot():
+    uppers = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+
+    assert [within_median(u, uppers, uppers) for u in uppers] == [True, True, True, False, False]
+    assert [in_top_half(u, uppers, uppers) for u in uppers] == [True, True, True, False, False]
+    assert [in_top_half(u, uppers[:4], uppers[:4]) for u in uppers[:4]] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert not any(never_kept(u, uppers, uppers) for u in uppers)
+
+
+def test_leases_follow_raw_or_induced_features():
+    wide = Schema(("a", "b"), ((0, 1, 2), (3, 4)), tuple("01234"))
+    crossed = wide.dimension((("a", "b"),))
+
+    assert crossed == 5 + 6
+    assert PAPER.minimum_lease(5, crossed) == 25
+    assert FLAML.minimum_lease(5, crossed) == 55
+    assert PAPER.replace(lease=1000.0).minimum_lease(5, crossed) == 1000

@@ -1,0 +1,346 @@
+"""The classes for people's own streams."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from vowpalwabbit import Workspace
+
+from algorithms.base import play
+from algorithms.benches.stream import Namespace, Stream, StreamBench
+from algorithms.chacha.chacha import ChaCha
+from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
+from algorithms.errors import UsageError
+from algorithms.events import ChampionChanged
+from algorithms.online.configuration import Configuration
+
+PRESET = {"preset": "icml-eval", "b": 3}
+
+
+def product(n=400, d=4, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.choice([-1.0, 0.5, 1.0], (n, d)).astype(np.float32)
+    y = (3 + x[:, 0] + 4 * x[:, 1] * x[:, 2] + 0.1 * rng.normal(size=n)).astype(np.float32)
+    return x, y
+
+
+def as_dicts(x):
+    return [{str(i): float(v) for i, v in enumerate(row)} for row in x]
+
+
+def as_stream(x, y):
+    names = tuple("abcd"[: x.shape[1]])
+    spaces = tuple(Namespace(name, i, i + 1) for i, name in enumerate(names))
+    return Stream(x, y, spaces, names)
+
+
+@pytest.mark.parametrize("settings", [{}, PRESET, {"preset": "paper"}], ids=str)
+def test_one_by_one_in_blocks_and_on_a_bench_are_the_same(settings):
+    x, y = product()
+    one = ChaChaRegressor(seed=7, **settings)
+    singly = []
+    for example, label in zip(as_dicts(x), y.tolist(), strict=True):
+        singly.append(one.predict_one(example))
+        one.learn_one(example, label)
+    blocks = ChaChaRegressor(seed=7, **settings)
+    blockwise = [blocks.learn_many(x[:150], y[:150]), blocks.learn_many(x[150:], y[150:])]
+    bench = StreamBench(as_stream(x, y))
+    list(play("chacha", ChaCha(**settings), bench, seed=7))
+
+    assert singly == np.concatenate(blockwise).tolist()
+    assert singly == bench.predictions.tolist()
+    assert one.champion == blocks.champion
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, PRESET, {**PRESET, "engine": "vw"}, {"engine": "vw", "b": 3}], ids=str
+)
+def test_a_saved_model_goes_on_exactly(settings, tmp_path):
+    x, y = product()
+    model = ChaChaRegressor(**settings)
+    model.learn_many(x[:200], y[:200])
+    model.save(tmp_path / "model")
+    twin = ChaChaRegressor.load(tmp_path / "model")
+
+    assert np.array_equal(model.learn_many(x[200:], y[200:]), twin.learn_many(x[200:], y[200:]))
+    assert model.history == twin.history
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+OWN = """
+from algorithms.online.configuration import Configuration
+
+class Bold:
+    def __call__(self, champion, namespaces, random):
+        return [Configuration(champion.interactions, 4.0)]
+"""
+
+LOAD = """
+import sys
+from algorithms.chacha.streaming import ChaChaRegressor
+print(ChaChaRegressor.load(sys.argv[1]).champion)
+"""
+
+
+def test_a_model_with_a_users_oracle_is_loaded_in_another_process(tmp_path):
+    (tmp_path / "mine.py").write_text(OWN)
+    model = ChaChaRegressor(tune=f"{tmp_path / 'mine.py'}:Bold", preset="paper", b=2)
+    ChaChaRegressor(tune=model.settings.tune).learn_many(*product(10))
+    model.learn_many(*product(100))
+    model.save(tmp_path / "model")
+    loaded = subprocess.run(
+        [sys.executable, "-c", LOAD, tmp_path / "model"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert loaded.stdout.strip() == str(model.champion)
+
+
+def test_what_is_no_saved_model_is_refused(tmp_path):
+    (tmp_path / "other").write_bytes(pickle.dumps([]))
+    with pytest.raises(UsageError, match="no saved model"):
+        ChaChaRegressor.load(tmp_path / "other")
+    ChaChaRegressor().save(tmp_path / "regressor")
+    with pytest.raises(UsageError, match="holds a ChaChaRegressor"):
+        ChaChaClassifier.load(tmp_path / "regressor")
+
+
+@pytest.mark.parametrize("engine", ["kernel", "vw"])
+def test_the_exported_model_predicts_as_the_champion(engine, tmp_path):
+    x, y = product(1500)
+    model = ChaChaRegressor(preset="icml-eval", b=7, engine=engine)
+    for example, label in zip(as_dicts(x), y.tolist(), strict=True):
+        model.learn_one(example, label)
+    command = model.export(tmp_path / "champion.vw")
+
+    assert model.champion != Configuration().parameters()
+    assert "--interactions" in command
+    workspace = Workspace(arg_list=["-t", "--quiet", "-i", str(tmp_path / "champion.vw")])
+    learner = model._contest.champion_learner()
+    for row in x[:20]:
+        line = " ".join(f"|{'abcd'[i]} {i}:{v}" for i, v in enumerate(row))
+        assert workspace.predict(line) == pytest.approx(learner.predict(row), abs=1e-6)
+
+
+def test_an_unknown_setting_is_refused_with_the_nearest_name():
+    with pytest.raises(UsageError, match="'presett': did you mean 'preset'"):
+        ChaChaRegressor(presett="paper")
+
+
+def test_nothing_learned_is_nothing_to_export(tmp_path):
+    with pytest.raises(UsageError, match="nothing to export"):
+        ChaChaRegressor().export(tmp_path / "model.vw")
+
+
+def snapshot(model):
+    return pickle.dumps(model)
+
+
+BAD = [
+    ({"a": math.nan}, 1.0, 1.0, ValueError, "finite"),
+    ({"a": math.inf}, 1.0, 1.0, ValueError, "finite"),
+    ({"a": 1e39}, 1.0, 1.0, ValueError, "finite"),
+    ({"a": [1]}, 1.0, 1.0, TypeError, "number or a text"),
+    ([1.0], 1.0, 1.0, TypeError, "mapping"),
+    ({"a": 1.0, "new": 1.0}, math.nan, 1.0, ValueError, "finite"),
+    ({"a": 1.0, "new": 1.0}, "high", 1.0, TypeError, "numbers"),
+    ({"a": 1.0, "new": 1.0}, True, 1.0, TypeError, "numbers"),
+    ({"a": 1.0, "new": 1.0}, None, 1.0, TypeError, "numbers"),
+    ({"a": 1.0, "new": 1.0}, 1.0, -1.0, ValueError, "importance"),
+    ({"a": 1.0, "new": 1.0}, 1.0, math.nan, ValueError, "importance"),
+    ({"space": {"a": math.nan}}, 1.0, 1.0, ValueError, "finite"),
+]
+
+
+@pytest.mark.parametrize("settings", [{}, PRESET], ids=str)
+@pytest.mark.parametrize(("x", "y", "w", "error", "message"), BAD)
+def test_a_failed_call_changes_nothing(settings, x, y, w, error, message):
+    model = ChaChaRegressor(**settings)
+    for example, label in zip(*map(list, product(60)), strict=True):
+        model.learn_one(dict(zip("abcd", example.tolist(), strict=True)), float(label))
+    before = snapshot(model)
+
+    with pytest.raises(error, match=message):
+        model.learn_one(x, y, w)
+    assert snapshot(model) == before
+
+
+@pytest.mark.parametrize("settings", [{}, PRESET], ids=str)
+def test_predicting_changes_nothing(settings):
+    x, y = product(300)
+    asked, unasked = ChaChaRegressor(**settings), ChaChaRegressor(**settings)
+    for model in (asked, unasked):
+        model.learn_many(x[:200], y[:200])
+    asked.predict_one({"0": 2.0, "unheard": {"of": 1.0}})
+    asked.predict_many(x)
+
+    assert np.array_equal(asked.learn_many(x[200:], y[200:]), unasked.learn_many(x[200:], y[200:]))
+
+
+@pytest.mark.parametrize("settings", [{}, PRESET, {**PRESET, "engine": "vw"}], ids=str)
+def test_new_features_and_namespaces_join(settings):
+    model = ChaChaRegressor(**settings)
+    for t in range(200):
+        example = {"user": {"age": t % 7 - 3.0}, "item": {"price": t % 5 - 2.0}}
+        if t >= 100:
+            example["item"]["size"] = t % 3 - 1.0
+            example["place"] = {"height": t % 4 - 1.5}
+        model.learn_one(example, example["user"]["age"] * example["item"]["price"])
+
+    tried = {
+        i
+        for event in model.history
+        for i in getattr(event, "parameters", {}).get("interactions", [])
+    }
+    assert "item|place" in tried
+
+
+def test_a_missing_feature_counts_zero():
+    with_zero, without = ChaChaRegressor(**PRESET), ChaChaRegressor(**PRESET)
+    for t in range(120):
+        value = float(t % 3)
+        with_zero.learn_one({"a": 1.0, "b": value}, value)
+        without.learn_one(
+            {"a": 1.0, "b": value} if value or not t else {"a": 1.0, "b": None}, value
+        )
+
+    assert with_zero.predict_one({"a": 1.0, "b": 2.0}) == without.predict_one({"a": 1.0, "b": 2.0})
+
+
+def test_a_text_is_a_nominal_value():
+    model = ChaChaRegressor(preset="icml-eval", b=1)
+    for t in range(300):
+        model.learn_one({"colour": "red" if t % 2 else "green"}, 5.0 if t % 2 else -5.0)
+
+    assert model.predict_one({"colour": "red"}) > 4
+    assert model.predict_one({"colour": "green"}) < -4
+
+
+def test_a_clash_of_first_letters_is_refused_by_workspaces_only():
+    refusing = ChaChaRegressor(preset="icml-eval", b=2, engine="vw")
+    accepting = ChaChaRegressor(preset="icml-eval", b=2)
+    for model in (refusing, accepting):
+        model.learn_one({"price": {"x": 1.0}, "user": {"y": 1.0}}, 1.0)
+    accepting.learn_one({"people": {"x": 1.0}}, 1.0)
+    with pytest.raises(ValueError, match="rename"):
+        refusing.learn_one({"people": {"x": 1.0}}, 1.0)
+    refusing.learn_one({"price": {"x": 1.0}}, 1.0)
+
+    assert refusing.examples == accepting.examples == 2
+
+
+def test_importance_is_as_if_seen_more_often():
+    model = ChaChaRegressor(preset="icml-eval", b=1)
+    model.learn_one({"a": 1.0}, 10.0, w=5.0)
+    light = ChaChaRegressor(preset="icml-eval", b=1)
+    light.learn_one({"a": 1.0}, 10.0)
+
+    assert model.predict_one({"a": 1.0}) > light.predict_one({"a": 1.0})
+
+
+def test_data_frames_keep_their_names():
+    x, y = product(100)
+    frame = pd.DataFrame(x, columns=["w", "x", "y", "z"])
+    model, other = ChaChaRegressor(**PRESET), ChaChaRegressor(**PRESET)
+    model.learn_many(frame, pd.Series(y))
+    for record, label in zip(frame.to_dict("records"), y.tolist(), strict=True):
+        other.learn_one(record, label)
+    shuffled = frame[["z", "x", "w", "y"]]
+
+    assert np.array_equal(model.predict_many(frame), model.predict_many(shuffled))
+    assert model.predict_many(frame).tolist() == [
+        other.predict_one(r) for r in frame.to_dict("records")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "w", "message"),
+    [
+        (np.ones((3, 2)), np.ones(2), None, "2 labels for 3 examples"),
+        (np.ones(3), np.ones(3), None, "n_examples, n_features"),
+        (np.full((3, 2), np.nan), np.ones(3), None, "not finite"),
+        (np.ones((3, 2)), np.full(3, np.inf), None, "finite number"),
+        (np.ones((3, 2)), np.ones(3), -np.ones(3), "importances"),
+    ],
+)
+def test_bad_blocks_are_refused_whole(x, y, w, message):
+    model = ChaChaRegressor(**PRESET)
+    with pytest.raises(ValueError, match=message):
+        model.learn_many(x, y, w)
+
+    assert model.examples == 0
+
+
+def test_the_history_tells_of_champions():
+    x, y = product(1500)
+    model = ChaChaRegressor(preset="icml-eval", b=7)
+    model.learn_many(x, y)
+    champions = [event for event in model.history if isinstance(event, ChampionChanged)]
+
+    assert len(champions) > 1
+    assert sum(row["champion"] for row in model.live) == 1
+    assert all(row["lower"] <= row["loss"] <= row["upper"] for row in model.live)
+
+
+def test_an_own_oracle_is_asked():
+    asked = []
+
+    def oracle(champion, namespaces, random):
+        asked.append((champion, namespaces))
+        return [Configuration((("a", "b"),))]
+
+    model = ChaChaRegressor(oracle=oracle, preset="paper", b=2)
+    model.learn_one({"f": 1.0, "g": 2.0}, 1.0)
+
+    assert asked == [(Configuration(), ("a", "b"))]
+    assert [row["interactions"] for row in model.live] == [[], ["ab"]]
+
+
+def test_classes_are_learned_and_a_third_is_refused():
+    model = ChaChaClassifier(preset="icml-eval", b=2)
+    assert model.predict_one({"a": 1.0}) is None
+    for t in range(100):
+        model.learn_one({"a": t % 3 - 1.0}, "yes" if t % 3 == 2 else "no")
+    probabilities = model.predict_proba_one({"a": 1.0})
+
+    assert model.predict_one({"a": 1.0}) == "yes"
+    assert probabilities["yes"] > 0.8
+    assert sum(probabilities.values()) == pytest.approx(1)
+    for label, error in [("perhaps", ValueError), (None, ValueError), ([], TypeError)]:
+        with pytest.raises(error):
+            model.learn_one({"a": 1.0}, label)
+    assert model.examples == 100
+
+
+if importlib.util.find_spec("river"):
+
+    def test_river_takes_the_models_for_its_own():
+        from river import datasets, evaluate, metrics
+
+        mae = evaluate.progressive_val_score(
+            datasets.ChickWeights(), ChaChaRegressor(), metrics.MAE()
+        )
+        accuracy = evaluate.progressive_val_score(
+            datasets.Bananas().take(200), ChaChaClassifier(b=2, preset="paper"), metrics.Accuracy()
+        )
+
+        assert mae.get() < 40
+        assert accuracy.get() > 0.4
+
+    def test_river_may_delay_labels():
+        from river import datasets, evaluate, metrics
+
+        mae = evaluate.progressive_val_score(
+            datasets.ChickWeights(), ChaChaRegressor(**PRESET), metrics.MAE(), delay=10
+        )
+
+        assert mae.get() < 100

@@ -1,0 +1,44 @@
+"""Vanilla is one learner over the whole stream."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from algorithms.audit import Auditor
+from algorithms.base import play
+from algorithms.benches.stream import Namespace, Stream, StreamBench
+from algorithms.chacha.baselines import Vanilla
+from algorithms.events import Finished
+from algorithms.online.configuration import Configuration
+from algorithms.online.schema import stream_schema
+from algorithms.online.workspace import WorkspaceLearner
+
+
+def friedman(n=500):
+    rng = np.random.default_rng(0)
+    x = rng.random((n, 10)).round(3)
+    y = 10 * np.sin(np.pi * x[:, 0] * x[:, 1]) + 20 * (x[:, 2] - 0.5) ** 2
+    y += 10 * x[:, 3] + 5 * x[:, 4] + rng.normal(size=n)
+    return Stream(
+        x.astype(np.float32),
+        y.astype(np.float32),
+        tuple(Namespace("abcdefghij"[i], i, i + 1) for i in range(10)),
+        tuple(f"x{i + 1}" for i in range(10)),
+    )
+
+
+def test_predictions_are_those_of_a_workspace():
+    bench = StreamBench(friedman())
+    auditor = Auditor()
+    for event in play("vanilla", Vanilla(), bench, seed=0):
+        auditor(event)
+    auditor.close()
+
+    assert isinstance(event, Finished)
+    workspace = WorkspaceLearner(stream_schema(bench.stream), Configuration())
+    expected = [
+        workspace.learn(x, y)
+        for x, y in zip(bench.stream.features, bench.stream.labels, strict=True)
+    ]
+    assert bench.predictions.tolist() == expected
+    assert event.score == np.mean((np.array(expected) - bench.stream.labels) ** 2, dtype=float)

@@ -1,0 +1,111 @@
+"""The kernel's progressive predictions equal those of the installed wheel, bit for bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import vowpalwabbit
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from algorithms.online.configuration import Configuration
+from algorithms.online.kernel_learner import KernelLearner
+from algorithms.online.schema import Schema, stream_schema
+from algorithms.online.workspace import WorkspaceLearner
+from tasks import fetch
+from tasks.preprocess import as_stream
+
+WHEEL = f"vowpalwabbit {vowpalwabbit.__version__}"
+
+GROUPS = Schema(("a", "b", "c", "d"), ((0, 1), (2,), (3, 4), (5,)), tuple("012345"))
+
+
+def both(schema, configuration, features, labels):
+    kernel = KernelLearner(schema, configuration).learn_many(features, labels)
+    workspace = WorkspaceLearner(schema, configuration)
+    wheel = np.array(
+        [workspace.learn(x, y) for x, y in zip(features, labels, strict=True)], dtype=np.float32
+    )
+    workspace.close()
+    return kernel, wheel
+
+
+def assert_identical(kernel, wheel):
+    differing = np.flatnonzero(kernel.view(np.int32) != wheel.view(np.int32))
+    assert not len(differing), (
+        f"{WHEEL} differs from the kernel in {len(differing)} predictions,"
+        f" first at {differing[0]}: {wheel[differing[0]]!r} against {kernel[differing[0]]!r}"
+    )
+
+
+def random_stream(seed, n=600, d=6):
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(n, d)).astype(np.float32) * np.float32(10) ** rng.integers(
+        -3, 4, d
+    )
+    features[rng.random((n, d)) < 0.2] = 0
+    labels = (features @ rng.normal(size=d) * 0.01 + rng.normal(size=n)).astype(np.float32)
+    return features.astype(np.float32), labels
+
+
+@pytest.mark.parametrize(
+    ("interactions", "rate"),
+    [
+        ([], 0.5),
+        (["ab"], 0.5),
+        (["ab", "bd", "cd", "abc"], 0.5),
+        (["abcd", "bcd"], 0.1),
+        ([], 1.0),
+        (["ac"], 0.0536),
+    ],
+)
+def test_identical_with_interactions_and_learning_rates(interactions, rate):
+    configuration = Configuration(tuple(map(tuple, interactions)), rate)
+    assert_identical(*both(GROUPS, configuration, *random_stream(seed=len(interactions))))
+
+
+def test_identical_when_hashes_collide():
+    crowded = Schema(GROUPS.namespaces, GROUPS.columns, GROUPS.features, bits=2)
+    configuration = Configuration((("a", "c"), ("a", "b", "d")))
+    assert_identical(*both(crowded, configuration, *random_stream(seed=7)))
+
+
+@pytest.mark.parametrize(
+    "names", [("user", "price", "item"), ("price", "item", "people"), ("b1", "b0", "b2")]
+)
+def test_identical_with_namespaces_of_many_letters(names):
+    words = Schema(names, ((0, 1), (2, 3), (4, 5)), ("x", "yy", "3", "four", "z5", "x"))
+    configuration = Configuration((names[:2], names[1:], names))
+    assert_identical(*both(words, configuration, *random_stream(seed=3)))
+
+
+def test_identical_where_a_square_leaves_float32():
+    rows = [[0] * 7, [0] * 6 + [1], [0, 4790, 4927, 0, 781631, 1e6, 0], [0] * 7]
+    block = np.array(rows, dtype=np.float32)
+    features, labels = np.ascontiguousarray(block[:, :6]), block[:, 6].copy()
+    assert_identical(*both(GROUPS, Configuration((tuple("abcd"),), 1e-4), features, labels))
+
+
+values = st.floats(-1e6, 1e6, width=32) | st.sampled_from([0.0, 1.0, -1.0, 1e-20, 1e-25])
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    rows=st.lists(st.lists(values, min_size=7, max_size=7), min_size=1, max_size=12),
+    interactions=st.lists(st.sampled_from(["ab", "ac", "bd", "abd", "abcd"]), max_size=3),
+    rate=st.sampled_from([1e-4, 0.01, 0.5, 2.0]),
+)
+def test_identical_on_random_inputs(rows, interactions, rate):
+    block = np.array(rows, dtype=np.float32)
+    configuration = Configuration(tuple(map(tuple, interactions)), rate)
+    features = np.ascontiguousarray(block[:, :6])
+    assert_identical(*both(GROUPS, configuration, features, block[:, 6].copy()))
+
+
+@pytest.mark.mirror
+@pytest.mark.parametrize("interactions", [[], ["ab", "cd", "abc"]], ids=str)
+@pytest.mark.parametrize("number", [564, 344, 1199])
+def test_identical_on_full_real_streams(number, interactions, mirror):
+    stream = as_stream(fetch.load(f"openml:{number}", mirrors=(mirror,)))
+    configuration = Configuration(tuple(map(tuple, interactions)))
+    assert_identical(*both(stream_schema(stream), configuration, stream.features, stream.labels))

@@ -1,0 +1,187 @@
+import time
+
+import numpy as np
+import pytest
+
+from algorithms import registry
+from algorithms.audit import Auditor
+from algorithms.base import play
+from algorithms.benches.pulls import PullsBench
+from algorithms.benches.synthetic_arms import (
+    SEVEN_GAUSSIANS,
+    GaussianArms,
+    RisingArms,
+    SyntheticTrials,
+    simulate,
+)
+from algorithms.events import TrialFinished
+from algorithms.policies.base import ArmPolicy, Problem
+from algorithms.policies.even import Average, RandomArm
+from algorithms.policies.heidari import Heidari, growing_total
+from algorithms.policies.max_ucb import MaxUcb, max_ucb_index, rescaled
+from algorithms.policies.mean import (
+    EpsilonGreedy,
+    Softmax,
+    ThompsonSampling,
+    UpperConfidenceBound,
+    softmax,
+    ucb_index,
+)
+
+POLICIES = [
+    entry.name
+    for entry in registry.ENTRIES
+    if issubclass(registry.algorithm_class(entry.name), ArmPolicy)
+]
+
+
+def test_ucb_index():
+    index = ucb_index(np.array([0.5, 0.5]), np.array([1, 4]), 10)
+
+    assert index == pytest.approx([0.5 + np.sqrt(2 * np.log(10)), 0.5 + np.sqrt(np.log(10) / 2)])
+
+
+def test_max_ucb_index():
+    assert max_ucb_index(np.array(0.9), np.array(2), 20, 0.5) == pytest.approx(
+        0.9 + (0.5 * np.log(20) / 2) ** 2
+    )
+
+
+def test_rescaling_maps_the_range_seen_so_far():
+    value = rescaled(np.array([0.2, 0.6, 0.4]), np.array([0.2]), np.array([0.6]))
+
+    assert value == pytest.approx([0.01, 0.99, 0.5])
+
+
+def test_rescaling_without_a_range_is_finite():
+    assert np.isfinite(rescaled(np.array([0.5]), np.array([0.5]), np.array([0.5]))).all()
+
+
+def test_softmax_probabilities():
+    p = softmax(np.array([0.0, 0.1]), 0.1)
+
+    assert p == pytest.approx([1 / (1 + np.e), np.e / (1 + np.e)])
+
+
+@pytest.mark.parametrize(("y", "omega", "steps"), [(0.5, 0.1, 10), (0.2, 0.0, 5), (0.9, 0.3, 4)])
+def test_growing_total_is_the_sum(y, omega, steps):
+    expected = sum(min(1.0, y + omega * s) for s in range(1, steps + 1))
+
+    assert growing_total(np.array(y), np.array(omega), np.array(steps)) == pytest.approx(expected)
+
+
+def test_average_shares_evenly_and_gives_the_last_arm_the_remainder():
+    counts = simulate(Average(), SEVEN_GAUSSIANS, budget=100, repeats=50, seed=0).pulls
+
+    assert np.sort(counts, axis=1).tolist() == [[14] * 6 + [16]] * 50
+    assert len({tuple(row) for row in counts.tolist()}) > 1  # the last arm is drawn
+
+
+def test_average_in_seconds_shares_the_time():
+    policy = Average().policy(Problem(2, 10.0, "cpu_seconds"), np.random.default_rng(0))
+    arms = []
+    for _ in range(5):
+        arm = policy.select()
+        arms.append(int(arm[0]))
+        policy.update(arm, np.array([0.5]), np.array([2.0]))
+
+    assert arms[:3] == [arms[0]] * 3
+    assert arms[3:] == [1 - arms[0]] * 2
+
+
+def test_ucb_freezes_an_arm_without_hyperparameters():
+    problem = Problem(2, 50, tunable=(True, False))
+    policy = UpperConfidenceBound(freeze_constant_arms=True).policy(
+        problem, np.random.default_rng(0)
+    )
+    for _ in range(50):
+        arm = policy.select()
+        policy.update(arm, np.array([0.1 + 0.8 * arm[0]]), np.ones(1))
+
+    assert policy.pulls.tolist() == [[49, 1]]
+
+
+def test_random_arm_is_uniform():
+    share = simulate(RandomArm(), SEVEN_GAUSSIANS, 1000, 20, 0).exploitation.mean(axis=0)
+
+    assert share == pytest.approx(1 / 7, abs=0.01)
+
+
+def test_epsilon_greedy_exploits_the_best_mean():
+    arms = GaussianArms((0.2, 0.8), (0.01, 0.01))
+    share = simulate(EpsilonGreedy(epsilon=0.1), arms, 500, 20, 0).exploitation[:, 1]
+
+    assert share.mean() == pytest.approx(0.95, abs=0.02)
+
+
+def test_thompson_sampling_prefers_the_better_coin():
+    arms = GaussianArms((0.2, 0.8), (0.0, 0.0))
+
+    assert simulate(ThompsonSampling(), arms, 500, 20, 0).exploitation[:, 1].mean() > 0.9
+
+
+def test_max_ucb_finds_the_heavy_tail():
+    arms = GaussianArms((0.5, 0.6), (0.2, 0.01))
+
+    assert simulate(MaxUcb(), arms, 300, 20, 0).exploitation[:, 0].mean() > 0.8
+
+
+def test_heidari_keeps_the_arm_with_the_largest_total():
+    arms = RisingArms((0.9, 0.5), (0.3, 0.1), (1.0, 1.0))
+
+    assert simulate(Heidari(C=2), arms, 200, 2, 0).pulls[:, 0].min() > 150
+
+
+@pytest.mark.parametrize(
+    ("policy", "best", "share"),
+    [
+        # Both readings of the baselines' rows in ER-UCB's Table 1: as the text has it, and what
+        # comes near the printed 0.94/0.01, 0.98/0.31 and 1.01/0.18.
+        (UpperConfidenceBound(), 1.02, 0.12),
+        (UpperConfidenceBound(gamma=20), 0.957, 0.011),
+        (EpsilonGreedy(), 0.967, 0.016),
+        (EpsilonGreedy(value="best"), 1.03, 0.51),
+        (Softmax(), 1.018, 0.113),
+        (RandomArm(), 1.024, 0.143),
+    ],
+    ids=["c-ucb", "c-ucb x20", "greedy", "greedy on the best", "softmax", "random"],
+)
+def test_baselines_of_table_1(policy, best, share):
+    table = simulate(policy, SEVEN_GAUSSIANS, budget=1000, repeats=300, seed=1)
+
+    assert table.best.mean() == pytest.approx(best, abs=0.01)
+    assert table.exploitation[:, 0].mean() == pytest.approx(share, abs=0.06)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_policy_pulls_exactly_its_budget(name):
+    bench = PullsBench(SyntheticTrials(SEVEN_GAUSSIANS, 0), 200)
+    log = list(play(name, registry.build(name), bench, 0))
+    audit = Auditor()  # the feedbacks of these arms exceed 1
+    for event in log:
+        audit(event)
+
+    assert sum(isinstance(event, TrialFinished) for event in log) == 200 == sum(bench.pulls)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_decision_costs_little(name):
+    """The issue asks for 50 µs at K = 16; the bound here is wide, for shared machines."""
+    problem = Problem(16, 500, tunable=(True,) * 16)
+    policy = registry.build(name).policy(problem, np.random.default_rng(0))
+    rewards = np.random.default_rng(1).random((500, 1))
+    begin = time.process_time()
+    for reward in rewards:
+        policy.update(policy.select(), reward, np.ones(1))
+    cost = (time.process_time() - begin) / 500
+
+    assert cost < 500e-6
+
+
+def test_a_job_and_a_simulation_of_one_run_decide_alike():
+    arms = GaussianArms((0.3, 0.5, 0.4), (0.0, 0.0, 0.0))
+    for name in ("er-ucb", "ucb", "c-ucb", "max-ucb", "heidari", "rising-bandits"):
+        algorithm = registry.build(name)
+        bench = PullsBench(SyntheticTrials(arms, 0), 60)
+        list(play(name, algorithm, bench, 0))
+        assert simulate(algorithm, arms, 60, 1, 0).pulls[0].tolist() == bench.pulls, name

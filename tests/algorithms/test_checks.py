@@ -1,0 +1,80 @@
+"""The common checks catch what they promise to catch."""
+
+import random
+
+import numpy as np
+import pytest
+from pydantic.dataclasses import dataclass
+
+from algorithms.base import Algorithm
+from algorithms.checks import check_global_randomness, check_restart, check_seeded, check_settings
+from algorithms.events import ConfigurationAdmitted, LeaseGranted
+
+DRAWS = {
+    "random.randint": lambda: random.randint(0, 1),
+    "random.gauss": lambda: random.gauss(0, 1),
+    "numpy.random.choice": lambda: np.random.choice(3),  # noqa: NPY002
+    "numpy.random.standard_normal": lambda: np.random.standard_normal(2),  # noqa: NPY002
+    "numpy.random.seed": lambda: np.random.seed(0),  # noqa: NPY002
+}
+
+
+def predict_zero(bench):
+    """The least that an algorithm on a stream must do."""
+    yield ConfigurationAdmitted(at=0, configuration=0, parameters={})
+    if bench.budget:
+        yield LeaseGranted(at=0, configuration=0, amount=bench.budget)
+    yield from bench.record(np.zeros(bench.budget, dtype=np.float32))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawing(Algorithm):
+    """Draws from a global generator and does not even use what it got."""
+
+    bench = "stream"
+    draw: str = "random.randint"
+
+    def run(self, bench, seed):
+        DRAWS[self.draw]()
+        yield from predict_zero(bench)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remembering(Algorithm):
+    """Tells how often it ran."""
+
+    bench = "stream"
+    runs = []  # noqa: RUF012
+
+    def run(self, bench, seed):
+        yield ConfigurationAdmitted(at=0, configuration=0, parameters={"runs": len(self.runs)})
+        self.runs.append(seed)
+        yield from bench.record(np.zeros(bench.budget, dtype=np.float32))
+
+
+@dataclass(kw_only=True)
+class Mutable(Algorithm):
+    """Lets its setting be changed."""
+
+    bench = "stream"
+    b: int = 1
+
+    def run(self, bench, seed):
+        yield from predict_zero(bench)
+
+
+@pytest.mark.parametrize("draw", DRAWS)
+def test_any_use_of_global_generators_is_caught(draw):
+    with pytest.raises(AssertionError, match="a global random generator was used"):
+        check_global_randomness(Drawing(draw=draw))
+
+
+@pytest.mark.parametrize("check", [check_seeded, check_restart])
+def test_state_shared_between_runs_is_caught(check):
+    with pytest.raises(AssertionError):
+        check(Remembering())
+
+
+def test_settings_that_can_be_changed_are_caught():
+    with pytest.raises(AssertionError, match="setting 'b' can be changed"):
+        check_settings(Mutable())

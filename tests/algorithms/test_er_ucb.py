@@ -1,0 +1,91 @@
+import numpy as np
+import pytest
+
+from algorithms.benches.synthetic_arms import SEVEN_GAUSSIANS, GaussianArms, simulate
+from algorithms.er_ucb import ErUcb, ErUcbAuto, exploitation, exploration
+from algorithms.policies.base import Problem
+
+RNG = np.random.default_rng(0)
+
+
+def test_exploitation_term_of_equation_14():
+    assert exploitation(np.array(0.02), np.array(0.0004), 0.01) == pytest.approx(0.22)
+
+
+def test_exploration_term_of_equation_15():
+    # t = 10, T = 4: e = sqrt(2 ln 10 / 4)
+    e = np.sqrt(2 * np.log(10) / 4)
+
+    assert exploration(np.array(4), 10, 0.01) == pytest.approx(e + 10 * np.sqrt(e))
+
+
+def test_running_moments_are_those_of_the_feedbacks():
+    policy = ErUcb(beta=0.5).policy(Problem(2, 10), RNG)
+    for reward in (0.9, 0.4, 0.7, 0.8, 0.1):
+        policy.update(np.zeros(1, dtype=np.intp), np.array([reward]), np.ones(1))
+    y = np.array([0.9, 0.4, 0.7, 0.8, 0.1]) - 0.5
+
+    assert policy.mu_y[0, 0] == pytest.approx(y.mean())
+    assert policy.mu_z[0, 0] == pytest.approx((y**2).mean())
+
+
+def test_table_1_over_1000_repeats():
+    """The paper: best 1.06 ± 0.02, R_1 = 0.90 ± 0.01, arm 1 pulled most in every run."""
+    table = simulate(ErUcb(), SEVEN_GAUSSIANS, budget=1000, repeats=1000, seed=0)
+
+    assert table.best.mean() == pytest.approx(1.06, abs=0.01)
+    assert 0.87 <= table.exploitation[:, 0].mean() <= 0.91
+    assert (table.exploitation.argmax(axis=1) == 0).mean() >= 0.99
+
+
+@pytest.mark.parametrize(
+    ("settings", "least", "most"),
+    [
+        ({"gamma": 1.0}, 0.15, 0.20),  # equation 16, the one that is analysed
+        ({"beta": 0.0}, 0.0, 0.02),  # below the best mean the policy is useless
+        ({"theta": 0.5}, 0.1, 0.35),
+        ({"gamma": 0.0}, 0.13, 0.15),
+    ],
+)
+def test_figure_1_sensitivity(settings, least, most):
+    study = simulate(ErUcb(**settings), SEVEN_GAUSSIANS, budget=1000, repeats=50, seed=0)
+
+    assert least <= study.exploitation[:, 0].mean() <= most
+
+
+@pytest.mark.parametrize(("one_sided", "least"), [(True, 0.55), (False, 0.85)])
+def test_beta_without_hindsight_finds_the_extreme_arm(one_sided, least):
+    auto = ErUcbAuto(one_sided=one_sided)
+    study = simulate(auto, SEVEN_GAUSSIANS, budget=1000, repeats=200, seed=0)
+
+    assert study.exploitation[:, 0].mean() > least
+    assert (study.exploitation.argmax(axis=1) == 0).mean() > 0.98
+    assert study.best.mean() > 1.045
+
+
+def test_a_one_sided_region_does_not_reward_an_arm_far_below_beta():
+    arms = GaussianArms(means=(0.2, 0.8, 0.75), sds=(0.0, 0.02, 0.02))
+    share = {
+        one_sided: simulate(ErUcbAuto(one_sided=one_sided), arms, 300, 20, 0).exploitation[:, 0]
+        for one_sided in (True, False)
+    }
+
+    assert share[True].mean() < 0.1
+    assert share[False].mean() > 0.8
+
+
+def test_beta_follows_the_largest_mean_in_doubling_epochs():
+    policy = ErUcbAuto(first_pulls=2, margin=0.01).policy(Problem(2, 100), RNG)
+    seen = {0: [], 1: []}
+    betas = []
+    for pull in range(16):
+        arm = policy.select()
+        reward = 0.5 + 0.1 * arm[0] + 0.01 * pull
+        seen[int(arm[0])].append(reward)
+        policy.update(arm, np.array([reward]), np.ones(1))
+        betas.append(float(policy.beta[0, 0]))
+        if pull + 1 in (4, 8, 16):
+            best = max(np.mean(values) for values in seen.values())
+            assert betas[-1] == pytest.approx(best + 0.01)
+
+    assert set(np.flatnonzero(np.diff(betas)) + 1) <= {3, 7, 15}

@@ -1,0 +1,77 @@
+import textwrap
+
+import pytest
+
+from algorithms import registry
+from algorithms.base import Algorithm, settings_of
+from algorithms.errors import UsageError
+
+CUSTOM = textwrap.dedent(
+    '''
+    from pydantic.dataclasses import dataclass
+    from algorithms.base import Algorithm
+
+    @dataclass(frozen=True, kw_only=True)
+    class Mine(Algorithm):
+        """Does nothing."""
+        bench = "stream"
+        depth: int = 3
+
+        def run(self, bench, seed):
+            yield from ()
+    '''
+)
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_every_entry_builds_and_has_a_summary_and_a_source(name):
+    entry = registry.entry(name)
+    algorithm = registry.build(name)
+
+    assert isinstance(algorithm, Algorithm)
+    assert algorithm.bench in ("stream", "holdout", "pulls", "samples")
+    assert entry.summary
+    assert entry.source
+    assert len(entry.summary) < 100
+    assert type(algorithm).__doc__
+
+
+def test_names_are_unique():
+    assert len(registry.names()) == len(registry.ENTRIES)
+
+
+def test_an_unknown_name_says_the_nearest():
+    with pytest.raises(UsageError, match="unknown algorithm 'vanila': did you mean 'vanilla'"):
+        registry.build("vanila")
+
+
+def test_an_algorithm_of_the_users_own(tmp_path):
+    (tmp_path / "mine.py").write_text(CUSTOM)
+    built = registry.build(f"{tmp_path / 'mine.py'}:Mine", {"depth": "7"})
+
+    assert settings_of(built) == {"depth": 7}
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "words"),
+    [
+        ("Mine", {"deph": 1}, "unknown setting of .* 'deph': did you mean 'depth'"),
+        ("Mine", {"depth": "deep"}, "setting depth='deep': .*valid integer"),
+        ("Yours", {}, "unknown algorithm in .*Known: Mine"),
+    ],
+)
+def test_what_is_wrong_with_the_users_own_is_named(tmp_path, name, settings, words):
+    (tmp_path / "mine.py").write_text(CUSTOM)
+
+    with pytest.raises(UsageError, match=words):
+        registry.build(f"{tmp_path / 'mine.py'}:{name}", settings)
+
+
+def test_a_missing_file_is_named():
+    with pytest.raises(UsageError, match=r"no algorithm file 'nowhere\.py'"):
+        registry.build("nowhere.py:Mine")
+
+
+def test_a_setting_of_several_types_is_named_as_it_is_written():
+    with pytest.raises(UsageError, match=r"^chacha: setting tune='depth': "):
+        registry.build("chacha", {"tune": "depth"})

@@ -1,0 +1,178 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from algorithms.base import play
+from algorithms.benches.pulls import PullsBench, Trial
+from algorithms.benches.synthetic_arms import RisingArms, SyntheticTrials, simulate
+from algorithms.events import BoundsUpdated, Eliminated, LeaseGranted, TrialFinished
+from algorithms.policies.base import Problem
+from algorithms.policies.even import Average
+from algorithms.rising_bandits import (
+    RisingBandits,
+    RisingBanditsCost,
+    affordable_trials,
+    growth_rate,
+    survivors,
+    upper_bound,
+)
+
+RNG = np.random.default_rng(0)
+
+
+def scripted(algorithm, rewards, budget):
+    """Play `algorithm` on arms whose rewards are listed; the last one repeats."""
+
+    class Script:
+        arms = tuple(f"a{i}" for i in range(len(rewards)))
+        tunable = (True,) * len(rewards)
+        spent_cpu_seconds = 0.0
+
+        def trial(self, arm, n):
+            mine = rewards[arm]
+            return Trial(arm, {"n": n}, mine[min(n, len(mine) - 1)], None, 1.0, 1.0)
+
+    return list(play("rising-bandits", algorithm, PullsBench(Script(), budget), 0))
+
+
+def test_growth_rate_of_equation_10():
+    assert growth_rate(np.array(0.9), np.array(0.55), 7) == pytest.approx(0.05)
+
+
+def test_upper_bound_extrapolates_and_is_clipped():
+    u = upper_bound(np.array([0.8, 0.8, 1.1]), np.array([0.001, 0.01, 0.0]), np.full(3, 50.0))
+
+    assert u == pytest.approx([0.85, 1.0, 1.1])
+
+
+def test_affordable_trials_of_equation_16():
+    n = affordable_trials(np.array([100.0, -1.0]), np.array([4.0, 4.0]), look_ahead=0.5)
+
+    assert n == pytest.approx([12.5, 0.0])
+
+
+def test_survivors_keep_one_of_two_tied_plateaus():
+    keep = survivors(np.array([0.9, 0.9]), np.array([0.9, 0.9]), np.array([True, True]))
+
+    assert keep.tolist() == [True, False]
+
+
+def test_equality_eliminates_unless_strict():
+    lower, upper, both = np.array([0.9, 0.5]), np.array([1.0, 0.9]), np.array([True, True])
+
+    assert survivors(lower, upper, both).tolist() == [True, False]
+    assert survivors(lower, upper, both, strict=True).tolist() == [True, True]
+
+
+def box(lower, upper, candidates, strict):
+    """Lines 10 to 14 as they stand, over the pairs in order; a removed arm removes nobody."""
+    keep = candidates.copy()
+    for i in range(len(lower)):
+        for j in range(len(lower)):
+            beaten = lower[i] > upper[j] if strict else lower[i] >= upper[j]
+            if i != j and keep[i] and keep[j] and beaten:
+                keep[j] = False
+    return keep
+
+
+grid = st.integers(0, 5).map(lambda n: n / 5)
+
+
+@given(arrays(float, (2, 6), elements=grid), arrays(bool, 6), st.booleans())
+def test_survivors_are_those_of_the_box(values, candidates, strict):
+    lower, upper = values.min(axis=0), values.max(axis=0)
+    candidates[0] = True
+    got = survivors(lower, upper, candidates, strict=strict)
+    expected = box(lower, upper, candidates, strict)
+
+    # Of arms that tie exactly with the leader any one may stay; all others are as in the box.
+    assert sorted(zip(lower[got], upper[got], strict=True)) == sorted(
+        zip(lower[expected], upper[expected], strict=True)
+    )
+
+
+def test_no_arm_leaves_before_c_plus_one_own_pulls():
+    log = scripted(RisingBandits(C=3), [[0.9], [0.1], [0.2]], budget=30)
+    first = next(event for event in log if isinstance(event, Eliminated))
+
+    assert first.at == 3 * (3 + 1)
+    assert all(b.upper == 1 for b in log if isinstance(b, BoundsUpdated) and b.units <= 3)
+
+
+def test_bounds_use_the_pulls_left_over_all_arms():
+    rewards = [[0.1, 0.2, 0.3, 0.4], [0.1]]
+    log = scripted(RisingBandits(C=2), rewards, budget=20)
+    bounds = [b for b in log if isinstance(b, BoundsUpdated) and b.configuration == 0]
+
+    # Third own pull is the fifth of all: 0.3 + (0.3 - 0.1) / 2 * (20 - 5) = 1.8, clipped.
+    assert bounds[2].at == 5
+    assert (bounds[2].lower, bounds[2].upper) == (0.3, 1.0)
+
+
+def test_the_survivor_gets_the_rest_of_the_budget():
+    log = scripted(RisingBandits(C=2), [[0.5], [0.9], [0.3]], budget=40)
+    arms = [event.arm for event in log if isinstance(event, TrialFinished)]
+
+    assert arms[:9] == [0, 1, 2] * 3
+    assert set(arms[9:]) == {1}
+    assert len(arms) == 40
+
+
+def test_all_arms_tied_leaves_one_and_never_none():
+    log = scripted(RisingBandits(C=1), [[0.5]] * 4, budget=20)
+
+    assert sum(isinstance(event, Eliminated) for event in log) == 3
+    assert sum(isinstance(event, LeaseGranted) for event in log) == 20
+
+
+def test_the_authors_difference_is_one_step_shorter():
+    problem = Problem(1, 100)
+    paper = RisingBandits(C=3).policy(problem, RNG)
+    authors = RisingBandits(C=3, differences="authors").policy(problem, RNG)
+    for policy in (paper, authors):
+        for reward in (0.1, 0.2, 0.4, 0.41):
+            policy.update(policy.select(), np.array([reward]), np.ones(1))
+
+    assert paper.upper[0, 0] == pytest.approx(min(1, 0.41 + 0.31 / 3 * 96))
+    assert authors.steps == paper.steps - 1
+
+
+def test_cost_aware_keeps_the_cheap_arm_that_grows_equally():
+    policy = RisingBanditsCost(C=2).policy(Problem(2, 100.0, "cpu_seconds"), RNG)
+    costs, rewards = (1.0, 20.0), ((0.5, 0.501, 0.502), (0.4, 0.401, 0.402))
+    for n in range(3):
+        for arm in (0, 1):
+            policy.update(policy.select(), np.array([rewards[arm][n]]), np.array([costs[arm]]))
+
+    # After 63 seconds: 0.402 + 0.001 * 37 / 20, below 0.502, so the dear arm goes.
+    assert policy.upper[0, 1] == pytest.approx(0.402 + 0.001 * 37 / 20)
+    assert policy.candidates.tolist() == [[True, False]]
+
+
+def test_under_concave_curves_the_best_arm_is_never_dismissed():
+    """Assumption 1 holds for these curves, so the strict rate keeps the optimal arm."""
+    arms = RisingArms(
+        limits=(0.95, 0.94, 0.90, 0.80), drops=(0.5, 0.3, 0.2, 0.1), rates=(0.6, 0.8, 1.0, 1.0)
+    )
+    rising = simulate(RisingBandits(C=1), arms, budget=200, repeats=3, seed=0)
+    average = simulate(Average(), arms, budget=200, repeats=3, seed=0)
+
+    assert (rising.pulls.argmax(axis=1) == rising.best_arm).all()
+    assert rising.best.mean() > average.best.mean()
+
+
+def test_repeats_side_by_side_are_the_runs_one_by_one():
+    arms = RisingArms((0.9, 0.88, 0.7), (0.5, 0.2, 0.1), (0.5, 1.0, 1.0), noise=0.0)
+    together = simulate(RisingBandits(), arms, budget=90, repeats=5, seed=3)
+    bench = PullsBench(SyntheticTrials(arms, seed=1), 90)
+    list(play("rising-bandits", RisingBandits(), bench, 0))
+
+    assert together.pulls.tolist() == [bench.pulls] * 5
+
+
+def test_feedbacks_above_one_keep_the_bounds_in_order():
+    log = scripted(RisingBandits(C=2), [[1.2], [0.9]], budget=12)
+
+    assert all(b.lower <= b.upper for b in log if isinstance(b, BoundsUpdated))

@@ -1,0 +1,114 @@
+"""What all tests share: a private environment, and the data mirror where there is one."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+from tasks.environment import kernel_cache
+
+# The same examples in every run, and no limit of time: a loaded machine must not fail a test.
+hypothesis.settings.register_profile("leaseboard", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("leaseboard")
+
+# Before anything imports numba: compiled kernels are kept from run to run, never stale ones.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(kernel_cache()))
+
+_BESIDE_CHECKOUT = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def _find_mirror() -> Path | None:
+    named = os.environ.get("LEASEBOARD_MIRROR", "").split(os.pathsep)[0]
+    folder = Path(named) if named else _BESIDE_CHECKOUT
+    return folder.resolve() if (folder / "catalogue.csv").is_file() else None
+
+
+_MIRROR = _find_mirror()
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_BROWSER = next((path for name in _BROWSERS if (path := shutil.which(name))), None)
+_POSTGRESQL = shutil.which("initdb") if importlib.util.find_spec("psycopg2") else None
+_DASK = importlib.util.find_spec("distributed")
+_PATIENCE = os.environ.get("LEASEBOARD_SLOW_TESTS")
+_NEEDS = {
+    "slow": (_PATIENCE, "minutes", "set LEASEBOARD_SLOW_TESTS=1"),
+    "mirror": (_MIRROR, "a data mirror", "name one with LEASEBOARD_MIRROR"),
+    "browser": (_BROWSER, "a Chromium", "put one on the path"),
+    "dask": (_DASK, "Dask", "install the extra dask"),
+    "postgresql": (_POSTGRESQL, "PostgreSQL", "put initdb on the path, and install psycopg2"),
+}
+"""What a mark needs: what was found of it, what it is called, how to have it."""
+
+_deselected = pytest.StashKey[dict[str, int]]()
+
+
+@pytest.fixture(scope="session")
+def mirror() -> Path:
+    """The data mirror's folder; only tests marked ``mirror`` may ask for it."""
+    assert _MIRROR is not None, "mark the test with pytest.mark.mirror"
+    return _MIRROR
+
+
+@pytest.fixture(autouse=True)
+def private_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory) -> None:
+    """No test reads the user's mirror or writes into the user's cache."""
+    monkeypatch.delenv("LEASEBOARD_MIRROR", raising=False)
+    monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+@pytest.fixture(scope="session")
+def environment(tmp_path_factory):
+    """The command line's own environment, with Prefect's files in a temporary folder."""
+    from tasks.environment import prepare_environment
+
+    before = dict(os.environ)
+    os.environ["PREFECT_HOME"] = str(tmp_path_factory.mktemp("prefect"))
+    prepare_environment()
+    yield
+    os.environ.clear()
+    os.environ.update(before)
+
+
+@pytest.fixture(scope="session")
+def empty_store(tmp_path_factory, environment) -> Path:
+    """An MLflow store with its tables made, to be copied: making them takes seconds."""
+    from tasks.track.store import open_store
+
+    folder = tmp_path_factory.mktemp("store")
+    open_store(f"sqlite:///{folder / 'made.db'}")
+    with closing(sqlite3.connect(folder / "made.db")) as connection:
+        connection.execute("VACUUM INTO ?", (str(folder / "mlflow.db"),))
+    return folder / "mlflow.db"
+
+
+@pytest.fixture(scope="session")
+def browser() -> str:
+    """The path of a Chromium; only tests marked ``browser`` may ask for it."""
+    assert _BROWSER is not None, "mark the test with pytest.mark.browser"
+    return _BROWSER
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect what needs something that is not here."""
+    config.stash[_deselected] = {}
+    for mark, (found, _, _) in _NEEDS.items():
+        needy = [item for item in items if item.get_closest_marker(mark)]
+        if found is None and needy:
+            config.stash[_deselected][mark] = len(needy)
+            config.hook.pytest_deselected(items=needy)
+            items[:] = [item for item in items if item not in needy]
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say which tests were left out, and how to have them run."""
+    for mark, count in config.stash.get(_deselected, {}).items():
+        _, what, mend = _NEEDS[mark]
+        terminalreporter.write_line(f"{count} tests need {what} and were deselected: {mend}")

@@ -1,0 +1,145 @@
+"""No page names a command, option, algorithm, suite, module or page that is not there."""
+
+import importlib.util
+import re
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import typer
+import yaml
+from typer.core import TyperGroup
+
+from algorithms import registry
+from flows.cli import app
+from flows.commands.race import parse_settings
+from tasks.config import Suite, suite_names
+from tasks.gate_formats import MARK
+from tasks.jobs import Job
+from tasks.run import check, route_settings
+
+pages = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("pages.py"))))
+CONF = pages.ROOT / "conf"
+UsageErrorOfTyper = typer.BadParameter.__base__
+PLACEHOLDERS = ("ALGORITHM", "DATA", "SUITE", "RUN", "FILE.py:CLASS")
+"""What a reader fills in."""
+OWN_SUITES = ("my-suite.yaml",)
+OWN_DATA = ("energy", "tumours", "my.csv", "sales.csv")
+OWN_ALGORITHMS = ("mine.py:Mine",)
+
+
+def calls():
+    """Every command line of every page and of the example workflow."""
+    workflow = pages.DOCS / "ci-example.yml"
+    for page in pages.PAGES:
+        for words in pages.commands(page.read_text()):
+            yield pytest.param(words, id=f"{page.stem}: {' '.join(words)}")
+    for line in workflow.read_text().splitlines():
+        if "bin/leaseboard" in line:
+            words = pages.arguments(line)
+            yield pytest.param(words, id=f"workflow: {' '.join(words)}")
+
+
+def parse(words):
+    """The name of the command that `words` call and its parameters; nothing is run."""
+    command = typer.main.get_command(app)
+    names, context = [], None
+    while isinstance(command, TyperGroup):
+        context = command.make_context("leaseboard", words[:], parent=context)
+        name, command, words = command.resolve_command(
+            context, [*context._protected_args, *context.args]
+        )
+        names.append(name)
+        if {"-h", "--help"} & set(words):
+            return " ".join(names), {}
+    return " ".join(names), command.make_context(name, words, parent=context).params
+
+
+@pytest.mark.parametrize("words", list(calls()))
+def test_a_command_line_names_what_exists(words):
+    command, given = parse(words)
+
+    suite = given.get("suite")
+    if suite not in (None, *PLACEHOLDERS, *OWN_SUITES):
+        assert suite in suite_names(CONF)
+    algorithm = given.get("algorithm")
+    if algorithm in (None, *PLACEHOLDERS, *OWN_ALGORITHMS):
+        return
+    registry.entry(algorithm)
+    if command == "race" and given["data"] not in PLACEHOLDERS:
+        own, shared = route_settings(algorithm, parse_settings(given["settings"] or []))
+        data = "sklearn:wine" if given["data"] in OWN_DATA else given["data"]
+        check(Job(algorithm=algorithm, data=data, seed=0, environment_seed=0, settings=own,
+                  bench=shared))  # fmt: skip
+
+
+@pytest.mark.parametrize("line", ["rase chacha x", "run quick --locl", "data fech openml:1"])
+def test_a_command_line_that_has_rotted_is_found(line):
+    with pytest.raises(UsageErrorOfTyper):
+        parse(line.split())
+
+
+def test_every_page_is_reached_and_has_command_lines():
+    assert len(pages.PAGES) >= 12
+    assert len(list(calls())) > 50
+
+
+@pytest.mark.parametrize("page", pages.PAGES, ids=lambda page: page.stem)
+def test_modules_settings_and_links_of_a_page_exist(page):
+    text = page.read_text()
+
+    for module in set(re.findall(r"\b((?:algorithms|tasks|flows)(?:\.[a-z_0-9]+)+)", text)):
+        assert importlib.util.find_spec(module) is not None, module
+    for name in re.findall(r"^\| `([a-z0-9-]+)` \|", text, re.MULTILINE):
+        if name.startswith(("paper-", "speed-")) or name.endswith("-quick"):
+            assert name in suite_names(CONF)
+    for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+        assert (page.parent / link).exists(), link
+
+
+def test_suites_written_on_the_pages_are_valid():
+    found = [
+        block.text
+        for page in pages.PAGES
+        for block in pages.blocks(page)
+        if block.language == "yaml" and "algorithms:" in block.text
+    ]
+
+    assert len(found) >= 2
+    for text in found:
+        for job in Suite(**yaml.safe_load(text)).jobs():
+            registry.entry(job.algorithm)
+
+
+def test_every_departure_from_a_paper_is_on_its_page():
+    sources = [
+        path
+        for path in (pages.ROOT / "algorithms").rglob("*.py")
+        if "Departs from the paper" in path.read_text()
+    ]
+    told = "".join(
+        page.read_text().partition("## Departures")[2].partition("## Reproduce")[0]
+        for page in pages.DOCS.glob("papers/*.md")
+    )
+
+    assert len(sources) >= 5
+    for path in sources:
+        module = ".".join(path.relative_to(pages.ROOT).with_suffix("").parts)
+        assert f"`{module}`" in told, module
+
+
+def test_the_workflow_is_yaml_and_finds_the_comment_that_the_gate_marks():
+    text = (pages.DOCS / "ci-example.yml").read_text()
+    steps = yaml.safe_load(text)["jobs"]["gate"]["steps"]
+
+    assert MARK in text
+    assert "secrets." not in text
+    assert any("leaseboard gate ci" in step.get("run", "") for step in steps)
+
+
+def test_the_page_of_abc_tells_of_the_patent_application():
+    text = " ".join((pages.DOCS / "papers/abc.md").read_text().split())
+
+    assert "US 2020/0065712" in text
+    assert "Whether it was granted is not known" in text

@@ -1,0 +1,92 @@
+"""The pages that a newcomer follows, followed literally in an empty folder."""
+
+import os
+import runpy
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+pages = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("pages.py"))))
+
+
+@pytest.fixture
+def shell(tmp_path):
+    """Runs a block as `sh` does, with `leaseboard` and `python` on the path."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, call in (("leaseboard", "-m flows"), ("python", "")):
+        program = programs / name
+        program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {call} "$@"\n')
+        program.chmod(0o755)
+    home = tmp_path / "home"
+    home.mkdir()
+    environment = {
+        **os.environ,
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(pages.ROOT),
+        "LEASEBOARD_CACHE": str(tmp_path / "cache"),
+        "COLUMNS": "120",
+    }
+    for name in ("LEASEBOARD_MIRROR", "LEASEBOARD_CONF", "MLFLOW_TRACKING_URI", "PREFECT_HOME"):
+        environment.pop(name, None)
+
+    def run(script):
+        done = subprocess.run(
+            ["sh", "-e", "-c", script], cwd=home, env=environment, capture_output=True, text=True,
+            check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    run.home = home
+    return run
+
+
+def follow(page, shell):
+    """Write the files and run the `sh` blocks of a page in order; what they printed."""
+    printed = []
+    for block in pages.blocks(pages.DOCS / page):
+        if block.language == "sh":
+            printed.append(shell(block.text))
+        elif block.file:
+            path = shell.home / block.file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(block.text)
+    return "\n".join(printed)
+
+
+def test_the_tutorial_works_as_written(shell):
+    printed = follow("tutorial.md", shell)
+    left = {str(path.relative_to(shell.home)) for path in shell.home.rglob("*.*")}
+
+    assert "12 jobs: 0 done, 12 to run" in printed
+    assert "All 12 jobs finished." in printed
+    assert "Gate passed: 6 scenarios compared (6 same)" in printed
+    assert {
+        "runs/my-suite/report.html",
+        "runs/my-suite/results.parquet",
+        "mlruns/mlflow.db",
+        "baselines/my-suite.json",
+        "comment.md",
+    } <= left
+
+
+def test_an_algorithm_can_be_added_as_written(shell):
+    printed = follow("how-to/add-an-algorithm.md", shell)
+    lines = (shell.home / "mine.py").read_text().splitlines()
+
+    assert ", 0 broken" in printed
+    assert "mine.py:Mine on sklearn:diabetes, seed 0: progressive_mse" in printed
+    assert len(lines) < 25
+
+
+def test_a_data_set_can_be_added_as_written(shell):
+    printed = follow("how-to/add-a-data-set.md", shell)
+    lines = (shell.home / "conf/data/tumours.yaml").read_text().splitlines()
+
+    assert "linear on tumours" in printed
+    assert len([line for line in lines if not line.startswith("#")]) == 4

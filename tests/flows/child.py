@@ -1,0 +1,25 @@
+"""A run of stand-in jobs in a process of its own, to be killed.
+
+child.py OUT URI DATA...
+
+With ``PREFECT_API_URL`` it goes through that server, otherwise without Prefect.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from conftest import Bench
+
+from tasks import results
+from tasks.environment import prepare_environment
+
+if __name__ == "__main__":
+    prepare_environment()
+    out, uri, *data = sys.argv[1:]
+    bench = Bench(Path(out), uri, data, seeds=(1, 2, 3))
+    with results.locked(bench.out):
+        outcome = bench.run(local="PREFECT_API_URL" not in os.environ)
+    print(*(result.status for result in outcome.results), *outcome.problems)

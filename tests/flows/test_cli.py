@@ -1,0 +1,165 @@
+"""The command line as people use it: whole processes, exit codes, one line for every error."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def leaseboard(tmp_path):
+    environment = {**os.environ, "LEASEBOARD_CACHE": str(tmp_path / "cache"),
+                   "PYTHONPATH": str(ROOT), "COLUMNS": "200"}  # fmt: skip
+    environment.pop("LEASEBOARD_MIRROR", None)
+
+    def call(*arguments, code=0):
+        done = subprocess.run(
+            [sys.executable, "-m", "flows", *arguments],
+            cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == code, done.stderr + done.stdout
+        return done
+
+    return call
+
+
+def test_help_is_quick_because_heavy_imports_are_lazy(leaseboard):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    text = leaseboard("--help").stdout
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+
+    assert "race" in text
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.7
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["run", "plan", "race", "list", "data list", "data fetch", "data verify", "data import",
+     "report", "gate", "accept", "check", "schedule", "ui", "doctor"],
+)  # fmt: skip
+def test_every_command_has_help_with_an_example(leaseboard, command):
+    text = leaseboard(*command.split(), "--help").stdout
+
+    assert "Example: leaseboard " in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("rac", "Did you mean 'race'"),
+        ("race vanilla", "Missing argument 'data'"),
+        ("race vanila sklearn:diabetes", "did you mean 'vanilla'"),
+        ("race vanilla sklearn:diabets", "did you mean 'diabetes'"),
+        ("race vanilla opnml:3", "did you mean 'openml'"),
+        ("race vanilla nowhere.csv", "nowhere.csv"),
+        ("race vanilla sklearn:diabetes --seed x", "--seed"),
+        ("race vanilla sklearn:diabetes --budget 0", "--budget 0 must be above 0"),
+        ("race vanilla sklearn:diabetes --target agee", "did you mean 'age'"),
+        ("race vanilla sklearn:diabetes --set max_row=3", "did you mean 'max_rows'"),
+        ("race vanilla sklearn:diabetes --set max_rows", "is not KEY=VALUE"),
+        ("race vanilla sklearn:diabetes --set max_rows=soon", "max_rows='soon'"),
+        ("run quik", "did you mean 'quick'"),
+        ("run nowhere.yaml", "cannot read nowhere.yaml"),
+        ("plan quick --mirror nowhere", "has no catalogue.csv"),
+        ("list algorithm", "did you mean 'algorithms'"),
+        ("report nowhere", "has no results.parquet"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exits_with_64(leaseboard, arguments, words):
+    done = leaseboard(*arguments.split(), code=64)
+
+    assert words in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_data_that_cannot_be_had_exit_with_3(leaseboard):
+    done = leaseboard("race", "vanilla", "openml:999999999", "--json", code=3)
+
+    assert "not available" in done.stderr
+    result = json.loads(done.stdout.splitlines()[-1])
+    assert (result["status"], result["score"]) == ("skipped", None)
+    assert "not available" in result["reason"]
+
+
+def test_ctrl_c_is_one_line_and_exits_with_130(monkeypatch, capsys):
+    from flows import cli
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    app = typer.Typer()
+    app.command()(interrupted)
+    monkeypatch.setattr(cli, "app", app)
+    with pytest.raises(SystemExit) as stopped:
+        cli.main([])
+
+    assert stopped.value.code == 130
+    assert capsys.readouterr().err.strip().startswith("leaseboard: stopped by the user")
+
+
+def test_an_output_folder_that_cannot_be_written_is_named(leaseboard, tmp_path):
+    (tmp_path / "file").write_text("")
+
+    assert "'file/out'" in leaseboard(
+        "race", "vanilla", "sklearn:diabetes", "--out", "file/out", code=64
+    ).stderr  # fmt: skip
+
+
+def test_race_ends_with_one_json_object_and_repeats_exactly(leaseboard):
+    arguments = ("race", "vanilla", "sklearn:diabetes", "--seed", "3", "--json")
+    one, two = (json.loads(leaseboard(*arguments).stdout.splitlines()[-1]) for _ in range(2))
+    timings = {"cpu_seconds", "wall_seconds", "setup_seconds"}
+
+    assert one["status"] == "ok"
+    assert one["direction"] == "min"
+    assert one["metric"] == "progressive_mse"
+    assert one["units"] == 442
+    assert Path(one["events"]).is_file()
+    assert {k: v for k, v in one.items() if k not in timings} == {
+        k: v for k, v in two.items() if k not in timings
+    }
+
+
+def test_race_reports_a_crash_of_an_algorithm_as_status_and_code_2(leaseboard, tmp_path):
+    (tmp_path / "broken.py").write_text(
+        "from pydantic.dataclasses import dataclass\n"
+        "from algorithms.base import Algorithm\n\n"
+        "@dataclass(frozen=True, kw_only=True)\n"
+        "class Broken(Algorithm):\n"
+        "    bench = 'stream'\n\n"
+        "    def run(self, bench, seed):\n"
+        "        raise RuntimeError('no luck')\n"
+        "        yield\n"
+    )
+    done = leaseboard("race", "broken.py:Broken", "sklearn:diabetes", "--json", code=2)
+    record = json.loads(done.stdout.splitlines()[-1])
+
+    assert record["status"] == "crash"
+    assert record["score"] is None
+    assert "no luck" in record["reason"]
+
+
+def test_check_names_the_promises_that_an_algorithm_breaks(leaseboard, tmp_path):
+    (tmp_path / "unseeded.py").write_text(
+        "import numpy as np\n"
+        "from pydantic.dataclasses import dataclass\n"
+        "from algorithms.base import Algorithm\n\n"
+        "@dataclass(frozen=True, kw_only=True)\n"
+        "class Unseeded(Algorithm):\n"
+        "    bench = 'stream'\n\n"
+        "    def run(self, bench, seed):\n"
+        "        yield from bench.record(np.random.rand(bench.budget).astype(np.float32))\n"
+    )
+    text = leaseboard("check", "unseeded.py:Unseeded", code=1).stdout
+
+    assert "FAILED  seeded" in text
+    assert "FAILED  global_randomness" in text
+    assert "ok      settings" in text

@@ -1,0 +1,129 @@
+"""A flow really runs with the installed versions of Prefect and what it needs."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from prefect import flow
+from prefect.client.orchestration import get_client
+from prefect.context import get_run_context
+from prefect.settings import PREFECT_API_URL, temporary_settings
+from prefect.states import Running
+
+from algorithms.errors import LeaseboardError
+from flows.orchestrate import bury_dead_runs
+from flows.server import PrefectServer
+from tasks import results
+
+CHILD = Path(__file__).with_name("child.py")
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory, environment):
+    """One server for all tests here, started as a run starts its own."""
+    server = PrefectServer(tmp_path_factory.mktemp("server") / "server.log")
+    with server:
+        address = server.wait()
+        before = {process.pid for process in psutil.Process().children()}
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PREFECT_API_URL", address)
+            with temporary_settings({PREFECT_API_URL: address}):
+                yield address
+        pid = server._process.pid
+        assert pid in before
+    assert not psutil.pid_exists(pid)
+
+
+def ended(client, flow_run):
+    filters = {"flow_runs": {"id": {"any_": [str(flow_run)]}}}
+    answer = client.request("POST", "/task_runs/filter", json=filters).json()
+    return sorted((run["name"], run["state_type"]) for run in answer)
+
+
+def test_every_job_is_a_task_and_all_of_it_is_recorded(bench, url):
+    bench.data = ["well", "raise:no"]
+    outcome = bench.run(local=False)
+
+    assert [r.status for r in outcome.results] == ["ok", "ok", "crash", "crash"]
+    assert len(bench.runs("job")) == 4
+    with get_client(sync_client=True) as client:
+        (run,) = client.read_flow_runs()
+        assert (run.name, run.state.type.value) == ("standins", "FAILED")
+        assert run.state.message == "2 of 4 jobs failed"
+        assert ended(client, run.id) == [
+            ("raise:no on raise:no, repetition 1", "FAILED"),
+            ("raise:no on raise:no, repetition 2", "FAILED"),
+            ("well on well, repetition 1", "COMPLETED"),
+            ("well on well, repetition 2", "COMPLETED"),
+        ]
+
+
+def test_an_interrupted_flow_stops_its_jobs_and_is_seen_as_ended(bench, url):
+    with get_client(sync_client=True) as client:
+        known = {run.id for run in client.read_flow_runs()}
+    process = subprocess.Popen(
+        [sys.executable, str(CHILD), str(bench.out), bench.uri, "well", "sleep:30"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": str(CHILD.parents[2])},
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while len(list(bench.out.rglob("result.json"))) < 3 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    family = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=30)
+
+    assert process.returncode != 0
+    _, alive = psutil.wait_procs(family, timeout=10)
+    assert not alive
+    assert len(results.read_results(bench.out)) == 3
+    assert len(list(bench.out.glob("jobs/*"))) == 3
+    with get_client(sync_client=True) as client:
+        (run,) = (run for run in client.read_flow_runs() if run.id not in known)
+        assert run.state.is_final()
+
+
+def test_runs_of_dead_processes_are_buried_and_of_live_ones_not(url):
+    @flow(name="left-behind")
+    def left_behind(tags):
+        with get_client(sync_client=True) as client:
+            client.update_flow_run(get_run_context().flow_run.id, tags=tags)
+        return get_run_context().flow_run.id
+
+    host = f"host:{os.uname().nodename}"
+    me = f"process:{os.getpid()}@{psutil.Process().create_time():.2f}"
+    dead = left_behind(["leaseboard", host, "process:999999999@1.00"])
+    alive = left_behind(["leaseboard", host, me])
+    with get_client(sync_client=True) as client:
+        for run in (dead, alive):
+            client.set_flow_run_state(run, Running(), force=True)
+        assert bury_dead_runs(client) == 1
+        assert client.read_flow_run(dead).state.is_crashed()
+        assert client.read_flow_run(alive).state.is_running()
+
+
+class TestAServerInTrouble:
+    def test_that_ends_at_once(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("flows.server.COMMAND", ("-c", "raise SystemExit(3)"))
+        with (
+            PrefectServer(tmp_path / "server.log") as server,
+            pytest.raises(LeaseboardError, match=r"exit code 3: see .*server\.log.*--local"),
+        ):
+            server.wait()
+
+    def test_that_does_not_answer_in_time(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("flows.server.COMMAND", ("-c", "import time; time.sleep(60)"))
+        with (
+            PrefectServer(tmp_path / "server.log") as server,
+            pytest.raises(LeaseboardError, match="did not answer within 0 s"),
+        ):
+            server.wait(0)
+
+    def test_a_server_that_was_not_started(self, tmp_path):
+        with pytest.raises(LeaseboardError, match="was not started"):
+            PrefectServer(tmp_path / "server.log").wait()

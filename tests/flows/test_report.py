@@ -1,0 +1,90 @@
+"""From a suite's run to its report, to the comparison of runs, and back from a page's command."""
+
+import json
+import os
+import shlex
+
+import pytest
+
+from flows.cli import main
+from tasks.report import suite_of
+from tasks.report.commands import race_command
+from tasks.run import run_job
+from tasks.score.frame import to_frame, write_frame
+
+SUITE = """
+title: Two learners
+data: ["synthetic:fried?rows=600&seed=0"]
+algorithms: [vanilla, {name: chacha, label: paper, settings: {preset: paper}}]
+repetitions: 2
+bench: {max_rows: 500}
+normalise: {zero: vanilla, one: paper}
+"""
+
+
+@pytest.fixture
+def call(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main(list(arguments))
+        return stop.value.code, capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def finished(tmp_path):
+    """The run folder of a small suite, as the flow leaves it, with its report."""
+    from tasks import report
+    from tasks.config import load_suite
+
+    (tmp_path / "two.yaml").write_text(SUITE)
+    suite = load_suite(str(tmp_path / "two.yaml"), tmp_path)
+    rows = []
+    for job in suite.jobs():
+        folder = tmp_path / "run" / "jobs" / "scratch"
+        folder.mkdir(parents=True)
+        result, _ = run_job(job, folder)
+        folder.rename(folder.with_name(result.key))
+        rows.append(result)
+    write_frame(tmp_path / "run" / "results.parquet", to_frame(rows))
+    report.build(tmp_path / "run", suite)
+    return rows, suite
+
+
+def test_the_command_on_a_jobs_page_repeats_its_score(finished, call):
+    rows, suite = finished
+    for job, result in zip(suite.jobs(), rows, strict=True):
+        program, *arguments = shlex.split(race_command(job))
+        assert program == "leaseboard"
+        code, printed = call(*arguments, "--json")
+        assert code == 0
+        assert json.loads(printed.out.splitlines()[-1])["score"] == result.score
+
+
+def test_a_report_is_built_again_by_the_command(finished, call, tmp_path):
+    page = tmp_path / "run" / "report.html"
+    before = page.read_bytes()
+    page.unlink()
+    code, printed = call("report", "run")
+    assert (code, printed.out.strip()) == (0, os.fspath(page.relative_to(tmp_path)))
+    assert page.read_bytes() == before
+    assert suite_of(tmp_path / "run").title == "Two learners"
+
+
+def test_a_run_compared_with_itself_is_the_same(finished, call, tmp_path):
+    code, printed = call("compare", "run", "run", "--json", "difference.json")
+    assert code == 0
+    assert "1 same" in printed.out
+    payload = json.loads((tmp_path / "difference.json").read_text())
+    assert {d["verdict"] for d in payload["differences"]} == {"same"}
+
+
+def test_a_folder_without_results_is_wrong_usage(call, tmp_path):
+    (tmp_path / "empty").mkdir()
+    code, printed = call("compare", "empty", "empty")
+    assert code == 64
+    assert len(printed.err.splitlines()) == 1
+    assert "results.parquet" in printed.err

@@ -1,0 +1,146 @@
+"""The schedule on a real server: it strikes, does not overlap, and can be cancelled."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from prefect.client.orchestration import get_client
+from prefect.settings import PREFECT_API_URL, temporary_settings
+from prefect.states import Cancelling
+
+from tasks.results import read_results
+
+pytestmark = pytest.mark.slow
+ROOT = Path(__file__).resolve().parents[2]
+SLEEPER = '''
+import time
+from algorithms.chacha.baselines import Vanilla
+
+class Sleeper(Vanilla):
+    """Sleep before the work."""
+
+    def run(self, bench, seed):
+        time.sleep(120)
+        yield from super().run(bench, seed)
+'''
+SUITE = "title: T\ndata: ['synthetic:fried?rows=500&seed=0']\nalgorithms: [{algorithms}]\n"
+SCHEDULE = """
+schedules:
+  - {{name: minutely, cron: "* * * * *", suite: tiny, out: {out}/tiny}}
+  - {{name: yearly, cron: "0 0 1 1 *", suite: slow, out: {out}/slow, workers: 1}}
+"""
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory, environment):
+    """``leaseboard schedule`` in a folder of its own; yields the folder and a client."""
+    home = tmp_path_factory.mktemp("schedule")
+    (home / "conf" / "suites").mkdir(parents=True)
+    (home / "sleeper.py").write_text(SLEEPER)
+    suites = {"tiny": "vanilla", "slow": f"'{home / 'sleeper.py'}:Sleeper'"}
+    for name, algorithms in suites.items():
+        path = home / "conf" / "suites" / f"{name}.yaml"
+        path.write_text(SUITE.format(algorithms=algorithms))
+    (home / "conf" / "schedule.yaml").write_text(SCHEDULE.format(out=home / "runs"))
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with (home / "said.txt").open("w") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "flows", "schedule", "--port", str(port)],
+            cwd=home,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PREFECT_HOME": str(home / ".prefect")},
+            stdout=said,
+            stderr=subprocess.STDOUT,
+        )
+    with temporary_settings({PREFECT_API_URL: f"http://127.0.0.1:{port}/api"}):
+        with get_client(sync_client=True) as client:
+            until(lambda: deployments(client) == {"minutely", "yearly"}, home, process)
+            yield home, client
+        family = psutil.Process(process.pid).children(recursive=True)
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
+    _, alive = psutil.wait_procs(family, timeout=20)
+    assert not alive
+
+
+def deployments(client):
+    try:
+        answer = client.request("POST", "/deployments/filter", json={}).json()
+    except OSError:
+        return set()
+    except Exception as error:
+        if "ConnectError" in type(error).__name__:
+            return set()
+        raise
+    return {found["name"] for found in answer}
+
+
+def runs(client, deployment):
+    body = {"deployments": {"name": {"any_": [deployment]}}}
+    return client.request("POST", "/flow_runs/filter", json=body).json()
+
+
+def until(holds, home, process=None, within=180):
+    deadline = time.monotonic() + within
+    while not holds():
+        said = (home / "said.txt").read_text()
+        assert process is None or process.poll() is None, said
+        assert time.monotonic() < deadline, said
+        time.sleep(0.5)
+
+
+def test_cron_strikes_and_the_board_is_on_the_run_s_page(served):
+    home, client = served
+
+    def struck():
+        return [r for r in runs(client, "minutely") if r["state_type"] == "COMPLETED"]
+
+    until(struck, home)
+    (result,) = read_results(home / "runs" / "tiny")
+    assert result.status == "ok"
+    body = {"flow_runs": {"id": {"any_": [struck()[0]["id"]]}}}
+    artifacts = client.request("POST", "/artifacts/filter", json=body).json()
+    shown = {artifact["key"]: artifact["data"] for artifact in artifacts}
+    assert "vanilla" in shown["board"]
+    assert "report.html" in shown["report"]
+
+
+def test_runs_do_not_overlap_and_a_cancelled_one_stops_its_jobs(served):
+    home, client = served
+    deployment = client.read_deployment_by_name("scheduled/yearly")
+    first = client.create_flow_run_from_deployment(deployment.id)
+    until(lambda: list((home / "runs").glob("slow/jobs/*")), home)
+    second = client.create_flow_run_from_deployment(deployment.id)
+    until(lambda: state(client, second).is_final(), home)
+
+    assert state(client, second).is_cancelled()
+    assert state(client, first).is_running()
+
+    client.set_flow_run_state(first.id, Cancelling())
+    until(lambda: state(client, first).is_final(), home)
+    until(lambda: not sleepers(), home)
+    assert read_results(home / "runs" / "slow") == []
+    assert not list((home / "runs" / "slow" / "jobs").iterdir())
+
+
+def state(client, run):
+    return client.read_flow_run(run.id).state
+
+
+def sleepers():
+    """Worker processes below this one."""
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        try:
+            if "flows.worker" in process.cmdline():
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found

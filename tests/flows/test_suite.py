@@ -1,0 +1,251 @@
+"""A suite's run: resumed, interrupted, killed, and with a tracking store in trouble."""
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from flows.suite import run_suite
+from tasks import results
+from tasks.config import Limits
+from tasks.plan import Planned
+from tasks.track import recorder
+
+CHILD = Path(__file__).with_name("child.py")
+CONFIGURATIONS = 3  # of each stand-in job
+
+
+def statuses(outcome):
+    return [result.status for result in outcome.results]
+
+
+def test_jobs_run_once_and_are_recorded(bench):
+    bench.data = ["well", "other"]
+    first = bench.run()
+    stamps = {path: path.stat().st_mtime_ns for path in bench.out.rglob("result.json")}
+    second = bench.run()
+
+    assert statuses(first) == statuses(second) == ["ok"] * 4
+    assert first.problems == second.problems == []
+    assert first.results == second.results
+    assert stamps == {path: path.stat().st_mtime_ns for path in bench.out.rglob("result.json")}
+    assert list(results.load(bench.out)["score"]) == [0.1, 0.2, 0.1, 0.2]
+    assert len(bench.runs("job")) == 4
+    assert len(bench.runs("configuration")) == 4 * CONFIGURATIONS
+    (suite,) = bench.runs("suite")
+    assert suite.info.status == "FINISHED"
+
+
+def test_deleting_a_result_runs_that_job_again(bench):
+    bench.run()
+    first, second = (entry.key for entry in bench.planned())
+    (results.job_folder(bench.out, first) / results.RESULT).unlink()
+    kept = results.job_folder(bench.out, second) / results.RESULT
+    before = kept.stat().st_mtime_ns
+
+    assert [entry.done for entry in bench.planned()] == [False, True]
+    assert statuses(bench.run()) == ["ok", "ok"]
+    assert kept.stat().st_mtime_ns == before
+
+
+def test_failures_are_kept_apart_and_repeated(bench):
+    bench.data = ["well", "raise:no", "kill"]
+    bench.seeds = (1,)
+
+    assert statuses(bench.run()) == ["ok", "crash", "crash"]
+    assert [entry.done for entry in bench.planned()] == [True, False, False]
+    assert statuses(bench.run()) == ["ok", "crash", "crash"]
+    assert len(bench.runs("job")) == 3
+    assert bench.runs("suite")[0].info.status == "FAILED"
+
+
+def test_jobs_that_cannot_run_are_skipped_with_the_reason(bench):
+    (entry, other) = bench.planned()
+    planned = [Planned(entry.job, "nokey", done=False, obstacle="data not available: x"), other]
+    outcome = run_suite(
+        bench.suite,
+        planned,
+        bench.out,
+        local=True,
+        work=f"{CHILD.with_name('standins.py')}:run_job",
+    )
+
+    assert statuses(outcome) == ["skipped", "ok"]
+    assert outcome.results[0].reason == "data not available: x"
+    assert not results.is_done(bench.out, "nokey")
+
+
+def test_limits_of_the_suite_are_enforced(bench):
+    bench.data, bench.seeds = ["sleep:60", "well"], (1,)
+    bench.limits = Limits(wall_seconds=2)
+
+    assert statuses(bench.run()) == ["timeout", "ok"]
+
+
+def test_two_processes_give_identical_results_and_events(bench, tmp_path):
+    outs = [tmp_path / "a", tmp_path / "b"]
+    for out in outs:
+        out.mkdir()
+        finish(start(out, bench.uri, "well", "other"))
+    first, second = (results.read_results(out) for out in outs)
+
+    assert first == second != []
+    for one in first:
+        logs = [(results.job_folder(out, one.key) / results.EVENTS).read_bytes() for out in outs]
+        assert logs[0] == logs[1]
+
+
+def start(out, uri, *data):
+    environment = os.environ | {"PYTHONPATH": str(CHILD.parents[2])}
+    return subprocess.Popen(
+        [sys.executable, str(CHILD), str(out), uri, *data],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        text=True,
+    )
+
+
+def finish(process):
+    said, complained = process.communicate(timeout=60)
+    assert process.returncode == 0, complained
+    return said.split()
+
+
+def assert_all_gone(processes, within=10.0):
+    _, alive = psutil.wait_procs(processes, timeout=within)
+    for process in alive:
+        process.kill()
+    assert not alive
+
+
+class TestInterruptions:
+    data = ("well", "other", "sleep:0.3", "sleep:0.2", "third")
+
+    def test_ctrl_c_stops_all_and_leaves_nothing_half_written(self, bench):
+        process = start(bench.out, bench.uri, "well", "sleep:30", "ignore")
+        self.wait_for_results(bench.out, process)
+        time.sleep(0.3)
+        family = psutil.Process(process.pid).children(recursive=True)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=20)
+
+        assert process.returncode != 0
+        assert_all_gone(family)
+        assert all((f / results.RESULT).is_file() for f in bench.out.glob("jobs/*"))
+        assert not bench.runs("suite", "attributes.status = 'RUNNING'")
+
+    def test_kill_9_at_any_moment_is_made_good_by_the_next_run(self, bench):
+        """Killed at random moments: while jobs run, end, or are logged, and once at the start."""
+        moments = random.Random(7)
+        for already in (0, 1, 4, 8, 11):
+            process = start(bench.out, bench.uri, *self.data)
+            self.wait_for_results(bench.out, process, already)
+            time.sleep(moments.random() * 0.3)
+            family = psutil.Process(process.pid).children(recursive=True)
+            process.kill()
+            process.communicate()
+            assert_all_gone(family)
+        done = {r.key: r for r in results.read_results(bench.out)}
+        assert 11 <= len(done) <= 15
+
+        assert finish(start(bench.out, bench.uri, *self.data)) == ["ok"] * 15
+        after = {r.key: r for r in results.read_results(bench.out)}
+        assert len(after) == 15
+        assert after.items() >= done.items()
+        assert len(bench.runs("job")) == 15
+        assert len(bench.runs("configuration")) == 15 * CONFIGURATIONS
+        for level in ("suite", "job", "configuration"):
+            assert not bench.runs(level, "attributes.status = 'RUNNING'")
+        assert len(bench.runs("suite")) == 1
+        assert not list(bench.out.rglob("*.part"))
+
+    def wait_for_results(self, out, process, count=1, within=30):
+        deadline = time.monotonic() + within
+        while len(list(out.rglob("result.json"))) < count:
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+
+class TestTrackingInTrouble:
+    @pytest.fixture(autouse=True)
+    def impatient(self, monkeypatch):
+        monkeypatch.setattr(recorder, "RETRY_SECONDS", (0.01,))
+
+    def assert_kept_and_made_good(self, bench, outcome, uri):
+        assert statuses(outcome) == ["ok", "ok"]
+        assert len(outcome.problems) == 1
+        assert "the next run logs what is missing" in outcome.problems[0]
+        bench.uri = uri
+        again = bench.run()
+        assert again.problems == []
+        assert len(bench.runs("job")) == 2
+        assert len(bench.runs("configuration")) == 2 * CONFIGURATIONS
+
+    def test_gone(self, bench, tmp_path):
+        good = bench.uri
+        (tmp_path / "file").write_text("")
+        bench.uri = f"sqlite:///{tmp_path / 'file' / 'mlflow.db'}"
+
+        self.assert_kept_and_made_good(bench, bench.run(), good)
+
+    def test_locked(self, bench, monkeypatch):
+        monkeypatch.setattr("tasks.track.store.SQLITE_WAIT_SECONDS", 0.1)
+        connection = sqlite3.connect(bench.uri.removeprefix("sqlite:///"))
+        connection.execute("BEGIN EXCLUSIVE")
+        outcome = bench.run()
+        connection.close()
+
+        assert "locked" in outcome.problems[0]
+        self.assert_kept_and_made_good(bench, outcome, bench.uri)
+
+    def test_full(self, bench, monkeypatch):
+        from tasks.track.bulk import BulkWriter
+
+        def full(*_):
+            raise OSError(28, "No space left on device")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(BulkWriter, "_artifacts", full)
+            outcome = bench.run()
+
+        assert "No space left on device" in outcome.problems[0]
+        self.assert_kept_and_made_good(bench, outcome, bench.uri)
+
+    def test_busy_for_a_while_is_no_trouble(self, bench, monkeypatch):
+        monkeypatch.setattr(recorder, "RETRY_SECONDS", (0.5, 2.0))
+        monkeypatch.setattr("tasks.track.store.SQLITE_WAIT_SECONDS", 0.1)
+        connection = sqlite3.connect(bench.uri.removeprefix("sqlite:///"), check_same_thread=False)
+        connection.execute("BEGIN EXCLUSIVE")
+        import threading
+
+        threading.Timer(1.0, connection.close).start()
+
+        assert bench.run().problems == []
+        assert len(bench.runs("job")) == 2
+
+
+def test_a_result_that_cannot_be_written_is_a_problem_not_a_loss(bench, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(results, "write_atomically", full)
+        outcome = bench.run()
+
+    assert statuses(outcome) == ["ok", "ok"]
+    assert len(outcome.problems) == 2
+    assert "No space left on device" in outcome.problems[0]
+    assert [entry.done for entry in bench.planned()] == [False, False]
+
+
+def test_a_suite_need_not_be_tracked(bench):
+    assert bench.run(tracking_uri=None).problems == []

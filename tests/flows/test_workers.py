@@ -1,0 +1,193 @@
+import os
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from flows.process import StoppedError
+from flows.workers import WorkerPool
+from tasks.config import Limits
+from tasks.jobs import Job
+from tasks.results import LOG, read_partial_log
+
+STANDINS = Path(__file__).with_name("standins.py")
+
+
+def job(data, seed=1):
+    return Job(algorithm="vanilla", data=data, seed=seed, environment_seed=0, label="vanilla")
+
+
+def key(work):
+    return work.key("digest", "version")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = tmp_path / "job"
+    made.mkdir()
+    return made
+
+
+def pool(limits=None, size=1):
+    return WorkerPool(size, limits or Limits(), work=f"{STANDINS}:run_job", grace_seconds=0.5)
+
+
+@pytest.fixture(scope="module")
+def shared():
+    """One pool for every job that breaks no limit: what one job does must not hurt the next."""
+    with pool() as workers:
+        yield workers
+
+
+def run(workers, data, folder):
+    work = job(data)
+    return workers.run(work, key(work), folder)
+
+
+@pytest.mark.parametrize(
+    ("data", "status", "reason"),
+    [
+        ("well", "ok", ""),
+        ("raise:wrong sign", "crash", "ValueError: wrong sign"),
+        ("audit:lower above upper", "crash", "lower above upper"),
+        ("unavailable:no network", "skipped", "no network"),
+        ("diverge:NaN at 7", "diverged", "NaN at 7"),
+        ("memory", "memout", "no memory could be allocated"),
+        ("exit:0", "crash", "SystemExit: 0"),
+        ("die:0", "crash", "the worker process ended with exit code 0"),
+        ("die:3", "crash", "the worker process ended with exit code 3"),
+        ("kill", "crash", "killed by SIGKILL (the system does that when memory runs out)"),
+        ("segfault", "crash", "killed by SIGSEGV"),
+        ("garbage", "ok", ""),
+        ("threads", "ok", ""),
+        ("chdir", "ok", ""),
+    ],
+)
+def test_every_ending_has_its_status_and_the_next_job_runs(shared, tmp_path, data, status, reason):
+    for name in ("bad", "good"):
+        (tmp_path / name).mkdir()
+
+    ended = run(shared, data, tmp_path / "bad")
+    after = run(shared, "well", tmp_path / "good")
+
+    assert (ended.status, ended.reason) == (status, reason)
+    assert ended.key == key(job(data))
+    assert after.status == "ok"
+
+
+def test_a_job_that_closes_every_file_is_a_crash(shared, folder):
+    assert run(shared, "close", folder).status == "crash"
+
+
+def test_what_a_job_prints_goes_to_its_log(shared, folder):
+    run(shared, "garbage", folder)
+
+    assert b"\xff\x00garbage\nmore\n" in (folder / LOG).read_bytes()
+
+
+def test_a_traceback_is_kept(shared, folder):
+    run(shared, "raise:wrong sign", folder)
+
+    assert "in misbehave" in (folder / LOG).read_text()
+
+
+@pytest.mark.parametrize(
+    ("data", "limits", "status", "what"),
+    [
+        ("sleep:60", {"wall_seconds": 1}, "timeout", "1 s of wall time"),
+        ("ignore", {"wall_seconds": 1}, "timeout", "1 s of wall time"),
+        ("hold", {"wall_seconds": 1}, "timeout", "1 s of wall time"),
+        ("spin", {"cpu_seconds": 0.3}, "timeout", "0.3 s of CPU time"),
+        ("eat", {"memory_mb": 600}, "memout", "600 MB of memory"),
+        ("eat-in-child", {"memory_mb": 700}, "memout", "700 MB of memory"),
+    ],
+)
+def test_limits_hold_whatever_the_job_does(folder, data, limits, status, what):
+    with pool(Limits(**limits)) as workers:
+        begun = time.monotonic()
+        ended = run(workers, data, folder)
+
+        assert (ended.status, ended.reason) == (status, f"over the limit of {what}")
+        assert time.monotonic() - begun < 30
+        assert ended.wall_seconds > 0.2
+        assert [type(event).__name__ for event in read_partial_log(folder / "events.jsonl.gz")][
+            :2
+        ] == ["Started", "ConfigurationAdmitted"]
+
+
+def test_no_process_outlives_its_job(shared, folder, tmp_path):
+    pid_file = tmp_path / "orphan"
+
+    assert run(shared, f"fork:{pid_file}", folder).status == "ok"
+    assert_gone(int(pid_file.read_text()))
+
+
+def test_no_process_outlives_a_breach(folder, tmp_path):
+    with pool(Limits(wall_seconds=1)) as workers:
+        ended = run(workers, "eat-in-child", folder)
+        assert ended.status == "timeout"
+        children = psutil.Process().children(recursive=True)
+
+    assert not [child for child in children if "900_000_000" in " ".join(_cmdline(child))]
+
+
+def test_stop_interrupts_running_jobs_at_once(folder):
+    with pool() as workers:
+        workers.warm()
+        threading.Timer(0.5, workers.stop).start()
+        begun = time.monotonic()
+        with pytest.raises(StoppedError):
+            run(workers, "sleep:60", folder)
+        assert time.monotonic() - begun < 30
+
+
+def test_closing_leaves_no_process():
+    before = {child.pid for child in psutil.Process().children(recursive=True)}
+    workers = pool(size=2)
+    workers.warm()
+    pids = {child.pid for child in psutil.Process().children(recursive=True)} - before
+    assert len(pids) == 3  # two workers and the leash
+
+    workers.close()
+    for pid in pids:
+        assert_gone(pid)
+
+
+def test_the_time_to_start_a_worker_is_no_job_s(folder, tmp_path):
+    """The work's module takes longer to import than a job may take to run."""
+    slow = tmp_path / "slow.py"
+    slow.write_text(
+        "import sys, time\n"
+        f"sys.path.insert(0, {str(STANDINS.parent)!r})\n"
+        "time.sleep(1.5)\n"
+        "from standins import run_job\n"
+    )
+    with WorkerPool(1, Limits(wall_seconds=1), work=f"{slow}:run_job") as workers:
+        assert run(workers, "well", folder).status == "ok"
+
+
+def test_a_worker_that_cannot_start_says_why(folder):
+    with WorkerPool(1, Limits(), work="tasks.nowhere:run_job") as workers:
+        ended = run(workers, "well", folder)
+
+    assert ended.status == "crash"
+    assert "No module named 'tasks.nowhere'" in ended.reason
+
+
+def _cmdline(process):
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
+
+
+def assert_gone(pid, within=5.0):
+    deadline = time.monotonic() + within
+    while time.monotonic() < deadline:
+        if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+            return
+        time.sleep(0.02)
+    os.kill(pid, 9)
+    raise AssertionError(f"process {pid} is still there")

@@ -1,0 +1,162 @@
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from algorithms.errors import LeaseboardError
+from tasks.automl import PolicyClassifier, PolicyRegressor
+
+FAST = ["decision_tree", "k_nearest_neighbors", "lda"]
+CHECKED = {"optimiser": "random", "budget": 9, "trial_cpu_seconds": None}
+
+
+def classifier(**given):
+    return PolicyClassifier(**{"arms": FAST, "random_state": 0, **CHECKED, **given})
+
+
+def mixed(n_rows=200, seed=0):
+    rng = np.random.default_rng(seed)
+    colour = rng.choice(["red", "green", "blue"], n_rows)
+    size = rng.normal(size=n_rows)
+    frame = pd.DataFrame(
+        {
+            "colour": pd.Categorical(colour),
+            "text": np.where(rng.random(n_rows) < 0.2, None, colour),
+            "size": np.where(rng.random(n_rows) < 0.1, np.nan, size),
+            "flag": size > 0,
+            "empty": np.full(n_rows, np.nan),
+        }
+    )
+    return frame, np.where((colour == "red") | (size > 1), "yes", "no")
+
+
+# The checks of the array interface need an environment variable that scipy reads at its import.
+CHECKS = [
+    pytest.param(estimator, check, id=f"{type(estimator).__name__}-{name}")
+    for checked in (
+        PolicyClassifier(arms=FAST, **CHECKED),
+        PolicyRegressor(arms=["decision_tree", "ridge"], **CHECKED),
+    )
+    for estimator, check in estimator_checks_generator(checked)
+    if "array_api" not in (name := getattr(check, "func", check).__name__)
+]
+
+
+@pytest.mark.parametrize(("estimator", "check"), CHECKS)
+def test_scikit_learns_own_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("policy", ["max-ucb", "er-ucb-auto", "tpe-joint", "average"])
+def test_any_policy_searches(policy):
+    X, y = load_breast_cancer(return_X_y=True)
+    search = classifier(policy=policy).fit(X, y)
+
+    assert search.score(X, y) > 0.9
+    assert len(search.leaderboard_) == 9
+    assert search.leaderboard_["score"].is_monotonic_decreasing
+    assert search.best_score_ == search.leaderboard_["score"][0]
+
+
+def test_mixed_columns_missing_values_and_unseen_categories():
+    X, y = mixed()
+    search = classifier(arms=["decision_tree", "bernoulli_nb"]).fit(X, y)
+    new = X.head(3).assign(colour=pd.Categorical(["violet", None, "red"]), text="violet")
+
+    assert search.score(X, y) > 0.85
+    assert set(search.predict(new)) <= {"yes", "no"}
+    assert np.allclose(search.predict_proba(new).sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("arm", ["liblinear_svc", "sgd", "lda"])
+def test_probabilities_agree_with_predictions(arm):
+    X, y = load_breast_cancer(return_X_y=True)
+    search = classifier(arms=[arm], budget=3).fit(X, y)
+    proba = search.predict_proba(X)
+
+    assert proba.shape == (len(X), 2)
+    assert (search.classes_[proba.argmax(axis=1)] == search.predict(X)).mean() > 0.99
+
+
+def test_the_limits_of_a_trial_make_it_a_process_and_jobs_change_nothing(tmp_path):
+    X, y = mixed()
+    one = classifier(policy="rising-bandits", trial_cpu_seconds=30.0).fit(X, y)
+    two = classifier(policy="rising-bandits", trial_cpu_seconds=30.0, n_jobs=2).fit(X, y)
+
+    columns = ["arm", "score", "parameters"]
+    assert one.leaderboard_[columns].equals(two.leaderboard_[columns])
+
+
+def test_a_store_is_replayed(tmp_path):
+    X, y = mixed()
+    first = classifier(store=tmp_path).fit(X, y)
+    again = classifier(store=tmp_path).fit(X, y)
+
+    assert first.leaderboard_.equals(again.leaderboard_)  # the recorded costs, too
+    assert len(list(tmp_path.rglob("*.jsonl"))) == len(FAST)
+
+
+def test_a_budget_in_seconds():
+    X, y = mixed()
+    search = classifier(policy="rising-bandits-cost", unit="cpu_seconds", budget=0.05).fit(X, y)
+
+    assert search.leaderboard_["cpu_seconds"].sum() == pytest.approx(0.05)
+
+
+def test_regression_maps_its_loss_into_the_unit_interval():
+    X, y = load_diabetes(return_X_y=True)
+    search = PolicyRegressor(arms=["ridge", "decision_tree"], random_state=0, **CHECKED)
+    search.fit(X, y)
+
+    assert 0.5 < search.best_score_ < 1
+    assert search.score(X, y) > 0.3
+
+
+def test_a_fitted_search_can_be_pickled():
+    X, y = mixed()
+    search = classifier().fit(X, y)
+
+    assert (pickle.loads(pickle.dumps(search)).predict(X) == search.predict(X)).all()
+
+
+def test_a_class_with_one_member_is_no_obstacle():
+    X, y = mixed()
+    y = y.astype(object)
+    y[5] = "once"
+
+    assert set(classifier().fit(X, y).classes_) == {"no", "once", "yes"}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"budget": 2}, "smaller than the 3 arms"),
+        ({"space": "regressors", "arms": None}, "is for regression"),
+        ({"arms": ["ldaa"]}, "did you mean 'lda'"),
+        ({"policy": "rising-bandit"}, "did you mean 'rising-bandits'"),
+        ({"validation_fraction": 1.5}, "must lie between 0 and 1"),
+        ({"settings": {"D": 3}}, "unknown setting"),
+    ],
+)
+def test_wrong_settings_are_named(change, message):
+    X, y = mixed()
+    with pytest.raises(ValueError, match=message):
+        classifier(**change).fit(X, y)
+
+
+def test_one_class_and_all_arms_failing_are_clear(tmp_path):
+    X, y = mixed()
+    with pytest.raises(ValueError, match="one class"):
+        classifier().fit(X, np.full(len(y), "no"))
+    hopeless = tmp_path / "hopeless.yaml"
+    hopeless.write_text(
+        "{title: t, source: s, arms: {near: {estimator: 'sklearn.neighbors:KNeighborsClassifier',"
+        " constants: {n_neighbors: 1000}}}}"
+    )
+    with pytest.raises(
+        LeaseboardError, match="all 3 trials failed, 3 of them because 'ValueError"
+    ):
+        classifier(space=str(hopeless), arms=None, budget=3).fit(X, y)

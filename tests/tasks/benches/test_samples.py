@@ -1,0 +1,132 @@
+"""Jobs on the samples bench, from a reference to a result."""
+
+from __future__ import annotations
+
+import pytest
+
+from algorithms.errors import UsageError
+from algorithms.events import ConfigurationAdmitted, Eliminated, ProbeFinished, read_log
+from tasks import benches
+from tasks.jobs import Job
+from tasks.run import route_settings, run_job
+
+DATA = "synthetic:waveform?rows=3000&seed=0"
+NAMES = ("abc", "full-run", "successive-halving", "daub", "random-configuration")
+QUICK = """
+from sklearn.dummy import DummyClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+PIPELINES = {
+    "constant": DummyClassifier(),
+    "bayes": GaussianNB(),
+    "stump": DecisionTreeClassifier(max_depth=1),
+    "tree": DecisionTreeClassifier(max_depth=4),
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run a job on quick pipelines, unless told otherwise: its result and its events."""
+    pipelines = tmp_path / "quick.py"
+    pipelines.write_text(QUICK)
+    folder = tmp_path / "job"
+    folder.mkdir()
+
+    def run(algorithm, *, settings=None, **bench):
+        bench = {"initial_rows": 300, "pipelines": str(pipelines)} | bench
+        job = Job(algorithm, DATA, 1, 7, settings=settings or {}, bench=bench)
+        result, _ = run_job(job, folder)
+        return result, list(read_log(folder / "events.jsonl.gz"))
+
+    return run
+
+
+@pytest.mark.parametrize("shared_bins", [False, True])
+def test_everyone_meets_the_same_drawn_configurations(run, shared_bins):
+    drawn = []
+    for name in ("full-run", "random-configuration"):
+        result, events = run(name, pipelines=None, configurations=3, shared_bins=shared_bins)
+        assert 0.7 < result.score <= 1
+        drawn.append([e.parameters for e in events if isinstance(e, ConfigurationAdmitted)])
+    assert drawn[0] == drawn[1]
+    assert [parameters["learner"] for parameters in drawn[0]] == [
+        "LogisticRegression", "LinearSVM", "LightGBM",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_everyone_runs_on_pipelines_of_a_file(run, name):
+    result, events = run(name)
+    assert (result.status, result.direction, result.metric) == ("ok", "max", "test_accuracy")
+    assert len([e for e in events if isinstance(e, ConfigurationAdmitted)]) == 4
+    assert result.champion["name"] in ("constant", "bayes", "stump", "tree")
+
+
+def test_abc_is_within_epsilon_of_full_run(run):
+    best, _ = run("full-run")
+    found, events = run("abc", settings={"epsilon": "0.05"})
+    assert best.score - found.score <= 0.05
+    assert all(event.status == "ok" for event in events if isinstance(event, ProbeFinished))
+
+
+def test_a_replay_is_charged_alike_and_costs_next_to_nothing(run):
+    first, events = run("abc")
+    again, replayed = run("abc")
+    assert replayed[:-1] == events[:-1]
+    assert again.score == first.score
+    assert again.cpu_seconds == first.cpu_seconds > 0
+    assert again.metrics["spent_cpu_seconds"] < 0.5 * first.metrics["spent_cpu_seconds"]
+
+
+def test_another_scheduler_replays_the_probes_that_it_shares(run):
+    _, events = run("abc")
+    _, others = run("abc", settings={"scheduler": "round-robin"})
+    costs = [
+        {(e.configuration, e.rows): e.cpu_seconds for e in log if isinstance(e, ProbeFinished)}
+        for log in (events, others)
+    ]
+    shared = costs[0].keys() & costs[1].keys()
+    assert len(shared) >= 4
+    assert all(costs[0][probe] == costs[1][probe] for probe in shared)
+
+
+def test_equal_pipelines_of_a_list_are_duplicates(run, tmp_path):
+    path = tmp_path / "twins.py"
+    path.write_text(
+        "from sklearn.naive_bayes import GaussianNB\n"
+        "PIPELINES = [GaussianNB(), GaussianNB(), GaussianNB(var_smoothing=0.5)]\n"
+    )
+    _, events = run("abc", pipelines=str(path))
+    (twin, *_) = [event for event in events if isinstance(event, Eliminated)]
+    assert (twin.configuration, twin.reason) == (1, "duplicate of configuration 0")
+
+
+def test_another_content_of_the_file_is_another_job(run, tmp_path):
+    first, _ = run("random-configuration")
+    again, _ = run("random-configuration")
+    (tmp_path / "quick.py").write_text(QUICK + "# changed\n")
+    other, _ = run("random-configuration")
+    assert first.key == again.key != other.key
+
+
+def test_settings_are_routed_to_algorithm_and_bench():
+    own, shared = route_settings("abc", {"epsilon": "0.1", "configurations": "5"})
+    assert own == {"epsilon": "0.1"}
+    assert shared == {"configurations": "5"}
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("configurations", 0), ("test_fraction", 1), ("initial_rows", 0), ("profile", "wild"),
+     ("unit", "bananas"), ("probe_seconds", 0)],
+)  # fmt: skip
+def test_options_out_of_range_are_refused_by_name(option, value):
+    with pytest.raises(UsageError, match=f"samples bench: option {option}"):
+        benches.check_options("samples", {option: value})

@@ -1,0 +1,185 @@
+"""Files of four formats: round trips, and one clear line for each malformed one."""
+
+from __future__ import annotations
+
+import arff
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import dump_svmlight_file
+
+from algorithms.errors import DataError, UsageError
+from tasks.fetch import load
+
+reals = st.floats(-1e9, 1e9, allow_nan=False, width=32)
+words = st.sampled_from(["red", "green", "a b", "it's", "50%"])
+
+
+@st.composite
+def frames(draw) -> pd.DataFrame:
+    """Frames of every kind of column, whose target varies."""
+    rows = draw(st.integers(2, 12))
+    columns = {
+        "real": draw(st.lists(reals, min_size=rows, max_size=rows)),
+        "whole": draw(st.lists(st.integers(-1000, 1000), min_size=rows, max_size=rows)),
+        "word": draw(st.lists(words, min_size=rows, max_size=rows)),
+    }
+    return pd.DataFrame(columns | {"y": np.arange(rows) + 0.5})
+
+
+def write_arff(frame: pd.DataFrame, path) -> None:
+    kinds = {"word": sorted(set(frame["word"]))}
+    content = {
+        "relation": "test",
+        "attributes": [(name, kinds.get(name, "NUMERIC")) for name in frame],
+        "data": frame.to_numpy(dtype=object).tolist(),
+    }
+    path.write_text(arff.dumps(content), encoding="utf-8")
+
+
+WRITERS = {
+    "csv": lambda frame, path: frame.to_csv(path, index=False),
+    "tsv": lambda frame, path: frame.to_csv(path, index=False, sep="\t"),
+    "arff": write_arff,
+    "parquet": lambda frame, path: frame.to_parquet(path),
+}
+
+
+@given(frame=frames())
+def test_every_format_gives_the_same_data(tmp_path_factory, frame):
+    folder = tmp_path_factory.mktemp("files")
+    loaded = {}
+    for suffix, write in WRITERS.items():
+        write(frame, folder / f"data.{suffix}")
+        loaded[suffix] = load(f"file:{folder / f'data.{suffix}'}")
+
+    for data in loaded.values():
+        assert data.features["real"].tolist() == frame["real"].tolist()
+        assert data.features["whole"].tolist() == frame["whole"].tolist()
+        assert data.features["word"].tolist() == frame["word"].tolist()
+        assert (data.task, data.target.tolist()) == ("regression", frame["y"].tolist())
+    assert len({data.digest for data in loaded.values()}) == 1
+
+
+def test_a_libsvm_file_is_dense_and_its_label_is_the_target(tmp_path):
+    X = np.array([[0.0, 1.5, 0.0], [2.5, 0.0, -1.0], [0.0, 0.0, 4.0]])
+    dump_svmlight_file(X, [1, -1, 1], str(tmp_path / "data.libsvm"))
+
+    data = load(str(tmp_path / "data.libsvm"))
+
+    assert data.features.to_numpy().tolist() == X.tolist()
+    assert (data.task, data.target.tolist()) == ("classification", ["1", "-1", "1"])
+
+
+def test_the_header_may_be_separated_by_semicolons(tmp_path):
+    path = tmp_path / "wine.csv"
+    path.write_text('"fixed acidity";"quality"\n7.4;5\n7.8;6\n')
+
+    assert load(str(path)).features["fixed acidity"].tolist() == [7.4, 7.8]
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
+    path = tmp_path / "excel.csv"
+    path.write_text("a,y\n1,0.5\n2,1.5\n", encoding="utf-8-sig")
+
+    assert list(load(str(path)).features) == ["a"]
+
+
+def test_missing_values_of_a_csv_stay_missing(tmp_path):
+    path = tmp_path / "holes.csv"
+    path.write_text("a,b,c,y\n1,?,,0.5\n,u,,1.5\nNA,v,,2.5\n")
+
+    features = load(str(path)).features
+
+    assert features["a"].isna().tolist() == [False, True, True]
+    assert features["b"].isna().tolist() == [True, False, False]
+    assert features["c"].isna().all()
+
+
+def test_parquet_columns_of_any_type_become_one_of_five_kinds(tmp_path):
+    frame = pd.DataFrame({
+        "nullable": pd.array([1, None, 3], dtype="Int64"),
+        "flag": [True, False, True],
+        "maybe": pd.array([True, None, False], dtype="boolean"),
+        "day": pd.to_datetime(["1970-01-01", "1970-01-02", None]),
+        "graded": pd.Categorical(["C", "A", "C"], categories=["C", "B", "A"], ordered=True),
+        "bytes": [b"u", b"v", b"u"],
+        "essay": ["x" * 300, "short", None],
+        "y": [0.5, 1.5, 2.5],
+    })  # fmt: skip
+    frame.index = [5, 6, 7]
+    frame.to_parquet(tmp_path / "kinds.parquet")
+
+    features = load(str(tmp_path / "kinds.parquet")).features
+
+    assert features["nullable"].tolist()[::2] == [1.0, 3.0]
+    assert features["flag"].dtype == bool
+    assert features["maybe"].cat.categories.tolist() == ["False", "True"]
+    assert features["day"].tolist()[:2] == [0.0, 86_400.0]
+    assert np.isnan(features["day"][2])
+    assert features["graded"].cat.categories.tolist() == ["C", "B", "A"]
+    assert not features["graded"].cat.ordered
+    assert features["bytes"].cat.categories.tolist() == ["u", "v"]
+    assert features["essay"].dtype == object
+    assert features.index.tolist() == [0, 1, 2]
+
+
+def test_the_first_rows_of_a_parquet_file_need_only_its_first_groups(tmp_path):
+    frame = pd.DataFrame({"a": range(1000), "y": np.arange(1000) / 2})
+    frame.to_parquet(tmp_path / "long.parquet", row_group_size=100)
+
+    data = load(f"file:{tmp_path / 'long.parquet'}?rows=150")
+
+    assert data.features["a"].tolist() == list(range(150))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("empty.csv", b"", "0 rows: the file is empty"),
+        ("head.csv", b"a,y\n", "0 rows: at least two are needed"),
+        ("one.csv", b"a,y\n1,2\n", "1 row: at least two are needed"),
+        ("lone.csv", b"y\n1\n2\n", "no features: .* there is 1 in all"),
+        ("ragged.csv", b"a,b,y\n1,2,3\n4,5\n", "malformed csv: .*Expected 3 columns, got 2"),
+        ("long.csv", b"a,y\n1,2\n1,2,3\n", "malformed csv: .*Expected 2 columns, got 3"),
+        ("twice.csv", b"a,a,y\n1,2,3\n4,5,6\n", "column name 'a' occurs twice"),
+        ("bare.csv", b"1,2\n3,4\n5,6\n", "no header line"),
+        ("latin.csv", "a,y\n\u00fc,1\nb,2\n".encode("latin-1"), "column 'a' is not UTF-8"),
+        ("head.tsv", "\u00fc\ty\n1\t1\n".encode("latin-1"), "not UTF-8 at byte 0"),
+        ("bad.arff", b"@relation x\nrubbish\n", "malformed arff"),
+        ("cell.arff", b"@relation x\n@attribute a {u,v}\n@attribute y real\n@data\nw,1\n",
+         "malformed arff: .*w"),
+        ("none.arff", b"@relation x\n@attribute a real\n@attribute y real\n@data\n", "0 rows"),
+        ("latin.arff", "@relation \u00fc\n".encode("latin-1"), "not UTF-8 at byte 10"),
+        ("bad.libsvm", b"1 1:2\nx 1:2\n", "malformed libsvm"),
+        ("order.libsvm", b"1 2:1 1:1\n", "malformed libsvm"),
+        ("bad.parquet", b"PAR1rubbish", "not a readable parquet file"),
+    ],
+)  # fmt: skip
+def test_a_malformed_file_is_one_clear_line(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+
+    with pytest.raises(DataError, match=message) as caught:
+        load(str(tmp_path / name))
+    assert name in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_sparse_file_that_is_huge_as_a_table_is_refused(tmp_path):
+    (tmp_path / "wide.libsvm").write_text("1 1:1\n0 999999999:1\n")
+
+    with pytest.raises(DataError, match=r"999999999 columns need 7 GiB as a dense table"):
+        load(str(tmp_path / "wide.libsvm"))
+
+
+def test_a_file_must_exist_and_have_a_known_suffix(tmp_path):
+    (tmp_path / "data.xls").write_text("a")
+
+    with pytest.raises(UsageError, match=r"unknown file format .*'\.xls'"):
+        load(f"file:{tmp_path / 'data.xls'}")
+    with pytest.raises(UsageError, match=r"missing\.csv: no such file"):
+        load("file:missing.csv")
+    with pytest.raises(UsageError, match="is a folder"):
+        load(f"file:{tmp_path}")

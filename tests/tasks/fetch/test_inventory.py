@@ -1,0 +1,151 @@
+"""Named data sets, the listing, verification and imports."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from algorithms.errors import DataError, UsageError
+from tasks.fetch import cache, catalogue, import_file, load, named, verify
+
+
+@pytest.fixture(autouse=True)
+def own_folders(monkeypatch, tmp_path):
+    monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def conf(monkeypatch, tmp_path):
+    """An empty configuration folder of the user."""
+    for folder in ("suites", "data"):
+        (tmp_path / "conf" / folder).mkdir(parents=True)
+    monkeypatch.setenv("LEASEBOARD_CONF", str(tmp_path / "conf"))
+    return tmp_path / "conf" / "data"
+
+
+@pytest.fixture
+def sales(tmp_path):
+    path = tmp_path / "sales.csv"
+    path.write_text("revenue,shop,size\n1.5,a,3\n2.5,b,4\n4.5,a,5\n")
+    return path
+
+
+def test_every_shipped_name_is_a_right_reference():
+    for name in named.names():
+        assert named.resolve(named.references.parse(name)).source in ("mirror", "synthetic")
+        assert named.read(name).about
+
+
+def test_four_lines_name_a_data_set(conf, sales):
+    (conf / "shops.yaml").write_text(
+        f"reference: file:{sales}\nabout: our shops\ntarget: revenue\ntask: regression\n"
+    )
+
+    data = load("shops?rows=2")
+
+    assert (data.task, data.target.tolist(), list(data.features)) == (
+        "regression", [1.5, 2.5], ["shop", "size"],
+    )  # fmt: skip
+    assert "shops" in [listed.reference for listed in catalogue()]
+
+
+def test_a_relative_file_lies_beside_its_name(conf, sales):
+    sales.rename(conf / "sales.csv")
+    (conf / "shops.yaml").write_text("reference: file:sales.csv\n")
+
+    assert load("shops").target.tolist() == ["3", "4", "5"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("reference: openml:1\ntargt: y\n", "unknown key 'targt': did you mean 'target'"),
+        ("about: nothing\n", "reference: Field required"),
+        ("reference: openml:1\ntask: guess\n", "task: Input should be 'regression'"),
+        ("reference: openml:1\nrows: many\n", "rows: Input should be a valid integer"),
+        ("just text\n", "not a mapping in YAML"),
+        ("a: [1\n", "not a mapping in YAML"),
+        ("reference: other\n", "reference 'other' has no source"),
+    ],
+)
+def test_a_wrong_file_of_conf_data_is_one_clear_line(conf, text, message):
+    (conf / "bad.yaml").write_text(text)
+
+    with pytest.raises(UsageError, match=message) as caught:
+        load("bad")
+    assert "bad.yaml" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_import_is_a_data_set_by_name_and_keeps_its_content(sales):
+    known = import_file(sales, target="revenue")
+    before = load(f"file:{sales}?target=revenue")
+    sales.unlink()
+
+    data = load("sales")
+
+    assert str(known) == "sales: 3 rows, 2 features, regression"
+    assert (data.digest, data.task) == (before.digest, "regression")
+    assert "sales" in [listed.reference for listed in catalogue()]
+    assert [checked.whole for checked in verify()] == [True]
+
+
+def test_an_import_must_be_data_and_have_a_free_name(sales):
+    with pytest.raises(DataError, match="unknown target column 'revnue'"):
+        import_file(sales, target="revnue")
+    with pytest.raises(UsageError, match="must be letters, digits"):
+        import_file(sales, "../x")
+    with pytest.raises(UsageError, match="name 'fried-drift' is taken"):
+        import_file(sales, "fried-drift")
+    import_file(sales)
+    with pytest.raises(UsageError, match="name 'sales' is taken"):
+        import_file(sales)
+    assert [path.name for path in cache.section("imported").iterdir()] == ["sales"]
+
+
+def test_verification_finds_a_changed_file(sales):
+    import_file(sales)
+    path = cache.section("imported") / "sales" / "data.parquet"
+    pd.DataFrame({"a": [1, 2], "b": [3, 4]}).to_parquet(path)
+
+    (checked,) = verify()
+
+    assert (checked.name, checked.whole) == ("sales", False)
+    assert "is not the catalogue's" in checked.detail
+    with pytest.raises(DataError, match="is not the catalogue's"):
+        load("sales")
+
+
+def test_a_damaged_entry_of_the_cache_is_named(sales):
+    import_file(sales)
+    (cache.section("imported") / "sales" / "entry.json").write_text("{}")
+
+    with pytest.raises(DataError, match=r"entry\.json: not an entry of the cache"):
+        load("sales")
+
+
+def test_the_first_of_two_processes_publishes(sales, tmp_path):
+    frame = pd.DataFrame({"a": [1, 2], "b": [3, 4]})
+    for number in (1, 2):
+        with cache.scratch("openml") as folder:
+            (folder / "new").mkdir()
+            cache.write(folder / "new", frame * number, id="7", name=f"process {number}")
+            assert cache.publish(folder / "new", "openml", "7").name == "process 1"
+    assert [path.name for path in cache.section("openml").iterdir()] == ["7"]
+
+
+def test_a_cache_that_cannot_be_written_is_named(sales, tmp_path, monkeypatch):
+    monkeypatch.setenv("LEASEBOARD_CACHE", str(sales))
+
+    with pytest.raises(UsageError, match=r"cannot be written .*: name another folder with LEASE"):
+        import_file(sales)
+
+
+@pytest.mark.mirror
+def test_a_mirror_is_listed_and_verified(mirror):
+    listed = {entry.reference: entry for entry in catalogue(mirrors=(mirror,))}
+    assert listed["openml:215"].rows == 40_768
+
+    checked = list(verify((mirror,)))
+    assert len(checked) == len(pd.read_csv(mirror / "catalogue.csv"))
+    assert all(entry.whole for entry in checked)

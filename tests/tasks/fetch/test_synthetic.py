@@ -1,0 +1,168 @@
+"""Generators: their published formulas, their streams, and the real sets they stand for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from algorithms.benches.synthetic_arms import SEVEN_GAUSSIANS
+from algorithms.errors import UsageError
+from tasks.fetch import load
+from tasks.fetch.generators import friedman_value, mv_value
+from tasks.fetch.synthetic import BLOCK, GENERATORS
+
+
+def planes_value(x: np.ndarray) -> np.ndarray:
+    """The mean of 2dplanes, written anew from the published text."""
+    upper = 3 + x[:, 1:4] @ [3, 2, 1]
+    lower = -3 + x[:, 4:7] @ [3, 2, 1]
+    return np.where(x[:, 0] > 0, upper, lower)
+
+
+def inputs(data) -> np.ndarray:
+    return data.features.to_numpy(dtype=np.float64)
+
+
+def mv_residuals(data) -> np.ndarray:
+    columns = {name: data.features[name] for name in data.features}
+    x1, x4, x6 = (columns[name].to_numpy(dtype=np.float64) for name in ("x1", "x4", "x6"))
+    yes, normal = (columns["x7"] == "yes").to_numpy(), (columns["x8"] == "normal").to_numpy()
+    return data.target.to_numpy() - mv_value(x1, x4, x6, yes=yes, normal=normal)
+
+
+def test_hand_computed_values():
+    x = np.array([[0.5, 1.0, 0.5, 0.1, 0.2, 0, 0, 0, 0, 0]])
+    assert friedman_value(x) == pytest.approx([10 + 0 + 1 + 1])
+    one = {"yes": np.array([True]), "normal": np.array([True])}
+    assert mv_value(np.array([2.0]), np.array([1.0]), np.array([-4.0]), **one) == [-2.0]
+    assert mv_value(np.array([4.0]), np.array([0.8]), np.array([9.0]), **one) == [-2.0]
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_a_shorter_set_begins_a_longer_one(name):
+    short, long = load(f"synthetic:{name}?rows=50"), load(f"synthetic:{name}?rows={BLOCK + 10}")
+
+    assert short.features.equals(long.features.iloc[:50])
+    assert long.features.iloc[-10:].equals(
+        load(f"synthetic:{name}?rows={BLOCK + 11}").features.iloc[-11:-1]
+    )
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_the_seed_makes_the_set(name):
+    first, again, other = (load(f"synthetic:{name}?rows=50&seed={seed}") for seed in (1, 1, 2))
+
+    assert first.digest == again.digest != other.digest
+
+
+def test_blocks_differ():
+    x = inputs(load(f"synthetic:fried?rows={2 * BLOCK}"))
+
+    assert not np.array_equal(x[:BLOCK], x[BLOCK:])
+
+
+def test_the_noise_can_be_set():
+    data = load("synthetic:fried?rows=1000&noise=0")
+    assert np.abs(data.target - friedman_value(inputs(data))).max() < 1e-3
+
+    data = load("synthetic:2dplanes?rows=1000&noise=0")
+    assert np.array_equal(data.target, planes_value(inputs(data)))
+
+
+def test_a_drift_changes_the_roles_of_the_inputs_every_period():
+    data = load("synthetic:fried-drift?rows=70000&noise=0&period=30000")
+    wrong = np.abs(data.target - friedman_value(inputs(data))) > 1e-3
+
+    assert wrong[:30_000].sum() == 0
+    assert wrong[30_000:60_000].mean() > 0.9
+    assert wrong[60_000:].mean() > 0.9
+
+
+def test_learners_of_different_capacity_are_well_apart_on_separated():
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+
+    data = load("synthetic:separated?rows=8000&classes=2&features=6&flip=0.1")
+    X, y = inputs(data), data.target.cat.codes.to_numpy()
+    forest = RandomForestClassifier(20, max_depth=8, random_state=0)
+    models = LogisticRegression(), forest
+
+    linear, bent = (model.fit(X[:6000], y[:6000]).score(X[6000:], y[6000:]) for model in models)
+
+    assert linear + 0.05 < bent < 1 - 0.1 / 2
+    assert 0.4 < y.mean() < 0.6
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("classes=1", "classes=1 .*: must be from 2 to 100"),
+        ("flip=-0.1", "flip=-0.1 of .*: must not be negative"),
+        ("flip=1.5", "flip=1.5 .*: must be a share, from 0 to 1"),
+        ("features=5", "features=5 .*: must be at least 6"),
+        ("features=0", "features=0 of .*: must be a whole number, at least 1"),
+    ],
+)
+def test_options_out_of_range_are_one_clear_line(options, message):
+    with pytest.raises(UsageError, match=message):
+        load(f"synthetic:separated?{options}")
+
+
+def same_marginals(made, real, within: float) -> None:
+    """Means and deviations of every numeric column agree within `within` standard errors."""
+    for name, twin in zip(made.features, real.features, strict=True):
+        one, two = made.features[name], real.features[twin]
+        if one.dtype == "category":
+            shares = (column.value_counts(normalize=True) for column in (one, two))
+            for left, right in zip(*(share.sort_index() for share in shares), strict=True):
+                assert abs(left - right) < within * np.sqrt(0.5 / len(two)), name
+            continue
+        error = two.std() * np.sqrt(1 / len(one) + 1 / len(two))
+        assert abs(one.mean() - two.mean()) < within * error, name
+        assert one.std() == pytest.approx(two.std(), rel=within / np.sqrt(len(two))), name
+
+
+@pytest.mark.mirror
+@pytest.mark.parametrize(
+    ("name", "real"), [("2dplanes", 215), ("fried", 564), ("mv", 344), ("waveform", 60)]
+)
+def test_a_generator_has_the_marginals_of_the_real_set(mirror, name, real):
+    truth = load(f"openml:{real}", mirrors=(mirror,))
+    made = load(f"synthetic:{name}?rows={len(truth.target)}")
+
+    same_marginals(made, truth, within=4)
+    assert made.task == truth.task
+    if made.task == "regression":
+        assert made.target.mean() == pytest.approx(truth.target.mean(), abs=0.15)
+        assert made.target.std() == pytest.approx(truth.target.std(), rel=0.02)
+    else:
+        shares = made.target.value_counts(normalize=True).sort_index()
+        assert np.abs(shares - truth.target.value_counts(normalize=True).sort_index()).max() < 0.03
+
+
+@pytest.mark.mirror
+def test_the_real_sets_follow_the_formulas(mirror):
+    planes, fried, mv = (load(f"openml:{n}", mirrors=(mirror,)) for n in (215, 564, 344))
+
+    assert np.var(planes.target - planes_value(inputs(planes))) == pytest.approx(0.994, abs=5e-4)
+    assert np.var(fried.target - friedman_value(inputs(fried))) == pytest.approx(0.995, abs=5e-4)
+    assert np.abs(mv_residuals(mv)).max() < 1.01e-4  # it has four decimals
+
+
+@pytest.mark.mirror
+def test_the_real_waveforms_have_the_class_means_of_the_generator(mirror):
+    truth = load("openml:60", mirrors=(mirror,))
+    made = load("synthetic:waveform?rows=50000")
+
+    for label in ("0", "1", "2"):
+        real = inputs(truth)[(truth.target == label).to_numpy()]
+        ours = inputs(made)[(made.target == label).to_numpy()]
+        error = real.std(axis=0) / np.sqrt(len(real))
+        assert (np.abs(real.mean(axis=0) - ours.mean(axis=0)) < 4.5 * error).all()
+
+
+def test_seven_gaussians_have_the_means_and_spreads_of_er_ucb():
+    feedback = load("synthetic:seven-gaussians?rows=20000").features
+
+    assert feedback.mean().tolist() == pytest.approx(SEVEN_GAUSSIANS.means, abs=0.002)
+    assert feedback.std().tolist() == pytest.approx(SEVEN_GAUSSIANS.sds, rel=0.03)

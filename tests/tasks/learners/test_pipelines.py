@@ -1,0 +1,60 @@
+"""A user's own list of classifiers."""
+
+from __future__ import annotations
+
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from algorithms.errors import UsageError
+from tasks.learners import pipelines
+
+FILE = """
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+PIPELINES = {"line": LogisticRegression(C=2.0), "tree": DecisionTreeClassifier(max_depth=3)}
+"""
+
+
+def test_a_list_is_numbered_after_its_classes():
+    own = pipelines.named(
+        [LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression())]
+    )
+    assert list(own.estimators) == ["LogisticRegression-0", "Pipeline-1"]
+
+
+def test_a_file_names_its_own(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(FILE)
+    own = pipelines.read(path)
+    line, tree = own.configurations()
+    assert (line["name"], line["learner"], line["C"]) == ("line", "LogisticRegression", 2.0)
+    assert own.build(tree).max_depth == 3
+    assert own.build(tree) is not own.estimators["tree"]
+
+
+def test_another_file_gives_other_configurations(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(FILE)
+    first = pipelines.read(path).configurations()
+    path.write_text(FILE + "# changed\n")
+    assert pipelines.read(path).configurations() != first
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("X = 1", "no list or mapping called PIPELINES"), ("PIPELINES = []", "at least one"),
+     ("PIPELINES = [3]", "a int without fit")],
+)  # fmt: skip
+def test_a_file_without_classifiers_is_refused(tmp_path, text, message):
+    path = tmp_path / "mine.py"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=message):
+        pipelines.read(path)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(UsageError, match="no Python file"):
+        pipelines.read(tmp_path / "none.py")

@@ -1,0 +1,96 @@
+"""Splits: every row once, in its share, stratified, reproducible."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from algorithms.errors import DataError
+from tasks.fetch import load
+from tasks.fetch.dataset import Dataset
+from tasks.preprocess import split, split_by_column
+from tasks.preprocess.splits import deal, quotas
+
+
+def classes(labels: list[str], **columns: list[str]) -> Dataset:
+    target = pd.Series(pd.Categorical(labels))
+    features = pd.DataFrame({"a": range(len(labels)), **columns})
+    return Dataset("test", "test", features, target, "classification", "")
+
+
+@given(
+    labels=st.lists(st.integers(0, 5), min_size=10, max_size=300),
+    ratios=st.sampled_from([(0.64, 0.16, 0.2), (0.8, 0.2), (0.5, 0.25, 0.25)]),
+    seed=st.integers(0, 100),
+)
+def test_rows_are_dealt_once_in_their_share(labels, ratios, seed):
+    labels = np.array(labels)
+    sizes = quotas(len(labels), ratios)
+
+    parts = deal(labels, sizes, np.random.default_rng(seed))
+
+    counts = np.bincount(parts, minlength=len(sizes))
+    assert sum(sizes) == len(labels)
+    if sizes[0] >= len(set(labels)):
+        assert counts.tolist() == sizes
+    for label in set(labels):
+        mine = np.bincount(parts[labels == label], minlength=len(sizes))
+        assert mine[0] >= 1
+        # one row may come of the first of each class, which is dealt to training, and one
+        # of each border between classes
+        share = np.array(sizes) / len(labels) * mine.sum()
+        assert (np.abs(mine - share) <= 1 + len(set(labels))).all()
+
+
+def test_a_large_stratified_split_has_each_class_in_its_share():
+    data = load("synthetic:separated?rows=20000&classes=4")
+
+    parts = split(data, (0.64, 0.16, 0.2), seed=3)
+
+    overall = data.target.value_counts(normalize=True, sort=False)
+    for rows, size in ((parts.train, 12_800), (parts.validation, 3_200), (parts.test, 4_000)):
+        assert len(rows) == size
+        assert (np.diff(rows) > 0).all()
+        shares = data.target.iloc[rows].value_counts(normalize=True, sort=False)
+        assert np.abs(shares - overall).max() < 2 / size
+
+
+def test_a_class_with_one_member_is_for_training():
+    parts = split(classes(["a"] * 20 + ["rare"] + ["b"] * 20), seed=1)
+
+    assert 20 in parts.train
+
+
+def test_a_regression_is_split_at_random_by_the_seed():
+    data = load("synthetic:fried?rows=500")
+
+    first, again, other = (split(data, (0.8, 0.2), seed=seed) for seed in (1, 1, 2))
+
+    assert np.array_equal(first.test, again.test)
+    assert not np.array_equal(first.test, other.test)
+    assert (len(first.train), len(first.validation), len(first.test)) == (400, 0, 100)
+
+
+def test_too_few_rows_are_an_error():
+    with pytest.raises(DataError, match="3 rows are too few to give 16% of them a row"):
+        split(classes(["a", "b", "a"]))
+
+
+@pytest.mark.parametrize("ratios", [(1.0,), (0.5, 0.6), (1.2, -0.2)])
+def test_ratios_must_be_shares(ratios):
+    with pytest.raises(ValueError, match="must be two or three shares that sum to 1"):
+        split(classes(["a", "b"] * 9), ratios)
+
+
+def test_the_authors_split_is_a_column():
+    data = classes(["a", "b", "a", "b"], split=["train", "test", "train", "train"])
+
+    rest, train, test = split_by_column(data, "split")
+
+    assert list(rest.features) == ["a"]
+    assert (train.tolist(), test.tolist()) == ([0, 2, 3], [1])
+    with pytest.raises(DataError, match="must say train or test, not '0'"):
+        split_by_column(data, "a")

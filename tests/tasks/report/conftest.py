@@ -1,0 +1,267 @@
+"""Runs made up from seeds: event logs as the four benches write them, checked by the auditor."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from algorithms.audit import Auditor
+from algorithms.events import (
+    BoundsUpdated,
+    ChampionChanged,
+    ConfigurationAdmitted,
+    Eliminated,
+    Event,
+    FeaturesExpanded,
+    Finished,
+    LeaseGranted,
+    Measured,
+    Paused,
+    ProbeFinished,
+    Started,
+    TrialFinished,
+    write_log,
+)
+from tasks.config import Suite
+from tasks.jobs import Job, Result
+from tasks.score.frame import to_frame, write_frame
+
+LABELS = ("vanilla", "chacha", "exhaustive", "random <b>configs</b>")
+DATA = ("synthetic:fried?rows=1000", "synthetic:2dplanes?rows=1000", "openml:1&<2>")
+
+
+def start(name: str, bench: str, unit: str, budget: float, capacity: int | None = None) -> Started:
+    return Started(at=0, algorithm=name, bench=bench, unit=unit, budget=budget, capacity=capacity,
+                   seed=1, settings={})  # fmt: skip
+
+
+def stream_events(seed: int = 0, budget: int = 20_000, rounds: int = 60) -> list[Event]:
+    """Three slots; challengers come and go, sometimes one is promoted."""
+    random = np.random.default_rng(seed)
+    events: list[Event] = [start("chacha", "stream", "examples", budget, 3)]
+    champion, count = 0, 1
+    events.append(ConfigurationAdmitted(at=0, configuration=0, parameters={"interactions": []}))
+    events.append(LeaseGranted(at=0, configuration=0, amount=budget, slot=0))
+    events.append(ChampionChanged(at=0, configuration=0, previous=None))
+    slots: dict[int, int | None] = {0: 0, 1: None, 2: None}
+    at = 0
+    for step in range(rounds):
+        for slot, holder in slots.items():
+            if holder is None:
+                pair = f"<{'abcdef'[count % 6]}&{'abcdef'[count % 5]}>"
+                events.append(
+                    ConfigurationAdmitted(at=at, configuration=count, parent=champion,
+                                          parameters={"interactions": [pair]}, origin="oracle")
+                )  # fmt: skip
+                events.append(LeaseGranted(at=at, configuration=count, amount=250, slot=slot))
+                slots[slot] = count
+                count += 1
+        at = budget * (step + 1) // rounds
+        for holder in slots.values():
+            value = 2 + 3 / math.sqrt(at) + 0.1 * (holder or 0) / count + random.normal(0, 0.02)
+            width = 8 / math.sqrt(at)
+            events.append(
+                BoundsUpdated(at=at, configuration=holder, value=value, lower=value - width,
+                              upper=value + width, units=float(at))
+            )  # fmt: skip
+        if step % 20 == 19:
+            events.append(ChampionChanged(at=at, configuration=slots[1], previous=champion))
+            champion = slots[1]
+        for slot in (1, 2):
+            holder = slots[slot]
+            if holder != champion and random.random() < 0.6:
+                leaves = Paused(at=at, configuration=holder, units=250.0)
+                if random.random() < 0.3:
+                    leaves = Eliminated(at=at, configuration=holder, reason="worse <than> C")
+                events.append(leaves)
+                slots[slot] = None
+        events.append(Measured(at=at, value=3 + 10 / at + 0.1 * seed))
+    events.append(finish(budget, 3.0 + 0.1 * seed, "progressive_mse", "min"))
+    return events
+
+
+def pulls_events(seed: int = 0, budget: int = 60, arms: int = 5) -> list[Event]:
+    """Arms pulled in turn; the worst one is eliminated a third of the way."""
+    random = np.random.default_rng(seed)
+    names = ("random_forest", "svc", "lda", "knn", "mlp")
+    events: list[Event] = [start("rising-bandits", "pulls", "trials", budget)]
+    events += [ConfigurationAdmitted(at=0, configuration=arm, parameters={"arm": names[arm % 5]})
+               for arm in range(arms)]  # fmt: skip
+    alive, best, champion = list(range(arms)), 0.0, None
+    for at in range(1, budget + 1):
+        arm = alive[at % len(alive)]
+        trial = arms + at - 1
+        reward = 0.6 + 0.05 * arm + 0.1 * random.random()
+        events.append(ConfigurationAdmitted(at=at, configuration=trial, parent=arm,
+                                            parameters={"C": random.random()}))  # fmt: skip
+        events.append(TrialFinished(at=at, configuration=trial, arm=arm, reward=reward,
+                                    test=reward - 0.01, cpu_seconds=0.1,
+                                    wall_seconds=0.1))  # fmt: skip
+        events.append(BoundsUpdated(at=at, configuration=arm, value=reward, lower=reward - 0.1,
+                                    upper=reward + 2 / at, units=float(at)))  # fmt: skip
+        if reward > best:
+            best = reward
+            events.append(ChampionChanged(at=at, configuration=trial, previous=champion))
+            champion = trial
+        events.append(Measured(at=at, value=best))
+        if at == budget // 3:
+            events.append(Eliminated(at=at, configuration=alive.pop(0), reason="u < l of 4"))
+    events.append(finish(budget, best, "accuracy", "max"))
+    return events
+
+
+def samples_events(seed: int = 0, configurations: int = 6) -> list[Event]:
+    """Every configuration is probed on more and more rows, its interval narrows."""
+    random = np.random.default_rng(seed)
+    sizes = (64, 128, 256, 512, 1024)
+    total = configurations * sum(sizes)
+    events: list[Event] = [start("abc", "samples", "rows", total)]
+    events += [ConfigurationAdmitted(at=0, configuration=n, parameters={"depth": n, "rate": 0.1})
+               for n in range(configurations)]  # fmt: skip
+    at = 0
+    for rows in sizes:
+        for n in range(configurations):
+            at += rows
+            test = 0.7 + 0.03 * n + random.normal(0, 0.2 / math.sqrt(rows))
+            events.append(ProbeFinished(at=at, configuration=n, rows=rows, train_accuracy=0.99,
+                                        test_accuracy=test, test_rows=100, cpu_seconds=0.01,
+                                        wall_seconds=0.01))  # fmt: skip
+            width = 2 / math.sqrt(rows)
+            events.append(BoundsUpdated(at=at, configuration=n, value=test, lower=test - width,
+                                        upper=test + width, units=float(rows)))  # fmt: skip
+    events.append(ChampionChanged(at=at, configuration=configurations - 1, previous=None))
+    events.append(finish(total, 0.9, "accuracy", "max"))
+    return events
+
+
+def apple_events(epochs: int = 6) -> list[Event]:
+    events: list[Event] = [start("apple", "holdout", "examples", 6000)]
+    for epoch in range(epochs):
+        events.append(FeaturesExpanded(at=1000 * epoch, epoch=epoch, size=10 * (epoch + 1),
+                                       degree=epoch + 1,
+                                       parents=("x1", f"x{epoch}<2>")))  # fmt: skip
+        events.append(Measured(at=1000 * (epoch + 1), value=1 / (epoch + 1)))
+    events.append(finish(6000, 0.1, "test_error", "min"))
+    return events
+
+
+def finish(at: float, score: float, metric: str, direction: str) -> Finished:
+    return Finished(at=at, reason="budget spent", score=score, metric=metric, direction=direction)
+
+
+def audited(events: Sequence[Event]) -> Sequence[Event]:
+    auditor = Auditor()
+    for event in events:
+        auditor(event)
+    auditor.close()
+    return events
+
+
+def result_of(job: Job, events: Sequence[Event], score: float | None = None) -> Result:
+    last = events[-1]
+    assert isinstance(last, Finished)
+    return Result(
+        key=job.key("sha", "v"), algorithm=job.algorithm, label=job.label, data=job.data,
+        digest="sha256-1234", seed=job.seed, environment_seed=job.environment_seed,
+        repetition=job.repetition, status="ok", score=last.score if score is None else score,
+        metric=last.metric, direction=last.direction, metrics={"models_per_example": 2.5},
+        champion={"interactions": ["<ab>"]}, unit="examples", units=last.at, cpu_seconds=0.25,
+        wall_seconds=0.3, settings={"b": 5}, bench="stream", version="abc123",
+        started="2026-11-21T10:00:00+00:00", host="here", events="events.jsonl.gz",
+    )  # fmt: skip
+
+
+def everything() -> Suite:
+    return Suite(
+        title="Streams <script>alert(1)</script>",
+        description="Made up & small.",
+        name="quick",
+        data=[{"data": data, "name": name}
+              for data, name in zip(DATA, ("fried", "", "<x>"), strict=True)],
+        algorithms=[{"name": "chacha", "label": label, "settings": {"b": 5 + i}}
+                    for i, label in enumerate(LABELS)],
+        repetitions=3,
+        normalise={"zero": "vanilla", "one": "exhaustive"},
+        relative_to=["vanilla", "exhaustive"],
+        published=[
+            {"source": "Table <1>", "algorithm": "chacha", "data": DATA[0],
+             "metric": "normalised_score", "value": 0.41, "sd": 0.34},
+            {"source": "Table <1>", "algorithm": "chacha", "data": "openml:5648",
+             "metric": "normalised_score", "value": 1.09, "sd": 0.04},
+        ],
+    )  # fmt: skip
+
+
+BASE = {"vanilla": 4.0, "chacha": 3.1, "exhaustive": 3.0, "random <b>configs</b>": 3.5}
+
+
+def write_run(out: Path, suite: Suite, *, rounds: int = 20, failures: bool = True) -> None:
+    """A run folder of `suite` with logs, one timeout and one skipped data set."""
+    results = []
+    for i, job in enumerate(suite.jobs()):
+        folder = out / "jobs" / job.key("sha", "v")
+        folder.mkdir(parents=True)
+        if failures and job.data == DATA[2]:
+            results.append(failed(job, "skipped", "data not available: no <network>"))
+            continue
+        if failures and i == 1:
+            results.append(failed(job, "timeout", "stopped after 60 s"))
+            continue
+        events = stream_events(seed=i % 7, rounds=rounds)
+        write_log(folder / "events.jsonl.gz", events)
+        noise = 0.05 * (i % 5) if job.label not in ("vanilla", "exhaustive") else 0.0
+        results.append(result_of(job, events, BASE[job.label] + noise))
+    write_frame(out / "results.parquet", to_frame(results))
+
+
+def failed(job: Job, status: str, reason: str) -> Result:
+    return Result(
+        key=job.key("sha", "v"), algorithm=job.algorithm, label=job.label, data=job.data,
+        digest="", seed=job.seed, environment_seed=job.environment_seed,
+        repetition=job.repetition, status=status, reason=reason,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def suite() -> Suite:
+    return everything()
+
+
+@pytest.fixture
+def run_folder(tmp_path: Path, suite: Suite) -> Path:
+    out = tmp_path / "quick"
+    write_run(out, suite)
+    return out
+
+
+LOGS: dict[str, Callable[[], list[Event]]] = {
+    "stream": stream_events,
+    "pulls": pulls_events,
+    "samples": samples_events,
+    "holdout": apple_events,
+}
+
+
+@pytest.fixture(params=sorted(LOGS))
+def log(request: pytest.FixtureRequest) -> Sequence[Event]:
+    """A complete log of each kind of bench in turn."""
+    return audited(LOGS[request.param]())
+
+
+@pytest.fixture
+def logs() -> dict[str, Callable[..., list[Event]]]:
+    return LOGS
+
+
+@pytest.fixture(scope="session")
+def make_suite() -> Callable[[], Suite]:
+    return everything
+
+
+@pytest.fixture(scope="session")
+def make_run() -> Callable[..., None]:
+    return write_run

@@ -1,0 +1,78 @@
+"""Equation 2 of the apple paper."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tasks.jobs import Result
+from tasks.report.relative import figures, section
+from tasks.score.frame import as_frame
+from tasks.score.relative import cumulative, relative
+
+BASELINES = ("linear", "quadratic", "cubic")
+
+
+def results(**errors):
+    return [
+        Result(key=f"{label}-{data}", algorithm=label, label=label, data=data, digest="", seed=0,
+               environment_seed=0, repetition=0, status="ok", score=score, cpu_seconds=seconds)
+        for label, scores in errors.items()
+        for data, (score, seconds) in zip("ab", scores, strict=True)
+    ]  # fmt: skip
+
+
+FRAME = as_frame(
+    results(
+        linear=[(0.5, 1), (0.3, 2)],
+        quadratic=[(0.4, 3), (0.3, 2)],
+        cubic=[(0.3, 9), (0.3, 8)],
+        **{"apple(1)": [(0.25, 2), (0.2, 3)], "apple(0.5)": [(0.45, 1), (0.1, 2)]},
+    )
+)
+
+
+def test_errors_are_between_the_baselines_and_times_over_the_first():
+    found = relative(FRAME, BASELINES)
+
+    assert found.labels == (*BASELINES, "apple(1)", "apple(0.5)", "apple-best")
+    np.testing.assert_allclose(found.errors[:, 0], [1, 0.5, 0, -0.25, 0.75, -0.25])
+    np.testing.assert_allclose(found.times[:, 0], [1, 3, 9, 2, 1, 2])
+    assert np.isnan(found.errors[:, 1]).all()  # all baselines are equal there
+    np.testing.assert_allclose(found.times[-1], [2, 1])
+
+
+def test_a_data_set_without_a_baseline_is_left_out():
+    frame = FRAME[~((FRAME["label"] == "cubic") & (FRAME["data"] == "b"))]
+
+    assert relative(as_frame(frame), BASELINES).problems == ("a",)
+    assert relative(FRAME, ("linear", "quartic")).problems == ()
+
+
+def test_the_page_shows_a_row_an_algorithm_and_a_curve_a_figure():
+    found = relative(FRAME, BASELINES)
+    table = section(found, {"a": "adult"})
+
+    assert table["columns"][-2:] == ["adult", "b"]
+    assert [[cell.text for cell in row[:4]] for row in table["rows"]][3:] == [
+        ["apple(1)", "1", "1", "1"],
+        ["apple(0.5)", "1", "0", "0"],
+        ["apple-best", "1", "1", "1"],
+    ]
+    drawn = figures(found)
+    assert [figure.title for figure in drawn] == [
+        "Relative error, data sets",
+        "Relative time, data sets",
+        "Relative error, data sets where quadratic takes twice the time",
+        "Relative time, data sets where quadratic takes twice the time",
+    ]
+    assert drawn[1].data[0]["x"] == [1, 1]
+    empty = relative(FRAME, ("linear", "quartic"))
+    assert section(empty, {}) is None
+    assert figures(empty) == []
+
+
+def test_a_cdf_counts():
+    x, y = cumulative(np.array([0.5, np.nan, -1.0]))
+
+    assert x.tolist() == [-1.0, 0.5]
+    assert y.tolist() == [1.0, 2.0]

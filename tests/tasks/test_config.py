@@ -1,0 +1,111 @@
+from pathlib import Path
+
+import pytest
+
+from algorithms.errors import UsageError
+from tasks.config import Suite, load_suite, load_yaml, suite_names
+
+MINIMAL = "title: t\ndata: ['sklearn:wine']\nalgorithms: [vanilla]\n"
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "suite.yaml"
+    path.write_text(text)
+    return path
+
+
+def message(tmp_path: Path, text: str) -> str:
+    with pytest.raises(UsageError) as error:
+        load_yaml(write(tmp_path, text), Suite)
+    text = str(error.value)
+    assert "\n" not in text
+    return text
+
+
+def test_names_alone_stand_for_data_and_algorithms(tmp_path):
+    suite = load_yaml(write(tmp_path, MINIMAL), Suite)
+
+    assert [entry.data for entry in suite.data] == ["sklearn:wine"]
+    assert [contender.title for contender in suite.algorithms] == ["vanilla"]
+
+
+def test_unknown_key_names_line_and_nearest(tmp_path):
+    assert "suite.yaml:4: unknown key 'budgett': did you mean 'budget'?" in message(
+        tmp_path, MINIMAL + "budgett: 3\n"
+    )
+
+
+def test_wrong_type_names_line_and_key_path(tmp_path):
+    text = message(tmp_path, MINIMAL + "limits:\n  wall_seconds: soon\n")
+
+    assert "suite.yaml:5: limits.wall_seconds:" in text
+    assert "'soon'" in text
+
+
+@pytest.mark.parametrize(
+    ("addition", "words"),
+    [
+        ("repetitions: 0", "greater than or equal to 1"),
+        ("seeds: []", "at least 1 item"),
+        ("seeds: [-1]", "greater than or equal to 0"),
+        ("limits: {memory_mb: -5}", "greater than 0"),
+        ("tracking: {configurations: some}", "pattern"),
+        ("normalise: {zero: vanilla, one: nobody}", "no algorithm here"),
+        ("title: again", "stands twice"),
+        ("budget: [", "suite.yaml:5"),
+    ],
+)
+def test_out_of_range_values_are_refused(tmp_path, addition, words):
+    assert words in message(tmp_path, MINIMAL + addition + "\n")
+
+
+def test_labels_and_data_must_differ(tmp_path):
+    assert "label 'vanilla' stands twice" in message(
+        tmp_path, "title: t\ndata: [a]\nalgorithms: [vanilla, vanilla]\n"
+    )
+    assert "data 'a' stands twice" in message(
+        tmp_path, "title: t\ndata: [a, a]\nalgorithms: [vanilla]\n"
+    )
+
+
+def test_same_work_under_two_labels_is_refused():
+    suite = Suite.model_validate(
+        {"title": "t", "data": ["a"], "seeds": [1],
+         "algorithms": ["vanilla", {"name": "vanilla", "label": "again"}]}
+    )  # fmt: skip
+
+    with pytest.raises(UsageError, match="vanilla and again on a"):
+        suite.jobs()
+
+
+def test_listed_seeds_are_literal_and_derived_ones_share_the_environment():
+    common = {"title": "t", "data": ["a", "b"], "algorithms": ["vanilla", "exhaustive"]}
+    listed = Suite.model_validate(common | {"seeds": [7, 8]}).jobs()
+    derived = Suite.model_validate(common | {"repetitions": 2}).jobs()
+
+    assert {(job.seed, job.environment_seed) for job in listed} == {(7, 7), (8, 8)}
+    assert len({job.seed for job in derived}) == len(derived) == 8
+    assert len({job.environment_seed for job in derived}) == 4
+    assert derived[0].environment_seed == derived[1].environment_seed
+
+
+def test_suites_cannot_be_named_by_a_path_outside_the_folder(tmp_path):
+    (tmp_path / "suites").mkdir()
+
+    with pytest.raises(UsageError, match="unknown suite"):
+        load_suite("../secret", tmp_path)
+
+
+def test_every_shipped_suite_is_valid_and_names_known_algorithms():
+    conf = Path(__file__).resolve().parents[2] / "conf"
+
+    assert {"quick", "ci", "paper-chacha"} <= set(suite_names(conf))
+    for name in suite_names(conf):
+        assert load_suite(name, conf).jobs()
+
+
+def test_a_speed_suite_runs_one_job_at_a_time():
+    common = {"title": "t", "data": ["a"], "algorithms": ["vanilla"]}
+
+    assert Suite.model_validate(common | {"kind": "speed"}).workers(8) == 1
+    assert Suite.model_validate(common).workers(8) == 8

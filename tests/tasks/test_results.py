@@ -1,0 +1,167 @@
+import json
+import math
+
+import pytest
+
+from algorithms.errors import LeaseboardError, UsageError
+from algorithms.events import LogWriter, Measured, read_log
+from tasks import results
+from tasks.jobs import Result
+
+
+def result(key="k1", status="ok", **fields):
+    base = {
+        "key": key, "algorithm": "vanilla", "label": "vanilla", "data": "d", "digest": "x",
+        "seed": 1, "environment_seed": 2, "repetition": 0, "status": status,
+    }  # fmt: skip
+    return Result(**(base | fields))
+
+
+def finished(out, **fields):
+    made = result(**fields)
+    folder = results.begin(out, made.key)
+    with LogWriter(folder / results.EVENTS) as log:
+        log(Measured(at=1, value=0.5))
+    results.finish(out, made)
+    return made
+
+
+def test_a_result_is_read_back_equal(tmp_path):
+    made = finished(
+        tmp_path, score=0.25, metrics={"m": 1.5}, champion={"rate": 0.5}, settings={"b": 5}
+    )
+
+    assert results.read_result(tmp_path, "k1") == made
+    assert results.read_results(tmp_path) == [made]
+
+
+@pytest.mark.parametrize("status", ["timeout", "memout", "crash", "diverged", "skipped"])
+def test_only_ok_is_done(tmp_path, status):
+    finished(tmp_path, key="good")
+    finished(tmp_path, key="bad", status=status)
+
+    assert results.is_done(tmp_path, "good")
+    assert not results.is_done(tmp_path, "bad")
+    assert not results.is_done(tmp_path, "absent")
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"key": "k1"}', '{"status": "fine"}'])
+def test_a_damaged_result_is_no_result(tmp_path, content):
+    finished(tmp_path)
+    (results.job_folder(tmp_path, "k1") / results.RESULT).write_text(content)
+
+    assert results.read_result(tmp_path, "k1") is None
+    assert not results.is_done(tmp_path, "k1")
+
+
+def test_a_result_without_its_log_is_not_done(tmp_path):
+    finished(tmp_path)
+    (results.job_folder(tmp_path, "k1") / results.EVENTS).unlink()
+
+    assert not results.is_done(tmp_path, "k1")
+
+
+def test_a_copied_result_is_not_done_under_another_key(tmp_path):
+    finished(tmp_path)
+    results.job_folder(tmp_path, "k1").rename(results.job_folder(tmp_path, "k2"))
+
+    assert not results.is_done(tmp_path, "k2")
+
+
+def test_jobs_that_were_cut_off_are_discarded_and_the_rest_kept(tmp_path):
+    finished(tmp_path)
+    (results.begin(tmp_path, "cut") / results.EVENTS).write_bytes(b"")
+    (results.job_folder(tmp_path, "k1") / "result.json.99.part").write_text("{")
+
+    assert results.discard_unfinished(tmp_path) == ["cut"]
+    assert [path.name for path in (tmp_path / "jobs").iterdir()] == ["k1"]
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
+    target = tmp_path / "file"
+    results.write_atomically(target, b"old")
+
+    def full(_descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        results.write_atomically(target, b"new")
+    assert target.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_the_table_keeps_mappings_and_missing_scores(tmp_path):
+    rows = [result(metrics={"m": 1.5}), result(key="k2", status="crash", reason="no")]
+    results.assemble(tmp_path, rows)
+    frame = results.load(tmp_path)
+
+    assert list(frame["key"]) == ["k1", "k2"]
+    assert frame["metrics"][0] == {"m": 1.5}
+    assert frame["champion"][0] is None
+    assert math.isnan(frame["score"][1])
+
+
+def test_an_empty_run_has_an_empty_table(tmp_path):
+    results.assemble(tmp_path, [])
+
+    assert len(results.load(tmp_path)) == 0
+
+
+def test_two_runs_cannot_share_a_folder(tmp_path):
+    with (
+        results.locked(tmp_path),
+        pytest.raises(UsageError, match="another run is working"),
+        results.locked(tmp_path),
+    ):
+        pass
+    with results.locked(tmp_path):
+        pass
+
+
+class TestPartialLogs:
+    def cut(self, tmp_path, events=100, keep=0.7):
+        path = tmp_path / results.EVENTS
+        with LogWriter(path) as log:
+            for at in range(events):
+                log(Measured(at=at, value=at / 7))
+        whole = path.read_bytes()
+        path.write_bytes(whole[: int(len(whole) * keep)])
+        return path
+
+    def test_whole_lines_survive_a_cut(self, tmp_path):
+        path = self.cut(tmp_path)
+        kept = results.mend_log(path)
+
+        assert 32 <= kept < 100
+        assert [event.at for event in read_log(path)] == list(range(kept))
+
+    def test_a_whole_log_is_left_alone(self, tmp_path):
+        path = self.cut(tmp_path, keep=1)
+        before = path.read_bytes()
+
+        assert results.mend_log(path) == 100
+        assert path.read_bytes() == before
+
+    def test_an_empty_or_absent_log_has_no_events(self, tmp_path):
+        assert results.mend_log(tmp_path / "absent") == 0
+        assert results.mend_log(self.cut(tmp_path, keep=0)) == 0
+
+    def test_something_else_is_not_taken_for_a_log(self, tmp_path):
+        path = tmp_path / results.EVENTS
+        path.write_bytes(b"not gzip at all")
+
+        with pytest.raises(LeaseboardError, match="is not an event log"):
+            results.read_partial_log(path)
+        assert results.mend_log(path) == 0
+        assert not path.exists()
+
+
+def test_numpy_values_become_plain_numbers():
+    import numpy as np
+
+    row = results.plain(result(metrics={"m": np.float64(0.5)}, champion={"n": np.int64(3)}))
+
+    assert json.dumps(row["metrics"]) == '{"m": 0.5}'
+    assert row["champion"] == {"n": 3}

@@ -1,0 +1,114 @@
+import dataclasses
+
+import pytest
+
+from algorithms.errors import AuditError, UsageError
+from algorithms.events import Finished, Started, read_log, to_json
+from tasks.jobs import Job
+from tasks.run import check, failed, route_settings, run_job
+
+JOB = Job("vanilla", "synthetic:fried?rows=500&seed=0", seed=3, environment_seed=3)
+
+
+def job_of(tmp_path, body, data=JOB.data):
+    """A job of an algorithm whose `run` has this body."""
+    lines = "\n".join(f"        {line}" for line in body.splitlines())
+    (tmp_path / "mine.py").write_text(
+        "import numpy as np\n"
+        "from pydantic.dataclasses import dataclass\n"
+        "from algorithms.base import Algorithm\n"
+        "from algorithms.errors import DivergedError\n"
+        "from algorithms.events import ConfigurationAdmitted, Eliminated, LeaseGranted\n\n"
+        "@dataclass(frozen=True, kw_only=True)\n"
+        "class Mine(Algorithm):\n"
+        "    bench = 'stream'\n\n"
+        f"    def run(self, bench, seed):\n{lines}\n"
+    )
+    return dataclasses.replace(JOB, algorithm=f"{tmp_path / 'mine.py'}:Mine", data=data)
+
+
+def test_a_job_gives_a_result_and_its_log(tmp_path):
+    result, model = run_job(JOB, tmp_path)
+    log = list(read_log(tmp_path / "events.jsonl.gz"))
+
+    assert result.status == "ok"
+    assert isinstance(log[0], Started)
+    assert isinstance(log[-1], Finished)
+    assert result.score == log[-1].score
+    assert result.units == 500
+    assert result.champion == {"interactions": [], "learning_rate": 0.5}
+    assert model is not None
+
+
+def test_sinks_see_every_event_in_order(tmp_path):
+    seen = []
+    run_job(JOB, tmp_path, sinks=(seen.append,))
+
+    logged = read_log(tmp_path / "events.jsonl.gz")
+    assert [to_json(event) for event in seen] == [to_json(event) for event in logged]
+
+
+def test_an_algorithm_that_breaks_a_promise_fails_its_job_and_keeps_the_log(tmp_path):
+    job = job_of(
+        tmp_path,
+        "yield ConfigurationAdmitted(at=0, configuration=0, parameters={})\n"
+        "yield Eliminated(at=0, configuration=0, reason='why not')\n"
+        "yield LeaseGranted(at=0, configuration=0, amount=5)",
+    )
+
+    with pytest.raises(AuditError, match="was given a lease after"):
+        run_job(job, tmp_path)
+    assert len(list(read_log(tmp_path / "events.jsonl.gz"))) == 3
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "raise DivergedError('the weights are infinite')\nyield",
+        "yield from bench.record(np.full(bench.budget, np.nan, np.float32))",
+    ],
+)
+def test_divergence_is_a_status(tmp_path, body):
+    result, _ = run_job(job_of(tmp_path, body), tmp_path)
+
+    assert result.status == "diverged"
+    assert result.score is None
+    assert result.reason
+
+
+def test_settings_go_to_the_algorithm_or_to_its_bench():
+    assert route_settings("chacha", {"b": "5", "max_rows": "10"}) == (
+        {"b": "5"},
+        {"max_rows": "10"},
+    )
+    with pytest.raises(UsageError, match="did you mean 'max_rows'"):
+        route_settings("chacha", {"max_row": "10"})
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"algorithm": "vanila"}, "did you mean 'vanilla'"),
+        ({"data": "sklearn:diabets"}, "did you mean 'diabetes'"),
+        ({"bench": {"max_rows": 0}}, "max_rows"),
+        ({"algorithm": "chacha", "settings": {"b": 0}}, "b=0"),
+    ],
+)
+def test_what_is_wrong_is_said_before_data_are_read(change, words):
+    with pytest.raises(UsageError, match=words):
+        check(dataclasses.replace(JOB, **change))
+
+
+def test_equal_work_has_one_key_whatever_it_is_called():
+    key = JOB.key("digest", "version")
+
+    assert dataclasses.replace(JOB, label="other", repetition=4).key("digest", "version") == key
+    assert dataclasses.replace(JOB, seed=4).key("digest", "version") != key
+    assert dataclasses.replace(JOB, settings={"x": 1}).key("digest", "version") != key
+    assert JOB.key("digest", "newer") != key
+
+
+def test_a_job_without_a_score_has_a_result_too():
+    result = failed(JOB, "skipped", "data not available")
+
+    assert (result.status, result.reason, result.score) == ("skipped", "data not available", None)

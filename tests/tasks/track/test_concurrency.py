@@ -1,0 +1,57 @@
+"""Many processes and one store."""
+
+import multiprocessing
+
+from tasks import results
+from tasks.track import Tracker
+from tasks.track.store import open_store
+
+PROCESSES, JOBS, CONFIGURATIONS = 8, 6, 10
+
+
+def log_some(uri, suite, folders):
+    from tasks.environment import prepare_environment
+
+    prepare_environment()
+    tracker = Tracker(uri, suite, [])
+    for out, key in folders:
+        tracker.log(results.read_result(out, key), results.job_folder(out, key))
+    tracker.close("FINISHED", {})
+
+
+def test_eight_processes_lose_nothing_and_double_nothing(uri, finished, result, tmp_path):
+    """Each logs jobs of its own, and one job that all of them have, into one suite."""
+    for number in range(PROCESSES * JOBS):
+        finished(result(f"k{number}"), CONFIGURATIONS)
+    finished(result("shared"), CONFIGURATIONS)
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["mlflow.tracking", "mlflow.store.tracking.sqlalchemy_store"])
+    processes = [
+        context.Process(
+            target=log_some,
+            args=(
+                uri,
+                "s",
+                [*((tmp_path, f"k{p * JOBS + j}") for j in range(JOBS)), (tmp_path, "shared")],
+            ),
+        )
+        for p in range(PROCESSES)
+    ]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(120)
+    assert [process.exitcode for process in processes] == [0] * PROCESSES
+
+    client = open_store(uri)
+    for name, level, count in (
+        ("s", "job", PROCESSES * JOBS + 1),
+        ("s/configurations", "configuration", (PROCESSES * JOBS + 1) * CONFIGURATIONS),
+    ):
+        found = client.search_runs(
+            [client.get_experiment_by_name(name).experiment_id],
+            f"tags.leaseboard.level = '{level}'",
+            max_results=5000,
+        )
+        assert len(found) == len({run.data.tags["leaseboard.key"] for run in found}) == count
+        assert "RUNNING" not in {run.info.status for run in found}

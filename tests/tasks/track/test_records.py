@@ -1,0 +1,163 @@
+import math
+
+import pytest
+
+from algorithms.events import Measured
+from tasks.configurations import Configuration, Lease, Observation, configurations
+from tasks.track.records import (
+    Metric,
+    configuration_record,
+    is_alive,
+    job_record,
+    owner,
+    select,
+    suite_key,
+    table,
+    thin,
+)
+
+
+def test_a_job_carries_what_the_record_promises(race, result):
+    record = job_record(result(), race())
+
+    assert record.params.items() >= {
+        "algorithm": "chacha", "data": "synthetic:fried", "digest": "ab" * 32, "seed": "7",
+        "settings.b": "5", "settings.preset": "paper", "version": "v1", "budget": "200",
+        "unit": "examples",
+    }.items()  # fmt: skip
+    assert "versions.numpy" in record.params
+    assert record.tags["leaseboard.level"] == "job"
+    assert record.tags["leaseboard.status"] == "ok"
+    assert record.tags["leaseboard.key"] == "k1"
+    assert record.tags["leaseboard.host"] == "here"
+    assert int(record.tags["leaseboard.pid"]) > 0
+    assert Metric("score", 0.25, 200) in record.metrics
+    assert Metric("models_per_example", 4.5, 200) in record.metrics
+    curve = [m for m in record.metrics if m.key == "progressive_mse"]
+    assert [m.step for m in curve] == [1, 2, 5, 10, 20, 50, 200]
+    assert record.data.name == "synthetic:fried"
+    assert record.data.digest == ("ab" * 32)[:36]
+    assert record.end - record.start == 2500
+
+
+def test_a_job_that_failed_is_failed_with_its_reason(result):
+    record = job_record(result(status="timeout"), [])
+
+    assert record.status == "FAILED"
+    assert record.tags["leaseboard.reason"] == "why"
+    assert "score" not in {metric.key for metric in record.metrics}
+
+
+def test_a_configuration_carries_leases_and_bounds_by_units(race, result):
+    record = configuration_record(configurations(race())[1], result())
+
+    assert record.key == "k1/1"
+    assert record.tags["leaseboard.job"] == "k1"
+    assert record.tags["leaseboard.outcome"] == "paused"
+    assert record.tags["leaseboard.reason"] == "lease over"
+    assert record.params == {"interactions": '["ab"]', "learning rate": "0.5", "a_b": "True"}
+    assert Metric("lease", 50, 0) in record.metrics
+    assert Metric("loss", 1.02, 50) in record.metrics
+    assert Metric("bound.lower", 0.52, 50) in record.metrics
+    assert Metric("bound.upper", 1.52, 50) in record.metrics
+    assert Metric("score", 1.02, 50) in record.metrics
+    assert Metric("units", 50, 50) in record.metrics
+
+
+@pytest.mark.parametrize(
+    ("bench", "name"),
+    [("stream", "loss"), ("holdout", "loss"), ("pulls", "reward"), ("samples", "reward")],
+)
+def test_the_observed_value_is_named_by_the_bench(bench, name, result):
+    one = Configuration(0, {}, 0, observations=(Observation(3, 1, 0.5),), score=0.5)
+    keys = {m.key for m in configuration_record(one, result(bench=bench)).metrics}
+
+    assert keys == {name, "score", "units"}
+
+
+def test_points_of_one_step_keep_the_last_and_no_number_is_left_out(result):
+    one = Configuration(
+        0, {}, 0,
+        leases=(Lease(1.2, 5, 0, True, 2), Lease(1.4, 10, 0, False, 2)),
+        observations=(Observation(1, 1, math.nan, -math.inf, math.inf),),
+    )  # fmt: skip
+    metrics = configuration_record(one, result()).metrics
+
+    assert [m for m in metrics if m.key == "lease"] == [Metric("lease", 10, 1)]
+    assert "loss" not in {m.key for m in metrics}
+    assert Metric("bound.upper", math.inf, 1) in metrics
+
+
+def test_long_runs_are_thinned_and_keep_their_ends(result):
+    seen = tuple(Observation(at, at, 1 / at, 0.0, 1.0) for at in range(1, 5001))
+    one = Configuration(0, {}, 0, observations=seen, score=1 / 5000)
+    losses = [m for m in configuration_record(one, result()).metrics if m.key == "loss"]
+
+    assert len(losses) <= 5
+    assert (losses[0].step, losses[-1].step) == (1, 5000)
+    curve = [Measured(at=at, value=1.0) for at in range(1, 5001)]
+    points = [m for m in job_record(result(), curve).metrics if m.key == "progressive_mse"]
+    assert len(points) <= 60
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 1000, 123_456])
+def test_thinning_keeps_first_and_last(count):
+    kept = thin(count, 8)
+
+    assert kept == sorted(set(kept))
+    assert len(kept) <= 8
+    assert not count or (kept[0] == 0 and kept[-1] == count - 1)
+
+
+def test_long_parameters_are_cut_to_what_mlflow_takes(result):
+    one = Configuration(0, {"text": "x" * 9000, "k" * 300: 1}, 0)
+    params = configuration_record(one, result()).params
+
+    assert len(params["text"]) == 6000
+    assert params["text"].endswith("…")
+    assert "k" * 250 in params
+
+
+class TestSelect:
+    @pytest.fixture
+    def chosen(self, race):
+        made = configurations(race())
+        return lambda rule, bench="stream": [c.configuration for c in select(made, rule, bench)]
+
+    def test_rules(self, chosen):
+        assert chosen("all") == [0, 1, 2, 3, 4]
+        assert chosen("leased") == [0, 1, 2, 3]
+        assert chosen("none") == []
+
+    def test_top_takes_the_champion_then_the_lowest_losses(self, chosen):
+        assert chosen("top:2") == [0, 1]
+
+    def test_top_takes_the_highest_rewards(self, chosen):
+        assert chosen("top:2", bench="pulls") == [0, 2]
+
+
+def test_the_table_is_complete_and_plain(race):
+    made = table(configurations(race()))
+    rows = [dict(zip(made["columns"], row, strict=True)) for row in made["data"]]
+
+    assert [row["outcome"] for row in rows] == [
+        "champion", "paused", "eliminated", "failed", "pending"
+    ]  # fmt: skip
+    assert rows[3]["reason"] == "diverged"
+    assert rows[4]["score"] is None
+
+
+def test_owners_are_told_apart():
+    here = owner()
+    host, pid, started = here.split(" ")
+
+    assert is_alive(here)
+    assert not is_alive(f"{host} {pid} {float(started) - 5:.2f}")
+    assert not is_alive(f"{host} 999999999 {started}")
+    assert is_alive(f"elsewhere {pid} {started}")
+    assert not is_alive("")
+
+
+def test_a_suite_is_named_by_its_jobs_in_any_order():
+    assert suite_key("s", ["a", "b"]) == suite_key("s", ["b", "a"])
+    assert suite_key("s", ["a"]) != suite_key("s", ["a", "b"]) != suite_key("t", ["a", "b"])

@@ -1,0 +1,272 @@
+import json
+import sqlite3
+import time
+from pathlib import Path
+
+import pytest
+
+from algorithms.events import read_log
+from tasks import results
+from tasks.configurations import configurations
+from tasks.track import Tracker, TrackingError, bulk
+from tasks.track.client import ClientWriter
+from tasks.track.records import job_record
+from tasks.track.store import open_store, redacted
+
+
+@pytest.fixture(params=["client", "bulk"])
+def through_client(request):
+    return request.param == "client"
+
+
+def test_both_ways_of_writing_read_the_same(uri, finished, tmp_path, make_store, result, contents):
+    other = make_store(tmp_path / "other" / "mlruns")
+    jobs = [finished(result("k1"), 40), finished(result("k2", status="crash"), 4),
+            finished(result("k3", data="openml:215"), 6)]  # fmt: skip
+    for address, through_client in ((uri, False), (other, True)):
+        tracker = Tracker(address, "s", ["k1", "k2", "k3"], through_client=through_client)
+        assert isinstance(tracker.writer, bulk.BulkWriter) is not through_client
+        for made, folder in jobs:
+            tracker.log(made, folder)
+        tracker.close("FINISHED", {"ok": 3})
+
+    in_bulk = contents(uri, "s")
+    assert len(in_bulk) == 3 + 40 + 4 + 6
+    assert in_bulk == contents(other, "s")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "tags.leaseboard.outcome = 'paused'",
+        "metrics.`bound.lower` > 0.5",
+        "metrics.score <= 1.02",
+        "params.interactions LIKE '%ab%'",
+        "tags.leaseboard.job = 'k1' and attributes.status = 'FAILED'",
+        "attributes.run_name LIKE 'chacha%'",
+    ],
+)
+def test_the_searches_of_the_ui_find_the_same(uri, finished, condition, result, runs):
+    made, folder = finished(result())
+    Tracker(uri, "a", ["k1"]).log(made, folder)
+    Tracker(uri, "b", ["k1"], through_client=True).log(made, folder)
+
+    def keys(suite):
+        found = runs(uri, f"{suite}/configurations", condition)
+        return sorted(run.data.tags["leaseboard.key"] for run in found)
+
+    assert keys("a") == keys("b") != []
+
+
+def test_a_job_can_be_listed_through_the_client_alone(uri, finished, race, result, runs):
+    made, folder = finished(result())
+    tracker = Tracker(uri, "s", ["k1"])
+    tracker.log(made, folder)
+    tracker.close("FINISHED", {"ok": 1})
+    client = open_store(uri)
+
+    (job,) = runs(uri, "s", "tags.leaseboard.level = 'job'")
+    considered = runs(uri, "s/configurations", f"tags.leaseboard.job = '{made.key}'")
+    expected = {str(c.configuration): c for c in configurations(race())}
+    assert len(considered) == len(expected)
+    for run in considered:
+        known = expected[run.data.tags["leaseboard.configuration"]]
+        assert run.data.tags["mlflow.parentRunId"] == job.info.run_id
+        assert run.data.tags["leaseboard.outcome"] == known.outcome
+        assert run.data.tags.get("leaseboard.reason", "") == known.reason
+        assert run.data.metrics.get("score") == known.score
+        leases = client.get_metric_history(run.info.run_id, "lease")
+        assert [(m.step, m.value) for m in leases] == [(x.at, x.amount) for x in known.leases]
+        lower = client.get_metric_history(run.info.run_id, "bound.lower")
+        seen = [(o.at, o.lower) for o in known.observations]
+        logged = [(m.step, m.value) for m in lower]
+        assert set(logged) <= set(seen)
+        assert logged[:1] + logged[-1:] == seen[:1] + seen[-1:]
+
+    assert job.data.metrics["score"] == 0.25
+    assert job.inputs.dataset_inputs[0].dataset.name == "synthetic:fried"
+    assert f"tags.leaseboard.job%20%3D%20%27{made.key}%27" in job.data.tags["mlflow.note.content"]
+    path = client.download_artifacts(job.info.run_id, results.EVENTS, str(folder.parent))
+    assert list(read_log(path)) == list(race())
+    path = client.download_artifacts(job.info.run_id, "configurations.json", str(folder.parent))
+    assert len(json.loads(Path(path).read_text())["data"]) == 5
+    (suite,) = runs(uri, "s", "tags.leaseboard.level = 'suite'")
+    assert job.data.tags["mlflow.parentRunId"] == suite.info.run_id
+    assert (suite.info.status, suite.data.metrics) == ("FINISHED", {"jobs.ok": 1.0})
+
+
+def test_nothing_is_logged_twice(uri, finished, through_client, result, runs):
+    made, folder = finished(result())
+    for _ in range(3):
+        tracker = Tracker(uri, "s", ["k1"], through_client=through_client)
+        tracker.log(made, folder)
+        tracker.log(made, folder)
+        tracker.close("FINISHED", {"ok": 1})
+
+    assert len(runs(uri, "s")) == 2  # the suite and the job
+    assert len(runs(uri, "s/configurations")) == 5
+
+
+def test_a_job_that_failed_gives_way_to_its_repeat(uri, finished, through_client, result, runs):
+    for status, started in (("crash", "2026-01-01T00:00:00+00:00"),
+                            ("timeout", "2026-01-02T00:00:00+00:00"),
+                            ("ok", "2026-01-03T00:00:00+00:00")):  # fmt: skip
+        made, folder = finished(result(status=status, started=started))
+        tracker = Tracker(uri, "s", ["k1"], through_client=through_client)
+        tracker.log(made, folder)
+        tracker.close("FINISHED", {})
+
+    jobs = runs(uri, "s", "tags.leaseboard.level = 'job'")
+    assert [run.data.tags["leaseboard.status"] for run in jobs] == ["ok"]
+    assert len(runs(uri, "s/configurations")) == 5
+
+
+def test_a_run_that_a_user_deleted_is_logged_again(uri, finished, through_client, result, runs):
+    made, folder = finished(result())
+    Tracker(uri, "s", ["k1"], through_client=through_client).log(made, folder)
+    (job,) = runs(uri, "s", "tags.leaseboard.level = 'job'")
+    open_store(uri).delete_run(job.info.run_id)
+
+    Tracker(uri, "s", ["k1"], through_client=through_client).log(made, folder)
+    assert len(runs(uri, "s", "tags.leaseboard.level = 'job'")) == 1
+
+
+@pytest.mark.parametrize("calls", [0, 1, 2, 3, 5, 9, 12, 15])
+def test_a_writer_cut_off_anywhere_is_mended(uri, finished, monkeypatch, calls, result, runs):
+    """The client's calls are counted, and the store dies at one of them."""
+    made, folder = finished(result())
+    tracker = Tracker(uri, "s", ["k1"], through_client=True)
+    left = calls
+
+    def dying(method):
+        def call(*arguments, **keywords):
+            nonlocal left
+            if not left:
+                raise KeyboardInterrupt
+            left -= 1
+            return method(*arguments, **keywords)
+
+        return call
+
+    with monkeypatch.context() as patch:
+        for name in ("create_run", "log_batch", "log_inputs", "set_terminated"):
+            patch.setattr(tracker.writer.client, name, dying(getattr(tracker.writer.client, name)))
+        with pytest.raises(KeyboardInterrupt):
+            tracker.log(made, folder)
+    # The process that wrote is gone now.
+    monkeypatch.setattr("tasks.track.tracker.is_alive", lambda _: False)
+    again = Tracker(uri, "s", ["k1"], through_client=True)
+    again.log(made, folder)
+    again.close("FINISHED", {"ok": 1})
+
+    assert len(runs(uri, "s", "tags.leaseboard.level = 'job'")) == 1
+    assert len(runs(uri, "s/configurations")) == 5
+    for name in ("s", "s/configurations"):
+        assert not runs(uri, name, "attributes.status = 'RUNNING'")
+
+
+def test_a_job_that_another_process_is_writing_is_left_to_it(uri, finished, race, result):
+    """Both runs live on: the writer that ends first is not removed under its hands."""
+    writer = Tracker(uri, "s", ["k1"], through_client=True).writer
+    half_written = writer._create(writer.jobs, job_record(result(), race()))
+    Tracker(uri, "s", ["k1"])
+
+    assert open_store(uri).get_run(half_written).info.status == "RUNNING"
+
+
+def test_in_bulk_all_or_nothing(uri, finished, monkeypatch, result, runs):
+    made, folder = finished(result())
+    tracker = Tracker(uri, "s", ["k1"])
+
+    def fail(*_):
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bulk.BulkWriter, "_insert_data", fail)
+        with pytest.raises(TrackingError, match="disk I/O error"):
+            tracker.log(made, folder)
+    assert not runs(uri, "s", "tags.leaseboard.level = 'job'")
+    assert not runs(uri, "s/configurations")
+
+    tracker.log(made, folder)
+    assert len(runs(uri, "s/configurations")) == 5
+
+
+def test_another_version_of_mlflow_is_written_through_the_client(uri, monkeypatch):
+    monkeypatch.setattr(bulk, "CHECKED_VERSIONS", ("0.0.1",))
+    assert type(Tracker(uri, "s", []).writer) is ClientWriter
+    monkeypatch.undo()
+    monkeypatch.setattr(bulk, "CHECKED_REVISIONS", ("another",))
+    assert type(Tracker(uri, "s", []).writer) is ClientWriter
+
+
+@pytest.mark.parametrize(("rule", "count"), [("all", 5), ("leased", 4), ("top:1", 1), ("none", 0)])
+def test_a_suite_says_how_many_configurations_get_a_run(uri, finished, rule, count, result, runs):
+    made, folder = finished(result())
+    Tracker(uri, "s", ["k1"], rule=rule).log(made, folder)
+    (job,) = runs(uri, "s", "tags.leaseboard.level = 'job'")
+    path = open_store(uri).download_artifacts(
+        job.info.run_id, "configurations.json", str(folder.parent)
+    )
+
+    assert len(runs(uri, "s/configurations")) == count
+    assert len(json.loads(Path(path).read_text())["data"]) == 5
+
+
+def test_the_store_uses_a_write_ahead_log(uri):
+    Tracker(uri, "s", [])
+    with sqlite3.connect(uri.removeprefix("sqlite:///")) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    connection.close()
+
+
+class TestTrouble:
+    def test_a_file_that_is_no_store(self, tmp_path):
+        (tmp_path / "mlflow.db").write_text("not a database " * 100)
+        with pytest.raises(TrackingError, match="not a database"):
+            Tracker(f"sqlite:///{tmp_path / 'mlflow.db'}", "s", [])
+
+    def test_a_folder_that_cannot_be_made(self, tmp_path):
+        (tmp_path / "file").write_text("")
+        with pytest.raises(TrackingError, match="failed"):
+            Tracker(f"sqlite:///{tmp_path / 'file' / 'mlflow.db'}", "s", [])
+
+    def test_a_deleted_experiment(self, uri):
+        Tracker(uri, "s", [])
+        client = open_store(uri)
+        client.delete_experiment(client.get_experiment_by_name("s").experiment_id)
+        with pytest.raises(TrackingError, match="restore it with"):
+            Tracker(uri, "s", [])
+
+    def test_secrets_are_not_shown(self, monkeypatch):
+        monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+        address = "postgresql://me:hunter2@db.example:5432/mlflow?password=hunter2"
+
+        assert redacted(address) == "postgresql://***@db.example:5432/mlflow"
+        with pytest.raises(TrackingError) as caught:
+            Tracker("https://me:hunter2@localhost:1/", "s", [])
+        assert "hunter2" not in str(caught.value)
+
+
+def test_a_configuration_run_is_cheap(uri, finished, result):
+    """In bulk at most 1 ms of CPU; the median of several jobs, as the machine is shared."""
+    jobs = [finished(result(f"k{i}"), 300) for i in range(3)]
+    tracker = Tracker(uri, "s", [])
+    spent = []
+    for made, folder in jobs:
+        begun = time.process_time()
+        tracker.log(made, folder)
+        spent.append((time.process_time() - begun) / 300)
+
+    assert sorted(spent)[1] < 0.001
+
+
+def test_two_runs_at_once_log_a_job_once(uri, finished, result, runs):
+    """Both have looked before either writes."""
+    made, folder = finished(result())
+    trackers = [Tracker(uri, "s", ["k1"]) for _ in range(2)]
+    for tracker in trackers:
+        tracker.log(made, folder)
+
+    assert len(runs(uri, "s", "tags.leaseboard.level = 'job'")) == 1
+    assert len(runs(uri, "s/configurations")) == 5

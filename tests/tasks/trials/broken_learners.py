@@ -1,0 +1,62 @@
+"""Learners that misbehave, for the tests of the worker."""
+
+import time
+
+import numpy as np
+
+
+class Spins:
+    """Never comes back, and uses the processor."""
+
+    def fit(self, *_):
+        while True:
+            pass
+
+
+class Sleeps(Spins):
+    """Never comes back, and does nothing."""
+
+    def fit(self, *_):
+        time.sleep(1000)
+
+
+class Hoards(Spins):
+    """Wants more memory than there is."""
+
+    def fit(self, *_):
+        self.hoard = np.ones((20_000, 20_000))
+        return self
+
+
+class Raises(Spins):
+    """Fails."""
+
+    def fit(self, *_):
+        raise ValueError("this\n  never works")
+
+
+class Dies(Spins):
+    """Takes its process with it."""
+
+    def fit(self, *_):
+        import os
+
+        os._exit(7)
+
+
+class Prints(Spins):
+    """Talks on standard output, and predicts class 1."""
+
+    def fit(self, *_):
+        print("talking", flush=True)
+        return self
+
+    def predict(self, X):
+        return np.ones(len(X), dtype=np.int64)
+
+
+class NotANumber(Prints):
+    """Predicts NaN."""
+
+    def predict(self, X):
+        return np.full(len(X), np.nan)

@@ -1,0 +1,79 @@
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tasks.trials.evaluate import Arrays, Fold, Order, reward_of, run
+from tasks.trials.worker import Limits, Worker
+
+HERE = Path(__file__).parent
+
+
+def arrays(task="classification"):
+    X = np.arange(24, dtype=np.float32).reshape(12, 2)
+    y = (np.arange(12) % 2).astype(np.int64 if task == "classification" else np.float64)
+    return Arrays(task, (Fold(X[:6], y[:6], X[6:9], y[6:9], X[9:], y[9:]),))
+
+
+def order(learner):
+    return Order(f"broken_learners:{learner}", {}, 0)
+
+
+@pytest.fixture
+def learners(monkeypatch):
+    monkeypatch.syspath_prepend(str(HERE))
+    yield
+    sys.modules.pop("broken_learners", None)
+
+
+@pytest.fixture
+def worker(learners):
+    with Worker(arrays(), Limits(cpu_seconds=0.3, memory_mb=1500, wall_factor=10)) as worker:
+        yield worker
+
+
+def test_every_ending_is_an_outcome_and_the_next_order_is_answered(worker):
+    spins = worker.run(order("Spins"))
+    assert (spins.status, spins.reward) == ("timeout", 0.0)
+    assert spins.reason == "more than 0.3 CPU seconds"
+    raises = worker.run(order("Raises"))
+    assert (raises.status, raises.reason) == ("crash", "ValueError: this never works")
+    dies = worker.run(order("Dies"))
+    assert (dies.status, dies.reason) == ("crash", "the process ended with code 7")
+    hoards = worker.run(order("Hoards"))
+    assert hoards.status == "memout"
+    prints = worker.run(order("Prints"))
+    assert (prints.status, prints.reward, prints.test) == ("ok", pytest.approx(1 / 3), 2 / 3)
+    assert 0 <= prints.cpu_seconds < 0.3
+
+
+def test_a_trial_that_sleeps_is_ended_by_the_wall(learners):
+    limits = Limits(cpu_seconds=0.3, memory_mb=1500, wall_factor=10)
+    with Worker(arrays(), limits) as worker:
+        sleeps = worker.run(order("Sleeps"))
+
+    assert (sleeps.status, sleeps.reason) == ("timeout", "no answer in 3 seconds")
+
+
+def test_predictions_that_are_no_numbers_diverge(learners):
+    assert run(order("NotANumber"), arrays("regression")).status == "diverged"
+
+
+def test_a_regressions_reward_is_one_half_for_the_mean():
+    y = np.array([1.0, 2.0, 3.0])
+
+    assert reward_of("regression", y, np.full(3, 2.0)) == pytest.approx(0.5)
+    assert reward_of("regression", y, y) == 1.0
+    assert reward_of("regression", np.ones(3), np.ones(3)) == 1.0
+    assert reward_of("regression", np.ones(3), np.zeros(3)) == 0.0
+
+
+def test_fidelity_is_a_share_of_the_training_rows():
+    full = Order("sklearn.neighbors:KNeighborsClassifier", {"n_neighbors": 3}, 0)
+    share = Order(full.estimator, full.values, 0, fidelity=0.5)
+
+    assert run(full, arrays()).status == "ok"
+    assert run(share, arrays()).status == "ok"
+    starved = Order(full.estimator, full.values, 0, fidelity=1 / 3)
+    assert run(starved, arrays()).status == "crash"  # three neighbours of two rows

@@ -1,0 +1,63 @@
+"""The layers: algorithms know nobody, tasks know algorithms, flows know both."""
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FORBIDDEN = {
+    "algorithms": {"tasks", "flows", "prefect", "mlflow", "openml", "requests", "socket", "time",
+                   "datetime", "urllib", "random", "typer", "rich"},
+    "tasks": {"flows", "prefect", "typer"},
+    "flows": set(),
+}  # fmt: skip
+MODULES = [path for top in FORBIDDEN for path in sorted((ROOT / top).rglob("*.py"))]
+
+
+def imports(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition(".")[0])
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_modules_keep_to_their_layer(path):
+    top = path.relative_to(ROOT).parts[0]
+
+    poisons = {"random"} if path.name == "checks.py" else set()
+    assert not imports(path) & (FORBIDDEN[top] - poisons)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_modules_are_documented_and_short_and_shadow_nothing(path):
+    text = path.read_text(encoding="utf-8")
+
+    assert ast.get_docstring(ast.parse(text))
+    assert len(text.splitlines()) <= 400
+    assert (
+        path.stem.startswith("__")
+        or path.stem not in sys.stdlib_module_names
+        or (path.parent != ROOT / "algorithms")
+    )
+
+
+def test_global_random_state_is_never_touched():
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                called = ast.unparse(node.func)
+                assert called not in {"np.random.seed", "numpy.random.seed", "random.seed"}, path
+                if called.startswith(("np.random.", "numpy.random.")):
+                    drawn = called.rpartition(".")[2]
+                    assert drawn in {"default_rng", "RandomState", "SeedSequence", "Generator",
+                                     "PCG64", "get_state"}, f"{path}: {called}"  # fmt: skip
+
+
+def test_tests_hold_no_init_files():
+    assert not list((ROOT / "tests").rglob("__init__.py"))
