@@ -6,6 +6,7 @@ With ``PREFECT_API_URL`` it goes through that server, otherwise without Prefect.
 """
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from tasks import results
 from tasks.environment import prepare_environment
 
 if __name__ == "__main__":
+    # A shell's background job inherits an ignored SIGINT, also through the tests' runner.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     prepare_environment()
     out, uri, *data = sys.argv[1:]
     bench = Bench(Path(out), uri, data, seeds=(1, 2, 3))
