@@ -11,15 +11,13 @@ import typer
 
 from algorithms.errors import DataUnavailableError, LeaseboardError, SkipError, UsageError
 from flows.commands import check, compare, data, gate, listing, operate, race, run, schedule
+from flows.interruption import SIGINT_EXIT, InterruptedRunError
 
 _CommandLineError: Any = typer.BadParameter.__base__
 """What typer raises for wrong usage; it offers the class under no public name."""
 
 PASSED, REGRESSION, FAILED, NOTHING, USAGE = 0, 1, 2, 3, 64
 """Exit codes; never a count."""
-
-STOPPED = 130
-"""The exit code after Ctrl-C, which typer returns as well."""
 
 app = typer.Typer(
     name="leaseboard",
@@ -82,14 +80,15 @@ def _call(arguments: list[str], *, debug: bool) -> int:
     except (DataUnavailableError, SkipError) as error:
         return _complain(str(error), NOTHING, debug=debug)
     except (typer.Abort, KeyboardInterrupt):
-        outcome = STOPPED
+        outcome = SIGINT_EXIT
     except LeaseboardError as error:
-        return _complain(str(error), FAILED, debug=debug)
+        code = error.code if isinstance(error, InterruptedRunError) else FAILED
+        return _complain(str(error), code, debug=debug)
     except OSError as error:
         where = f" {error.filename!r}" if error.filename else ""
         return _complain(f"{error.strerror or error}{where}", FAILED, debug=debug)
-    if outcome == STOPPED:
-        return _complain("stopped by the user; run the same command again to resume", STOPPED)
+    if outcome == SIGINT_EXIT:  # typer returns it as well, for a command's KeyboardInterrupt
+        return _complain("stopped by the user; run the same command again", SIGINT_EXIT)
     return outcome if isinstance(outcome, int) else PASSED
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import signal
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 
+from flows.interruption import terminable
 from flows.progress import Progress
 from flows.server import PrefectServer, server_log
 from flows.workers import RUN_JOB, WorkerPool
@@ -21,8 +19,6 @@ from tasks.jobs import Result
 from tasks.plan import Planned
 from tasks.run import failed
 from tasks.track import Recorder, Tracker
-
-SIGTERM_EXIT = 128 + signal.SIGTERM
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +115,7 @@ def _run_jobs(
     address = os.environ.get("PREFECT_API_URL", "")
     server = None if local or address else PrefectServer(server_log())
     with (
-        _terminable(),
+        terminable(),
         _no_half_written_job(out),
         server or nullcontext(),
         WorkerPool(size, suite.limits, mirrors=mirrors, work=work) as pool,
@@ -182,20 +178,3 @@ def _recorder(suite: Suite, planned: list[Planned], out: Path, uri: str | None) 
 def _title(entry: Planned) -> str:
     job = entry.job
     return f"{job.label or job.algorithm} on {job.data}, repetition {job.repetition}"
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Make SIGTERM end this process as Ctrl-C does: with its clean-up, and code 143."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def end(_signal: int, _frame: FrameType | None) -> None:
-        raise SystemExit(SIGTERM_EXIT)
-
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -33,8 +33,9 @@ QUIET = {
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
     # Seven worker processes and 2 GB that a board has no use for.
     "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
-    # A server that does not answer is given up after 15 s, not after MLflow's four minutes.
-    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "3",
+    # Patience with a store is the recorder's, beside the jobs; MLflow's own adds up to minutes.
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
     # MLflow prints two lines about every run that ends on a server.
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
     # Results carry the code's version themselves; git is not asked for every run.

@@ -9,6 +9,7 @@ import typer
 
 from flows.commands.execute import execute, open_suite
 from flows.commands.options import Conf, Local, Mirrors, Out, SuiteName, TrackingUri, Workers
+from flows.interruption import resumable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,9 +108,10 @@ def _scores(
     *,
     local: bool,
 ) -> pd.DataFrame:
-    outcome = execute(
-        suite, home, mirror=mirror, workers=workers, local=local, tracking_uri=tracking_uri
-    )
+    with resumable(home):
+        outcome = execute(
+            suite, home, mirror=mirror, workers=workers, local=local, tracking_uri=tracking_uri
+        )
 
     from tasks.score.frame import as_frame
 

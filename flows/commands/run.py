@@ -9,6 +9,7 @@ import typer
 
 from flows.commands.execute import execute, exit_code, open_suite, plan_suite
 from flows.commands.options import Conf, Local, Mirrors, Out, SuiteName, TrackingUri, Workers
+from flows.interruption import resumable
 
 if TYPE_CHECKING:
     from tasks.config import Suite
@@ -29,9 +30,10 @@ def run(
     Example: leaseboard run quick
     """
     loaded, home = open_suite(suite, out, conf)
-    return run_and_report(
-        loaded, home, workers=workers, local=local, mirror=mirror, tracking_uri=tracking_uri
-    )
+    with resumable(home):
+        return run_and_report(
+            loaded, home, workers=workers, local=local, mirror=mirror, tracking_uri=tracking_uri
+        )
 
 
 def run_and_report(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 
-RETRY_SECONDS = (1.0, 4.0)
-"""A busy or restarting store gets three tries."""
+RETRY_SECONDS = (1.0, 4.0, 8.0)
+"""A busy or restarting store gets four tries."""
+PATIENCE_SECONDS = 60.0
+"""No new try after that: a store that accepts calls and never answers takes a minute for each."""
 
 
 class Recorder:
@@ -97,10 +100,13 @@ class Recorder:
 
     def _patiently(self, action: Callable[[], Value]) -> Value:
         """Do something with the store, again after a while if it fails."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
         for pause in RETRY_SECONDS:
             try:
                 return action()
             except TrackingError:
+                if time.monotonic() > deadline:
+                    raise
                 if self._abandon.wait(pause):
                     break
         return action()

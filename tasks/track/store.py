@@ -101,7 +101,7 @@ def reported(uri: str) -> Iterator[None]:
         requests.RequestException,
         OSError,
     ) as error:
-        said = str(getattr(error, "orig", None) or error).partition("\n")[0]
+        said = str(_cause(error)).partition("\n")[0]
         secret = _secret(uri)
         if secret:
             said = said.replace(secret, "***")
@@ -129,6 +129,26 @@ def _artifact_root(uri: str) -> str:
     beside = Path(uri.removeprefix(SQLITE)).parent if uri.startswith(SQLITE) else Path("mlruns")
     named = os.environ.get("LEASEBOARD_ARTIFACTS", "").rstrip("/")
     return named or str(beside.resolve() / "artifacts")
+
+
+def _cause(error: BaseException) -> object:
+    """What a person can act upon: a database's own words, or why a server gave no answer.
+
+    MLflow wraps the latter four times, each time with the address that was asked.
+    """
+    import requests
+
+    inner: BaseException | None = error
+    seen: list[BaseException] = []
+    while inner is not None and inner not in seen:
+        seen.append(inner)
+        inner = inner.__cause__ or inner.__context__
+    if any(isinstance(one, requests.RequestException) for one in seen):
+        system = [one for one in seen if isinstance(one, OSError) and one.strerror]
+        if any(isinstance(one, (requests.Timeout, TimeoutError)) for one in seen):
+            return "it did not answer in time"
+        return f"no connection: {system[-1].strerror}" if system else "no connection"
+    return getattr(error, "orig", None) or error
 
 
 def _secret(uri: str) -> str:

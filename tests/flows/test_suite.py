@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -196,6 +197,50 @@ class TestTrackingInTrouble:
         bench.uri = f"sqlite:///{tmp_path / 'file' / 'mlflow.db'}"
 
         self.assert_kept_and_made_good(bench, bench.run(), good)
+
+    def test_gone_with_its_server(self, bench, monkeypatch):
+        monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+        good, bench.uri = bench.uri, "http://127.0.0.1:9"
+        outcome = bench.run()
+
+        assert (
+            "http://127.0.0.1:9 failed: no connection: Connection refused" in (outcome.problems[0])
+        )
+        self.assert_kept_and_made_good(bench, outcome, good)
+
+    def test_a_server_that_never_answers_is_given_up(self, bench, monkeypatch):
+        """It accepts the connection and that is all: only patience ends the wait."""
+        monkeypatch.setattr(recorder, "PATIENCE_SECONDS", 0.5)
+        monkeypatch.setattr(recorder, "RETRY_SECONDS", (0.01,) * 100)
+        monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+        monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "1")
+        with socket.create_server(("127.0.0.1", 0)) as deaf:
+            good, bench.uri = bench.uri, f"http://127.0.0.1:{deaf.getsockname()[1]}"
+            outcome = bench.run()
+
+        assert "it did not answer in time" in outcome.problems[0]
+        self.assert_kept_and_made_good(bench, outcome, good)
+
+    def test_slow(self, bench, monkeypatch):
+        """Jobs do not wait for a store: all are over before the first is logged."""
+        from tasks.track.bulk import BulkWriter
+
+        seen = []
+        quick = BulkWriter.write
+
+        def slow(*arguments):
+            time.sleep(3.0)
+            seen.append(len(results.read_results(bench.out)))
+            return quick(*arguments)
+
+        monkeypatch.setattr(BulkWriter, "write", slow)
+        bench.seeds = (1, 2, 3)
+        outcome = bench.run()
+
+        assert statuses(outcome) == ["ok"] * 3
+        assert outcome.problems == []
+        assert seen == [3, 3, 3]
+        assert len(bench.runs("job")) == 3
 
     def test_locked(self, bench, monkeypatch):
         monkeypatch.setattr("tasks.track.store.SQLITE_WAIT_SECONDS", 0.1)

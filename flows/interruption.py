@@ -1,0 +1,70 @@
+"""Ctrl-C and SIGTERM end a run alike: with its clean-up, and a line that says what was kept."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from algorithms.errors import LeaseboardError
+
+SIGINT_EXIT = 128 + signal.SIGINT
+SIGTERM_EXIT = 128 + signal.SIGTERM
+
+
+class InterruptedRunError(LeaseboardError):
+    """A run was stopped from outside; `code` is what its process exits with."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Make SIGTERM raise SystemExit here, as Ctrl-C raises KeyboardInterrupt, with code 143."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(_signal: int, _frame: FrameType | None) -> None:
+        raise SystemExit(SIGTERM_EXIT)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def resumable(home: Path) -> Iterator[None]:
+    """Say what is kept in the run folder `home` when the run in it is interrupted.
+
+    Raises
+    ------
+    InterruptedRunError
+        In place of KeyboardInterrupt, and of SystemExit after SIGTERM.
+    """
+    try:
+        with terminable():
+            yield
+    except KeyboardInterrupt as stop:
+        raise InterruptedRunError(_told("the user", home), SIGINT_EXIT) from stop
+    except SystemExit as stop:
+        if stop.code != SIGTERM_EXIT:
+            raise
+        raise InterruptedRunError(_told("SIGTERM", home), SIGTERM_EXIT) from stop
+
+
+def _told(who: str, home: Path) -> str:
+    from tasks.results import read_results
+
+    done = sum(result.status == "ok" for result in read_results(home))
+    return (
+        f"stopped by {who}: {done} finished job{'s' * (done != 1)} kept in {str(home)!r};"
+        " run the same command again to resume"
+    )
