@@ -39,9 +39,9 @@ def check_options(kind: str, given: Mapping[str, Any]) -> None:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise UsageError(
-            f"{kind} bench: option {where}={first.get('input')!r}: {first['msg']}"
-        ) from error
+        what = f"option {where}={first['input']!r}: " if where else ""
+        reason = first["msg"].removeprefix("Value error, ")
+        raise UsageError(f"{kind} bench: {what}{reason}") from error
 
 
 def identity(kind: str, given: Mapping[str, Any]) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from algorithms.benches.samples import SamplesBench
 from algorithms.events import Parameters
@@ -59,6 +59,13 @@ class Options(BaseModel):
     unit: Literal["rows", "seconds"] = "rows"
     shared_bins: bool = False
     probe_seconds: Annotated[float, Field(gt=0)] = 3600.0
+
+    @model_validator(mode="after")
+    def _check_source(self) -> Self:
+        drawn = self.model_fields_set & {"configurations", "profile", "shared_bins"}
+        if self.pipelines is not None and drawn:
+            raise ValueError(f"pipelines are taken as they are: remove {', '.join(sorted(drawn))}")
+        return self
 
 
 def identity(options: Options) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone, is_classifier
 
 from algorithms.errors import UsageError
 from algorithms.events import Parameters
@@ -54,19 +54,29 @@ def named(pipelines: Sequence[Any] | Mapping[str, Any], digest: str = "") -> Pip
     if not pipelines:
         raise UsageError("no pipelines: give at least one scikit-learn classifier")
     for name, pipeline in pipelines.items():
-        for method in ("fit", "predict", "get_params"):
-            if not hasattr(pipeline, method):
-                raise UsageError(
-                    f"pipeline {name!r} is a {type(pipeline).__name__} without {method}():"
-                    " give scikit-learn classifiers or pipelines that end in one"
-                )
+        # Only an estimator has the tags that is_classifier reads.
+        if not (isinstance(pipeline, BaseEstimator) and is_classifier(pipeline)):
+            raise UsageError(
+                f"pipeline {name!r} is no classifier ({type(pipeline).__name__}):"
+                " give scikit-learn classifiers or pipelines that end in one"
+            )
     return Pipelines(dict(pipelines), digest)
 
 
 def read(path: Path) -> Pipelines:
-    """The list or mapping called ``PIPELINES`` of a Python file; the file is run."""
+    """The list or mapping called ``PIPELINES`` of a Python file; the file is run.
+
+    Raises
+    ------
+    UsageError
+        If the file is missing, raises, or defines no classifiers of that name.
+    """
     digest = file_digest(path)
-    found = runpy.run_path(str(path)).get(NAME)
+    try:
+        found = runpy.run_path(str(path)).get(NAME)
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise UsageError(f"pipelines {str(path)!r} cannot be run: {reason}") from error
     if not isinstance(found, (list, tuple, Mapping)):
         raise UsageError(f"{str(path)!r} defines no list or mapping called {NAME}")
     return named(found, digest)

@@ -118,8 +118,7 @@ class RecordedProbes:
             if probe.status == "memout":
                 return probe
             record = dataclasses.asdict(probe) | {"limit": self._limit}
-            standing = self._store.put(key, record, replace=True)
-            return _probe(standing)
+            return self._limited(_probe(self._store.put(key, record, replace=True)))
 
     def _usable(self, record: dict[str, Any] | None) -> Probe | None:
         if record is None:
@@ -127,17 +126,20 @@ class RecordedProbes:
         probe = _probe(record)
         if probe.status == "timeout":
             return probe if record["limit"] >= self._limit else None
-        if probe.status == "ok" and probe.cpu() > self._limit:
-            reason = f"more than {self._limit:g} s of CPU time"
-            return Probe(
-                rows=probe.rows,
-                test_rows=probe.test_rows,
-                fit_cpu=self._limit,
-                fit_wall=probe.wall() * self._limit / probe.cpu(),
-                status="timeout",
-                reason=reason,
-            )
-        return probe
+        return self._limited(probe)
+
+    def _limited(self, probe: Probe) -> Probe:
+        """A time-out for a success that took too long: the kernel counts whole seconds."""
+        if probe.status != "ok" or probe.cpu() <= self._limit:
+            return probe
+        return Probe(
+            rows=probe.rows,
+            test_rows=probe.test_rows,
+            fit_cpu=self._limit,
+            fit_wall=probe.wall() * self._limit / probe.cpu(),
+            status="timeout",
+            reason=f"more than {self._limit:g} s of CPU time",
+        )
 
     def _run(self, configuration: int, rows: int, test_rows: int) -> Probe:
         parameters = self.configurations[configuration]

@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from algorithms import registry
 from algorithms.audit import Auditor
 from algorithms.base import Algorithm, Score, play
 from algorithms.benches.samples import SamplesBench
-from algorithms.errors import DataError
+from algorithms.errors import DataError, UsageError
 from algorithms.events import Event
 from algorithms.seeds import generator
+from tasks.benches import check_options
 from tasks.learners.pipelines import named
 from tasks.probes.environment import RecordedProbes
 from tasks.probes.split import Samples, Split
@@ -63,6 +65,17 @@ def select(
     store : Path, optional
         An SQLite file that keeps the probes for the next call; none are kept if None.
 
+    Raises
+    ------
+    UsageError
+        No pipelines, one that is no classifier, an option out of range, or an algorithm of
+        another bench.
+    DataError
+        Shapes that do not fit, text or infinite values in `X`, missing values or a single class
+        in `y`, or too few rows.
+    LeaseboardError
+        No pipeline could be trained.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -73,7 +86,19 @@ def select(
     'GaussianNB-1'
     """
     own = named(pipelines)
-    split = _split(np.asarray(X, dtype=np.float32), np.asarray(y), test_fraction, seed)
+    algorithm = algorithm or registry.build("abc")
+    if algorithm.bench != "samples":
+        raise UsageError(
+            f"{type(algorithm).__name__} runs on the {algorithm.bench} bench: give one that"
+            " selects on samples, such as ABC"
+        )
+    options = {
+        "test_fraction": test_fraction,
+        "initial_rows": initial_rows,
+        "probe_seconds": probe_seconds,
+    }
+    check_options("samples", options)
+    split = _split(_numbers(X), np.asarray(y), test_fraction, seed)
     with tempfile.TemporaryDirectory() as scratch:
         probes = RecordedProbes(
             split,
@@ -84,7 +109,7 @@ def select(
         )
         bench = SamplesBench(probes, seed, initial_rows=initial_rows)
         events, auditor = [], Auditor()
-        for event in play("select", algorithm or registry.build("abc"), bench, seed):
+        for event in play("select", algorithm, bench, seed):
             auditor(event)
             events.append(event)
         auditor.close()
@@ -93,11 +118,23 @@ def select(
     return Selected(str(chosen["name"]), own.build(chosen), score, tuple(events))
 
 
+def _numbers(X: ArrayLike) -> Any:
+    try:
+        numbers = np.asarray(X, dtype=np.float32)
+    except ValueError as error:
+        raise DataError(f"X: {error}: encode text as numbers") from error
+    if np.isinf(numbers).any():
+        raise DataError("X has infinite values: drop the rows")
+    return numbers
+
+
 def _split(X: Any, y: Any, test_fraction: float, seed: int) -> Split:
     if X.ndim != 2 or y.shape != (len(X),):
         raise DataError(f"X of shape {X.shape} and y of shape {y.shape}: give (n, d) and (n,)")
-    if not 0 < test_fraction < 1:
-        raise DataError(f"test_fraction={test_fraction}: must be between 0 and 1")
+    if pd.isna(y).any():
+        raise DataError("y has missing values: drop the rows")
+    if (y == y[:1]).all():
+        raise DataError("y has one class, nothing can be learned")
     train_rows = len(X) - max(1, round(len(X) * test_fraction))
     if train_rows < 2:
         raise DataError(f"{len(X)} rows are too few to split")

@@ -130,3 +130,8 @@ def test_settings_are_routed_to_algorithm_and_bench():
 def test_options_out_of_range_are_refused_by_name(option, value):
     with pytest.raises(UsageError, match=f"samples bench: option {option}"):
         benches.check_options("samples", {option: value})
+
+
+def test_own_pipelines_and_a_draw_exclude_each_other(run):
+    with pytest.raises(UsageError, match="pipelines are taken as they are: remove configurations"):
+        run("abc", configurations=5)

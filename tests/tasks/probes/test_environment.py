@@ -154,6 +154,14 @@ def test_a_fit_without_end_times_out_and_a_longer_limit_asks_again(samples, tmp_
     assert longer.fit_cpu == 1.5
 
 
+def test_a_new_success_beyond_the_limit_is_what_its_replay_is(samples, tmp_path):
+    """The kernel ends a process after whole seconds, so a shorter limit needs a second look."""
+    new = probes(samples, tmp_path, probe_seconds=1e-6).measure(0, 100, 200)
+    assert new.status == "timeout"
+    assert new.cpu() == pytest.approx(1e-6)
+    assert probes(samples, tmp_path, probe_seconds=1e-6).measure(0, 100, 200) == new
+
+
 def test_a_recorded_success_beyond_the_limit_counts_as_a_time_out(samples, tmp_path):
     store = Store(tmp_path / "probes.sqlite")
     strict = probes(samples, tmp_path, probe_seconds=1.0)

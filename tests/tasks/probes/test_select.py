@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
+from algorithms import registry
 from algorithms.abc_selection.baselines import FullRun
 from algorithms.errors import DataError, UsageError
 from algorithms.events import ProbeFinished
@@ -43,16 +44,33 @@ def test_another_algorithm_may_choose(data):
 
 
 @pytest.mark.parametrize(
-    ("X", "y", "options", "message"),
+    ("X", "y", "message"),
     [
-        (np.zeros((3, 2)), [0, 1], {}, "shape"),
-        (np.zeros((2, 2)), [0, 1], {}, "too few"),
-        (np.zeros((9, 2)), [0, 1, 0] * 3, {"test_fraction": 1.5}, "between 0 and 1"),
+        (np.zeros((3, 2)), [0, 1], "shape"),
+        (np.zeros((2, 2)), [0, 1], "too few"),
+        (np.zeros((9, 2)), [0] * 9, "one class"),
+        (np.zeros((3, 2)), [0, None, 1], "y has missing values"),
+        (np.zeros((3, 2)), [0, np.nan, 1], "y has missing values"),
+        (np.full((3, 2), np.inf), [0, 1, 0], "X has infinite values"),
+        ([["a"], ["b"]], [0, 1], "encode text"),
     ],
 )
-def test_bad_input_is_refused(X, y, options, message):
+def test_data_that_cannot_be_used_are_refused(X, y, message):
     with pytest.raises(DataError, match=message):
-        select(PIPELINES, X, y, **options)
+        select(PIPELINES, X, y)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("test_fraction", 1.5), ("initial_rows", 0), ("probe_seconds", -1)]
+)
+def test_options_out_of_range_are_refused_by_name(data, option, value):
+    with pytest.raises(UsageError, match=f"option {option}={value}"):
+        select(PIPELINES, *data, **{option: value})
+
+
+def test_an_algorithm_of_another_bench_is_refused(data):
+    with pytest.raises(UsageError, match="stream bench"):
+        select(PIPELINES, *data, algorithm=registry.build("chacha"))
 
 
 def test_no_pipelines_are_refused(data):
