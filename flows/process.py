@@ -69,6 +69,7 @@ class Worker:
         self._received = b""
         self._watch = psutil.Process(self.pid)
         self._children: list[psutil.Process] = []
+        self._kept: set[int] = set()
         self._looked = 0.0
         self._cpu = 0.0  # the most seen: a process that has gone counts no more
 
@@ -88,6 +89,7 @@ class Worker:
         if b"\n" in self._received:
             line, _, self._received = self._received.partition(b"\n")
             message = json.loads(line)
+            self._kept = set(message.get("kept", ()))
             if "result" in message:
                 return Ending(message["result"]["status"], row=message["result"], fit=True)
             return Ending(message["status"], message["reason"], fit=message["status"] != "stopped")
@@ -133,8 +135,8 @@ class Worker:
             os.killpg(self.pid, signal.SIGTERM)
 
     def kill_children(self) -> None:
-        """End what a finished job left behind."""
-        for pid in descendants(self.pid):
+        """End what a finished job left behind, but for what its worker means to use again."""
+        for pid in set(descendants(self.pid)) - self._kept:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
 

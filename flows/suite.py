@@ -94,6 +94,8 @@ def run_suite(
                 over(failed(entry.job, "skipped", entry.obstacle, key=key, digest=entry.digest))
                 del waiting[key]
         if waiting:
+            # Whole repetitions first: a run that is stopped has complete ones to compare.
+            waiting = dict(sorted(waiting.items(), key=lambda item: item[1].job.repetition))
             _run_jobs(suite, waiting, out, over, size, mirrors, local=local, work=work)
     ordered = [rows[entry.key] for entry in planned]
     results.assemble(out, ordered)

@@ -24,6 +24,7 @@ from typing import Any, NoReturn
 from algorithms.errors import DataUnavailableError, DivergedError, LeaseboardError, SkipError
 from tasks.jobs import Job
 from tasks.results import LOG, plain
+from tasks.trials.worker import resting_pids
 
 _BECOME_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of linux/prctl.h
 
@@ -42,7 +43,10 @@ def serve(channel: socket.socket) -> None:
 
 
 def run(order: dict[str, Any]) -> dict[str, Any]:
-    """Run the ordered job; the answer holds a ``result``, or a ``status`` with its ``reason``."""
+    """Run the ordered job; the answer holds a ``result``, or a ``status`` with its ``reason``.
+
+    ``kept`` are the children that a later job will need again.
+    """
     # An earlier job may have changed what belongs to the process.
     os.chdir(order["cwd"])
     signal.signal(signal.SIGTERM, _stop)
@@ -56,8 +60,8 @@ def run(order: dict[str, Any]) -> dict[str, Any]:
             status, reason = verdict(error)
             if status in {"crash", "memout"}:
                 traceback.print_exc()
-            return {"status": status, "reason": reason}
-    return {"result": plain(result)}
+            return {"status": status, "reason": reason, "kept": resting_pids()}
+    return {"result": plain(result), "kept": resting_pids()}
 
 
 def verdict(error: BaseException) -> tuple[str, str]:

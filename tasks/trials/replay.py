@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import queue
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +18,7 @@ from tasks.trials.evaluate import VERSION, Arrays, Order, Outcome
 from tasks.trials.optimisers import Optimiser, Suggestion
 from tasks.trials.spaces import Space
 from tasks.trials.store import Record, TrialFile
-from tasks.trials.worker import Limits, Worker
+from tasks.trials.worker import Limits, close_resting, resting
 
 _LIBRARIES = {"tpe": ("hyperopt",), "smac": ("smac",), "bohb": ("smac",), "random": ()}
 
@@ -105,8 +104,8 @@ class StoredTrials:
                 list(pool.map(lambda trial: self.trial(*trial), missing))
 
     def close(self) -> None:
-        """End the workers."""
-        self._runners.close()
+        """End the workers, which otherwise wait for the next trials of this process."""
+        close_resting()
 
     def _get(self, optimiser: str, space: Space, n: int) -> Trial:
         stream = self._stream(optimiser, space)
@@ -187,10 +186,8 @@ class _Runners:
         self._get_arrays = arrays
         self._limits = limits
         self._lock = threading.Lock()
+        self._room = threading.Semaphore(n_jobs)
         self._arrays: Arrays | None = None
-        self._idle: queue.SimpleQueue[Worker | None] = queue.SimpleQueue()
-        for _ in range(n_jobs):
-            self._idle.put(None)
 
     def run(self, order: Order) -> Outcome:
         """Run `order` where there is room for it."""
@@ -199,20 +196,8 @@ class _Runners:
                 self._arrays = self._get_arrays()
         if self._limits is None:
             return evaluate.run(order, self._arrays)
-        worker = self._idle.get()
-        try:
-            worker = worker or Worker(self._arrays, self._limits)
-            return worker.run(order)
-        finally:
-            self._idle.put(worker)
-
-    def close(self) -> None:
-        """End the workers that are idle."""
-        for _ in range(self.n_jobs):
-            worker = self._idle.get()
-            if worker is not None:
-                worker.close()
-            self._idle.put(None)
+        with self._room, resting(self._limits) as worker:
+            return worker.run(order, self._arrays)
 
 
 class _Stream:

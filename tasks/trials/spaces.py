@@ -68,6 +68,10 @@ class Hyperparameter(_Strict):
             raise ValueError(f"default {self.default} is outside [{self.low}, {self.high}]")
         return self
 
+    def active(self, values: Mapping[str, Any]) -> bool:
+        """Whether its conditions hold, given the values of the choices it depends on."""
+        return all(values.get(parent) in wanted for parent, wanted in self.when.items())
+
     def draw(self, rng: np.random.Generator) -> Choice:
         """A value drawn uniformly, on a logarithmic scale if `log`."""
         if self.choices is not None:
@@ -136,7 +140,7 @@ class Arm(_Strict):
         return {
             name: values[name]
             for name, spec in self.hyperparameters.items()
-            if all(values[parent] in wanted for parent, wanted in spec.when.items())
+            if spec.active(values)
         }
 
     def draw(self, rng: np.random.Generator) -> dict[str, Any]:

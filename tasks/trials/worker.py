@@ -1,7 +1,9 @@
 """A process of its own for trials, so that a limit can end a trial and nothing else.
 
 Run as ``python -m tasks.trials.worker``: it reads pickled messages from its standard input, the
-limits and the arrays first, then orders, and answers each order with an outcome.
+limits first, then arrays and orders, and answers each order with an outcome. Importing a learner
+takes longer than most trials, so a worker outlives the job that started it: `resting` lends it to
+the next one.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ import struct
 import subprocess
 import sys
 import time
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Any, Self
 
@@ -53,19 +57,27 @@ class Worker:
     A worker that a limit killed is replaced at the next order.
     """
 
-    def __init__(self, arrays: Arrays, limits: Limits) -> None:
-        self._arrays = arrays
+    def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._process: subprocess.Popen[bytes] | None = None
+        self._sent: Arrays | None = None
 
-    def run(self, order: Order) -> Outcome:
-        """The outcome of `order`, whatever becomes of the process that runs it."""
+    @property
+    def pid(self) -> int | None:
+        """Of its process; None while there is none."""
+        return self._process.pid if self._process else None
+
+    def run(self, order: Order, arrays: Arrays) -> Outcome:
+        """The outcome of `order` on `arrays`, whatever becomes of the process that runs it."""
         begin = time.perf_counter()
         patience = self._limits.cpu_seconds * self._limits.wall_factor
         try:
             process = self._started()
             assert process.stdin is not None
             assert process.stdout is not None
+            if self._sent is not arrays:
+                _send(process.stdin, arrays)
+                self._sent = arrays
             _send(process.stdin, order)
             if select.select([process.stdout], [], [], patience)[0]:
                 outcome: Outcome | None = _receive(process.stdout)
@@ -80,7 +92,7 @@ class Worker:
 
     def close(self) -> None:
         """End the process; the next order starts another."""
-        process, self._process = self._process, None
+        process, self._process, self._sent = self._process, None, None
         if process is None:
             return
         process.kill()
@@ -96,6 +108,8 @@ class Worker:
         self.close()
 
     def _started(self) -> subprocess.Popen[bytes]:
+        if self._process is not None and self._process.poll() is not None:
+            self.close()  # it died while it rested, which is no trial's fault
         if self._process is None:
             path = os.pathsep.join(part or str(os.getcwd()) for part in sys.path)  # noqa: PTH109
             self._process = subprocess.Popen(
@@ -106,7 +120,7 @@ class Worker:
                 env={**os.environ, **_ONE_THREAD, "PYTHONPATH": path},
             )
             assert self._process.stdin is not None
-            _send(self._process.stdin, (self._limits, self._arrays))
+            _send(self._process.stdin, self._limits)
         return self._process
 
     def _post_mortem(self, wall: float) -> Outcome:
@@ -131,15 +145,50 @@ class Worker:
         return Outcome(0.0, None, min(wall, limits.cpu_seconds), wall, "crash", reason)
 
 
+_resting: defaultdict[Limits, list[Worker]] = defaultdict(list)
+
+
+@contextlib.contextmanager
+def resting(limits: Limits) -> Iterator[Worker]:
+    """A worker that has nothing to do, or a new one; it rests again afterwards."""
+    workers = _resting[limits]
+    try:
+        worker = workers.pop()
+    except IndexError:
+        worker = Worker(limits)
+    try:
+        yield worker
+    except BaseException:
+        worker.close()
+        raise
+    workers.append(worker)
+
+
+def resting_pids() -> list[int]:
+    """The processes of the workers that rest."""
+    return [worker.pid for each in _resting.values() for worker in each if worker.pid is not None]
+
+
+def close_resting() -> None:
+    """End the workers that rest."""
+    for workers in _resting.values():
+        while workers:
+            workers.pop().close()
+
+
 def main() -> None:
     """The worker's side: answer orders until the parent closes the pipe."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a learner prints must not get between the answers
     orders = sys.stdin.buffer
-    limits, arrays = _receive(orders)
+    limits = _receive(orders)
     megabytes = limits.memory_mb * 2**20
     resource.setrlimit(resource.RLIMIT_DATA, (megabytes, megabytes))
+    arrays: Arrays | None = None
     while (order := _receive(orders)) is not None:
+        if isinstance(order, Arrays):
+            arrays = order
+            continue
         signal.setitimer(signal.ITIMER_PROF, limits.cpu_seconds)  # its signal ends the process
         outcome = run(order, arrays)
         signal.setitimer(signal.ITIMER_PROF, 0)

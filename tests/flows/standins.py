@@ -9,6 +9,8 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
+
 from algorithms.errors import DataUnavailableError, DivergedError, LeaseboardError
 from algorithms.events import (
     BoundsUpdated,
@@ -112,6 +114,17 @@ def _fork(pid_file):
         time.sleep(0.01)
 
 
+def _trial(pid_file):
+    """Run a tuning trial in a process of its own, as a job of the pulls bench does."""
+    from tasks.trials import worker
+    from tasks.trials.evaluate import Arrays, Fold, Order
+
+    nothing = Arrays("classification", (Fold(*[np.zeros((1, 1))] * 6),))
+    with worker.resting(worker.Limits()) as runner:
+        runner.run(Order("no_such_module:Learner", {}, 0), nothing)
+    Path(pid_file).write_text(str(worker.resting_pids()[0]))
+
+
 def _spin(_):
     while True:
         pass
@@ -144,6 +157,7 @@ BEHAVIOUR = {
     "eat-in-child": _eat_in_child,
     "fork": _fork,
     "spin": _spin,
+    "trial": _trial,
     "garbage": _garbage,
     "threads": _threads,
     "close": lambda _: os.closerange(3, 100),

@@ -1,11 +1,14 @@
+import os
+import signal
 import sys
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
 from tasks.trials.evaluate import Arrays, Fold, Order, reward_of, run
-from tasks.trials.worker import Limits, Worker
+from tasks.trials.worker import Limits, Worker, close_resting, resting, resting_pids
 
 HERE = Path(__file__).parent
 
@@ -29,31 +32,56 @@ def learners(monkeypatch):
 
 @pytest.fixture
 def worker(learners):
-    with Worker(arrays(), Limits(cpu_seconds=0.3, memory_mb=1500, wall_factor=10)) as worker:
+    with Worker(Limits(cpu_seconds=0.3, memory_mb=1500, wall_factor=10)) as worker:
         yield worker
 
 
 def test_every_ending_is_an_outcome_and_the_next_order_is_answered(worker):
-    spins = worker.run(order("Spins"))
+    spins = worker.run(order("Spins"), arrays())
     assert (spins.status, spins.reward) == ("timeout", 0.0)
     assert spins.reason == "more than 0.3 CPU seconds"
-    raises = worker.run(order("Raises"))
+    raises = worker.run(order("Raises"), arrays())
     assert (raises.status, raises.reason) == ("crash", "ValueError: this never works")
-    dies = worker.run(order("Dies"))
+    dies = worker.run(order("Dies"), arrays())
     assert (dies.status, dies.reason) == ("crash", "the process ended with code 7")
-    hoards = worker.run(order("Hoards"))
+    hoards = worker.run(order("Hoards"), arrays())
     assert hoards.status == "memout"
-    prints = worker.run(order("Prints"))
+    prints = worker.run(order("Prints"), arrays())
     assert (prints.status, prints.reward, prints.test) == ("ok", pytest.approx(1 / 3), 2 / 3)
     assert 0 <= prints.cpu_seconds < 0.3
 
 
 def test_a_trial_that_sleeps_is_ended_by_the_wall(learners):
     limits = Limits(cpu_seconds=0.3, memory_mb=1500, wall_factor=10)
-    with Worker(arrays(), limits) as worker:
-        sleeps = worker.run(order("Sleeps"))
+    with Worker(limits) as worker:
+        sleeps = worker.run(order("Sleeps"), arrays())
 
     assert (sleeps.status, sleeps.reason) == ("timeout", "no answer in 3 seconds")
+
+
+def test_a_resting_worker_takes_the_next_jobs_arrays_and_is_replaced_when_it_dies(learners):
+    limits = Limits(cpu_seconds=5.0, memory_mb=1500)
+    nearest = Order("sklearn.neighbors:KNeighborsClassifier", {"n_neighbors": 1}, 0)
+    other = arrays()
+    other.folds[0].validation_y[:] = 1  # what the nearest row says of all three
+    try:
+        with resting(limits) as worker:
+            first, pid = worker.run(nearest, arrays()), worker.pid
+        assert resting_pids() == [pid]
+        with resting(limits) as worker:
+            second = worker.run(nearest, other)
+            assert worker.pid == pid
+        assert (first.reward, second.reward) == (pytest.approx(1 / 3), 1.0)
+
+        os.kill(pid, signal.SIGKILL)
+        psutil.Process(pid).wait()
+        with resting(limits) as worker:
+            third = worker.run(nearest, other)
+            assert worker.pid != pid
+        assert (third.status, third.reward) == ("ok", second.reward)
+    finally:
+        close_resting()
+    assert resting_pids() == []
 
 
 def test_predictions_that_are_no_numbers_diverge(learners):
