@@ -8,6 +8,7 @@ from algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,
     ConfigurationFailed,
+    ConfigurationScored,
     Eliminated,
     Event,
     Finished,
@@ -63,6 +64,13 @@ class Auditor:
                     event.lower <= event.upper,
                     f"configuration {event.configuration} has lower bound {event.lower}"
                     f" above upper bound {event.upper}",
+                )
+            case ConfigurationScored():
+                self._require_known(event.configuration)
+                self._require(
+                    0 < event.units <= event.at,
+                    f"configuration {event.configuration} scored on {event.units} units"
+                    f" of {event.at}",
                 )
             case Paused():
                 self._require(

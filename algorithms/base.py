@@ -81,6 +81,10 @@ class Algorithm(ABC):
         """How many configurations may be live at once; None if the algorithm has no such limit."""
         return None
 
+    def loss(self, bench: Any) -> str:
+        """What its bounds speak of, by name; empty where that is the bench's own metric."""
+        return ""
+
     def prepare(self, bench: Any) -> None:
         """Compile kernels and the like, outside the measured time; must not consume budget."""
 
@@ -118,6 +122,7 @@ def play(name: str, algorithm: Algorithm, bench: Bench, seed: int) -> Run:
         capacity=algorithm.capacity,
         seed=seed,
         settings=settings_of(algorithm),
+        loss=algorithm.loss(bench),
     )
     model = yield from algorithm.run(bench, seed)
     score = bench.score()

@@ -36,7 +36,8 @@ class Started(Event):
     """The first event of every log.
 
     `unit` names what `at` counts (``examples``, ``trials``, ``rows``); `capacity` is the number
-    of configurations that may be live at once, None where the bench knows no such limit.
+    of configurations that may be live at once, None where the bench knows no such limit. `loss`
+    names what `BoundsUpdated` speaks of; empty where that is the job's own metric.
     """
 
     algorithm: str
@@ -46,6 +47,7 @@ class Started(Event):
     capacity: int | None
     seed: int
     settings: Parameters
+    loss: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +86,19 @@ class BoundsUpdated(Event):
     value: float
     lower: float
     upper: float
+    units: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigurationScored(Event):
+    """What a configuration itself achieved, in the job's own metric.
+
+    `value` is the mean over the `units` that it consumed in all its leases, and so comparable
+    with the job's score as far as `units` and the budget are. The last one counts.
+    """
+
+    configuration: int
+    value: float
     units: float
 
 

@@ -15,12 +15,14 @@ from algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,
     ConfigurationFailed,
+    ConfigurationScored,
     Eliminated,
     Event,
     Finished,
     LeaseGranted,
     Paused,
     ProbeFinished,
+    Started,
     TrialFinished,
 )
 
@@ -69,7 +71,12 @@ class Configuration:
     units : float
         All that it consumed: examples, trials or rows, over all its fresh starts.
     score : float, optional
-        Its last loss; for an arm, the best reward of its trials; None if it was never measured.
+        What it achieved by the job's own `metric`, over all its `units`; for an arm, the best
+        reward of its trials; None if it was never measured.
+    metric : str
+        The job's metric; empty while the log has no end.
+    loss : str
+        What the values and bounds of its observations are, where that is another one.
     test : float, optional
         The test score that stands beside `score`, where the bench recorded one.
     cpu_seconds : float
@@ -85,6 +92,8 @@ class Configuration:
     reason: str = ""
     units: float = 0.0
     score: float | None = None
+    metric: str = ""
+    loss: str = ""
     test: float | None = None
     cpu_seconds: float = 0.0
     leases: tuple[Lease, ...] = ()
@@ -144,10 +153,14 @@ class _Ledger:
         self.arm_of: dict[int, int] = {}
         self.champion: int | None = None
         self.at = 0.0
+        self.loss = ""
+        self.metric = ""
 
     def take(self, event: Event) -> None:
         self.at = event.at
         match event:
+            case Started():
+                self.loss = event.loss
             case ConfigurationAdmitted():
                 self.drafts[event.configuration] = _Draft(
                     Configuration(
@@ -162,6 +175,8 @@ class _Ledger:
                 self._lease(event)
             case BoundsUpdated():
                 self._bounds(event)
+            case ConfigurationScored():
+                self._score(event)
             case Paused():
                 self._leave(event.configuration, "paused", event.reason)
                 self.drafts[event.configuration].units = event.units
@@ -176,7 +191,7 @@ class _Ledger:
             case ProbeFinished():
                 self._probe(event)
             case Finished():
-                pass
+                self.metric = event.metric
 
     def close(self) -> list[Configuration]:
         return [self._record(number) for number in sorted(self.drafts)]
@@ -193,11 +208,20 @@ class _Ledger:
     def _bounds(self, event: BoundsUpdated) -> None:
         draft = self.drafts[event.configuration]
         draft.units = event.units
-        draft.score = event.value
+        if not self.loss:
+            draft.score = event.value
         draft.evaluated()
         draft.observations.append(
             Observation(event.at, event.units, event.value, event.lower, event.upper)
         )
+
+    def _score(self, event: ConfigurationScored) -> None:
+        draft = self.drafts[event.configuration]
+        draft.spent, draft.units = event.units, 0.0
+        draft.score = event.value
+        draft.evaluated()
+        if not self.loss:
+            draft.observations.append(Observation(event.at, event.units, event.value))
 
     def _trial(self, event: TrialFinished) -> None:
         """A pull is an observation of its arm, and of the trial's own configuration."""
@@ -247,6 +271,8 @@ class _Ledger:
             reason=reason,
             units=draft.spent + draft.units,
             score=draft.score,
+            metric=self.metric,
+            loss=self.loss,
             test=draft.test,
             cpu_seconds=draft.cpu_seconds,
             leases=tuple(draft.leases),

@@ -10,10 +10,16 @@ from pydantic.dataclasses import dataclass
 
 from algorithms.base import Run
 from algorithms.benches.stream import StreamBench
-from algorithms.chacha.oracle import Tune, make_oracle
-from algorithms.chacha.racing import Racing, StreamAlgorithm, require_finite
+from algorithms.chacha.oracle import ConfigOracle, Tune, make_oracle, no_candidates
+from algorithms.chacha.racing import Racing, StreamAlgorithm, Tuning, require_finite
 from algorithms.chacha.rules import FIXED, Rules
-from algorithms.events import ChampionChanged, ConfigurationAdmitted, Event, LeaseGranted
+from algorithms.events import (
+    ChampionChanged,
+    ConfigurationAdmitted,
+    ConfigurationScored,
+    Event,
+    LeaseGranted,
+)
 from algorithms.online.configuration import Configuration
 from algorithms.online.engine import EngineName, make_learner
 from algorithms.online.schema import Schema, stream_schema
@@ -36,9 +42,13 @@ class Vanilla(Racing):
         """There is nothing to decide."""
         return FIXED
 
+    def oracle(self) -> ConfigOracle:
+        """There is nothing to try."""
+        return no_candidates
+
 
 @dataclass(frozen=True, kw_only=True)
-class RandomConfigurations(Racing):
+class RandomConfigurations(Tuning):
     """The default configuration and b - 1 random ones of its frontier, all the time.
 
     The paper's baseline ``Random``, as its authors ran it: the live model of least upper bound
@@ -49,7 +59,7 @@ class RandomConfigurations(Racing):
     b : int
         Live models.
     tune, engine, vw_options
-        See `Racing`.
+        See `Tuning`.
     """
 
     b: Annotated[int, Field(ge=1)] = 5
@@ -69,7 +79,7 @@ class RandomConfigurations(Racing):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exhaustive(Racing):
+class Exhaustive(Tuning):
     """The default configuration and all of its frontier live at once.
 
     As the paper's authors ran ``Exhaustive``: the model of least upper bound predicts. For the
@@ -120,6 +130,8 @@ class Offline(StreamAlgorithm):
         yield from bench.record(learner.learn_many(stream.features[:cut], stream.labels[:cut]))
         rest = stream.features[cut : bench.budget]
         yield from bench.record(learner.predict_many(rest), live=0)
+        score = float(bench.score().value)
+        yield ConfigurationScored(at=bench.at, configuration=0, value=score, units=cut)
         return learner
 
 
@@ -133,7 +145,7 @@ class BestInHindsight(StreamAlgorithm):
     Parameters
     ----------
     tune, engine, vw_options
-        See `Racing`.
+        See `Tuning`.
     """
 
     tune: Tune | None = None
@@ -151,17 +163,23 @@ class BestInHindsight(StreamAlgorithm):
         configurations = [Configuration(), *frontier(self.tune, schema)]
         best, least, champion = 0, np.inf, None
         predictions = np.zeros(bench.budget, dtype=np.float32)
+        scores = []
         for number, configuration in enumerate(configurations):
             learner = make_learner(
                 self.engine, schema, configuration, bench.stream.task, self.vw_options
             )
             own = learner.learn_many(examples, labels)
             loss = bench.loss(own)
+            scores.append(loss)
             if champion is None or loss < least:
                 best, least, champion, predictions = number, loss, learner, own
         yield from _admissions(configurations, bench.budget)
         yield from bench.record(predictions, live=len(configurations))
         yield ChampionChanged(at=bench.budget, configuration=best, previous=None)
+        for number, score in enumerate(scores):
+            yield ConfigurationScored(
+                at=bench.budget, configuration=number, value=score, units=bench.budget
+            )
         return champion
 
 

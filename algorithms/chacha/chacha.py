@@ -16,7 +16,7 @@ from pydantic.dataclasses import dataclass
 from algorithms.base import Run
 from algorithms.benches.stream import StreamBench
 from algorithms.chacha.oracle import ConfigOracle, make_oracle
-from algorithms.chacha.racing import Racing
+from algorithms.chacha.racing import Tuning
 from algorithms.chacha.rules import PRESETS, Preset, Rules, Scheduling
 from algorithms.chacha.safe import SafeChaCha
 from algorithms.errors import UsageError
@@ -31,7 +31,7 @@ OWN = {"tolerance": None, "max_terms": None}
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChaCha(Racing):
+class ChaCha(Tuning):
     """ChaCha: champion and scheduled challengers on a stream, by default never far above vanilla.
 
     Without a preset this is `SafeChaCha`. The presets are the paper and its authors' programs:
@@ -54,7 +54,7 @@ class ChaCha(Racing):
     tolerance, max_terms
         Without a preset; see `SafeChaCha`.
     tune, engine, vw_options
-        See `Racing`.
+        See `Tuning`.
 
     Examples
     --------
@@ -99,6 +99,10 @@ class ChaCha(Racing):
             vw_options=self.vw_options,
             **{name: value for name, value in named.items() if value is not None},  # type: ignore[arg-type]
         )
+
+    def loss(self, bench: StreamBench) -> str:
+        """The paper's proxy in a preset; without one what the models learn by."""
+        return super().loss(bench) if self.preset else self.safe().loss(bench)
 
     def run(self, bench: StreamBench, seed: int) -> Run:
         """Race over the stream; the champion's learner is the model."""

@@ -42,7 +42,7 @@ Slots = NDArray[np.int64]
 MASS, SLACK = 0, 1
 """The running totals of a mixture: N of the module's formula, and the guard's slack."""
 
-ADVANTAGE, SQUARES, LOSS = 0, 1, 2
+ADVANTAGE, SQUARES, LOSS, LOSS_SQUARES = 0, 1, 2, 3
 """The sums over the window that a model and the champion have in common."""
 
 
@@ -159,6 +159,7 @@ def mix(
     losses: Doubles,
     totals: Doubles,
     windows: Doubles,
+    scores: Doubles,
     forecasts: Floats,
 ) -> None:
     """Forecast example after example, each before its label is used.
@@ -180,9 +181,11 @@ def mix(
         The labels are -1 and 1 and the guard counts errors of class.
     totals : ndarray of float64, shape (2,)
         `MASS` and `SLACK`; updated.
-    windows : ndarray of float64, shape (n_slots, 3)
-        Sums of D, of D² and of the model's own loss, where D is the champion's loss minus the
-        model's on one example; updated.
+    windows : ndarray of float64, shape (n_slots, 4)
+        Sums of D, of D², of the model's own loss and of its square, where D is the champion's
+        loss minus the model's on one example; updated.
+    scores : ndarray of float64, shape (n_slots,)
+        Sums of what the bench measures, squared loss or errors of class; updated.
     forecasts : ndarray of float32, shape (n,)
         Written.
     """
@@ -206,3 +209,5 @@ def mix(
             windows[slot, ADVANTAGE] += difference
             windows[slot, SQUARES] += difference * difference
             windows[slot, LOSS] += loss
+            windows[slot, LOSS_SQUARES] += loss * loss
+            scores[slot] += (row[slot] > 0) != (label > 0) if classes else loss

@@ -135,6 +135,13 @@ class JointOracle:
         return [*both, *crossed_configurations, *rated]
 
 
+def no_candidates(
+    champion: Configuration, namespaces: tuple[str, ...], random: np.random.RandomState
+) -> list[Configuration]:
+    """The oracle of who has nothing to try."""
+    return []
+
+
 def crossed(units: tuple[Interaction, ...], max_order: int) -> set[Interaction]:
     """All crosses of two `units`, each namespace at most once in a cross.
 

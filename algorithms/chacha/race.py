@@ -23,14 +23,15 @@ from algorithms.chacha.bounds import (
 Slots = NDArray[np.float64]
 """One row a live model, with the columns below."""
 
-CONFIGURATION, N, LEASE, DIMENSION, LOSS, EPSILON, LOWER, UPPER, LOW, HIGH, OUT = range(11)
+CONFIGURATION, N, LEASE, DIMENSION, LOSS, EPSILON, LOWER, UPPER, LOW, HIGH, OUT, SCORE = range(12)
 """The columns of a slot.
 
 CONFIGURATION is -1 in an empty slot; LOSS is the mean of the proxy over N examples; LOW and HIGH
 are the range of the labels that this configuration has seen; OUT is 1 when the configuration is
-no longer in S and only stays live until somebody needs its slot.
+no longer in S and only stays live until somebody needs its slot; SCORE is the sum over the N
+examples of what the bench measures, squared error or errors of class, which decides nothing.
 """
-N_SLOT_COLUMNS = 11
+N_SLOT_COLUMNS = 12
 
 Control = NDArray[np.float64]
 """What the scheduler sets and the steps read or update, with the entries below."""
@@ -52,8 +53,9 @@ Control = NDArray[np.float64]
     WORSE_MARGIN,
     TESTING,  # 0: no Better or Worse test at all
     DUE,  # 1: a decision is due; set by the engine
-) = range(16)
-N_CONTROLS = 16
+    CLASSES,  # 1: the labels are -1 and 1, the predictions margins
+) = range(17)
+N_CONTROLS = 17
 
 
 def empty_slots(n_slots: int) -> Slots:
@@ -96,7 +98,7 @@ def select(slots: Slots, control: Control) -> int:
 def observe(
     slots: Slots, control: Control, label: float, predictions: NDArray[np.float32]
 ) -> None:
-    """Take one label: update range, progressive loss and bounds of every live model."""
+    """Take one label: update range, progressive loss, bounds and score of every live model."""
     control[GLOBAL_LOW] = min(control[GLOBAL_LOW], label)
     control[GLOBAL_HIGH] = max(control[GLOBAL_HIGH], label)
     for slot in range(len(slots)):
@@ -107,6 +109,10 @@ def observe(
         if control[OWN_RANGE] == 0:
             low, high = control[GLOBAL_LOW], control[GLOBAL_HIGH]
         error = clipped_absolute_error(predictions[slot], label, low, high)
+        if control[CLASSES] != 0:
+            slots[slot, SCORE] += (predictions[slot] > 0) != (label > 0)
+        else:
+            slots[slot, SCORE] += (np.float64(predictions[slot]) - np.float64(label)) ** 2
         n = slots[slot, N] + 1
         loss = updated_mean(slots[slot, LOSS], n - 1, error)
         slots[slot, N] = n

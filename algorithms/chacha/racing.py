@@ -42,16 +42,12 @@ class Racing(StreamAlgorithm):
 
     Parameters
     ----------
-    tune : str, optional
-        Interactions of namespaces (the paper's NI, the default), the learning rate, or both
-        (NI+LR); or one's own oracle, ``path/to/file.py:Class``.
     engine : "auto", "kernel" or "vw"
         What trains the models; "auto" is the kernel wherever it can do the work.
     vw_options : str
         Further options of Vowpal Wabbit for every model; they need the engine "vw".
     """
 
-    tune: Tune | None = None
     engine: EngineName = "auto"
     vw_options: str = ""
 
@@ -63,9 +59,9 @@ class Racing(StreamAlgorithm):
     def slots(self, schema: Schema) -> int:
         """How many models may be live on data of this schema."""
 
+    @abstractmethod
     def oracle(self) -> ConfigOracle:
-        """A fresh oracle; as the authors did, it changes one hyperparameter at a time."""
-        return make_oracle(self.tune, combined=False, adaptive=False)
+        """A fresh oracle: which configurations there are beside the default one."""
 
     def scheduler(
         self,
@@ -91,8 +87,19 @@ class Racing(StreamAlgorithm):
         n_slots = self.slots(schema)
         engine = make_engine(self.engine, schema, n_slots, task, self.vw_options)
         return Scheduler(
-            schema, engine, self.rules(), oracle or self.oracle(), n_slots, seed, horizon
+            schema,
+            engine,
+            self.rules(),
+            oracle or self.oracle(),
+            n_slots,
+            seed,
+            horizon,
+            classes=task == "classification",
         )
+
+    def loss(self, bench: StreamBench) -> str:
+        """The proxy of appendix A.2, whatever the bench measures."""
+        return "clipped_absolute_error"
 
     def run(self, bench: StreamBench, seed: int) -> Run:
         """Race over the stream; the champion's learner is the model."""
@@ -104,6 +111,26 @@ class Racing(StreamAlgorithm):
         yield from scheduler.open(Configuration())
         yield from drive(scheduler, bench)
         return scheduler.champion_learner()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuning(Racing):
+    """A race among more than one configuration.
+
+    Parameters
+    ----------
+    tune : str, optional
+        Interactions of namespaces (the paper's NI, the default), the learning rate, or both
+        (NI+LR); or one's own oracle, ``path/to/file.py:Class``.
+    engine, vw_options
+        See `Racing`.
+    """
+
+    tune: Tune | None = None
+
+    def oracle(self) -> ConfigOracle:
+        """A fresh oracle; as the authors did, it changes one hyperparameter at a time."""
+        return make_oracle(self.tune, combined=False, adaptive=False)
 
 
 def drive(scheduler: Scheduler, bench: StreamBench) -> Iterator[Event]:
@@ -124,10 +151,10 @@ def drive(scheduler: Scheduler, bench: StreamBench) -> Iterator[Event]:
         )
         yield from bench.record(predictions[at : at + learned], live=n_live)
         at += learned
-        if at < bench.budget:
-            yield from scheduler.decide(at)
-        else:
+        if at == bench.budget:
             yield from scheduler.conclude(at)
+            return
+        yield from scheduler.decide(at)
         if at == log_point:
             yield from scheduler.bounds(at)
             log_point = next_log_point(log_point)

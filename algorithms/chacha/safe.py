@@ -148,6 +148,10 @@ class SafeChaCha(StreamAlgorithm):
             classes=task == "classification",
         )
 
+    def loss(self, bench: StreamBench) -> str:
+        """What the models learn by, and are weighed and tested by."""
+        return "squared_error" if bench.stream.task == "regression" else "logistic_loss"
+
     def run(self, bench: StreamBench, seed: int) -> Run:
         """Race over the stream, round by round; the champion's learner is the model."""
         stream, budget = bench.stream, bench.budget
@@ -162,4 +166,5 @@ class SafeChaCha(StreamAlgorithm):
             yield from bench.record(forecasts, live=len(race.live))
             if race.at < budget:
                 yield from race.decide()
+        yield from race.conclude()
         return race.models.learner(race.champion_slot)

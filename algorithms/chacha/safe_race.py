@@ -7,9 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from algorithms.benches.stream import next_log_point
 from algorithms.chacha.candidates import Candidates
 from algorithms.chacha.mixture import guarded_forecast, mix
 from algorithms.chacha.oracle import ConfigOracle
+from algorithms.chacha.tallies import Tallies
 from algorithms.chacha.windows import CommonWindows, Slots
 from algorithms.events import (
     BoundsUpdated,
@@ -88,10 +90,14 @@ class SafeRace:
         self.lease_of = np.zeros(b, dtype=np.int64)
         self.losses = np.zeros(b)
         self.totals = np.zeros(2)
+        self.scores = np.zeros(b)
+        self.tallies = Tallies()
         self._predictions = np.zeros((round_length, b), dtype=np.float32)
         self._ones = np.ones(round_length, dtype=np.float32)
         self._initial = initial or Configuration()
         self._live: Slots | None = None
+        self._log_point = 1
+        self._reported_at = np.zeros(b, dtype=np.int64)
         self._terms: dict[tuple[Interaction, ...], int] = {}
         self.max_terms = max(max_terms, 4 * self._terms_of(self._initial))
         self.champion = self.champion_slot = BASE
@@ -183,6 +189,7 @@ class SafeRace:
             self.losses,
             self.totals,
             self.windows.sums,
+            self.scores,
             forecasts,
         )
         self.at += n
@@ -194,6 +201,10 @@ class SafeRace:
         """Better, else Worse and the leases; then free slots are filled."""
         if self.at % self.round_length:
             return
+        if self.at >= self._log_point:
+            yield from self._report(self.live)
+            while self._log_point <= self.at:
+                self._log_point = next_log_point(self._log_point)
         proven = self.windows.better(self._challengers(), self.at, self._n_candidates())
         if len(proven):
             best = self.windows.advantages(proven, self.at).argmax()
@@ -202,6 +213,13 @@ class SafeRace:
             yield from self._eliminate()
             yield from self._end_leases()
         yield from self._fill()
+
+    def conclude(self) -> Iterator[Event]:
+        """The last losses and bounds, and what everyone achieved; nothing may follow."""
+        yield from self._report(self.live)
+        for slot in self.live.tolist():
+            self._bank(slot)
+        yield from self.tallies.scored(self.at)
 
     def _challengers(self) -> Slots:
         """The slots of all live challengers."""
@@ -213,12 +231,12 @@ class SafeRace:
         return np.asarray(slots[slots != BASE])
 
     def _n_candidates(self) -> int:
-        """|S|."""
-        return len(self.live) - 1 + len(self.candidates.pending)
+        """|S|; 1 where nobody is compared."""
+        return max(1, len(self.live) - 1 + len(self.candidates.pending))
 
     def _promote(self, slot: int) -> Iterator[Event]:
         """Make `slot` the champion; make room for its frontier; let all windows begin anew."""
-        yield from self._report(np.array([slot]))
+        yield from self._report(self.live)
         previous, self.champion = self.champion, int(self.holders[slot])
         self.champion_slot = slot
         yield ChampionChanged(at=self.at, configuration=self.champion, previous=previous)
@@ -228,7 +246,7 @@ class SafeRace:
             yield from self._stop(other, "made room for the new champion's challengers")
         self.candidates.forget_frontier()
         self.windows.begin(slice(None), self.at)
-        for other in self._challengers().tolist():
+        for other in self.live.tolist():
             yield from self._extend(other, self.n_min)
         yield from self._consult_oracle()
 
@@ -236,7 +254,9 @@ class SafeRace:
         """Drop for good what is proved worse than the champion, while others wait for a slot."""
         failed = self.windows.worse(self._removable(), self.at, self._n_candidates())
         failed = failed[: len(self.candidates.pending)]
-        yield from self._report(failed)
+        if not len(failed):
+            return
+        yield from self._report(np.append(failed, self.champion_slot))
         for slot in failed.tolist():
             number = int(self.holders[slot])
             self.candidates.eliminated.add(number)
@@ -245,21 +265,28 @@ class SafeRace:
 
     def _end_leases(self) -> Iterator[Event]:
         """Double the leases that have ended; below the median, give the slot to who waits."""
-        slots = self._removable()
+        slots = self.live
         ended = slots[self.windows.seen(slots, self.at) >= self.lease_of[slots]]
         if not len(ended):
             return
-        median = np.median(self.windows.advantages(slots, self.at))
-        below = self.windows.advantages(ended, self.at) < median
         yield from self._report(ended)
-        for slot, may_go in zip(ended.tolist(), below.tolist(), strict=True):
+        below = self._below_median()
+        for slot in ended.tolist():
             lease = 2 * int(self.lease_of[slot])
-            if self.candidates.pending and may_go:
+            if self.candidates.pending and slot in below:
                 number = int(self.holders[slot])
                 yield from self._stop(slot, "lease ended below the median")
                 self.candidates.pause(number, lease)
             else:
                 yield from self._extend(slot, lease)
+
+    def _below_median(self) -> set[int]:
+        """The removable slots whose models gained less on the champion than most."""
+        slots = self._removable()
+        if not len(slots):
+            return set()
+        advantages = self.windows.advantages(slots, self.at)
+        return set(slots[advantages < np.median(advantages)].tolist())
 
     # -- candidates and slots -------------------------------------------------------------------
 
@@ -341,20 +368,30 @@ class SafeRace:
         yield Paused(at=self.at, configuration=number, units=units, reason=reason)
 
     def _empty(self, slot: int) -> None:
+        self._bank(slot)
         self.models.stop(slot)
         self.holders[slot] = EMPTY
         self.terms[slot] = 0
         self._live = None
 
+    def _bank(self, slot: int) -> None:
+        """Put what the model in `slot` achieved to its configuration's account."""
+        units = self.at - int(self.fresh_at[slot])
+        self.tallies.add(int(self.holders[slot]), units, float(self.scores[slot]))
+        self.scores[slot] = 0.0
+
     def _report(self, slots: Slots) -> Iterator[Event]:
-        """Mean losses of challengers, with the bounds of their difference from the champion's."""
-        bounds = self.windows.bounds(slots, self.at, self._n_candidates())
-        for slot, units, loss, width in bounds:
+        """Mean losses with their bounds, each model's once at most after an example."""
+        told = (self._reported_at[slots] == self.at) | (self.windows.starts[slots] == self.at)
+        slots = slots[~told]
+        self._reported_at[slots] = self.at
+        bounds = self.windows.bounds(slots, self.at, self._n_candidates(), self.champion_slot)
+        for slot, loss, lower, upper in bounds:
             yield BoundsUpdated(
                 at=self.at,
                 configuration=int(self.holders[slot]),
                 value=loss,
-                lower=loss - width,
-                upper=loss + width,
-                units=units,
+                lower=lower,
+                upper=upper,
+                units=self.at - int(self.fresh_at[slot]),
             )

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.chacha import race
+from algorithms.chacha.candidate import Candidate
 from algorithms.chacha.engines import Engine
 from algorithms.chacha.oracle import ConfigOracle
 from algorithms.chacha.race import (
@@ -26,6 +25,7 @@ from algorithms.chacha.race import (
     N,
 )
 from algorithms.chacha.rules import KEEPERS, Rules
+from algorithms.chacha.tallies import Tallies
 from algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
@@ -39,24 +39,6 @@ from algorithms.online.configuration import Configuration
 from algorithms.online.layout import fits
 from algorithms.online.learner import Learner
 from algorithms.online.schema import Schema
-
-Status = Literal["waiting", "pending", "live", "paused", "eliminated"]
-
-
-@dataclass(slots=True)
-class Candidate:
-    """A configuration under consideration.
-
-    `status` is ``waiting`` until the configuration joins S, ``pending`` until it is given its
-    first lease. `low` and `high` are the range of labels that it has seen.
-    """
-
-    configuration: Configuration
-    dimension: int
-    lease: float
-    status: Status = "waiting"
-    low: float = np.inf
-    high: float = -np.inf
 
 
 class Scheduler:
@@ -74,6 +56,8 @@ class Scheduler:
     seed : int
     horizon : float
         Length of the stream where it is known: no lease says more.
+    classes : bool
+        The labels are -1 and 1.
     """
 
     def __init__(
@@ -85,6 +69,8 @@ class Scheduler:
         b: int,
         seed: int,
         horizon: float = math.inf,
+        *,
+        classes: bool = False,
     ) -> None:
         self.schema = schema
         self.engine = engine
@@ -95,6 +81,8 @@ class Scheduler:
         self.random = np.random.RandomState(seed)
         self.slots = race.empty_slots(b)
         self.control = rules.controls()
+        self.control[race.CLASSES] = classes
+        self.tallies = Tallies()
         self.candidates: list[Candidate] = []
         self.frontier: list[int] = []
         self.joined: list[int] = []
@@ -146,9 +134,12 @@ class Scheduler:
         self._set_controls()
 
     def conclude(self, at: int) -> Iterator[Event]:
-        """The last example's tests; without further examples there is nothing to schedule."""
+        """The last example's tests, bounds and scores: there is nothing more to schedule."""
         yield from self._test(at)
         yield from self.bounds(at)
+        for number in self.live():
+            self._bank(number)
+        yield from self.tallies.scored(at)
 
     def champion_learner(self) -> Learner | None:
         """The champion's model; None where an ablation has paused it."""
@@ -356,12 +347,20 @@ class Scheduler:
         yield LeaseGranted(at=at, configuration=number, amount=amount, slot=slot)
 
     def _vacate(self, number: int) -> None:
-        slot = self._slot_of.pop(number, None)
+        slot = self._slot_of.get(number)
         if slot is not None:
-            row = self.slots[slot]
-            self.candidates[number].low, self.candidates[number].high = row[LOW], row[HIGH]
+            self._bank(number)
+            del self._slot_of[number]
+            row, candidate = self.slots[slot], self.candidates[number]
+            candidate.low, candidate.high = row[LOW], row[HIGH]
             row[CONFIGURATION] = -1
             self.engine.stop(slot)
+
+    def _bank(self, number: int) -> None:
+        """Put what a live model achieved to its configuration's account."""
+        row = self.row(number)
+        self.tallies.add(number, float(row[N]), float(row[race.SCORE]))
+        row[race.SCORE] = 0
 
     def row(self, candidate: int) -> NDArray[np.float64]:
         """The state of a live configuration's slot, see `algorithms.chacha.race`."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.chacha.mixture import ADVANTAGE, LOSS, SQUARES
+from algorithms.chacha.mixture import ADVANTAGE, LOSS, LOSS_SQUARES, SQUARES
 from algorithms.chacha.paired import better, critical_value, radius, worse
 
 Slots = NDArray[np.int64]
@@ -27,7 +27,7 @@ class CommonWindows:
 
     Attributes
     ----------
-    sums : ndarray of float64, shape (n_slots, 3)
+    sums : ndarray of float64, shape (n_slots, 4)
         See `algorithms.chacha.mixture.mix`, which fills them.
     starts : ndarray of int64, shape (n_slots,)
         The example before which each window begins.
@@ -35,7 +35,7 @@ class CommonWindows:
 
     def __init__(self, n_slots: int, round_length: int, delta: float) -> None:
         self.round_length, self.delta = round_length, delta
-        self.sums = np.zeros((n_slots, 3))
+        self.sums = np.zeros((n_slots, 4))
         self.starts = np.zeros(n_slots, dtype=np.int64)
 
     def begin(self, slots: int | slice, at: int) -> None:
@@ -53,23 +53,32 @@ class CommonWindows:
 
     def better(self, slots: Slots, at: int, candidates: int) -> Slots:
         """Those of `slots` that are proved better than the champion."""
-        advantage, squares, _ = self.sums[slots].T
+        advantage, squares = self.sums[slots, ADVANTAGE], self.sums[slots, SQUARES]
         return slots[better(advantage, squares, self._critical_values(slots, at, candidates))]
 
     def worse(self, slots: Slots, at: int, candidates: int) -> Slots:
         """Those of `slots` that are proved worse than the champion."""
-        advantage, squares, _ = self.sums[slots].T
+        advantage, squares = self.sums[slots, ADVANTAGE], self.sums[slots, SQUARES]
         return slots[worse(advantage, squares, self._critical_values(slots, at, candidates))]
 
     def bounds(
-        self, slots: Slots, at: int, candidates: int
-    ) -> Iterator[tuple[int, int, float, float]]:
-        """For each slot: it, its examples, mean loss, and the radius of the mean difference."""
+        self, slots: Slots, at: int, candidates: int, champion: int
+    ) -> Iterator[tuple[int, float, float, float]]:
+        """For each slot: it, and its model's mean loss with a lower and an upper bound.
+
+        A challenger's radius is that of its mean difference from the champion: the tests are
+        whether its bounds leave out the champion's loss on the same examples. The champion,
+        which does not differ from itself, has the radius of its own loss around its mean.
+        """
         n = self.seen(slots, at)
         losses = self.sums[slots, LOSS] / n
-        z = self._critical_values(slots, at, candidates)
-        widths = radius(self.sums[slots, SQUARES], n, z)
-        yield from zip(slots.tolist(), n.tolist(), losses.tolist(), widths.tolist(), strict=True)
+        own = np.maximum(self.sums[slots, LOSS_SQUARES] - n * losses**2, 0.0)
+        squares = np.where(slots == champion, own, self.sums[slots, SQUARES])
+        widths = radius(squares, n, self._critical_values(slots, at, candidates))
+        lower, upper = np.maximum(losses - widths, 0.0), losses + widths
+        yield from zip(
+            slots.tolist(), losses.tolist(), lower.tolist(), upper.tolist(), strict=True
+        )
 
     def _critical_values(self, slots: Slots, at: int, candidates: int) -> Doubles:
         looks = -(-self.seen(slots, at) // self.round_length)

@@ -56,10 +56,19 @@ def bounds(
     title = "Intervals as they narrow" if by_units else "Bounds of champion and challengers"
     layout = {
         "xaxis": axis(f"{unit} of the configuration's own" if by_units else unit),
-        "yaxis": axis("value with bounds", **_visible([o for n in chosen for o in bounded[n]])),
+        "yaxis": axis(
+            f"{_loss(configurations)} with bounds",
+            **_visible([o for n in chosen for o in bounded[n]]),
+        ),
         "height": 380,
     }
     return Figure(title, note, data, layout, log="xy")
+
+
+def _loss(configurations: Sequence[Configuration]) -> str:
+    """What the bounds speak of."""
+    named = next((record.loss for record in configurations if record.loss), "value")
+    return named.replace("_", " ")
 
 
 def _reach(observed: Sequence[Observation]) -> float:

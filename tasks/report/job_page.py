@@ -63,10 +63,12 @@ def configuration_table(records: Sequence[Configuration]) -> dict[str, Any]:
     )
     shown = order[:MOST_CONFIGURATIONS]
     names = names_of(records, 90)
+    metric = next((record.metric for record in records if record.metric), "")
+    score = f"score ({metric})" if metric else "score"
     return {
         "total": len(records),
         "outcomes": dict(Counter(record.outcome for record in records)),
-        "columns": ["configuration", "outcome", "origin", "leases", "units", "score", "reason"],
+        "columns": ["configuration", "outcome", "origin", "leases", "units", score, "reason"],
         "rows": [
             [
                 names[record.configuration],

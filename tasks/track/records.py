@@ -130,6 +130,11 @@ def configuration_record(configuration: Configuration, result: Result) -> RunRec
         "leaseboard.algorithm": result.label,
         "leaseboard.data": result.data,
     }
+    # A score and a loss may differ in kind: the UI shows by what each is measured.
+    if configuration.metric:
+        tags["leaseboard.metric"] = configuration.metric
+    if configuration.loss:
+        tags["leaseboard.loss"] = configuration.loss
     if configuration.reason:
         tags["leaseboard.reason"] = configuration.reason
     if configuration.origin:
@@ -179,6 +184,7 @@ def table(configurations: Iterable[Configuration]) -> dict[str, Any]:
         "outcome",
         "reason",
         "score",
+        "metric",
         "test",
         "units",
         "admitted_at",

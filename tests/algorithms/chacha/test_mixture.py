@@ -10,8 +10,8 @@ from algorithms.chacha.mixture import MASS, SLACK, learning_rate, mix, posterior
 
 def run_mix(predictions, labels, *, champion=0, gamma=0.5, rho=0.01, classes=False):
     n_slots = predictions.shape[1]
-    losses, totals, windows = np.zeros(n_slots), np.zeros(2), np.zeros((n_slots, 3))
-    forecasts = np.empty(len(labels), dtype=np.float32)
+    losses, totals, windows = np.zeros(n_slots), np.zeros(2), np.zeros((n_slots, 4))
+    forecasts, scores = np.empty(len(labels), dtype=np.float32), np.zeros(n_slots)
     mix(
         np.asarray(predictions, dtype=np.float32),
         np.asarray(labels, dtype=np.float32),
@@ -24,9 +24,10 @@ def run_mix(predictions, labels, *, champion=0, gamma=0.5, rho=0.01, classes=Fal
         losses,
         totals,
         windows,
+        scores,
         forecasts,
     )
-    return forecasts, losses, totals, windows
+    return forecasts, losses, totals, windows, scores
 
 
 def test_weights_follow_the_losses():
@@ -53,17 +54,18 @@ def test_a_model_far_behind_does_not_overflow():
 
 
 def test_losses_are_forgotten_and_differences_are_not():
-    _, losses, totals, windows = run_mix(
+    _, losses, totals, windows, scores = run_mix(
         np.array([[1.0, 3.0], [2.0, 2.0]]), np.array([0.0, 0.0]), champion=1
     )
 
     assert losses.tolist() == [0.5 * 1 + 4, 0.5 * 9 + 4]
     assert totals[MASS] == 0.5 * 1 + 1
-    assert windows.tolist() == [[8.0, 64.0, 5.0], [0.0, 0.0, 13.0]]
+    assert windows.tolist() == [[8.0, 64.0, 5.0, 17.0], [0.0, 0.0, 13.0, 97.0]]
+    assert scores.tolist() == [5.0, 13.0]
 
 
 def test_the_first_forecast_is_the_base():
-    forecasts, _, totals, _ = run_mix(np.array([[1.0, 3.0]]), np.array([3.0]))
+    forecasts, _, totals, *_ = run_mix(np.array([[1.0, 3.0]]), np.array([3.0]))
 
     assert forecasts.tolist() == [1.0]
     assert totals[SLACK] == pytest.approx(0.01 * 4)
@@ -90,9 +92,10 @@ def test_forecasts_rounded_to_float32_keep_the_guarantee():
 
 
 def test_classes_are_weighed_by_logistic_loss():
-    _, losses, _, windows = run_mix(
+    _, losses, _, windows, scores = run_mix(
         np.array([[1.0, -2.0]]), np.array([1.0]), champion=0, classes=True
     )
 
     assert losses == pytest.approx([math.log1p(math.exp(-1)), math.log1p(math.exp(2))])
     assert windows[1, 0] == pytest.approx(losses[0] - losses[1])
+    assert scores.tolist() == [0.0, 1.0]

@@ -1,0 +1,138 @@
+"""What MLflow is told of races on streams, read back through its client alone."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from algorithms import registry
+from algorithms.audit import Auditor
+from algorithms.base import play
+from algorithms.benches.stream import Namespace, Stream, StreamBench
+from algorithms.events import Finished, LogWriter
+from tasks import results
+from tasks.track import Tracker
+from tasks.track.store import open_store
+
+ROWS = 1500
+
+
+@pytest.fixture(scope="module")
+def planes():
+    """2dplanes: champions change, challengers are paused and eliminated."""
+    rng = np.random.default_rng(0)
+    x = rng.integers(-1, 2, (ROWS, 10)).astype(np.float32)
+    x[:, 0] = rng.choice([-1, 1], ROWS)
+    up = 3 + 3 * x[:, 1] + 2 * x[:, 2] + x[:, 3]
+    down = -3 + 3 * x[:, 4] + 2 * x[:, 5] + x[:, 6]
+    y = np.where(x[:, 0] > 0, up, down) + rng.normal(0, 1, ROWS)
+    names = tuple("abcdefghij")
+    spaces = tuple(Namespace(name, i, i + 1) for i, name in enumerate(names))
+    return Stream(x, y.astype(np.float32), spaces, names)
+
+
+@pytest.fixture
+def logged(tmp_path, planes, uri, result, runs):
+    """A function that runs and tracks a job, and returns its score and its configurations."""
+
+    def log(name, settings=None):
+        key = f"{name} {settings}"
+        folder = results.begin(tmp_path, key)
+        auditor = Auditor()
+        with LogWriter(folder / results.EVENTS) as writer:
+            for event in play(name, registry.build(name, settings), StreamBench(planes), 0):
+                auditor(event)
+                writer(event)
+        assert isinstance(event, Finished)
+        (folder / results.LOG).write_text("")
+        made = result(key, score=event.score, units=ROWS)
+        results.finish(tmp_path, made)
+        Tracker(uri, "s", [key]).log(made, folder)
+        found = runs(uri, "s/configurations", f'tags.leaseboard.job = "{key}"')
+        return event.score, {int(r.data.tags["leaseboard.configuration"]): r for r in found}
+
+    return log
+
+
+PRESETS = [
+    ("chacha", None, "squared_error"),
+    ("chacha", {"preset": "paper"}, "clipped_absolute_error"),
+    ("chacha", {"preset": "icml-eval"}, "clipped_absolute_error"),
+    ("random-configs", None, "clipped_absolute_error"),
+    ("exhaustive", None, "clipped_absolute_error"),
+    ("vanilla", None, "clipped_absolute_error"),
+]
+
+
+@pytest.mark.parametrize(("name", "settings", "loss"), PRESETS)
+def test_whoever_consumed_examples_has_leases_losses_bounds_and_a_score(
+    logged, uri, name, settings, loss
+):
+    _, found = logged(name, settings)
+    client = open_store(uri)
+    consumed = [r for r in found.values() if r.data.tags["leaseboard.outcome"] != "pending"]
+
+    assert [r.data.tags["leaseboard.outcome"] for r in consumed].count("champion") == 1
+    for run in consumed:
+        assert {"lease", "loss", "bound.lower", "bound.upper", "score"} <= set(run.data.metrics)
+        assert 0 < run.data.metrics["units"] <= ROWS
+        assert run.data.metrics["bound.lower"] <= run.data.metrics["loss"]
+        assert run.data.metrics["loss"] <= run.data.metrics["bound.upper"]
+        assert run.data.tags["leaseboard.metric"] == "progressive_mse"
+        assert run.data.tags["leaseboard.loss"] == loss
+    for run in consumed:
+        if run.data.metrics["units"] == ROWS:  # live from the first example to the last
+            steps = [m.step for m in client.get_metric_history(run.info.run_id, "bound.upper")]
+            assert len(steps) == 5
+            assert max(steps) == ROWS
+
+
+def test_scores_are_the_jobs_metric(logged):
+    """The initial configuration is vanilla, whoever races it."""
+    vanilla, _ = logged("vanilla")
+    for name, settings, _ in PRESETS[:-1]:
+        _, found = logged(name, settings)
+
+        assert found[0].data.metrics["units"] == ROWS
+        assert found[0].data.metrics["score"] == pytest.approx(vanilla, rel=1e-12)
+
+
+def test_a_score_covers_all_stays(logged):
+    """Paused and leased again: the examples of all leases count."""
+    _, found = logged("chacha", {"preset": "paper"})
+    outcomes = {run.data.tags["leaseboard.outcome"] for run in found.values()}
+    consumed = sum(run.data.metrics["units"] for run in found.values())
+
+    assert {"champion", "live", "paused"} <= outcomes
+    assert consumed == 5 * ROWS  # b models are live all the time
+
+
+def test_vanilla_considers_one_configuration(logged):
+    _, found = logged("vanilla")
+
+    assert [run.data.tags["leaseboard.outcome"] for run in found.values()] == ["champion"]
+
+
+@pytest.mark.parametrize("name", ["offline", "best-in-hindsight"])
+def test_without_bounds_there_are_scores(logged, name):
+    score, found = logged(name)
+    champion = next(
+        run for run in found.values() if run.data.tags["leaseboard.outcome"] == "champion"
+    )
+
+    assert champion.data.metrics["score"] == pytest.approx(score)
+    assert all("score" in run.data.metrics for run in found.values())
+    assert "leaseboard.loss" not in champion.data.tags
+
+
+def test_the_table_names_the_metric(logged, uri, runs, tmp_path):
+    logged("chacha", {"b": 4})
+    (job,) = runs(uri, "s", "tags.leaseboard.level = 'job'")
+    path = open_store(uri).download_artifacts(
+        job.info.run_id, "configurations.json", str(tmp_path)
+    )
+    table = json.loads(Path(path).read_text())
+    column = table["columns"].index("metric")
+
+    assert {row[column] for row in table["data"]} == {"progressive_mse"}
