@@ -10,7 +10,7 @@ from tasks.configurations import Configuration
 from tasks.report.specs import Figure, Trace, axis, colour, names_of, rounded, text
 
 MOST_SEGMENTS = 400
-MOST_ROWS = 40
+MOST_ROWS = 64
 
 
 @dataclass(frozen=True, slots=True)
