@@ -87,11 +87,49 @@ def empty_store(tmp_path_factory, environment) -> Path:
     return folder / "mlflow.db"
 
 
-@pytest.fixture(scope="session")
-def browser() -> str:
-    """The path of a Chromium; only tests marked ``browser`` may ask for it."""
+@pytest.fixture(scope="module")
+def browser():
+    """A headless Chromium; only tests marked ``browser`` may ask for it.
+
+    It lives as long as a module: while it is open, Playwright's event loop runs in this thread,
+    and tests of Prefect start loops of their own.
+    """
+    from playwright.sync_api import expect, sync_playwright
+
+    expect.set_options(timeout=30_000)  # milliseconds: a loaded machine must not fail a test
     assert _BROWSER is not None, "mark the test with pytest.mark.browser"
-    return _BROWSER
+    flags = ["--disable-gpu", "--disable-quic", "--disable-sync"]
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(executable_path=_BROWSER, args=flags)
+
+
+@pytest.fixture
+def silent_page(browser):
+    """Opens pages that must neither complain on the console nor ask another place for anything."""
+    contexts, problems = [], []
+
+    def complain(message) -> None:
+        if message.type in ("error", "warning"):
+            problems.append(f"{message.text} ({message.location.get('url')})")
+
+    def make(place: str, **options):
+        contexts.append(browser.new_context(**options))
+        page = contexts[-1].new_page()
+        page.on("console", complain)
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on(
+            "request",
+            lambda request: (
+                request.url.startswith((place, "data:", "blob:"))
+                or problems.append(f"request to {request.url}")
+            ),
+        )
+        return page
+
+    yield make
+    for context in contexts:
+        context.close()
+    assert problems == []
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

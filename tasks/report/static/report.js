@@ -130,10 +130,10 @@
     modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
 
   async function draw(figure, spec) {
-    const area = make("div", { class: "area", role: "img",
+    const area = make("div", { class: "area", role: "group",
       "aria-label": `${spec.title}. ${spec.note}` });
     const tools = make("div", { class: "tools" });
-    figure.replaceChildren(make("h3", {}, spec.title), tools, area,
+    figure.replaceChildren(make(figure.dataset.heading || "h3", {}, spec.title), tools, area,
       make("figcaption", {}, spec.note));
     area.style.minHeight = `${spec.layout.height || 400}px`;
     const library = await plotly();
@@ -210,7 +210,7 @@
   }
 
   // The page of a job -----------------------------------------------------------------------
-  function grid(columns, rows, tagged) {
+  function grid(label, columns, rows, tagged) {
     const head = make("tr", {}, ...columns.map((name) =>
       make("th", { scope: "col" }, make("button", { type: "button" }, name))));
     const body = rows.map((row) => make("tr", {}, ...row.map((value, i) => {
@@ -222,7 +222,7 @@
       make("tbody", {}, ...body));
     sortable(table);
     return make("div", { class: "scroll tall", tabindex: "0", role: "region",
-      "aria-label": columns[0] }, table);
+      "aria-label": label }, table);
   }
   function command(text) {
     const button = make("button", { type: "button", class: "copy" }, "Copy");
@@ -245,7 +245,7 @@
         make("div", {}, make("dt", {}, name), make("dd", {}, text)))));
     if (!job.figures) body.append(make("p", { class: "callout" }, "This job left no event log."));
     for (const spec of job.figures || []) {
-      const figure = make("figure", { class: "chart" });
+      const figure = make("figure", { class: "chart", "data-heading": "h2" });
       body.append(figure);
       lazily(figure, async () => spec);
     }
@@ -254,12 +254,12 @@
       const listed = Object.entries(outcomes).map(([name, n]) => `${n} ${name}`).join(", ");
       body.append(make("h2", {}, `Configurations (${total})`),
         make("p", {}, rows.length < total ? `${listed}. The ${rows.length} that consumed most:`
-          : `${listed}.`), grid(columns, rows, 1));
+          : `${listed}.`), grid("Configurations", columns, rows, 1));
     }
     if (job.decisions?.rows.length) {
       const { total, rows } = job.decisions;
       const shown = rows.length < total ? `${rows.length} of ${total}` : `${total}`;
-      body.append(make("h2", {}, `Decisions (${shown})`), grid(["At", "What", "Which"], rows));
+      body.append(make("h2", {}, `Decisions (${shown})`), grid("Decisions", ["At", "What", "Which"], rows));
     }
     if (job.events) {
       const listed = Object.entries(job.events).map(([name, n]) => `${n} ${name}`).join(", ");
