@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from algorithms.seeds import generator
 from tasks.trials import estimators
 
-VERSION = 2
+VERSION = 1
 """Part of every trial's key; raised when the same trial would come out differently."""
 
 Task = Literal["classification", "regression"]
