@@ -10,7 +10,19 @@ from typing import Annotated, Any
 import typer
 
 from algorithms.errors import DataUnavailableError, LeaseboardError, SkipError, UsageError
-from flows.commands import check, compare, data, gate, listing, operate, race, run, schedule
+from flows.commands import (
+    bundles,
+    check,
+    compare,
+    data,
+    gate,
+    listing,
+    operate,
+    race,
+    run,
+    schedule,
+    tidy,
+)
 from flows.interruption import SIGINT_EXIT, InterruptedRunError
 
 _CommandLineError: Any = typer.BadParameter.__base__
@@ -38,6 +50,9 @@ app.command("gate")(gate.gate)
 app.command("accept")(gate.accept)
 app.command("compare")(compare.compare)
 app.command("check")(check.check)
+app.command("export")(bundles.export)
+app.command("merge")(bundles.merge)
+app.command("prune")(tidy.prune)
 app.command("schedule")(schedule.schedule)
 app.command("ui")(operate.ui)
 app.command("doctor")(operate.doctor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -72,10 +73,15 @@ def run_suite(
     size = max(1, min(workers or os.cpu_count() or 1, len(waiting)))
     recorder = _recorder(suite, planned, out, tracking_uri)
     rows = {e.key: row for e in planned if e.done and (row := results.read_result(out, e.key))}
+    versions = {entry.key: entry.version for entry in planned}
     problems: list[str] = []
     with Progress(len(planned), len(planned) - len(waiting)) as progress, recorder:
 
         def over(result: Result) -> Result:
+            if (
+                not result.version
+            ):  # of a job that failed: by its version merged runs are kept apart
+                result = dataclasses.replace(result, version=versions[result.key])
             rows[result.key] = result
             try:
                 results.finish(out, result)

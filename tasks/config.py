@@ -20,6 +20,9 @@ from algorithms.errors import UsageError, unknown
 from algorithms.seeds import derive_seed
 from tasks.jobs import Job
 
+SUITE_FILE = "suite.json"
+"""The suite beside the results of its run."""
+
 Model = TypeVar("Model", bound=BaseModel)
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
 

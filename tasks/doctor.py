@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from algorithms.errors import LeaseboardError
-from tasks import paths
+from tasks import disk, paths
 from tasks.track.client import ClientWriter
 from tasks.track.records import OWNER, is_alive
 from tasks.track.store import SQLITE, open_store, redacted, reported
@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 OURS = ("algorithms", "tasks", "flows")
 NATIVE = ("vowpalwabbit", "lightgbm", "numba", "pyarrow.parquet")
 MIN_FREE = 1 << 30
+CACHED = {
+    "data cache": "data",
+    "trial store": "trials",
+    "probe store": "probes",
+    "compiled kernels": "kernels",
+}
+"""The parts of the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +56,7 @@ def examine(uri: str, *, mend: bool = False) -> Iterator[Finding]:
     yield from requirements()
     yield from native_libraries()
     yield from import_names()
-    yield from disk(uri)
+    yield from disk_use(uri)
     try:
         client = open_store(uri)
         with reported(uri):
@@ -109,16 +116,20 @@ def import_names() -> Iterator[Finding]:
             yield Finding(name, True, str(root / name))
 
 
-def disk(uri: str) -> Iterator[Finding]:
-    """What the cache and the local store use, and what is left."""
-    places = {"cache": paths.cache_dir()}
+def disk_use(uri: str) -> Iterator[Finding]:
+    """What run folders, the cache's parts and the local store use, and what is left."""
+    cache = paths.cache_dir()
+    places = {"run folders": [Path("runs").resolve()]}
+    places |= {name: [cache / part] for name, part in CACHED.items()}
     if uri.startswith(SQLITE):
-        places["local store"] = Path(uri.removeprefix(SQLITE)).resolve().parent
-    for name, place in places.items():
-        used = sum(file.stat().st_size for file in place.rglob("*") if file.is_file())
+        database = Path(uri.removeprefix(SQLITE)).resolve()
+        places["MLflow database"] = [database, *database.parent.glob(f"{database.name}-*")]
+        places["MLflow artifacts"] = [database.parent / "artifacts"]
+    for name, (place, *others) in places.items():
+        used = sum(disk.used(file) for file in (place, *others))
         existing = next(parent for parent in (place, *place.parents) if parent.exists())
         free = shutil.disk_usage(existing).free
-        detail = f"{place}: {_size(used)} used, {_size(free)} free"
+        detail = f"{place}: {disk.shown(used)} used, {disk.shown(free)} free"
         yield Finding(name, free > MIN_FREE, detail)
 
 
@@ -166,18 +177,3 @@ def _version(name: str) -> str | None:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return None
-
-
-def _size(count: float) -> str:
-    """A number of bytes for people.
-
-    Examples
-    --------
-    >>> _size(1536)
-    '1.5 kB'
-    """
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 1024:
-            return f"{count:.1f} {unit}" if unit != "B" else f"{count:.0f} B"
-        count /= 1024
-    return f"{count:.1f} TB"

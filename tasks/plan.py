@@ -10,6 +10,7 @@ from algorithms.errors import DataError, DataUnavailableError
 from tasks import fetch
 from tasks.jobs import Job
 from tasks.run import check, job_key
+from tasks.versions import code_version
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,8 @@ class Planned:
         Why the job cannot run, empty if it can.
     digest : str
         Of the data, empty where they cannot be read.
+    version : str
+        Of the algorithm's code.
     """
 
     job: Job
@@ -34,6 +37,7 @@ class Planned:
     done: bool
     obstacle: str = ""
     digest: str = ""
+    version: str = ""
 
 
 def plan(
@@ -60,7 +64,8 @@ def plan(
         else:
             for i, job in mine:
                 key = job_key(job, dataset)
-                planned[i] = Planned(job, key, is_done(key), digest=dataset.digest)
+                version = code_version(job.algorithm)
+                planned[i] = Planned(job, key, is_done(key), "", dataset.digest, version)
             continue
         for i, job in mine:
             planned[i] = Planned(job, job.key("", reference), done=False, obstacle=obstacle)

@@ -88,6 +88,18 @@ def read_results(out: Path) -> list[Result]:
     return sorted(results, key=lambda r: (r.data, r.label, r.repetition, r.key))
 
 
+def current(out: Path) -> list[Result]:
+    """The results that the folder's table names: all there are, where there is no table yet.
+
+    Results of earlier code stay in the folder, and are on no board.
+    """
+    found = read_results(out)
+    if not (out / TABLE).is_file():
+        return found
+    keys = set(load(out)["key"])
+    return [result for result in found if result.key in keys]
+
+
 def discard_unfinished(out: Path) -> list[str]:
     """Remove the folders of jobs that were cut off; returns their keys."""
     cut = sorted(f.name for f in out.glob("jobs/*") if not (f / RESULT).is_file())
@@ -107,11 +119,16 @@ def assemble(out: Path, results: Iterable[Result]) -> Path:
         {n: json.dumps(v) if isinstance(v, dict) else v for n, v in plain(result).items()}
         for result in results
     ]
-    path = out / TABLE
-    part = out / f"{TABLE}.{os.getpid()}.part"
-    pd.DataFrame(rows, columns=names).astype({"score": float}).to_parquet(part, index=False)
-    part.replace(path)
-    return path
+    return _write_table(out, pd.DataFrame(rows, columns=names).astype({"score": float}))
+
+
+def keep_rows(out: Path, keys: set[str]) -> None:
+    """Leave only the rows of the jobs `keys` in the table, if there is one."""
+    import pandas as pd
+
+    if (out / TABLE).is_file():
+        frame = pd.read_parquet(out / TABLE)
+        _write_table(out, frame[frame["key"].isin(keys)])
 
 
 def load(out: Path) -> pd.DataFrame:
@@ -122,6 +139,14 @@ def load(out: Path) -> pd.DataFrame:
     for name in MAPPINGS:
         frame[name] = [None if text is None else json.loads(text) for text in frame[name]]
     return frame
+
+
+def _write_table(out: Path, frame: pd.DataFrame) -> Path:
+    path = out / TABLE
+    part = out / f"{TABLE}.{os.getpid()}.part"
+    frame.to_parquet(part, index=False)
+    part.replace(path)
+    return path
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from flows.commands.options import output_folder
 if TYPE_CHECKING:
     from flows.suite import Outcome
     from tasks.config import Suite
+    from tasks.jobs import Result
     from tasks.plan import Planned
 
 
@@ -66,6 +67,39 @@ def execute(
     for problem in outcome.problems:
         typer.echo(f"leaseboard: {problem}", err=True)
     return outcome
+
+
+def show_board(
+    results: list[Result], suite: Suite | None, name: str, home: Path, uri: str | None
+) -> None:
+    """Print the board, build the page, and put both into the MLflow store.
+
+    Parameters
+    ----------
+    results : list of Result
+        As the table in `home` has them.
+    suite : Suite, optional
+    name : str
+        The suite's name.
+    home : Path
+    uri : str, optional
+        The store; None if it is in trouble, which has been said.
+    """
+    from tasks import board, report
+    from tasks.track import TrackingError
+    from tasks.track.publish import publish
+
+    board.show(results, suite)
+    page = report.build(home, suite)
+    typer.echo(f"results: {home / 'results.parquet'}\nreport:  {page}")
+    if uri is None:
+        return
+    keys = [result.key for result in results]
+    note = board.markdown(results, suite)
+    try:
+        publish(uri, name, keys, board=note, files=[page])
+    except TrackingError as error:
+        typer.echo(f"leaseboard: the board is not in MLflow: {error}", err=True)
 
 
 def exit_code(outcome: Outcome) -> int:

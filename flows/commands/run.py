@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.commands.execute import execute, exit_code, open_suite, plan_suite
+from flows.commands.execute import execute, exit_code, open_suite, plan_suite, show_board
 from flows.commands.options import Conf, Local, Mirrors, Out, SuiteName, TrackingUri, Workers
 from flows.interruption import resumable
 
@@ -50,20 +50,10 @@ def run_and_report(
         loaded, home, mirror=mirror, workers=workers, local=local, tracking_uri=tracking_uri
     )
 
-    from tasks import board, paths, report
-    from tasks.track import TrackingError
-    from tasks.track.publish import publish
+    from tasks import paths
 
-    board.show(outcome.results, loaded)
-    page = report.build(home, loaded)
-    typer.echo(f"results: {home / 'results.parquet'}\nreport:  {page}")
-    if not outcome.problems:  # else the store is in trouble, which has been said
-        keys = [result.key for result in outcome.results]
-        note = board.markdown(outcome.results, loaded)
-        try:
-            publish(paths.tracking_uri(tracking_uri), loaded.name, keys, board=note, files=[page])
-        except TrackingError as error:
-            typer.echo(f"leaseboard: the board is not in MLflow: {error}", err=True)
+    uri = None if outcome.problems else paths.tracking_uri(tracking_uri)
+    show_board(outcome.results, loaded, loaded.name, home, uri)
     return exit_code(outcome)
 
 

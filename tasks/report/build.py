@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from algorithms.errors import UsageError
 from algorithms.events import read_log
-from tasks.config import Suite
+from tasks.config import SUITE_FILE, Suite
 from tasks.report import curves, data_views, job_views, views
 from tasks.report.cells import named
 from tasks.report.commands import commands_of
@@ -33,7 +33,6 @@ from tasks.score.relative import relative
 from tasks.score.selection import with_metrics
 from tasks.score.significance import compare_all
 
-SUITE_FILE = "suite.json"
 PAGE = "report.html"
 
 

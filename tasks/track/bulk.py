@@ -267,6 +267,8 @@ def _purge(session: Session, run_id: str) -> None:
     from mlflow.store.tracking.dbmodels import models
 
     if session.get(models.SqlRun, run_id) is None:
+        # MLflow's garbage collection takes the run and forgets its inputs.
+        session.execute(sa.delete(models.SqlInput).where(models.SqlInput.destination_id == run_id))
         return
     children = sa.select(models.SqlTag.run_uuid).where(
         models.SqlTag.key == PARENT, models.SqlTag.value == run_id

@@ -57,7 +57,7 @@ class ClientWriter:
 
     def known(self) -> dict[str, Known]:
         """The jobs that the store has, by key."""
-        runs = self._search(self.jobs, "tags.leaseboard.level = 'job'")
+        runs = search(self.client, self.jobs, "tags.leaseboard.level = 'job'")
         return {
             run.data.tags["leaseboard.key"]: Known(
                 run.info.run_id, run.info.status, dict(run.data.tags)
@@ -85,7 +85,7 @@ class ClientWriter:
 
     def remove(self, run_id: str) -> None:
         """Delete a job's run and those of its configurations; none is left ``RUNNING``."""
-        children = self._search(self.configurations, f"tags.{PARENT} = '{run_id}'")
+        children = search(self.client, self.configurations, f"tags.{PARENT} = '{run_id}'")
         for run in [*children, self.client.get_run(run_id)]:
             if run.info.status == "RUNNING":
                 self.client.set_terminated(run.info.run_id, "KILLED")
@@ -115,16 +115,23 @@ class ClientWriter:
         for path in files:
             repository.log_artifact(str(path))
 
-    def _search(self, experiment: str, condition: str) -> Iterator[Run]:
-        token: str | None = None
-        while True:
-            page = self.client.search_runs(
-                [experiment], condition, max_results=PAGE, page_token=token
-            )
-            yield from page
-            token = page.token
-            if not token:
-                return
+
+def search(
+    client: MlflowClient, experiment: str, condition: str, *, deleted: bool = False
+) -> Iterator[Run]:
+    """The runs of an experiment that meet a condition, page by page."""
+    from mlflow.entities import ViewType
+
+    view = ViewType.DELETED_ONLY if deleted else ViewType.ACTIVE_ONLY
+    token: str | None = None
+    while True:
+        page = client.search_runs(
+            [experiment], condition, view, max_results=PAGE, page_token=token
+        )
+        yield from page
+        token = page.token
+        if not token:
+            return
 
 
 def data_input(data: DataInput) -> Any:

@@ -83,6 +83,15 @@ def experiment(client: MlflowClient, uri: str, name: str) -> str:
         return str(found.experiment_id)
 
 
+def compact(uri: str) -> None:
+    """Give the free pages of a SQLite store back to the disk; other databases do so themselves."""
+    if uri.startswith(SQLITE):
+        path = uri.removeprefix(SQLITE)
+        with closing(sqlite3.connect(path, timeout=SQLITE_WAIT_SECONDS)) as connection:
+            connection.execute("VACUUM")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
 @contextmanager
 def reported(uri: str) -> Iterator[None]:
     """Turn whatever a store raises into one line that names it without its secrets."""

@@ -42,7 +42,8 @@ def test_help_is_quick_because_heavy_imports_are_lazy(leaseboard):
 @pytest.mark.parametrize(
     "command",
     ["run", "plan", "race", "list", "data list", "data fetch", "data verify", "data import",
-     "report", "gate", "accept", "check", "schedule", "ui", "doctor"],
+     "report", "gate", "accept", "check", "schedule", "ui", "doctor", "export", "merge",
+     "prune"],
 )  # fmt: skip
 def test_every_command_has_help_with_an_example(leaseboard, command):
     text = leaseboard(*command.split(), "--help").stdout

@@ -75,8 +75,9 @@ def test_a_sound_installation_is_healthy(store, monkeypatch, tmp_path):
 
     assert [f for f in findings if not f.healthy] == []
     assert {f.name for f in findings} >= {"algorithms", "tasks", "flows", "native libraries",
-                                          "cache", "local store", "tracking store",
-                                          "stuck runs"}  # fmt: skip
+                                          "run folders", "data cache", "trial store",
+                                          "probe store", "MLflow database", "MLflow artifacts",
+                                          "tracking store", "stuck runs"}  # fmt: skip
     assert "in bulk" in of(findings, "tracking store")[0].detail
 
 
@@ -137,7 +138,26 @@ def test_native_code_that_does_not_load_is_named(monkeypatch):
 def test_a_full_disk_is_no_good_health(monkeypatch, tmp_path):
     monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=5 << 20))
-    findings = list(doctor.disk(f"sqlite:///{tmp_path / 'mlruns' / 'mlflow.db'}"))
+    findings = list(doctor.disk_use(f"sqlite:///{tmp_path / 'mlruns' / 'mlflow.db'}"))
 
-    assert [finding.healthy for finding in findings] == [False, False]
-    assert "5.0 MB free" in findings[0].detail
+    assert len(findings) == 7
+    assert not any(finding.healthy for finding in findings)
+    assert all("5.0 MB free" in finding.detail for finding in findings)
+
+
+def test_the_use_of_each_store_is_shown(monkeypatch, tmp_path):
+    monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    for place, size in (("runs/s/a", 2048), ("cache/data/a", 3072), ("cache/trials/a", 4096),
+                        ("cache/probes/a", 5120), ("mlruns/mlflow.db", 1024),
+                        ("mlruns/mlflow.db-wal", 1024), ("mlruns/artifacts/a", 7168)):  # fmt: skip
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / place).write_bytes(b"x" * size)
+    findings = list(doctor.disk_use(f"sqlite:///{tmp_path / 'mlruns' / 'mlflow.db'}"))
+    shown = {f.name: f.detail.split(": ")[1].split(" used")[0] for f in findings}
+
+    assert shown == {
+        "run folders": "2.0 kB", "data cache": "3.0 kB", "trial store": "4.0 kB",
+        "probe store": "5.0 kB", "compiled kernels": "0 B", "MLflow database": "2.0 kB",
+        "MLflow artifacts": "7.0 kB",
+    }  # fmt: skip

@@ -1,0 +1,75 @@
+"""``leaseboard export`` and ``merge``: carry results between machines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flows.commands.options import TrackingUri, output_folder
+
+
+def export(
+    run: Annotated[Path, typer.Argument(help="The output folder of a run.")],
+    file: Annotated[Path, typer.Argument(help="The bundle to write, such as quick.zip.")],
+) -> None:
+    """Write the results, events and configurations of a run into one file.
+
+    Example: leaseboard export runs/quick quick.zip
+    """
+    from algorithms.errors import UsageError
+    from tasks import bundle, disk, results
+
+    if not (run / "jobs").is_dir():
+        raise UsageError(f"{str(run)!r} holds no results: name the output folder of a run")
+    if not file.parent.is_dir():
+        raise UsageError(f"cannot write {str(file)!r}: its folder does not exist")
+    with results.locked(run):
+        manifest = bundle.export(run, file)
+    jobs = sum(name.endswith(results.RESULT) for name in manifest.files)
+    typer.echo(f"{file}: {jobs} jobs of {manifest.suite}, {disk.shown(file.stat().st_size)}")
+
+
+def merge(
+    files: Annotated[list[Path], typer.Argument(help="Bundles of `leaseboard export`.")],
+    out: Annotated[Path, typer.Option("--out", help="The run folder, new or there already.")],
+    tracking_uri: TrackingUri = None,
+) -> int:
+    """Merge bundles of several machines into one run folder, MLflow and a report.
+
+    Exits with 2 if two machines have different scores of one job.
+
+    Example: leaseboard merge here.zip there.zip --out runs/both
+    """
+    from tasks import bundle
+
+    bundles = [bundle.read(file) for file in files]  # all, before anything is written
+
+    from tasks.environment import prepare_environment
+
+    prepare_environment()
+
+    from flows.commands.execute import show_board
+    from tasks import merge as core
+    from tasks import paths, results
+    from tasks.track import Recorder, Tracker
+
+    home = output_folder(out)
+    name = bundles[0].manifest.suite
+    uri = paths.tracking_uri(tracking_uri)
+    with results.locked(home):
+        merged = core.merge(bundles, home)
+        rule = merged.suite.tracking.configurations if merged.suite else "all"
+        keys = [result.key for result in merged.results]
+        with Recorder(
+            home, merged.results, lambda: Tracker(uri, name, keys, rule=rule)
+        ) as recorder:
+            pass
+        show_board(merged.rows, merged.suite, name, home, None if recorder.problems else uri)
+    typer.echo(f"merged:  {len(merged.results)} jobs, {merged.added} of them new")
+    for line in merged.conflicts:
+        typer.echo(f"leaseboard: conflict: {line}", err=True)
+    for line in recorder.problems:
+        typer.echo(f"leaseboard: {line}", err=True)
+    return 2 if merged.conflicts or recorder.problems else 0

@@ -1,0 +1,245 @@
+"""A bundle: one zip file with the results of a run, to carry them to another machine.
+
+::
+
+    manifest.json                       format, suite, host, versions, digest of every other member
+    suite.json                          the suite, if the run has one
+    jobs/<key>/result.json              the job's result
+    jobs/<key>/events.jsonl.gz          its event log
+    jobs/<key>/log.txt                  what it printed
+    jobs/<key>/configurations.json      every configuration that it considered, as a table
+
+A bundle comes from elsewhere. So it is read by names: a member that is not one of these, a link,
+a member twice, or one that does not have the manifest's size and digest is refused before anything
+is written; nothing in it is unpickled or run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from algorithms.errors import UsageError
+from tasks import results
+from tasks.config import SUITE_FILE, Suite
+from tasks.configurations import configurations
+from tasks.environment import versions
+from tasks.jobs import Result
+from tasks.track.records import table
+
+FORMAT = "leaseboard-bundle-1"
+MANIFEST = "manifest.json"
+CONFIGURATIONS = "configurations.json"
+_JOB_FILES = (results.RESULT, results.EVENTS, results.LOG)
+_MEMBER = re.compile(
+    rf"{re.escape(MANIFEST)}|{re.escape(SUITE_FILE)}"
+    rf"|jobs/[A-Za-z0-9_-]{{1,64}}/({'|'.join(map(re.escape, (*_JOB_FILES, CONFIGURATIONS)))})"
+)
+_MOST_TEXT = 64 << 20
+"""Bytes of the longest member that is read into memory: a result, the suite, the manifest."""
+_FIELDS = frozenset(field.name for field in fields(Result))
+
+
+class Member(BaseModel):
+    """What the manifest knows of a file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    sha256: str
+    size: Annotated[int, Field(ge=0)]
+
+
+class Manifest(BaseModel):
+    """What a bundle holds and where it comes from."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    format: Literal["leaseboard-bundle-1"]
+    suite: str
+    host: str
+    created: str
+    versions: dict[str, str]
+    files: dict[str, Member]
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A bundle whose every member has been checked."""
+
+    path: Path
+    manifest: Manifest
+    suite: Suite | None
+    results: dict[str, Result]
+
+    def extract(self, key: str, folder: Path) -> None:
+        """Write the files of a job into `folder`, which exists; its result comes last."""
+        with zipfile.ZipFile(self.path) as archive:
+            for name in reversed(_JOB_FILES):
+                member = f"jobs/{key}/{name}"
+                if member in self.manifest.files:
+                    with archive.open(member) as source, (folder / name).open("wb") as file:
+                        shutil.copyfileobj(source, file)
+
+
+def export(out: Path, file: Path, chosen: Iterable[Result] | None = None) -> Manifest:
+    """Write the results of the run folder `out` into the bundle `file`, whole or not at all.
+
+    Parameters
+    ----------
+    out : Path
+    file : Path
+    chosen : iterable of Result, optional
+        The jobs; by default those that the run's board shows.
+
+    Raises
+    ------
+    UsageError
+        If there is no result.
+    """
+    rows = list(results.current(out) if chosen is None else chosen)
+    if not rows:
+        raise UsageError(f"{str(out)!r} holds no results: name the output folder of a run")
+    suite = out / SUITE_FILE
+    named = Suite.model_validate_json(suite.read_bytes()).name if suite.is_file() else ""
+    part = file.with_name(f"{file.name}.{os.getpid()}.part")
+    files: dict[str, Member] = {}
+    try:
+        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
+
+            def add(member: str, content: bytes) -> None:
+                archive.writestr(member, content)
+                digest = hashlib.sha256(content).hexdigest()
+                files[member] = Member(sha256=digest, size=len(content))
+
+            if suite.is_file():
+                add(SUITE_FILE, suite.read_bytes())
+            for row in rows:
+                folder = results.job_folder(out, row.key)
+                for name in _JOB_FILES:
+                    if (folder / name).is_file():
+                        add(f"jobs/{row.key}/{name}", (folder / name).read_bytes())
+                if (folder / results.EVENTS).is_file():
+                    considered = configurations(results.read_partial_log(folder / results.EVENTS))
+                    text = json.dumps(table(considered))
+                    add(f"jobs/{row.key}/{CONFIGURATIONS}", text.encode())
+            manifest = Manifest(
+                format=FORMAT,
+                suite=named or out.resolve().name,
+                host=platform.node(),
+                created=datetime.now(UTC).isoformat(timespec="seconds"),
+                versions=versions(),
+                files=files,
+            )
+            archive.writestr(MANIFEST, manifest.model_dump_json(indent=1))
+        part.replace(file)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    return manifest
+
+
+def read(path: Path) -> Bundle:
+    """The bundle at `path`, checked to the last byte.
+
+    Raises
+    ------
+    UsageError
+        If it is not one of ours, or not whole.
+    """
+    try:
+        with ExitStack() as stack:
+            archive = stack.enter_context(zipfile.ZipFile(path))
+            members = _members(archive, path)
+            manifest = _validated(Manifest, _text(archive, MANIFEST, path), f"{path}: {MANIFEST}")
+            if manifest.files.keys() != members - {MANIFEST}:
+                odd = sorted(manifest.files.keys() ^ (members - {MANIFEST}))[0]
+                raise _refused(path, f"{odd!r} is not both in the manifest and in the file")
+            for name, known in manifest.files.items():
+                _check(archive, name, known, path)
+            suite = None
+            if SUITE_FILE in members:
+                suite = _validated(
+                    Suite, _text(archive, SUITE_FILE, path), f"{path}: {SUITE_FILE}"
+                )
+            keys = sorted({name.split("/")[1] for name in members if name.startswith("jobs/")})
+            return Bundle(path, manifest, suite, {k: _result(archive, k, path) for k in keys})
+    except FileNotFoundError as error:
+        raise UsageError(f"{str(path)!r}: no such file: name bundles of `leaseboard export`") \
+            from error  # fmt: skip
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+        raise _refused(path, str(error)) from error
+
+
+def _members(archive: zipfile.ZipFile, path: Path) -> set[str]:
+    """The names in the archive, if each is one that a bundle may have."""
+    names: set[str] = set()
+    for info in archive.infolist():
+        name = info.orig_filename  # before zipfile cuts it at a NUL byte or turns backslashes
+        if not _MEMBER.fullmatch(name):
+            raise _refused(path, f"{name[:80]!r} has no place in a bundle")
+        if stat.S_ISLNK(info.external_attr >> 16) or info.flag_bits & 1:
+            raise _refused(path, f"{name!r} is a link or encrypted")
+        if name in names:
+            raise _refused(path, f"{name!r} is in it twice")
+        names.add(name)
+    if MANIFEST not in names:
+        raise _refused(path, f"it has no {MANIFEST}")
+    return names
+
+
+def _check(archive: zipfile.ZipFile, name: str, known: Member, path: Path) -> None:
+    """Compare a member with the manifest, without holding it in memory."""
+    if archive.getinfo(name).file_size != known.size:
+        raise _refused(path, f"{name!r} has not the size that the manifest says")
+    with archive.open(name) as file:
+        digest = hashlib.sha256()
+        while block := file.read(1 << 20):
+            digest.update(block)
+    if digest.hexdigest() != known.sha256:
+        raise _refused(path, f"{name!r} has not the digest that the manifest says")
+
+
+def _text(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
+    if archive.getinfo(name).file_size > _MOST_TEXT:
+        raise _refused(path, f"{name!r} is longer than {_MOST_TEXT >> 20} MB")
+    return archive.read(name)
+
+
+def _result(archive: zipfile.ZipFile, key: str, path: Path) -> Result:
+    member = f"jobs/{key}/{results.RESULT}"
+    if member not in archive.namelist():
+        raise _refused(path, f"job {key} has no {results.RESULT}")
+    text = _text(archive, member, path)
+    where = f"{path}: {member}"
+    result: Result = _validated(Result, text, where)
+    if result.key != key or set(json.loads(text)) - _FIELDS:
+        raise UsageError(f"{where}: not the result of job {key} by this version of Leaseboard")
+    return result
+
+
+def _validated(kind: Any, text: bytes, where: str) -> Any:
+    try:
+        return TypeAdapter(kind).validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"{where}: {key}: {first['msg']}") from error
+
+
+def _refused(path: Path, why: str) -> UsageError:
+    return UsageError(f"{str(path)!r} is refused: {why}; make it with `leaseboard export`")

@@ -1,0 +1,102 @@
+"""``leaseboard export``, ``merge`` and ``prune`` by the command line, with a real MLflow store."""
+
+from pathlib import Path
+
+import pytest
+
+from flows import cli
+from tasks import report, results
+from tasks.track.store import open_store
+
+
+@pytest.fixture
+def call(capsys, monkeypatch, tmp_path):
+    """A function that runs a command line in this process."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words, code=0):
+        with pytest.raises(SystemExit) as end:
+            cli.main([str(word) for word in words])
+        said = capsys.readouterr()
+        assert end.value.code == code, said.err + said.out
+        return said
+
+    return run
+
+
+@pytest.fixture
+def done(bench):
+    bench.run()
+    report.build(bench.out, bench.suite)
+    return bench
+
+
+def keys(uri):
+    client = open_store(uri)
+    found = client.get_experiment_by_name("standins")
+    runs = client.search_runs([found.experiment_id], "tags.leaseboard.level = 'job'")
+    return sorted(run.data.tags["leaseboard.key"] for run in runs)
+
+
+def test_a_run_moves_to_another_machine(call, done, tmp_path, empty_store):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "mlflow.db").write_bytes(empty_store.read_bytes())
+    store = f"sqlite:///{tmp_path / 'there' / 'mlflow.db'}"
+    said = call("export", done.out, "a.zip").out
+    assert said.startswith("a.zip: 2 jobs of standins, ")
+    for new in (2, 0):
+        said = call("merge", "a.zip", "--out", "runs/m", "--tracking-uri", store).out
+        assert f"merged:  2 jobs, {new} of them new" in said
+    assert results.read_results(Path("runs/m")) == results.read_results(done.out)
+    assert (tmp_path / "runs" / "m" / "report.html").stat().st_size > 100_000
+    assert keys(store) == sorted(row.key for row in results.read_results(done.out))
+
+
+def test_a_conflict_exits_with_2_and_is_one_line(call, done, put_result, tmp_path):
+    call("export", done.out, "a.zip")
+    put_result(done.out, score=9.0)
+    call("export", done.out, "b.zip")
+    said = call("merge", "a.zip", "b.zip", "--out", "m", "--tracking-uri", done.uri, code=2)
+
+    assert "conflict: well on well, repetition 1: progressive_mse 0.1 on" in said.err
+    assert len(said.err.strip().splitlines()) == 1
+
+
+@pytest.fixture
+def put_result():
+    """A function that changes a field of a run's first result."""
+    import dataclasses
+
+    def put(out, **fields):
+        row = results.read_results(out)[0]
+        results.finish(out, dataclasses.replace(row, **fields))
+
+    return put
+
+
+def test_wrong_usage_leaves_nothing(call, tmp_path):
+    (tmp_path / "bad.zip").write_bytes(b"x")
+    for words in (("export", "nowhere", "a.zip"), ("merge", "bad.zip", "--out", "m"),
+                  ("merge", "absent.zip", "--out", "m"), ("prune", "nowhere")):  # fmt: skip
+        said = call(*words, code=64)
+        assert len(said.err.strip().splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.zip"]
+
+
+def test_pruning_says_first_and_does_then(call, done, put_result):
+    put_result(done.out, started="2020-01-01T00:00:00+00:00")
+    words = ("prune", done.out, "--keep", "0", "--older-than", "30", "--tracking-uri", done.uri)
+    said = call(*words).out
+    assert f"{done.out}: 2 of 2 jobs, " in said
+    assert "MLflow: 2 jobs with 6 configurations" in said
+    assert "nothing was removed: add --remove" in said
+    assert len(results.read_results(done.out)) == 2
+    assert len(keys(done.uri)) == 2
+
+    said = call(*words, "--archive", "old", "--remove").out
+    assert said.endswith("removed\n")
+    assert keys(done.uri) == []
+    (archived,) = Path("old").iterdir()
+    assert "nothing to remove" in call(*words).out
+    call("merge", archived, "--out", "back", "--tracking-uri", done.uri)
+    assert results.read_results(Path("back"))

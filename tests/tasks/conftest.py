@@ -1,0 +1,27 @@
+import pytest
+
+from algorithms.events import ConfigurationAdmitted, Measured, write_log
+from tasks import results
+from tasks.jobs import Result
+
+
+@pytest.fixture
+def put_job():
+    """A function that puts a finished job into a run folder, as a suite does."""
+
+    def put(out, key="k1", status="ok", **fields):
+        base = {
+            "key": key, "algorithm": "vanilla", "label": "vanilla", "data": "d", "digest": "x" * 9,
+            "seed": 1, "environment_seed": 2, "repetition": 0, "status": status,
+            "score": 0.5 if status == "ok" else None, "metric": "mse", "version": "v1",
+            "started": "2026-01-01T00:00:00+00:00", "host": "here", "champion": {"rate": 0.5},
+        }  # fmt: skip
+        made = Result(**(base | fields))
+        folder = results.begin(out, key)
+        admitted = ConfigurationAdmitted(at=0, configuration=0, parameters={"rate": 0.5})
+        write_log(folder / results.EVENTS, [admitted, Measured(at=1, value=0.5)])
+        (folder / results.LOG).write_text("said\n")
+        results.finish(out, made)
+        return made
+
+    return put

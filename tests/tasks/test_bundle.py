@@ -1,0 +1,173 @@
+"""Bundles: what comes out is what went in, and what others made up does not come in."""
+
+import json
+import math
+import stat
+import zipfile
+
+import pytest
+
+from algorithms.errors import UsageError
+from tasks import bundle, results
+from tasks.config import SUITE_FILE, Suite
+
+
+@pytest.fixture
+def run(tmp_path, put_job):
+    out = tmp_path / "run"
+    put_job(out, "k1", metrics={"test": math.nan}, settings={"b": [1, 2]})
+    put_job(out, "k2", "crash", reason="why", score=None)
+    suite = Suite(title="T", name="s", data=["d"], algorithms=["vanilla"])
+    (out / SUITE_FILE).write_text(suite.model_dump_json())
+    return out
+
+
+@pytest.fixture
+def made(run, tmp_path):
+    bundle.export(run, tmp_path / "a.zip")
+    return tmp_path / "a.zip"
+
+
+def rewritten(path, change, **special):
+    """The bundle again with its members changed by hand; the manifest is left as it was."""
+    with zipfile.ZipFile(path) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    change(files)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(special.get("infos", {}).get(name, name), content)
+    return path
+
+
+def test_what_went_in_comes_out(run, made, tmp_path):
+    found = bundle.read(made)
+    before = {result.key: result for result in results.read_results(run)}
+
+    assert found.results.keys() == before.keys() == {"k1", "k2"}
+    assert found.results["k2"] == before["k2"]
+    assert math.isnan(found.results["k1"].metrics["test"])
+    assert found.results["k1"].settings == {"b": [1, 2]}
+    assert found.suite.name == found.manifest.suite == "s"
+    assert found.manifest.versions["python"]
+    (tmp_path / "new").mkdir()
+    found.extract("k1", tmp_path / "new")
+    for file in (tmp_path / "new").iterdir():
+        assert file.read_bytes() == (results.job_folder(run, "k1") / file.name).read_bytes()
+    assert sorted(file.name for file in (tmp_path / "new").iterdir()) == [
+        results.EVENTS, results.LOG, results.RESULT,
+    ]  # fmt: skip
+
+
+def test_it_holds_the_table_of_configurations(made):
+    with zipfile.ZipFile(made) as archive:
+        table = json.loads(archive.read("jobs/k1/configurations.json"))
+
+    row = dict(zip(table["columns"], table["data"][0], strict=False))
+    assert (row["configuration"], row["outcome"]) == (0, "pending")
+
+
+def test_only_what_the_board_shows_is_exported(run, tmp_path):
+    results.assemble(run, [result for result in results.read_results(run) if result.key == "k1"])
+    bundle.export(run, tmp_path / "b.zip")
+
+    assert bundle.read(tmp_path / "b.zip").results.keys() == {"k1"}
+
+
+def test_an_empty_run_is_refused_and_nothing_is_written(tmp_path):
+    with pytest.raises(UsageError, match="holds no results"):
+        bundle.export(tmp_path, tmp_path / "a.zip")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["/etc/passwd", "../x", "jobs/../../x/result.json", "jobs/k1/model.pkl", "jobs/k1/../log.txt",
+     "jobs\\k1\\log.txt", "jobs/k1/log.txt\0.zip", "jobs//log.txt", "suite.json/"],
+)  # fmt: skip
+def test_a_member_with_another_name_is_refused(made, name):
+    with zipfile.ZipFile(made, "a") as archive:
+        info = zipfile.ZipInfo("placeholder")
+        info.filename = info.orig_filename = name
+        archive.writestr(info, b"x")
+
+    with pytest.raises(UsageError, match="has no place in a bundle"):
+        bundle.read(made)
+
+
+def test_a_link_is_refused(made):
+    link = zipfile.ZipInfo("jobs/k1/log.txt")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    rewritten(made, lambda files: files.update({"jobs/k1/log.txt": b"/etc/passwd"}),
+              infos={"jobs/k1/log.txt": link})  # fmt: skip
+
+    with pytest.raises(UsageError, match="is a link"):
+        bundle.read(made)
+
+
+def test_a_member_twice_is_refused(made):
+    with (
+        pytest.warns(UserWarning, match="Duplicate name"),
+        zipfile.ZipFile(made, "a") as archive,
+    ):
+        archive.writestr("jobs/k1/log.txt", b"other")
+
+    with pytest.raises(UsageError, match="is in it twice"):
+        bundle.read(made)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda files: files.update({"jobs/k1/log.txt": b"tail\n"}), "not the digest"),
+        (lambda files: files.update({"jobs/k1/log.txt": b"longer"}), "not the size"),
+        (lambda files: files.update({"jobs/k3/log.txt": b""}), "not both in the manifest"),
+        (lambda files: files.pop("jobs/k1/log.txt"), "not both in the manifest"),
+        (lambda files: files.pop("manifest.json"), "has no manifest.json"),
+        (lambda files: files.update({"manifest.json": b"{}"}), "format: Field required"),
+    ],
+)
+def test_a_bundle_that_was_changed_is_refused(made, change, message):
+    with pytest.raises(UsageError, match=message):
+        bundle.read(rewritten(made, change))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"status": "fine"}, "status 'fine'"),
+        ({"label": ["x"]}, "label: Input should be a valid string"),
+        ({"key": "k9"}, "not the result of job k1"),
+        ({"colour": "red"}, "not the result of job k1"),
+    ],
+)
+def test_a_result_of_another_kind_is_refused(run, tmp_path, change, message):
+    path = results.job_folder(run, "k1") / results.RESULT
+    content = path.read_text()
+    original = json.loads(content)
+    path.write_text(json.dumps(original | change))
+    chosen = [results.read_result(run, "k2"), bundle.Result(**original)]
+    bundle.export(run, tmp_path / "b.zip", chosen)
+
+    with pytest.raises(UsageError, match=message):
+        bundle.read(tmp_path / "b.zip")
+
+
+def test_what_is_no_zip_file_is_one_line(made, tmp_path):
+    (tmp_path / "b.zip").write_bytes(b"no zip")
+    (tmp_path / "c.zip").write_bytes(made.read_bytes()[:300])
+    for name in ("b.zip", "c.zip"):
+        with pytest.raises(UsageError, match="is refused: File is not a zip file"):
+            bundle.read(tmp_path / name)
+    with pytest.raises(UsageError, match="no such file"):
+        bundle.read(tmp_path / "d.zip")
+
+
+def test_damaged_bytes_are_refused(made):
+    content = bytearray(made.read_bytes())
+    with zipfile.ZipFile(made) as archive:
+        start = archive.getinfo("jobs/k1/events.jsonl.gz").header_offset
+    content[start + 70 : start + 90] = b"\0" * 20
+    made.write_bytes(content)
+
+    with pytest.raises(UsageError, match="is refused"):
+        bundle.read(made)
