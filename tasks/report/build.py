@@ -23,7 +23,8 @@ from tasks.report.pack import packed, packed_text
 from tasks.report.provenance import packages
 from tasks.report.relative import figures as relative_figures
 from tasks.report.relative import section as relative_section
-from tasks.report.selection import Selections, scatter, section
+from tasks.report.selection import Selections, section
+from tasks.report.selection_figures import figures as selection_figures
 from tasks.report.specs import Figure
 from tasks.report.speed_up import Races
 from tasks.score.frame import read_frame
@@ -131,7 +132,6 @@ def render(frame: pd.DataFrame, suite: Suite | None, logs: Logs, title: str) -> 
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    selection_figure = scatter(selected, names)
     related = relative(frame, suite.relative_to) if suite and suite.relative_to else None
     jobs = job_views.jobs(frame, commands_of(suite), logs.damaged, names)
     context = {
@@ -151,7 +151,10 @@ def render(frame: pd.DataFrame, suite: Suite | None, logs: Logs, title: str) -> 
         "relative": data_views.relative(board, names, zero),
         "published": views.published(agreements, names),
         "selection": section(selected, names),
-        "selection_figure": packed(selection_figure.payload()) if selection_figure else "",
+        "selection_figures": [
+            {"id": f"selection-{i}", "data": packed(figure.payload())}
+            for i, figure in enumerate(selection_figures(selected, names))
+        ],
         "relative_error": relative_section(related, names) if related else None,
         "relative_figures": [
             {"id": f"relative-{i}", "data": packed(figure.payload())}

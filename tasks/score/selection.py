@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pandas as pd
 
@@ -12,12 +13,15 @@ from algorithms.abc_selection.calibration import Calibration, calibrate, real_ac
 from algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,
+    ConfigurationFailed,
+    Eliminated,
     Event,
     Finished,
     ProbeFinished,
     Started,
 )
 
+_ROUNDING = 1e-12
 REFERENCE = "full-run"
 """The registered name of what trains every configuration in full."""
 
@@ -58,6 +62,10 @@ class Selection:
 
     Attributes
     ----------
+    algorithm : str
+        The registered name.
+    settings : mapping
+        All of the algorithm's.
     configurations : int
         How many were admitted.
     speedup, speedup_trained : float or None
@@ -67,18 +75,24 @@ class Selection:
         A_i* - A_i', also divided by A_i*.
     epsilon : float or None
         The loss that the algorithm was told to allow, None if it knows no such setting.
+    kept : bool or None
+        Whether the loss is within epsilon; None where nothing is promised, because the run was
+        cut short with several configurations left, or has no epsilon.
     calibration : Calibration
     """
 
     key: str
     label: str
     data: str
+    algorithm: str
+    settings: Mapping[str, Any]
     configurations: int
     speedup: float | None
     speedup_trained: float | None
     loss: float | None
     relative_loss: float | None
     epsilon: float | None
+    kept: bool | None
     probes: int
     largest_rows: int
     calibration: Calibration
@@ -94,7 +108,13 @@ def configurations(events: Sequence[Event]) -> dict[int, str]:
 
 
 def compare(
-    events: Sequence[Event], truth: Truth, *, key: str = "", label: str = "", data: str = ""
+    events: Sequence[Event],
+    truth: Truth,
+    *,
+    key: str = "",
+    label: str = "",
+    data: str = "",
+    algorithm: str = "",
 ) -> Selection | None:
     """One run's log beside the truth; None for an unfinished log or without any truth."""
     started = next((event for event in events if isinstance(event, Started)), None)
@@ -110,20 +130,43 @@ def compare(
     result = calibrate(events, real, truth.rows)
     loss = result.loss if complete else None
     epsilon = started.settings.get("epsilon")
+    promised = epsilon is not None and loss is not None and decided(events, truth.rows)
     return Selection(
         key=key,
         label=label,
         data=data,
+        algorithm=algorithm,
+        settings=started.settings,
         configurations=len(configurations(events)),
         speedup=seconds / spent if complete and spent else None,
         speedup_trained=seconds / trained if complete and trained else None,
         loss=loss,
         relative_loss=None if loss is None else loss / max(real.values()),
         epsilon=None if epsilon is None else float(epsilon),
+        kept=loss <= float(epsilon) + _ROUNDING if promised else None,
         probes=sum(isinstance(event, ProbeFinished) for event in events),
         largest_rows=max((e.rows for e in events if isinstance(e, ProbeFinished)), default=0),
         calibration=result,
     )
+
+
+def decided(events: Iterable[Event], full: int) -> bool:
+    """Whether all configurations but one left, unless they were trained on all `full` rows.
+
+    A run that a time limit or a budget ended before that has guessed.
+    """
+    open_ones: set[int] = set()
+    for event in events:
+        match event:
+            case ConfigurationAdmitted():
+                open_ones.add(event.configuration)
+            case Eliminated() | ConfigurationFailed():
+                open_ones.discard(event.configuration)
+            case ProbeFinished() if event.rows == full:
+                open_ones.discard(event.configuration)
+            case _:
+                pass
+    return len(open_ones) <= 1
 
 
 def with_metrics(frame: pd.DataFrame, found: Iterable[Selection]) -> pd.DataFrame:

@@ -114,6 +114,9 @@
     const [data, layout] = JSON.parse(filled);
     const axis = { gridcolor: token("--line"), zerolinecolor: token("--line"),
       linecolor: token("--muted"), automargin: true };
+    const axes = Object.fromEntries(["xaxis", "yaxis", ...Object.keys(layout)]
+      .filter((name) => /^[xy]axis\d*$/.test(name))
+      .map((name) => [name, { ...axis, ...layout[name] }]));
     return [data, {
       ...layout,
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false,
@@ -122,7 +125,7 @@
       margin: { l: 56, r: 14, t: 30, b: 44 },
       hoverlabel: { bgcolor: token("--raised"), bordercolor: token("--line"),
         font: { color: token("--ink") }, namelength: 60, align: "left" },
-      xaxis: { ...axis, ...layout.xaxis }, yaxis: { ...axis, ...layout.yaxis },
+      ...axes,
     }];
   }
   // The button that would upload a chart stays away: a page never calls anybody.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from types import SimpleNamespace
 
 import pytest
@@ -11,7 +10,7 @@ from algorithms import registry
 from algorithms.abc_selection.simulation import SimulatedLearners
 from algorithms.base import play
 from algorithms.benches.samples import SamplesBench
-from tasks.report.selection import Selections, funnels, scatter, section, verdicts
+from tasks.report.selection import Selections, section
 
 
 def log(name):
@@ -60,36 +59,6 @@ def test_projections_break_no_assumption(gathered):
     (cells,) = [cells for cells in after["rows"] if cells[1].text == "daub"]
     assert [cell.text for cell in cells[-2:]] == ["–", "–"]
     assert cells[-4].text != "–"
-
-
-def test_the_scatter_has_a_point_for_each_run(gathered):
-    figure = scatter(gathered.compared(), {})
-    assert [trace["name"] for trace in figure.data] == ["abc", "successive-halving"]
-    assert all(trace["x"][0] > 0 for trace in figure.data)  # a logarithmic axis
-    json.dumps(figure.payload(), allow_nan=False)
-
-
-def test_funnels_carry_the_real_accuracy(gathered):
-    events = gathered.runs["abc"][1]
-    real = gathered.truths["d", 0].by_number(events)
-    figure = funnels(events, real)
-    dashed = [trace for trace in figure.data if trace["line"].get("dash") == "dash"]
-    assert sorted(trace["y"][0] for trace in dashed) == pytest.approx(
-        sorted(real.values()), abs=1e-4
-    )
-    assert len(dashed) == 5
-    assert funnels(events, {}) is None
-    assert funnels(gathered.runs["full-run"][1], real) is None
-
-
-def test_verdicts_list_everyone_in_the_order_of_pruning(gathered):
-    events = gathered.runs["abc"][1]
-    figure = verdicts(events, gathered.truths["d", 0].by_number(events))
-    bars, truth = figure.data
-    assert len(bars["y"]) == 5
-    assert bars["y"][-1].startswith("1: ")  # the champion remained
-    assert set(truth["y"]) == set(bars["y"])
-    assert len(verdicts(events, {}).data) == 1
 
 
 def test_the_pictures_go_to_the_pages_of_their_jobs(gathered):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
@@ -9,6 +11,7 @@ from algorithms import registry
 from algorithms.abc_selection.simulation import SimulatedLearners
 from algorithms.base import play
 from algorithms.benches.samples import SamplesBench
+from algorithms.events import Started
 from tasks.score.selection import Truth, compare, with_metrics
 
 ACCURACIES = (0.6, 0.9, 0.7, 0.8, 0.5)
@@ -81,3 +84,16 @@ def test_the_results_get_what_was_derived(truth):
     }  # fmt: skip
     assert metrics[1] == {}
     assert frame["metrics"][0] == {"probes": 3.0}
+
+
+def test_a_promise_is_kept_or_broken(truth):
+    assert compare(log("abc")[0], truth).kept is True
+    stricter = [replace(event, settings={**event.settings, "epsilon": -1.0})
+             if isinstance(event, Started) else event for event in log("abc")[0]]  # fmt: skip
+    assert compare(stricter, truth).kept is False
+
+
+@pytest.mark.parametrize("settings", [{"time_limit": 0.5, "epsilon": 0.0}, None])
+def test_nothing_is_promised_by_a_run_cut_short_or_without_epsilon(truth, settings):
+    name = "abc" if settings else "successive-halving"
+    assert compare(log(name, settings=settings)[0], truth).kept is None
