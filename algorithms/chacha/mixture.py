@@ -75,17 +75,21 @@ def logistic_loss(margin: float, label: float) -> float:
 def learning_rate(live: Slots, losses: Doubles, mass: float, classes: bool) -> float:
     """η, so that the weight of a model is exp(-η (L_c - L_best)); 1 / (2 σ²) for squared loss.
 
+    As the best loss goes to 0, η goes to infinity: no noise is left to excuse an error.
+
     Examples
     --------
     >>> learning_rate(np.arange(2), np.array([5.0, 8.0]), 10.0, False)
     1.0
+    >>> learning_rate(np.arange(2), np.array([0.0, 8.0]), 10.0, False)
+    inf
     """
     if classes:
         return 1.0
     best = math.inf
     for slot in live:
         best = min(best, losses[slot])
-    return 0.5 * mass / best if best > 0.0 else 0.0
+    return 0.5 * mass / best if best > 0.0 else math.inf
 
 
 @njit(cache=True, nogil=True)
@@ -100,7 +104,7 @@ def posterior_mean(predictions: Doubles, live: Slots, losses: Doubles, eta: floa
     losses : ndarray of float64, shape (n_slots,)
         Discounted sums of loss, L_c.
     eta : float
-        See `learning_rate`.
+        See `learning_rate`; where it is infinite, the models of least loss share all weight.
 
     Examples
     --------
@@ -116,7 +120,8 @@ def posterior_mean(predictions: Doubles, live: Slots, losses: Doubles, eta: floa
     total = 0.0
     mean = 0.0
     for slot in live:
-        weight = math.exp(-eta * (losses[slot] - best))
+        excess = losses[slot] - best
+        weight = math.exp(-eta * excess) if excess > 0.0 else 1.0
         total += weight
         mean += weight * predictions[slot]
     return mean / total

@@ -47,6 +47,22 @@ def test_models_that_are_not_live_count_for_nothing():
     assert posterior_mean(np.array([1.0, 99.0, 3.0]), np.array([0, 2]), losses, 5.0) == 2.0
 
 
+def test_a_model_without_loss_takes_all_weight_from_those_with_any():
+    predictions, live = np.array([1.0, 9.0, 3.0]), np.arange(3)
+    for least in (0.0, 5e-324, 1e-300):
+        losses = np.array([least, 1e-9, least])
+        eta = learning_rate(live, losses, 10.0, False)
+
+        assert posterior_mean(predictions, live, losses, eta) == 2.0
+
+
+def test_without_any_loss_all_models_count_the_same():
+    losses = np.zeros(2)
+    eta = learning_rate(np.arange(2), losses, 0.0, False)
+
+    assert posterior_mean(np.array([1.0, 3.0]), np.arange(2), losses, eta) == 2.0
+
+
 def test_a_model_far_behind_does_not_overflow():
     losses = np.array([1e-300, 1e300])
 
