@@ -6,8 +6,11 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
+from pydantic import ValidationError
+
+from algorithms.errors import UsageError, unknown
 from algorithms.events import Event, Finished, Started
 
 Run = Generator[Event, None, Any]
@@ -107,6 +110,36 @@ def setting_names(cls: type[Algorithm]) -> tuple[str, ...]:
     if not dataclasses.is_dataclass(cls):
         return ()
     return tuple(spec.name for spec in dataclasses.fields(cls) if spec.init)
+
+
+Configured = TypeVar("Configured", bound=Algorithm)
+
+
+def configured(cls: type[Configured], name: str, settings: Mapping[str, Any]) -> Configured:
+    """An algorithm with `settings`; UsageError names the setting that is wrong, and why.
+
+    Parameters
+    ----------
+    cls : type of Algorithm
+    name : str
+        What the user calls it.
+    settings : mapping of str to value
+        Texts are converted to a setting's type.
+    """
+    known = setting_names(cls)
+    for key in settings:
+        if key not in known:
+            raise unknown(f"setting of {name}", key, known)
+    try:
+        return cls(**settings)
+    except ValidationError as error:
+        first = error.errors()[0]
+        if not first["loc"]:  # settings that do not go together
+            raise UsageError(f"{name}: {first['ctx']['error']}") from error
+        where = str(first["loc"][0])  # what follows is the member of a union, or an item
+        raise UsageError(
+            f"{name}: setting {where}={first.get('input')!r}: {first['msg']}"
+        ) from error
 
 
 def play(name: str, algorithm: Algorithm, bench: Bench, seed: int) -> Run:

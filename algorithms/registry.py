@@ -10,10 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
-from algorithms.base import Algorithm, setting_names
-from algorithms.errors import UsageError, unknown
+from algorithms.base import Algorithm, configured
+from algorithms.errors import unknown
 from algorithms.user_files import import_file
 
 
@@ -167,20 +165,7 @@ def build(name: str, settings: Mapping[str, Any] | None = None) -> Algorithm:
     """
     cls = algorithm_class(name)
     preset = _BY_NAME[name].settings if name in _BY_NAME else {}
-    known = setting_names(cls)
-    for key in settings or {}:
-        if key not in known:
-            raise unknown(f"setting of {name}", key, known)
-    try:
-        return cls(**{**preset, **(settings or {})})
-    except ValidationError as error:
-        first = error.errors()[0]
-        if not first["loc"]:  # settings that do not go together
-            raise UsageError(f"{name}: {first['ctx']['error']}") from error
-        where = str(first["loc"][0])  # what follows is the member of a union, or an item
-        raise UsageError(
-            f"{name}: setting {where}={first.get('input')!r}: {first['msg']}"
-        ) from error
+    return configured(cls, name, {**preset, **(settings or {})})
 
 
 def _from_file(path: Path, attribute: str) -> type[Algorithm]:

@@ -51,10 +51,9 @@ class Contest(ABC):
     def learn(self, examples: Floats, labels: Floats, importances: Floats) -> Floats:
         """Learn until a decision is due; return the progressive forecasts of what was learned."""
 
-    def learn_one(self, block: Floats, label: Floats, importance: Floats) -> bool:
-        """Learn a block of one example; say whether a decision is due."""
-        self.learn(block, label, importance)
-        return self.is_due()
+    @abstractmethod
+    def learn_one(self, example: Floats, label: float, importance: float) -> bool:
+        """Learn one example of shape (n_features,); say whether a decision is due."""
 
     @abstractmethod
     def is_due(self) -> bool:
@@ -87,7 +86,6 @@ class PublishedContest(Contest):
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
         self.at = 0
-        self._forecast = np.empty(1, dtype=np.float32)
 
     def start(self) -> Iterator[Event]:
         """Admit the initial configuration and its challengers."""
@@ -116,15 +114,13 @@ class PublishedContest(Contest):
         self.at += learned
         return predictions if learned == len(predictions) else predictions[:learned]
 
-    def learn_one(self, block: Floats, label: Floats, importance: Floats) -> bool:
-        """Learn a block of one example; say whether a decision is due."""
-        scheduler = self.scheduler
-        control = scheduler.control
-        scheduler.engine.advance(
-            block, label, importance, self._forecast, scheduler.slots, control
-        )
+    def learn_one(self, example: Floats, label: float, importance: float) -> bool:
+        """Learn one example; say whether a decision is due."""
         self.at += 1
-        return bool(control[race.DUE])
+        scheduler = self.scheduler
+        return scheduler.engine.advance_one(
+            example, label, importance, scheduler.slots, scheduler.control
+        )
 
     def is_due(self) -> bool:
         """Whether a test is positive or a lease has ended."""
@@ -169,6 +165,8 @@ class SafeContest(Contest):
 
     def __init__(self, safe_race: SafeRace) -> None:
         self.race = safe_race
+        self._label = np.zeros(1, dtype=np.float32)
+        self._importance = np.zeros(1, dtype=np.float32)
 
     @property
     def at(self) -> int:  # type: ignore[override]
@@ -195,6 +193,12 @@ class SafeContest(Contest):
         """Learn until the end of a round."""
         block = slice(min(self.race.until_decision(), len(labels)))
         return self.race.learn(examples[block], labels[block], importances[block])
+
+    def learn_one(self, example: Floats, label: float, importance: float) -> bool:
+        """Learn one example; say whether a round has ended."""
+        self._label[0], self._importance[0] = label, importance
+        self.race.learn(example[None], self._label, self._importance)
+        return self.is_due()
 
     def is_due(self) -> bool:
         """Whether a round has ended."""

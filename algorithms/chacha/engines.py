@@ -48,6 +48,20 @@ class Engine(LiveModels):
             The race's state, updated in place.
         """
 
+    def advance_one(
+        self, example: Floats, label: float, importance: float, slots: Slots, control: Control
+    ) -> bool:
+        """Learn one example of shape (n_features,); say whether a decision is due."""
+        self.advance(
+            example[None],
+            np.array([label], dtype=np.float32),
+            np.array([importance], dtype=np.float32),
+            np.empty(1, dtype=np.float32),
+            slots,
+            control,
+        )
+        return bool(control[DUE])
+
     @abstractmethod
     def forecast(self, example: Floats, slots: Slots, control: Control) -> float:
         """What the model that `select` names predicts; nothing is learned."""
@@ -59,6 +73,7 @@ class KernelEngine(KernelModels, Engine):
     def __init__(self, schema: Schema, n_slots: int) -> None:
         super().__init__(schema, n_slots)
         self._outputs = np.zeros(n_slots, dtype=np.float32)
+        self._scratch = np.zeros(3, dtype=np.float32)
 
     def advance(
         self,
@@ -81,6 +96,22 @@ class KernelEngine(KernelModels, Engine):
             *self.pool.learning,
         )
         return learned
+
+    def advance_one(
+        self, example: Floats, label: float, importance: float, slots: Slots, control: Control
+    ) -> bool:
+        """Learn one example of shape (n_features,); say whether a decision is due."""
+        due: bool = advance_one(
+            example,
+            label,
+            importance,
+            self._scratch,
+            slots,
+            control,
+            self._outputs,
+            *self.pool.learning,
+        )
+        return due
 
     def forecast(self, example: Floats, slots: Slots, control: Control) -> float:
         """What the model that `select` names predicts; nothing is learned."""
@@ -130,6 +161,52 @@ def advance(
         if control[DUE] != 0:
             return t + 1
     return len(labels)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def advance_one(
+    example: Floats,
+    label: float,
+    importance: float,
+    scratch: Floats,
+    slots: Slots,
+    control: Control,
+    outputs: Floats,
+    tables: Floats,
+    sums: Doubles,
+    ranges: Floats,
+    rates: Floats,
+    factors: Integers,
+    cells: Integers,
+    n_terms: NDArray[np.int64],
+    values: Floats,
+    places: Integers,
+) -> bool:
+    """`advance` by one example, whose label and importance are handed over as mere numbers.
+
+    Handing over an array takes longer than to fill the three floats of `scratch`.
+    """
+    scratch[0] = label
+    scratch[1] = importance
+    advance(
+        example.reshape(1, -1),
+        scratch[0:1],
+        scratch[1:2],
+        scratch[2:3],
+        slots,
+        control,
+        outputs,
+        tables,
+        sums,
+        ranges,
+        rates,
+        factors,
+        cells,
+        n_terms,
+        values,
+        places,
+    )
+    return bool(control[DUE] != 0)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

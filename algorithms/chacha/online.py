@@ -6,23 +6,23 @@ import io
 import pickle
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from algorithms.base import setting_names
+from algorithms.base import configured
 from algorithms.chacha.chacha import ChaCha
 from algorithms.chacha.contest import Contest, PublishedContest, SafeContest
 from algorithms.chacha.oracle import ConfigOracle, load_oracle
-from algorithms.errors import UsageError, unknown
+from algorithms.errors import UsageError
 from algorithms.events import BoundsUpdated, Event
 from algorithms.online.features import Example, FeatureMap, Key
 from algorithms.online.inputs import importance_of, numeric_block
 from algorithms.online.layout import MAX_TERMS, fits
-from algorithms.online.learner import Learner
 
 FORMAT = b"leaseboard-chacha-1\n"
 """The first line of a saved model; the number changes with what is saved."""
@@ -62,17 +62,12 @@ class OnlineChaCha(ABC):
         seed: int = 0,
         **settings: Any,
     ) -> None:
-        for name in settings:
-            if name not in setting_names(ChaCha):
-                raise unknown("setting of ChaCha", name, setting_names(ChaCha))
-        self.settings = ChaCha(**settings)
+        self.settings = configured(ChaCha, "ChaCha", settings)
         self.seed = seed
         self.history: list[Event] = []
         self._oracle = oracle
         self._features = FeatureMap(namespaces)
         self._contest: Contest | None = None
-        self._label = np.zeros(1, dtype=np.float32)
-        self._importance = np.zeros(1, dtype=np.float32)
         _join_river(type(self))
 
     # The stream
@@ -83,25 +78,22 @@ class OnlineChaCha(ABC):
         return 0 if self._contest is None else self._contest.at
 
     def _forecast(self, x: Example) -> float:
-        features = self._features
+        features, contest = self._features, self._contest
         row = features.example if features.read_quickly(x) else features.row(features.values(x))
-        return 0.0 if self._contest is None else self._contest.predict(row)
+        return 0.0 if contest is None else contest.predict(row)
 
     def _learn(self, x: Example, label: float, w: Any) -> None:
         importance = importance_of(w)
-        if self._features.read_quickly(x):
-            block = self._features.block
+        features, contest = self._features, self._contest
+        if contest is not None and features.read_quickly(x):
+            row = features.example
         else:
-            values = self._features.values(x)
-            unknown = self._features.unknown(values)
-            if unknown or self._contest is None:
-                self._make_room(unknown)
-            block = self._features.row(values)[None]
-        contest = self._contest
-        assert contest is not None
-        self._label[0] = label
-        self._importance[0] = importance
-        if contest.learn_one(block, self._label, self._importance):
+            values = features.values(x)
+            unknown = features.unknown(values)
+            if unknown or contest is None:
+                contest = self._make_room(unknown)
+            row = self._features.row(values)
+        if contest.learn_one(row, label, importance):
             self._record(contest.decide())
 
     def predict_many(self, X: ArrayLike) -> NDArray[np.float32]:
@@ -168,11 +160,11 @@ class OnlineChaCha(ABC):
                 self._record(contest.decide())
         return forecasts
 
-    def _make_room(self, unknown: list[Key]) -> None:
+    def _make_room(self, unknown: list[Key]) -> Contest:
         """Start the race, or let it grow by features that were not known."""
-        self._adopt(self._features.extended(unknown))
+        return self._adopt(self._features.extended(unknown))
 
-    def _adopt(self, features: FeatureMap) -> None:
+    def _adopt(self, features: FeatureMap) -> Contest:
         """Go on with more columns; ValueError, and no change, if they are too many."""
         schema = features.schema()
         if self._contest is None:
@@ -180,7 +172,7 @@ class OnlineChaCha(ABC):
             events = list(contest.start())
             self._features, self._contest = features, contest
             self._record(events)
-            return
+            return contest
         for configuration in self._contest.configurations():
             if not fits(schema, configuration):
                 raise ValueError(
@@ -191,6 +183,7 @@ class OnlineChaCha(ABC):
         self._features = features
         if new_namespaces:
             self._record(self._contest.widen())
+        return self._contest
 
     def _new_contest(self, features: FeatureMap) -> Contest:
         schema, settings = features.schema(), self.settings
@@ -226,7 +219,8 @@ class OnlineChaCha(ABC):
         learner = None if self._contest is None else self._contest.champion_learner()
         if learner is None:
             raise UsageError("nothing to export: no champion has learned an example yet")
-        _write(learner, Path(path))
+        with _replacing(Path(path)) as partial:
+            learner.save(partial)
         return learner.command_line()
 
     def save(self, path: str | Path) -> None:
@@ -235,10 +229,9 @@ class OnlineChaCha(ABC):
         The file is a pickle: load only files that you trust. A user's own oracle is not in it:
         `load` needs the file that `tune` names, unchanged.
         """
-        target = Path(path)
-        partial = target.with_name(target.name + ".partial")
-        partial.write_bytes(FORMAT + pickle.dumps(self.settings.tune) + pickle.dumps(self))
-        partial.replace(target)
+        content = FORMAT + pickle.dumps(self.settings.tune) + pickle.dumps(self)
+        with _replacing(Path(path)) as partial:
+            partial.write_bytes(content)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -276,11 +269,22 @@ class OnlineChaCha(ABC):
         """Learn one example."""
 
 
-def _write(learner: Learner, path: Path) -> None:
-    """Write a VW model file in one step, so that no half of one is ever seen."""
+@contextmanager
+def _replacing(path: Path) -> Iterator[Path]:
+    """A file to write that takes the place of `path` in one step; no half of it is ever seen."""
     partial = path.with_name(path.name + ".partial")
-    learner.save(partial)
-    partial.replace(path)
+    try:
+        partial.touch()
+        yield partial
+        partial.replace(path)
+    except OSError as error:
+        raise UsageError(
+            f"{str(path)!r} cannot be written ({error.strerror}): name a file in a folder that"
+            " exists and may be written"
+        ) from error
+    finally:
+        if partial.is_file():
+            partial.unlink()
 
 
 def _join_river(cls: type[OnlineChaCha]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from algorithms.errors import UsageError
 from algorithms.online.schema import Schema
 
 Example = Mapping[Hashable, Any]
@@ -22,6 +23,7 @@ Key = tuple[str, str]
 LARGEST = float(np.finfo(np.float32).max)
 """Models compute in 32 bits; what is beyond is as good as infinite."""
 
+_AS_IN = "as in {'a': ['x', 'y']}"
 _NOT_IN_VW = re.compile(r"[\s|:]")
 
 
@@ -46,10 +48,8 @@ class FeatureMap:
 
     Attributes
     ----------
-    block : ndarray of float32, shape (1, n_features)
-        What `read_quickly` read; the next call overwrites it.
     example : ndarray of float32, shape (n_features,)
-        The same.
+        What `read_quickly` read; the next call overwrites it.
     """
 
     def __init__(
@@ -60,13 +60,12 @@ class FeatureMap:
     ) -> None:
         self.most_namespaces = most_namespaces
         self.bits = bits
-        self._declared = {
-            feature: name for name, features in (namespaces or {}).items() for feature in features
-        }
+        self._declared = _declared(namespaces or {})
         self._columns: dict[Key, int] = {}
         self._spaces: dict[str, list[int]] = {}
         self._features: list[str] = []
         self._groups: list[str] = []
+        self._last: dict[Hashable, Any] | None = None
         self._make_buffer()
 
     @property
@@ -108,19 +107,27 @@ class FeatureMap:
         return found
 
     def read_quickly(self, example: Example) -> bool:
-        """Fill `block` with an example that has exactly the known columns, in their order.
+        """Fill `example` with an example that has exactly the known columns, in their order.
 
         Most examples of most streams do, and are served ten times faster so. False where
         `values` and `row` must look closer.
         """
-        if type(example) is not dict or list(example) != self._plain or not self._plain:
+        if type(example) is not dict:
             return False
-        values = example.values()
         try:
+            if example == self._last:  # learned after it was predicted
+                return True
+            if list(example) != self._plain or not self._plain:
+                return False
+            self._last = None
+            values = example.values()
             self._format.pack_into(self._buffer, 0, *values)
-            return math.isfinite(sum(values))
-        except (struct.error, TypeError, OverflowError):
+            if not math.isfinite(sum(values)):
+                return False
+        except (struct.error, TypeError, ValueError, OverflowError):
             return False
+        self._last = example.copy()
+        return True
 
     def unknown(self, values: Mapping[Key, float]) -> list[Key]:
         """The keys of `values` that have no column yet, in order."""
@@ -166,11 +173,11 @@ class FeatureMap:
         # "=" checks that a value fits 32 bits, which the default format does not.
         self._format = struct.Struct(f"={len(self._plain)}f")
         self._buffer = bytearray(self._format.size)
-        self.block = np.frombuffer(self._buffer, dtype=np.float32).reshape(1, -1)
-        self.example = self.block[0]
+        self.example = np.frombuffer(self._buffer, dtype=np.float32)
+        self._last = None
 
     def __getstate__(self) -> dict[str, Any]:
-        scratch = ("_plain", "_format", "_buffer", "block", "example")
+        scratch = ("_plain", "_format", "_buffer", "_last", "example")
         return {name: value for name, value in vars(self).items() if name not in scratch}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -198,6 +205,26 @@ class FeatureMap:
             smallest = min(sizes, key=sizes.__getitem__)
             sizes[smallest] += 1
             yield smallest
+
+
+def _declared(namespaces: Any) -> dict[str, str]:
+    """The namespace of every feature; UsageError unless each feature has one only."""
+    if not isinstance(namespaces, Mapping):
+        raise UsageError(
+            f"namespaces {namespaces!r} must map names to lists of features: {_AS_IN}"
+        )
+    found: dict[str, str] = {}
+    for name, features in namespaces.items():
+        listed = isinstance(features, (list, tuple, set, frozenset))
+        if not listed or not all(isinstance(feature, str) for feature in features):
+            raise UsageError(f"namespace {name!r}: {features!r} is no list of names: {_AS_IN}")
+        for feature in features:
+            if found.setdefault(feature, str(name)) != str(name):
+                raise UsageError(
+                    f"feature {feature!r} is in namespaces {found[feature]!r} and {name!r}:"
+                    " leave it in one"
+                )
+    return found
 
 
 def _collect(found: dict[Key, float], space: str, feature: Hashable, value: Any) -> None:

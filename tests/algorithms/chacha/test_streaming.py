@@ -344,3 +344,49 @@ if importlib.util.find_spec("river"):
         )
 
         assert mae.get() < 100
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"namespaces": 3}, r"namespaces 3 must map names to lists of features: as in \{"),
+        ({"namespaces": {"a": 3}}, "namespace 'a': 3 is no list of names"),
+        ({"namespaces": {"a": "xy"}}, "namespace 'a': 'xy' is no list of names"),
+        ({"namespaces": {"a": ["x"], "b": ["x"]}}, "feature 'x' is in namespaces 'a' and 'b'"),
+        ({"b": 0}, "ChaCha: setting b=0: Input should be greater than or equal to 1"),
+        ({"preset": "papr"}, "ChaCha: setting preset='papr': Input should be 'paper', "),
+        ({"preset": "paper", "tolerance": 0.1}, "ChaCha: setting tolerance=0.1 does not belong"),
+        ({"bb": 1}, "unknown setting of ChaCha 'bb': did you mean 'b'"),
+    ],
+)
+def test_a_bad_setting_is_told_in_one_line(settings, words):
+    with pytest.raises(UsageError, match=f"^{words}") as caught:
+        ChaChaRegressor(**settings)
+
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("write", ["export", "save"])
+def test_what_cannot_be_written_is_told_and_leaves_nothing(write, tmp_path):
+    model = ChaChaRegressor(**PRESET)
+    model.learn_many(*product(20))
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    for path in ("missing/model", "file/model", "folder"):
+        with pytest.raises(UsageError, match=f"{path}' cannot be written .*: name a file in a"):
+            getattr(model, write)(tmp_path / path)
+
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder"]
+
+
+def test_an_example_that_was_changed_after_its_forecast_is_learned_as_it_is():
+    x, y = product(60)
+    kept, changed = ChaChaRegressor(**PRESET), ChaChaRegressor(**PRESET)
+    for example, label in zip(as_dicts(x), y.tolist(), strict=True):
+        changed.predict_one(example)
+        example["0"] = 2.0
+        changed.learn_one(example, label)
+        kept.learn_one(dict(example), label)
+
+    probe = {"0": 1.0, "1": 0.5, "2": -1.0, "3": 1.0}
+    assert changed.predict_one(probe) == kept.predict_one(probe)

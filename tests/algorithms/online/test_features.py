@@ -60,7 +60,7 @@ def test_the_quick_way_reads_the_same(example):
     features = learned({"x": 1.0, "y": 1.0})
 
     assert features.read_quickly(example)
-    assert features.block.tolist() == [features.row(features.values(example)).tolist()]
+    assert features.example.tolist() == features.row(features.values(example)).tolist()
 
 
 @pytest.mark.parametrize(
