@@ -17,6 +17,7 @@ from flows.commands import (
     data,
     gate,
     listing,
+    model,
     operate,
     race,
     run,
@@ -49,6 +50,7 @@ app.command("report")(run.report)
 app.command("gate")(gate.gate)
 app.command("accept")(gate.accept)
 app.command("compare")(compare.compare)
+app.add_typer(model.app, name="model")
 app.command("check")(check.check)
 app.command("export")(bundles.export)
 app.command("merge")(bundles.merge)

@@ -36,6 +36,7 @@ QUIET = {
     # Patience with a store is the recorder's, beside the jobs; MLflow's own adds up to minutes.
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
     # MLflow prints two lines about every run that ends on a server.
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
     # Results carry the code's version themselves; git is not asked for every run.

@@ -32,6 +32,9 @@ def race(
     as_json: Annotated[bool, typer.Option("--json", help="End with one JSON object.")] = False,
     out: Annotated[Path, typer.Option("--out", help="Where the events go.")] = Path("runs/race"),
     mirror: Mirrors = None,
+    register: Annotated[
+        str | None, typer.Option(help="Register the model under this name, as challenger.")
+    ] = None,
     track: Annotated[bool, typer.Option("--track", help="Log to MLflow as well.")] = False,
     tracking_uri: TrackingUri = None,
 ) -> int:
@@ -61,9 +64,14 @@ def race(
     )
     check(job)
     folder = output_folder(out)
-    result, log = _attempt(job, folder, paths.mirrors(tuple(mirror or ())))
+    mirrors = paths.mirrors(tuple(mirror or ()))
+    result, log, learner = _attempt(job, folder, mirrors)
     if track:
         _track(result, log, paths.tracking_uri(tracking_uri))
+    if register is not None and result.status == "ok":
+        from flows.commands.model import register_race
+
+        register_race(job, result, learner, register, mirrors=mirrors, tracking_uri=tracking_uri)
     _print(result, log, as_json=as_json)
     return 0 if result.status == "ok" else 3 if result.status == "skipped" else 2
 
@@ -117,8 +125,8 @@ def _value(text: str) -> Any:
     return text
 
 
-def _attempt(job: Any, out: Path, mirrors: tuple[Path, ...]) -> tuple[Any, Path]:
-    """The job's result and log; a crash of the algorithm is a result, wrong usage is an error."""
+def _attempt(job: Any, out: Path, mirrors: tuple[Path, ...]) -> tuple[Any, Path, Any]:
+    """The job's result, log and model; a crash is a result too, wrong usage an error."""
     import shutil
     import tempfile
 
@@ -126,8 +134,9 @@ def _attempt(job: Any, out: Path, mirrors: tuple[Path, ...]) -> tuple[Any, Path]
     from tasks.run import failed, run_job
 
     folder = Path(tempfile.mkdtemp(prefix=".race-", dir=out))
+    learner = None
     try:
-        result, _ = run_job(job, folder, mirrors=mirrors)
+        result, learner = run_job(job, folder, mirrors=mirrors)
     except (DataUnavailableError, SkipError) as error:
         result = failed(job, "skipped", str(error))
     except MemoryError as error:
@@ -149,7 +158,7 @@ def _attempt(job: Any, out: Path, mirrors: tuple[Path, ...]) -> tuple[Any, Path]
     from tasks.results import write_result
 
     write_result(home, result)
-    return result, log
+    return result, log, learner
 
 
 def _track(result: Any, log: Path, uri: str) -> None:

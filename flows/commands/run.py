@@ -24,6 +24,9 @@ def run(
     mirror: Mirrors = None,
     conf: Conf = None,
     tracking_uri: TrackingUri = None,
+    register: Annotated[
+        bool, typer.Option("--register", help="Register the winners, see `leaseboard model`.")
+    ] = False,
 ) -> int:
     """Run a suite: skip what is done, run the rest, print the leaderboard.
 
@@ -31,9 +34,14 @@ def run(
     """
     loaded, home = open_suite(suite, out, conf)
     with resumable(home):
-        return run_and_report(
+        code = run_and_report(
             loaded, home, workers=workers, local=local, mirror=mirror, tracking_uri=tracking_uri
         )
+    if register and code == 0:
+        from flows.commands.model import register_winners
+
+        register_winners(loaded, home, None, mirror=mirror, tracking_uri=tracking_uri)
+    return code
 
 
 def run_and_report(

@@ -81,15 +81,15 @@ def make(dataset: Dataset, job: Job) -> SamplesBench:
     """The bench of `job` on `dataset`; probes are stored under the cache folder."""
     options = Options(**job.bench)
     rows = split(dataset, job.environment_seed, options.test_fraction)
-    learners = _learners(options, rows, job.environment_seed)
+    drawn = learners(options, rows, job.environment_seed)
     probes = RecordedProbes(
         rows,
-        learners.configurations,
-        learners.build,
+        drawn.configurations,
+        drawn.build,
         probe_store(dataset.digest),
         probe_seconds=options.probe_seconds,
         variant="shared bins" if options.shared_bins else "",
-        prepare=learners.prepare,
+        prepare=drawn.prepare,
     )
     return SamplesBench(
         probes, job.environment_seed, job.budget, options.unit, options.initial_rows
@@ -102,7 +102,7 @@ def probe_store(digest: str) -> Store:
 
 
 @dataclass(frozen=True, slots=True)
-class _Learners:
+class Learners:
     """The candidates, what builds them, and what to make before the first is built."""
 
     configurations: list[Parameters]
@@ -110,12 +110,13 @@ class _Learners:
     prepare: Callable[[], object] = lambda: None
 
 
-def _learners(options: Options, rows: Split, seed: int) -> _Learners:
+def learners(options: Options, rows: Split, seed: int) -> Learners:
+    """The candidates of `options` on a split; the same seed draws and builds the same ones."""
     if options.pipelines is not None:
         from tasks.learners import pipelines
 
         own = pipelines.read(options.pipelines)
-        return _Learners(own.configurations(), own.build)
+        return Learners(own.configurations(), own.build)
 
     from tasks.learners import spaces
     from tasks.learners.build import build
@@ -123,7 +124,7 @@ def _learners(options: Options, rows: Split, seed: int) -> _Learners:
     learner_seed = derive_seed(seed, "learner")
     drawn = spaces.draw_configurations(options.profile, options.configurations, seed)
     if not options.shared_bins:
-        return _Learners(drawn, lambda parameters: build(parameters, learner_seed))
+        return Learners(drawn, lambda parameters: build(parameters, learner_seed))
 
     @cache
     def bins() -> SharedBins:
@@ -137,4 +138,4 @@ def _learners(options: Options, rows: Split, seed: int) -> _Learners:
         model: Classifier = build(parameters, learner_seed)
         return model
 
-    return _Learners(drawn, build_on_bins, prepare=bins)
+    return Learners(drawn, build_on_bins, prepare=bins)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tasks.preprocess.splits import Split, split, split_by_column
-from tasks.preprocess.stream import StreamOptions, as_stream
+from tasks.preprocess.stream import StreamOptions, as_features, as_stream
 from tasks.preprocess.tables import Arrays, Encoder, as_arrays, fit
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Split",
     "StreamOptions",
     "as_arrays",
+    "as_features",
     "as_stream",
     "fit",
     "split",

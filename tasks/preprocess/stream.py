@@ -75,10 +75,7 @@ def as_stream(dataset: Dataset, options: StreamOptions | None = None, seed: int 
     order: slice | NDArray[np.int64] = slice(options.max_rows)
     if options.shuffle:
         order = seeds.generator(seed, "stream order").permutation(len(labels))[order]
-    features = np.empty((len(labels[order]), dataset.features.shape[1]), dtype=np.float32)
-    for position, name in enumerate(dataset.features.columns):
-        column = dataset.features[name].iloc[order]
-        features[:, position] = _feature(column, options, dataset.reference)
+    features = as_features(dataset.features, options, dataset.reference, order)
     return Stream(
         features=features,
         labels=labels[order].astype(np.float32),
@@ -86,6 +83,25 @@ def as_stream(dataset: Dataset, options: StreamOptions | None = None, seed: int 
         names=tuple(dataset.features.columns),
         task=dataset.task,
     )
+
+
+def as_features(
+    frame: pd.DataFrame,
+    options: StreamOptions,
+    reference: str,
+    rows: slice | NDArray[np.int64] = slice(None),
+) -> NDArray[np.float32]:
+    """The features of `rows` as numbers, shape (n_rows, n_features); no label is looked at.
+
+    Raises
+    ------
+    DataError
+        A text column, a missing or an infinite value, in the name of `reference`.
+    """
+    features = np.empty((len(frame.index[rows]), frame.shape[1]), dtype=np.float32)
+    for position, name in enumerate(frame.columns):
+        features[:, position] = _feature(frame[name].iloc[rows], options, reference)
+    return features
 
 
 def namespaces(n_features: int, most: int) -> tuple[Namespace, ...]:
@@ -110,6 +126,12 @@ def needs_log(target: NDArray[np.float64], rule: bool | str) -> bool:
         return rule
     low, high = float(target.min()), float(target.max())
     return high > LOG_THRESHOLD if rule == "paper" else max(high - low, high) >= LOG_THRESHOLD
+
+
+def log_shift(target: NDArray[np.float64]) -> float:
+    """What `log_target` adds to a target before it takes the logarithm."""
+    low = float(target.min())
+    return abs(low) + 1 if low <= 0 else 0.0
 
 
 def log_target(target: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -43,7 +43,7 @@ def test_help_is_quick_because_heavy_imports_are_lazy(leaseboard):
     "command",
     ["run", "plan", "race", "list", "data list", "data fetch", "data verify", "data import",
      "report", "gate", "accept", "check", "schedule", "ui", "doctor", "export", "merge",
-     "prune"],
+     "prune", "model register", "model promote", "model list"],
 )  # fmt: skip
 def test_every_command_has_help_with_an_example(leaseboard, command):
     text = leaseboard(*command.split(), "--help").stdout
@@ -71,6 +71,7 @@ def test_every_command_has_help_with_an_example(leaseboard, command):
         ("plan quick --mirror nowhere", "has no catalogue.csv"),
         ("list algorithm", "did you mean 'algorithms'"),
         ("report nowhere", "has no results.parquet"),
+        ("model register nowhere", "is not the folder of a suite's finished run"),
     ],
 )
 def test_wrong_usage_is_one_line_and_exits_with_64(leaseboard, arguments, words):

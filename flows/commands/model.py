@@ -1,0 +1,189 @@
+"""``leaseboard model``: what runs found, registered and promoted past the gate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from flows.commands.options import Mirrors, TrackingUri
+
+if TYPE_CHECKING:
+    from tasks.config import Suite
+    from tasks.jobs import Job, Result
+
+app = typer.Typer(
+    help="Models that runs found: registered in MLflow, promoted past the gate.",
+    no_args_is_help=True,
+)
+
+Name = Annotated[str, typer.Argument(help="Of the registered model.")]
+
+
+@app.command("register")
+def register(
+    run: Annotated[Path, typer.Argument(help="The output folder of a suite's finished run.")],
+    name: Annotated[
+        str | None, typer.Option(help="Of the registered model (default: the suite's).")
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option(help="Only the winner on these data (default: on each).")
+    ] = None,
+    mirror: Mirrors = None,
+    tracking_uri: TrackingUri = None,
+) -> None:
+    """Register the winner on each data set of a run as a model with the alias challenger.
+
+    Example: leaseboard model register runs/quick --data synthetic:fried?rows=20000
+    """
+    from algorithms.errors import UsageError
+    from tasks.environment import prepare_environment
+    from tasks.report.build import suite_of
+
+    prepare_environment()
+    suite = suite_of(run)
+    if suite is None:
+        raise UsageError(
+            f"{str(run)!r} is not the folder of a suite's finished run: name its --out"
+        )
+    register_winners(suite, run, name, data, mirror=mirror, tracking_uri=tracking_uri)
+
+
+@app.command("promote")
+def promote(
+    name: Name,
+    tolerance: Annotated[
+        float | None, typer.Option(min=0, help="Relative drop that is still accepted.")
+    ] = None,
+    better: Annotated[
+        bool, typer.Option("--better", help="Only if it is better, not just as good.")
+    ] = False,
+    tracking_uri: TrackingUri = None,
+) -> int:
+    """Make the challenger champion, unless the gate finds it worse; exits with 1 if it does.
+
+    Example: leaseboard model promote sales
+    """
+    from tasks import gate, paths
+    from tasks.environment import prepare_environment
+
+    prepare_environment()
+
+    from tasks.models import registry
+
+    limit = gate.TOLERANCE if tolerance is None else tolerance
+    outcome = registry.promote(
+        paths.tracking_uri(tracking_uri), name, tolerance=limit, better=better
+    )
+    became = "is champion now" if outcome.promoted else "stays challenger"
+    typer.echo(f"{name}: version {outcome.version} {became}; {outcome.explanation}")
+    return 0 if outcome.promoted else 1
+
+
+@app.command("list")
+def list_models(tracking_uri: TrackingUri = None) -> int:
+    """List the registered models with their aliases, scores and the gate's last word.
+
+    Example: leaseboard model list
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from tasks import paths
+    from tasks.environment import prepare_environment
+
+    prepare_environment()
+
+    from tasks.models import registry
+
+    rows = registry.listed(paths.tracking_uri(tracking_uri))
+    if not rows:
+        typer.echo("no model is registered: see `leaseboard model register --help`")
+        return 3
+    table = Table(box=None, pad_edge=False)
+    for column in rows[0]:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*row.values())
+    Console(highlight=False, soft_wrap=True).print(table)
+    return 0
+
+
+def register_winners(
+    suite: Suite,
+    run: Path,
+    name: str | None,
+    data: str | None = None,
+    *,
+    mirror: list[Path] | None,
+    tracking_uri: str | None,
+) -> None:
+    """Register the winner on `data`, or on every data set of the suite, under names of its own."""
+    from algorithms.errors import unknown
+    from tasks import paths
+    from tasks.models.winner import fit, winner_of
+    from tasks.results import read_results
+
+    references = [entry.data for entry in suite.data]
+    if data is not None and data not in references:
+        raise unknown("data of the suite", data, references)
+    mirrors = paths.mirrors(tuple(mirror or ()))
+    results = read_results(run)
+    for entry in suite.data:
+        if data in (None, entry.data):
+            winner = winner_of(suite, results, entry.data)
+            fitted = fit(winner.job, winner.results[0], mirrors=mirrors)
+            title = name or suite.name
+            if len(references) > 1 and data is None:
+                title = f"{title}-{_slug(entry.name or entry.data)}"
+            record(title, fitted, list(winner.results), suite.name, tracking_uri)
+
+
+def register_race(
+    job: Job,
+    result: Result,
+    learner: Any,
+    name: str,
+    *,
+    mirrors: tuple[Path, ...],
+    tracking_uri: str | None,
+) -> None:
+    """Register what one race found."""
+    from tasks.models.winner import fit
+
+    fitted = fit(job, result, mirrors=mirrors, learner=learner)
+    record(name, fitted, [result], "race", tracking_uri)
+
+
+def record(
+    name: str, fitted: Any, results: list[Result], group: str, tracking_uri: str | None
+) -> None:
+    """Register a fitted model and say how to use it."""
+    from datetime import UTC, datetime
+
+    from tasks import paths
+    from tasks.environment import versions
+    from tasks.models import registry
+
+    version = registry.register(
+        paths.tracking_uri(tracking_uri),
+        name,
+        fitted,
+        results,
+        group=group,
+        date=datetime.now(UTC).date().isoformat(),
+        versions=versions(),
+    )
+    typer.echo(
+        f"registered {results[0].label} on {results[0].data} as models:/{name}/{version};"
+        f" next: leaseboard model promote {name}",
+        err=True,
+    )
+
+
+def _slug(text: str) -> str:
+    """`text` as a part of a model's name: letters, digits, dots and single hyphens."""
+    import re
+
+    return re.sub(r"[^A-Za-z0-9._]+", "-", text).strip("-")

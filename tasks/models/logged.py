@@ -1,0 +1,122 @@
+"""A model in MLflow's own layout, logged beside the run of the job that found it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tasks.models import columns
+from tasks.models.saved import SavedModel
+from tasks.models.winner import Fitted
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from mlflow.entities.model_registry import ModelVersion
+    from mlflow.tracking import MlflowClient
+
+KEY = "leaseboard.key"
+"""The tag of a job's run, and of the model that it found."""
+
+_DEFAULT = "MLFLOW_TRACKING_URI"
+_CODE = Path(__file__).with_name("served.py")
+_NEEDS = {
+    "stream": ("leaseboard", "mlflow", "numpy", "pandas", "vowpalwabbit"),
+    "pipeline": ("leaseboard", "mlflow", "numpy", "pandas", "scikit-learn", "lightgbm", "skops"),
+}
+
+
+def log(
+    client: MlflowClient, experiment_id: str, name: str, fitted: Fitted, tags: Mapping[str, str]
+) -> ModelVersion:
+    """Log a model and make a version of the registered model `name` of it, with `tags`.
+
+    The model is tied to the run of the job whose key the tags hold, if the store has that.
+    """
+    from mlflow.exceptions import MlflowException
+
+    found = client.search_runs([experiment_id], f"tags.{KEY} = '{tags[KEY]}'")
+    run_id = found[0].info.run_id if found else None
+    logged = client.create_logged_model(experiment_id, name=name, source_run_id=run_id)
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "model"
+        _write(path, fitted.model, fitted.dataset.features, logged.model_id)
+        client.log_model_artifacts(logged.model_id, str(path))
+    client.finalize_logged_model(logged.model_id, "READY")
+    try:
+        client.create_registered_model(name)
+    except MlflowException as error:
+        if error.error_code != "RESOURCE_ALREADY_EXISTS":
+            raise
+    with _default_store(client.tracking_uri):
+        return client.create_model_version(
+            name,
+            f"models:/{logged.model_id}",
+            run_id=run_id,
+            tags=dict(tags),
+            model_id=logged.model_id,
+        )
+
+
+@contextmanager
+def _default_store(uri: str) -> Iterator[None]:
+    """Make `uri` the process's default: MLflow's SQL registry looks for logged models there."""
+    before = os.environ.get(_DEFAULT)
+    os.environ[_DEFAULT] = uri
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_DEFAULT]
+        else:
+            os.environ[_DEFAULT] = before
+
+
+def _write(path: Path, model: SavedModel, features: pd.DataFrame, model_id: str) -> None:
+    """The model in MLflow's own layout."""
+    import mlflow.pyfunc
+    from mlflow.models import Model
+
+    logging.getLogger("mlflow.pyfunc").setLevel(logging.WARNING)
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(Path(folder))
+        mlflow.pyfunc.save_model(
+            path,
+            mlflow_model=Model(model_id=model_id),
+            python_model=str(_CODE),
+            artifacts={"model": folder},
+            signature=_signature(model),
+            input_example=columns.example(features),
+            pip_requirements=_requirements(model.description.kind),
+        )
+
+
+def _signature(model: SavedModel) -> Any:
+    from mlflow.models import ModelSignature
+    from mlflow.types import ColSpec, DataType, Schema
+
+    kinds = {
+        "integer": DataType.long,
+        "real": DataType.double,
+        "boolean": DataType.boolean,
+        "nominal": DataType.string,
+    }
+    inputs = [ColSpec(kinds[column.kind], column.name) for column in model.description.columns]
+    output = DataType.string if model.description.classes else DataType.double
+    return ModelSignature(Schema(inputs), Schema([ColSpec(output)]))
+
+
+def _requirements(kind: str) -> list[str]:
+    """Pinned, and always given: MLflow would need ten seconds to guess them."""
+    pinned = []
+    for name in _NEEDS[kind]:
+        try:
+            pinned.append(f"{name}=={metadata.version(name)}")
+        except metadata.PackageNotFoundError:  # we ourselves, run from a checkout
+            continue
+    return pinned

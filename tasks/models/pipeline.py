@@ -1,0 +1,94 @@
+"""A fitted estimator as a model, in skops' format: no pickle, and only types that are trusted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+import skops.io
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from algorithms.errors import UsageError
+from tasks.models.saved import Description, SavedModel
+
+FILE = "estimator.skops"
+TRUSTED = ("sklearn.", "lightgbm.", "numpy.", "scipy.", "collections.", "tasks.", "algorithms.")
+"""Whose types a file may hold, whoever wrote it."""
+
+
+class PipelineModel(SavedModel):
+    """A fitted estimator that takes typed rows and gives targets or codes of classes.
+
+    Parameters
+    ----------
+    description : Description
+    estimator : Pipeline
+    """
+
+    def __init__(self, description: Description, estimator: Any) -> None:
+        super().__init__(description)
+        self.estimator = estimator
+
+    def _predict(self, rows: pd.DataFrame) -> NDArray[Any]:
+        return np.asarray(self.estimator.predict(rows))
+
+    def _save(self, folder: Path) -> None:
+        skops.io.dump(self.estimator, folder / FILE)
+        _types(folder / FILE)
+
+
+class TrainingRange(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Columns as the probes of configuration selection see them: codes and numbers in [0, 1].
+
+    Every column is scaled by the least and the greatest of its training values; a missing number
+    becomes their mean. See `tasks.probes.samples`.
+    """
+
+    def fit(self, frame: pd.DataFrame, y: Any = None) -> Self:
+        """Learn means and ranges of the training rows."""
+        rows = _numbers(frame)
+        known = [column[~np.isnan(column)] for column in rows.T]
+        self.means_ = np.array([c.mean(dtype=np.float64) if len(c) else 0.0 for c in known])
+        filled = self._filled(rows)
+        self.low_, self.high_ = filled.min(axis=0), filled.max(axis=0)
+        return self
+
+    def transform(self, frame: pd.DataFrame) -> NDArray[np.float32]:
+        """`frame` as float32, shape (n_rows, n_columns)."""
+        check_is_fitted(self)
+        rows = self._filled(_numbers(frame)) - self.low_
+        spread = self.high_ - self.low_
+        return np.divide(rows, spread, out=rows, where=spread > 0)
+
+    def _filled(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        return np.where(np.isnan(rows), self.means_.astype(np.float32), rows)
+
+
+def read(description: Description, folder: Path) -> PipelineModel:
+    """The model of a saved folder; UsageError if it holds types that are not trusted."""
+    path = folder / FILE
+    return PipelineModel(description, skops.io.load(path, trusted=_types(path)))
+
+
+def _numbers(frame: pd.DataFrame) -> NDArray[np.float32]:
+    columns = [
+        column.cat.codes if isinstance(column.dtype, pd.CategoricalDtype) else column
+        for _, column in frame.items()
+    ]
+    return np.column_stack([column.to_numpy(dtype=np.float32) for column in columns])
+
+
+def _types(path: Path) -> list[str]:
+    """The types that a skops file names beside skops' own; UsageError for one not trusted."""
+    found: list[str] = skops.io.get_untrusted_types(file=path)
+    foreign = sorted(name for name in found if not name.startswith(TRUSTED))
+    if foreign:
+        raise UsageError(
+            f"the model holds a {foreign[0]}: only types of scikit-learn, LightGBM, numpy, scipy"
+            " and Leaseboard are registered and loaded"
+        )
+    return found

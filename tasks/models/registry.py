@@ -1,0 +1,224 @@
+"""Models in MLflow's registry: logged with signature and example, challenger, champion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from algorithms.errors import UsageError, unknown
+from tasks.gate import PASSED, TOLERANCE, Baseline, Check, accept, gate
+from tasks.jobs import Result
+from tasks.models.logged import KEY, log
+from tasks.models.winner import Fitted
+from tasks.score.frame import as_frame
+from tasks.track.store import experiment, open_store, reported
+
+if TYPE_CHECKING:
+    from mlflow.entities.model_registry import ModelVersion
+    from mlflow.tracking import MlflowClient
+
+CHALLENGER, CHAMPION = "challenger", "champion"
+ACCEPTED, PROMOTION = "leaseboard.accepted", "leaseboard.promotion"
+"""Tags of a version: the winner's scores as the gate keeps them, and the gate's last word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Promotion:
+    """What became of a challenger.
+
+    Attributes
+    ----------
+    version : str
+        The challenger's.
+    champion : str, optional
+        The version that was champion before.
+    promoted : bool
+    check : Check, optional
+        The gate's; None if there was no champion to compare with.
+    """
+
+    version: str
+    champion: str | None
+    promoted: bool
+    check: Check | None
+
+    @property
+    def explanation(self) -> str:
+        """Why, in one line."""
+        if self.check is None:
+            return "there was no champion"
+        return f"against version {self.champion}: {self.check.explanation}"
+
+
+def register(
+    uri: str,
+    name: str,
+    fitted: Fitted,
+    results: Iterable[Result],
+    *,
+    group: str,
+    date: str,
+    versions: Mapping[str, str],
+) -> str:
+    """Log a winner's model, register it as `name` with the alias ``challenger``.
+
+    Parameters
+    ----------
+    uri : str
+        The store.
+    name : str
+        Of the registered model.
+    fitted : Fitted
+    results : iterable of Result
+        Of all the winner's repetitions; the model is the first one's.
+    group : str
+        The experiment that the jobs are in: the suite's name, or ``race``.
+    date, versions
+        As for `tasks.gate.accept`.
+
+    Returns
+    -------
+    str
+        The version; that of an earlier call for the same work, if there was one.
+
+    Raises
+    ------
+    TrackingError
+        If the store cannot be used.
+    """
+    _check_name(name)
+    rows = [replace(result, seed=result.environment_seed) for result in results]
+    baseline = accept(as_frame(rows), group, date=date, versions=versions)
+    first = rows[0]
+    client = open_store(uri)
+    with reported(uri):
+        known = _known(client, name, first.key)
+        if known is None:
+            tags = {KEY: first.key, ACCEPTED: baseline.to_json(), **_readable(first, fitted)}
+            known = log(client, experiment(client, uri, group), name, fitted, tags)
+        if CHAMPION not in known.aliases:
+            client.set_registered_model_alias(name, CHALLENGER, known.version)
+    return str(known.version)
+
+
+def promote(
+    uri: str, name: str, *, tolerance: float = TOLERANCE, better: bool = False
+) -> Promotion:
+    """Make the challenger champion if the gate lets it pass against the present champion.
+
+    The champion's scores are what the gate calls accepted, the challenger's are compared with
+    them, paired by the environment's seed. The challenger is promoted unless the gate fails: a
+    paired mean drop beyond the tolerance whose bootstrap interval excludes zero, other data or
+    another metric, or a seed without a score. Without a champion it is promoted.
+
+    Parameters
+    ----------
+    better : bool
+        Promote only if the gate calls the challenger improved.
+
+    Raises
+    ------
+    UsageError
+        If there is no such model, or no challenger.
+    """
+    client = open_store(uri)
+    with reported(uri):
+        aliases = _model(client, uri, name).aliases
+        if CHALLENGER not in aliases:
+            raise UsageError(f"{name} has no challenger: register one first")
+        version = str(aliases[CHALLENGER])
+        champion = None if CHAMPION not in aliases else str(aliases[CHAMPION])
+        check, passed = None, True
+        if champion is not None:
+            check, passed = _compared(
+                _baseline(client, name, champion), _baseline(client, name, version), tolerance
+            )
+            passed = passed and (not better or check.verdict == "improved")
+        promotion = Promotion(version, champion, passed, check)
+        client.set_model_version_tag(name, version, PROMOTION, promotion.explanation)
+        if passed:
+            client.set_registered_model_alias(name, CHAMPION, version)
+            client.delete_registered_model_alias(name, CHALLENGER)
+    return promotion
+
+
+def listed(uri: str) -> list[dict[str, str]]:
+    """Every version of every registered model of ours, newest first, as texts for a table."""
+    client = open_store(uri)
+    found = []
+    with reported(uri):
+        for model in client.search_registered_models():
+            by_version = {str(version): alias for alias, version in model.aliases.items()}
+            for entry in client.search_model_versions(f"name='{model.name}'"):
+                if ACCEPTED not in entry.tags:
+                    continue
+                (scenario,) = Baseline.from_json(entry.tags[ACCEPTED]).scenarios
+                mean = sum(scenario.scores.values()) / len(scenario.scores)
+                found.append(
+                    {
+                        "name": model.name,
+                        "version": str(entry.version),
+                        "alias": by_version.get(str(entry.version), ""),
+                        "algorithm": scenario.label,
+                        "data": scenario.data,
+                        "score": f"{scenario.metric} {mean:.6g} (n={len(scenario.scores)})",
+                        "gate": entry.tags.get(PROMOTION, ""),
+                    }
+                )
+    return found
+
+
+def _compared(champion: Baseline, challenger: Baseline, tolerance: float) -> tuple[Check, bool]:
+    """The gate's check of the challenger's scores against the champion's."""
+    (accepted,), (measured,) = champion.scenarios, challenger.scenarios
+    accepted = replace(accepted, label=measured.label, data=measured.data)
+    frame = as_frame(
+        Result(
+            key="", algorithm=measured.label, label=measured.label, data=measured.data,
+            digest=measured.digest, seed=int(seed), environment_seed=int(seed),
+            repetition=repetition, status="ok", score=score, metric=measured.metric,
+            direction=measured.direction, version=measured.version,
+        )
+        for repetition, (seed, score) in enumerate(measured.scores.items())
+    )  # fmt: skip
+    verdict = gate(frame, replace(champion, scenarios=(accepted,)), tolerance)
+    return verdict.checks[0], verdict.exit_code == PASSED
+
+
+def _readable(result: Result, fitted: Fitted) -> dict[str, str]:
+    """What the UI shall show beside a version."""
+    tags = {
+        "leaseboard.algorithm": result.label,
+        "leaseboard.data": result.data,
+        "leaseboard.score": f"{result.metric} {result.score:.6g}",
+    }
+    return tags if fitted.test is None else tags | {"leaseboard.test": f"{fitted.test:.6g}"}
+
+
+def _known(client: MlflowClient, name: str, key: str) -> ModelVersion | None:
+    versions = client.search_model_versions(f"name='{name}'")
+    found = next((entry for entry in versions if entry.tags.get(KEY) == key), None)
+    return None if found is None else client.get_model_version(name, found.version)
+
+
+def _model(client: MlflowClient, uri: str, name: str) -> Any:
+    known = {model.name: model for model in client.search_registered_models()}
+    if name not in known:
+        raise unknown("registered model", name, known)
+    return known[name]
+
+
+def _baseline(client: MlflowClient, name: str, version: str) -> Baseline:
+    tags = client.get_model_version(name, version).tags
+    if ACCEPTED not in tags:
+        raise UsageError(
+            f"version {version} of {name} was not registered by leaseboard: it has no scores to"
+            " compare with, so move its alias by hand"
+        )
+    return Baseline.from_json(tags[ACCEPTED], f"version {version} of {name}")
+
+
+def _check_name(name: str) -> None:
+    if not name or set(name) & set("/:"):
+        raise UsageError(f"model name {name!r} must not be empty or hold / or : (MLflow's rule)")

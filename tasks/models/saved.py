@@ -1,0 +1,91 @@
+"""A fitted model as a folder of files without pickles: JSON beside VW's own format or skops."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from algorithms.errors import UsageError
+from tasks.models.columns import Column, typed
+from tasks.preprocess import StreamOptions
+
+DESCRIPTION = "model.json"
+
+
+class Description(BaseModel):
+    """What a saved model takes and gives.
+
+    Attributes
+    ----------
+    kind : {"stream", "pipeline"}
+    columns : tuple of Column
+        Raw features, by name.
+    classes : tuple of str
+        By code; empty for a regression.
+    options : StreamOptions, optional
+        Of a stream: how features become numbers.
+    shift : float, optional
+        Of a stream: the target is the exponential of a prediction, less this.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["stream", "pipeline"]
+    columns: tuple[Column, ...]
+    classes: tuple[str, ...] = ()
+    options: StreamOptions | None = None
+    shift: float | None = None
+
+
+class SavedModel(ABC):
+    """A model that predicts raw rows: numbers of a regression's own unit, or classes by name."""
+
+    def __init__(self, description: Description) -> None:
+        self.description = description
+
+    def predict(self, frame: pd.DataFrame) -> NDArray[Any]:
+        """The predictions for raw rows, shape (n_rows,); columns are found by name."""
+        rows = typed(frame, self.description.columns)
+        predictions = self._predict(rows)
+        classes = self.description.classes
+        if not classes:
+            return np.asarray(predictions, dtype=np.float64)
+        return np.array(classes, dtype=object)[predictions.astype(np.intp)]
+
+    def save(self, folder: Path) -> None:
+        """Write the model into `folder`, which exists."""
+        text = self.description.model_dump_json(indent=1)
+        (folder / DESCRIPTION).write_text(text + "\n", encoding="utf-8")
+        self._save(folder)
+
+    @abstractmethod
+    def _predict(self, rows: pd.DataFrame) -> NDArray[Any]:
+        """Targets, or codes of classes."""
+
+    @abstractmethod
+    def _save(self, folder: Path) -> None:
+        """Write what the description does not hold."""
+
+
+def load(folder: Path) -> SavedModel:
+    """The model that `SavedModel.save` wrote; UsageError if `folder` holds none."""
+    try:
+        text = (folder / DESCRIPTION).read_text(encoding="utf-8")
+        description = Description.model_validate_json(text)
+    except (OSError, ValidationError) as error:
+        raise UsageError(
+            f"{str(folder)!r} holds no model of this version: register it anew"
+        ) from error
+    if description.kind == "stream":
+        from tasks.models.stream import read as read_stream
+
+        return read_stream(description, folder)
+    from tasks.models.pipeline import read as read_pipeline
+
+    return read_pipeline(description, folder)

@@ -1,0 +1,137 @@
+"""The winner of a suite on a data set, or of a race, and the model that it found."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from algorithms.errors import LeaseboardError, UsageError
+from tasks import fetch
+from tasks.config import Suite
+from tasks.jobs import Job, Result
+from tasks.models.saved import SavedModel
+from tasks.run import run_job
+
+REPEATED = 1e-9
+"""Relative; how far a repeated run's score may be from the recorded one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Winner:
+    """The algorithm with the best mean score on a data set, and all that it scored there.
+
+    Attributes
+    ----------
+    job : Job
+        The first repetition's, whose model is registered: the best one's would be chosen by luck.
+    results : tuple of Result
+        Of all repetitions, that of `job` first.
+    """
+
+    job: Job
+    results: tuple[Result, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A winner's model with the data that it was made from.
+
+    `test` is its score on rows that it has not seen, None where there are none.
+    """
+
+    model: SavedModel
+    dataset: fetch.Dataset
+    test: float | None
+
+
+def winner_of(suite: Suite, results: Iterable[Result], data: str) -> Winner:
+    """The winner of a finished suite on `data`; the first of several equal ones.
+
+    An algorithm without an ``ok`` result in every repetition cannot win.
+
+    Raises
+    ------
+    UsageError
+        If no algorithm is complete on these data.
+    """
+    jobs = [job for job in suite.jobs() if job.data == data]
+    found = {(r.label, r.repetition): r for r in results if r.data == data and r.status == "ok"}
+    complete: dict[str, list[Result]] = {}
+    for contender in suite.algorithms:
+        mine = [job for job in jobs if job.label == contender.title]
+        scores = [found.get((job.label, job.repetition)) for job in mine]
+        if mine and all(scores):
+            complete[contender.title] = [result for result in scores if result is not None]
+    if not complete:
+        raise UsageError(
+            f"no algorithm has a score in every repetition on {data}: run the suite to its end"
+        )
+    label = min(complete, key=lambda label: _cost(complete[label]))
+    first = next(job for job in jobs if job.label == label)
+    return Winner(first, tuple(complete[label]))
+
+
+def fit(
+    job: Job, result: Result, *, mirrors: tuple[Path, ...] = (), learner: Any = None
+) -> Fitted:
+    """The model of an ``ok`` result.
+
+    Parameters
+    ----------
+    job : Job
+    result : Result
+        What `job` came to.
+    mirrors : tuple of Path
+    learner
+        What the run on a stream left; without it the run is repeated, which gives the same.
+
+    Raises
+    ------
+    UsageError
+        If the data are others now, or the bench is one whose runs leave no model.
+    LeaseboardError
+        If the repeated run does not come to the recorded score.
+    """
+    dataset = fetch.load(job.data, mirrors=mirrors)
+    if dataset.digest != result.digest:
+        raise UsageError(
+            f"{job.data} has changed since {result.label} ran on it: run it again, then register"
+        )
+    if result.bench in ("pulls", "samples"):
+        from tasks.models import chosen
+
+        model, test = chosen.fitted(dataset, job, result)
+        return Fitted(model, dataset, test)
+    if result.bench == "stream":
+        from tasks.models import stream
+        from tasks.preprocess import StreamOptions
+
+        learner = learner or _repeated(job, result, mirrors)
+        return Fitted(
+            stream.fitted(dataset, StreamOptions(**job.bench), learner), dataset, test=None
+        )
+    raise UsageError(
+        f"{result.label} ran on the {result.bench} bench, whose models are not registered:"
+        " fit AppleClassifier or AppleRegressor of algorithms.apple on your data"
+    )
+
+
+def _repeated(job: Job, result: Result, mirrors: tuple[Path, ...]) -> Any:
+    with tempfile.TemporaryDirectory() as scratch:
+        again, learner = run_job(job, Path(scratch), mirrors=mirrors)
+    same = again.score is not None and result.score is not None
+    if not same or not math.isclose(again.score, result.score, rel_tol=REPEATED):  # type: ignore[arg-type]
+        raise LeaseboardError(
+            f"{result.label} on {result.data} came to {again.score} now and to {result.score} when"
+            " it was recorded: code or libraries have changed, run the suite again"
+        )
+    return learner
+
+
+def _cost(results: list[Result]) -> float:
+    mean = math.fsum(result.score or 0.0 for result in results) / len(results)
+    return mean if results[0].direction == "min" else -mean

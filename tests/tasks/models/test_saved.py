@@ -1,0 +1,127 @@
+"""A saved model predicts as what it was made from, and its folder holds no pickle."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from sklearn.preprocessing import FunctionTransformer
+
+from algorithms.errors import UsageError
+from tasks.models import columns
+from tasks.models.pipeline import FILE, PipelineModel
+from tasks.models.saved import load
+from tasks.models.stream import StreamModel
+from tasks.preprocess import as_stream
+
+FRIED = "synthetic:fried?rows=400&seed=0"
+CANCER = "sklearn:breast_cancer"
+
+
+def again(model, tmp_path):
+    folder = tmp_path / "saved"
+    folder.mkdir()
+    model.save(folder)
+    assert not [p for p in folder.iterdir() if p.suffix in (".pkl", ".pickle", ".joblib")]
+    return load(folder)
+
+
+@pytest.mark.parametrize("algorithm", ["chacha", "vanilla"])
+def test_a_streams_champion_predicts_as_its_learner_does(race, tmp_path, algorithm):
+    _, learner, fitted = race(algorithm, FRIED)
+    model = again(fitted.model, tmp_path)
+    ours = learner.predict_many(as_stream(fitted.dataset).features)
+
+    assert isinstance(model, StreamModel)
+    np.testing.assert_array_equal(model.predict(fitted.dataset.features), ours)
+
+
+def test_a_log_transformed_target_comes_back_in_its_own_unit(race, tmp_path):
+    _, learner, fitted = race("vanilla", "sklearn:diabetes")
+    model = again(fitted.model, tmp_path)
+    stream = as_stream(fitted.dataset)
+
+    np.testing.assert_allclose(np.exp(stream.labels), fitted.dataset.target, rtol=1e-6)
+    np.testing.assert_array_equal(
+        model.predict(fitted.dataset.features),
+        np.exp(learner.predict_many(stream.features).astype(np.float64)),
+    )
+
+
+def test_classes_are_predicted_by_name(race, tmp_path):
+    _, learner, fitted = race("vanilla", CANCER)
+    model = again(fitted.model, tmp_path)
+    positive = learner.predict_many(as_stream(fitted.dataset).features) > 0
+    classes = fitted.dataset.target.cat.categories
+
+    assert model.predict(fitted.dataset.features).tolist() == list(classes[positive.astype(int)])
+
+
+def test_what_a_policy_chose_is_fitted_and_scored_on_rows_it_has_not_seen(policy, tmp_path):
+    result, _, fitted = policy
+    model = again(fitted.model, tmp_path)
+    predicted = model.predict(fitted.dataset.features)
+
+    assert result.champion["arm"] in ("decision_tree", "lda")
+    assert set(predicted) == {"setosa", "versicolor", "virginica"}
+    assert np.mean(predicted == fitted.dataset.target.astype(str)) > 0.9
+    assert 0.8 < fitted.test <= 1
+    np.testing.assert_array_equal(predicted, fitted.model.predict(fitted.dataset.features))
+
+
+def test_what_selection_chose_has_the_jobs_own_score(race, tmp_path):
+    bench = {"configurations": 3, "initial_rows": 100}
+    result, _, fitted = race("abc", CANCER, bench=bench)
+    model = again(fitted.model, tmp_path)
+
+    assert fitted.test == result.score
+    np.testing.assert_array_equal(
+        model.predict(fitted.dataset.features), fitted.model.predict(fitted.dataset.features)
+    )
+
+
+def test_columns_are_found_by_name_and_become_typed_again():
+    frame = pd.DataFrame(
+        {
+            "n": pd.Categorical(["2", "1", None], ["2", "1"]),
+            "x": np.array([0.1, np.nan, 3], np.float32),
+            "i": np.array([1, 2, 3], np.uint8),
+            "b": [True, False, True],
+        }
+    )
+    known = columns.describe(frame)
+    sent = columns.example(frame)[["b", "x", "i", "n"]]
+
+    assert sent.dtypes.astype(str).to_dict() == {
+        "b": "bool", "x": "float64", "i": "int64", "n": "object",
+    }  # fmt: skip
+    pd.testing.assert_frame_equal(columns.typed(sent, known), frame)
+    assert columns.typed(sent.assign(n=[2, "new", 1.0]), known)["n"].isna().tolist() == [
+        False, True, False,
+    ]  # fmt: skip
+
+
+def test_an_absent_column_is_named(race):
+    _, _, fitted = race("vanilla", FRIED)
+    with pytest.raises(ValueError, match="no column 'x3'"):
+        fitted.model.predict(fitted.dataset.features.drop(columns="x3"))
+
+
+def test_a_type_of_another_package_is_neither_saved_nor_loaded(policy, tmp_path):
+    _, _, fitted = policy
+    hostile = PipelineModel(fitted.model.description, FunctionTransformer(func=pytest.fail))
+    fitted.model.save(tmp_path)
+    with pytest.raises(UsageError, match="only types of scikit-learn"):
+        hostile.save(tmp_path)
+    skops.io.dump(hostile.estimator, tmp_path / FILE)
+    with pytest.raises(UsageError, match="only types of scikit-learn"):
+        load(tmp_path)
+
+
+def test_a_folder_without_a_model_is_one_clear_line(tmp_path):
+    with pytest.raises(UsageError, match="holds no model of this version"):
+        load(tmp_path)
+
+
+def test_free_text_is_refused():
+    with pytest.raises(ValueError, match="'t' holds free text"):
+        columns.describe(pd.DataFrame({"t": pd.Series(["a" * 300, "b"], dtype=object)}))

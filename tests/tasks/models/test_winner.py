@@ -1,0 +1,79 @@
+"""Who wins a suite on a data set, and that the model is the recorded result's."""
+
+import dataclasses
+
+import pytest
+
+from algorithms.errors import LeaseboardError, UsageError
+from tasks.config import Suite
+from tasks.jobs import Job, Result
+from tasks.models.winner import fit, winner_of
+from tasks.run import run_job
+
+DATA = "synthetic:fried?rows=400&seed=0"
+SUITE = Suite(title="t", data=[DATA, "sklearn:iris"], algorithms=["vanilla", "chacha"],
+              repetitions=2)  # fmt: skip
+
+
+def results(scores, direction="min"):
+    return [
+        Result(
+            key=f"{label}{repetition}", algorithm=label, label=label, data=DATA, digest="d",
+            seed=1, environment_seed=2, repetition=repetition, direction=direction,
+            status="crash" if score is None else "ok", score=score,
+        )
+        for label, pair in scores.items()
+        for repetition, score in enumerate(pair)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("direction", "label"), [("min", "chacha"), ("max", "vanilla")])
+def test_the_best_mean_wins(direction, label):
+    found = results({"vanilla": [1.0, 3.0], "chacha": [1.5, 1.6]}, direction)
+    winner = winner_of(SUITE, found, DATA)
+
+    assert (winner.job.label, winner.job.repetition) == (label, 0)
+    assert [r.repetition for r in winner.results] == [0, 1]
+
+
+def test_an_incomplete_algorithm_cannot_win():
+    found = results({"vanilla": [3.0, 3.0], "chacha": [1.0, None]})
+
+    assert winner_of(SUITE, found, DATA).job.label == "vanilla"
+
+
+def test_nobody_complete_is_one_clear_line():
+    with pytest.raises(UsageError, match="no algorithm has a score in every repetition"):
+        winner_of(SUITE, results({"vanilla": [1.0]}), DATA)
+
+
+@pytest.fixture
+def ran(tmp_path):
+    job = Job("vanilla", DATA, 0, 0, label="vanilla")
+    return job, run_job(job, tmp_path)[0]
+
+
+def test_a_run_is_repeated_for_its_model(ran):
+    job, result = ran
+    assert fit(job, result).model.description.kind == "stream"
+
+
+def test_a_run_that_does_not_repeat_is_refused(ran):
+    job, result = ran
+    other = dataclasses.replace(result, score=result.score * 1.001)
+    with pytest.raises(LeaseboardError, match="code or libraries have changed"):
+        fit(job, other)
+
+
+def test_data_that_changed_are_refused(ran):
+    job, result = ran
+    with pytest.raises(UsageError, match="has changed since vanilla ran on it"):
+        fit(job, dataclasses.replace(result, digest="other"))
+
+
+def test_a_run_without_a_model_is_refused(tmp_path):
+    job = Job("best-in-hindsight", DATA, 0, 0, label="best-in-hindsight")
+    result, learner = run_job(job, tmp_path)
+    assert learner is None or fit(job, result, learner=learner)
+    with pytest.raises(UsageError, match="whose models are not registered"):
+        fit(job, dataclasses.replace(result, bench="holdout"))
