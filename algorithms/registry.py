@@ -37,6 +37,9 @@ ER_UCB = "Hu et al. 2019, Cascaded algorithm selection with ER-UCB"
 HEIDARI = "Heidari et al. 2016, Improving and decaying bandits"
 MAX_UCB = "Balef et al. 2025, Put CASH on bandits"
 APPLE = "Agarwal et al. 2014, Scalable nonlinear learning with adaptive polynomial expansions"
+FLAML = "Wang et al. 2021, FLAML"
+HPSKLEARN = "Komer et al. 2014, Hyperopt-Sklearn"
+TPOT = "Olson et al. 2016, TPOT"
 ABC = "Huang et al. 2019, ABC"
 
 ENTRIES: tuple[Entry, ...] = (
@@ -116,6 +119,13 @@ ENTRIES: tuple[Entry, ...] = (
     Entry("bohb", "algorithms.policies.joint:JointSpace",
           "SMAC's multi-fidelity facade over all arms", RISING,
           {"optimiser": "bohb"}, extra="smac"),
+    Entry("flaml", "algorithms.policies.peer:Peer",
+          "FLAML's AutoML, in an environment of its own", FLAML, {"system": "flaml"}),
+    Entry("hyperopt-sklearn", "algorithms.policies.peer:Peer",
+          "TPE over its own classifiers, in an environment of its own", HPSKLEARN,
+          {"system": "hyperopt-sklearn"}),
+    Entry("tpot", "algorithms.policies.peer:Peer",
+          "TPOT's genetic search, in an environment of its own", TPOT, {"system": "tpot"}),
     Entry("abc", "algorithms.abc_selection.selection:ABC",
           "prune by confidence intervals on growing samples", ABC),
     Entry("full-run", "algorithms.abc_selection.baselines:FullRun",

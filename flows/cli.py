@@ -19,6 +19,7 @@ from flows.commands import (
     listing,
     model,
     operate,
+    peers,
     race,
     run,
     schedule,
@@ -46,6 +47,7 @@ app.command("plan")(run.plan)
 app.command("race")(race.race)
 app.command("list")(listing.list_all)
 app.add_typer(data.app, name="data")
+app.add_typer(peers.app, name="peers")
 app.command("report")(run.report)
 app.command("gate")(gate.gate)
 app.command("accept")(gate.accept)

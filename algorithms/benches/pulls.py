@@ -84,6 +84,14 @@ class Foreseeing(Protocol):
         """Start on the trials (arm, n) of `wanted`; `trial` will wait for them."""
 
 
+@runtime_checkable
+class Ending(Protocol):
+    """Trials that come to an end, as those of a system which stops by itself."""
+
+    def n_trials(self, arm: int) -> int:
+        """How many trials `arm` has in all."""
+
+
 class PullsBench:
     """Arms to pull until the budget is spent; the score is the best trial's validation score.
 
@@ -140,6 +148,10 @@ class PullsBench:
         if len(arms) > 1 and isinstance(self._trials, Foreseeing):
             left = len(arms) if self.unit != "trials" else int(self.budget - self.at)
             self._trials.foresee([(arm, self.pulls[arm]) for arm in arms[:left]])
+
+    def exhausted(self, arm: int) -> bool:
+        """Whether `arm` has no trial left."""
+        return isinstance(self._trials, Ending) and self.pulls[arm] >= self._trials.n_trials(arm)
 
     def pull(self, arm: int) -> Trial:
         """The next trial of `arm`; the budget is charged its recorded cost."""

@@ -11,6 +11,8 @@ from algorithms.benches.pulls import PullsBench, Trials, Unit
 from algorithms.errors import UsageError, unknown
 from algorithms.seeds import derive_seed
 from tasks.paths import cache_dir
+from tasks.peers import environment
+from tasks.peers.trials import PeerTrials
 from tasks.trials import plans, spaces
 from tasks.trials.evaluate import Arrays
 from tasks.trials.plans import Scale
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from tasks.jobs import Job
 
 DEFAULT_BUDGET = {"trials": 200.0, "cpu_seconds": 60.0}
+PEER_GRACE = 300.0
+"""Wall seconds beyond its budget in which a peer must have started, ended and been tested."""
 
 
 class Options(BaseModel):
@@ -70,16 +74,20 @@ class Options(BaseModel):
 def make(dataset: Dataset, job: Job) -> PullsBench:
     """The bench of `job` on `dataset`; nothing is encoded or run until a trial is missing."""
     options = Options(**job.bench)
+    budget = DEFAULT_BUDGET[options.unit] if job.budget is None else job.budget
     trials: Trials
     if options.protocol == "table":
         if options.unit != "trials":
             raise UsageError(f"a table's feedbacks cost no {options.unit}: use unit=trials")
         trials, metric = TableTrials(dataset.features, job.environment_seed), "best_feedback"
     else:
-        trials = stored_trials(dataset, options, job.environment_seed)
+        peer = job.algorithm if job.algorithm in environment.names() else None
+        if peer:
+            trials = peer_trials(peer, dataset, options, budget, job.environment_seed)
+        else:
+            trials = stored_trials(dataset, options, job.environment_seed)
         regression = dataset.task == "regression"
         metric = "validation_reward" if regression else "validation_accuracy"
-    budget = DEFAULT_BUDGET[options.unit] if job.budget is None else job.budget
     if options.unit == "trials" and budget < len(trials.arms):
         raise UsageError(
             f"a budget of {budget:g} trials is smaller than the {len(trials.arms)} arms, and"
@@ -93,6 +101,26 @@ def identity(options: Options) -> str:
     return "" if options.protocol == "table" else spaces.digest(_space(options))
 
 
+def peer_trials(
+    system: str, dataset: Dataset, options: Options, budget: float, seed: int
+) -> PeerTrials:
+    """The search of another system on the same split, with the same budget."""
+    if options.protocol != "holdout" or dataset.task != "classification":
+        raise UsageError(f"{system} runs on a classification with protocol=holdout only")
+    patience = options.trial_cpu_seconds * budget
+    return PeerTrials(
+        system,
+        _protocol(dataset, options, seed),
+        functools.partial(encoded, dataset, options, seed),
+        budget=budget,
+        unit=options.unit,
+        seed=derive_seed(seed, "peer"),
+        folder=cache_dir() / "trials",
+        trial_seconds=options.trial_cpu_seconds,
+        patience=PEER_GRACE + (patience if options.unit == "trials" else 2 * budget),
+    )
+
+
 def stored_trials(dataset: Dataset, options: Options, seed: int) -> StoredTrials:
     """The trials of a data set under `options`, with the split and the optimisers of `seed`."""
     space = _space(options)
@@ -103,6 +131,18 @@ def stored_trials(dataset: Dataset, options: Options, seed: int) -> StoredTrials
         )
     if options.protocol == "cv" and dataset.task == "regression":
         raise UsageError("protocol=cv is for classification: use protocol=holdout")
+    return StoredTrials(
+        space,
+        _protocol(dataset, options, seed),
+        functools.partial(encoded, dataset, options, seed),
+        optimiser=options.optimiser,
+        seed=derive_seed(seed, "trials"),
+        folder=cache_dir() / "trials",
+        limits=Limits(options.trial_cpu_seconds, options.trial_memory_mb),
+    )
+
+
+def _protocol(dataset: Dataset, options: Options, seed: int) -> Protocol:
     split: dict[str, Any] = {"protocol": options.protocol, "seed": seed}
     if options.protocol == "cv":
         if options.split_column not in (None, *dataset.features.columns):
@@ -110,15 +150,7 @@ def stored_trials(dataset: Dataset, options: Options, seed: int) -> StoredTrials
         split |= {"folds": options.folds, "column": options.split_column}
         if options.split_column is not None:
             del split["seed"]  # the rows are the data's own, whatever the seed
-    return StoredTrials(
-        space,
-        Protocol(digest=dataset.digest, split=split, encoding={"scale": options.scale}),
-        functools.partial(encoded, dataset, options, seed),
-        optimiser=options.optimiser,
-        seed=derive_seed(seed, "trials"),
-        folder=cache_dir() / "trials",
-        limits=Limits(options.trial_cpu_seconds, options.trial_memory_mb),
-    )
+    return Protocol(digest=dataset.digest, split=split, encoding={"scale": options.scale})
 
 
 def _space(options: Options) -> spaces.Space:

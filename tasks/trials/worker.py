@@ -26,7 +26,7 @@ from typing import IO, Any, Self
 from tasks.trials.evaluate import Arrays, Order, Outcome, run
 
 _LENGTH = struct.Struct("!Q")
-_ONE_THREAD = {
+ONE_THREAD = {
     f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "VECLIB_MAXIMUM", "NUMEXPR")
 }
 
@@ -117,7 +117,7 @@ class Worker:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env={**os.environ, **_ONE_THREAD, "PYTHONPATH": path},
+                env={**os.environ, **ONE_THREAD, "PYTHONPATH": path},
             )
             assert self._process.stdin is not None
             _send(self._process.stdin, self._limits)

@@ -1,0 +1,49 @@
+"""``leaseboard peers``: the environments of other AutoML systems."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    help="List, install and remove other AutoML systems to compare with.", no_args_is_help=True
+)
+Name = Annotated[str, typer.Argument(help="A peer, such as flaml.")]
+
+
+@app.command("list")
+def list_peers() -> None:
+    """List the peers and whether they are installed.
+
+    Example: leaseboard peers list
+    """
+    from tasks.peers import environment
+
+    for name in environment.names():
+        place = environment.folder(name) if environment.is_installed(name) else "not installed"
+        typer.echo(f"{name}  {place}")
+
+
+@app.command("install")
+def install(name: Name) -> None:
+    """Make a peer's environment, with exact pins, in the cache.
+
+    Example: leaseboard peers install flaml
+    """
+    from tasks.peers import environment
+
+    typer.echo(f"{name}  {environment.install(name)}")
+
+
+@app.command("remove")
+def remove(name: Name) -> int:
+    """Delete a peer's environment.
+
+    Example: leaseboard peers remove flaml
+    """
+    from tasks.peers import environment
+
+    removed = environment.remove(name)
+    typer.echo(f"{name}  {'removed' if removed else 'was not installed'}")
+    return 0 if removed else 3
