@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from pydantic import ValidationError
 
-from algorithms.errors import UsageError, unknown
+from algorithms.errors import SettingError, UsageError, invalid, unknown
 from algorithms.events import Event, Finished, Started
 
 Run = Generator[Event, None, Any]
@@ -129,7 +129,7 @@ def configured(cls: type[Configured], name: str, settings: Mapping[str, Any]) ->
     known = setting_names(cls)
     for key in settings:
         if key not in known:
-            raise unknown(f"setting of {name}", key, known)
+            raise SettingError(unknown(f"setting of {name}", key, known), key)
     try:
         return cls(**settings)
     except ValidationError as error:
@@ -137,9 +137,7 @@ def configured(cls: type[Configured], name: str, settings: Mapping[str, Any]) ->
         if not first["loc"]:  # settings that do not go together
             raise UsageError(f"{name}: {first['ctx']['error']}") from error
         where = str(first["loc"][0])  # what follows is the member of a union, or an item
-        raise UsageError(
-            f"{name}: setting {where}={first.get('input')!r}: {first['msg']}"
-        ) from error
+        raise SettingError(invalid(f"{name}: setting {where}", error.errors()), where) from error
 
 
 def play(name: str, algorithm: Algorithm, bench: Bench, seed: int) -> Run:

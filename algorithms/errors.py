@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 
 class LeaseboardError(Exception):
@@ -12,6 +14,20 @@ class LeaseboardError(Exception):
 
 class UsageError(LeaseboardError, ValueError):
     """The user asked for something that does not exist or cannot be (exit code 64)."""
+
+
+class SettingError(UsageError):
+    """One setting of an algorithm or option of a bench is wrong.
+
+    Attributes
+    ----------
+    setting : str
+        Its name.
+    """
+
+    def __init__(self, error: UsageError, setting: str) -> None:
+        super().__init__(str(error))
+        self.setting = setting
 
 
 class DataError(UsageError):
@@ -32,6 +48,21 @@ class DivergedError(LeaseboardError):
 
 class AuditError(LeaseboardError):
     """An algorithm broke an invariant that every scheduler must keep; the job fails."""
+
+
+def invalid(what: str, errors: Sequence[Mapping[str, Any]]) -> UsageError:
+    """The error for a value that pydantic refused with these ``errors()``.
+
+    Where only a few names are allowed, the nearest is told.
+    """
+    first = errors[0]
+    kinds = {error["type"] for error in errors if error["loc"][:1] == first["loc"][:1]}
+    if kinds - {"none_required"} == {"literal_error"} and isinstance(first["input"], str):
+        names = re.findall(r"'([^']*)'", first["ctx"]["expected"])
+        return UsageError(f"{what}: {unknown('value', first['input'], names)}")
+    return UsageError(
+        f"{what}={first.get('input')!r}: {first['msg'].removeprefix('Value error, ')}"
+    )
 
 
 def unknown(what: str, value: str, known: Iterable[str]) -> UsageError:

@@ -16,7 +16,7 @@ from pydantic import (
     model_validator,
 )
 
-from algorithms.errors import UsageError, unknown
+from algorithms.errors import UsageError, invalid, unknown
 from algorithms.seeds import derive_seed
 from tasks.jobs import Job
 
@@ -200,13 +200,25 @@ def load_suite(name: str, conf: Path) -> Suite:
     UsageError
         With the nearest name, or with file, line and key path of what is wrong in the YAML.
     """
+    path = suite_path(name, conf)
+    suite = load_yaml(path, Suite)
+    return suite.model_copy(update={"name": path.stem})
+
+
+def suite_path(name: str, conf: Path) -> Path:
+    """The file of the suite called `name`; UsageError with the nearest name."""
     path = Path(name)
     if path.suffix not in (".yaml", ".yml"):
         path = conf / "suites" / f"{name}.yaml"
         if not path.is_file() or Path(name).name != name:
             raise unknown("suite", name, suite_names(conf))
-    suite = load_yaml(path, Suite)
-    return suite.model_copy(update={"name": path.stem})
+    return path
+
+
+def where(path: Path, location: list[str | int]) -> str:
+    """``file:line: key.path`` of a place in a YAML file, for an error about what stands there."""
+    tree = yaml.compose(path.read_text(encoding="utf-8"), Loader=_Loader)
+    return f"{path}:{_line(tree, location)}: {'.'.join(map(str, location))}"
 
 
 def load_yaml(path: Path, model: type[Model]) -> Model:
@@ -222,8 +234,8 @@ def load_yaml(path: Path, model: type[Model]) -> Model:
         content = yaml.load(text, Loader=_Loader)  # noqa: S506  (a SafeLoader subclass)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        where = f"{path}:{mark.line + 1}" if mark else str(path)
-        raise UsageError(f"{where}: {getattr(error, 'problem', error)}") from error
+        place = f"{path}:{mark.line + 1}" if mark else str(path)
+        raise UsageError(f"{place}: {getattr(error, 'problem', error)}") from error
     if not isinstance(content, Mapping):
         raise UsageError(f"{path}: a YAML mapping is expected, not {type(content).__name__}")
     try:
@@ -248,12 +260,14 @@ def _explain(path: Path, tree: yaml.Node | None, error: ValidationError, model: 
     first = error.errors()[0]
     location = [part for part in first["loc"] if not str(part).startswith("function-")]
     key = ".".join(str(part) for part in location)
-    where = f"{path}:{_line(tree, location)}"
+    place = f"{path}:{_line(tree, location)}"
     if first["type"] == "extra_forbidden" and len(location) == 1:
-        return f"{where}: {unknown('key', key, model.model_fields)}"
+        return f"{place}: {unknown('key', key, model.model_fields)}"
+    if first["type"] == "literal_error" and isinstance(first["input"], str):
+        return f"{place}: {invalid(key, [first])}"
     message = first["msg"].removeprefix("Value error, ")
     given = f" (given {first['input']!r})" if location and first["type"] != "missing" else ""
-    return f"{where}: {key or 'suite'}: {message}{given}"
+    return f"{place}: {key or 'suite'}: {message}{given}"
 
 
 def _line(node: yaml.Node | None, location: list[Any]) -> int:

@@ -45,9 +45,9 @@ def shipped_conf() -> Path:
 
 
 def mirrors(named: tuple[Path, ...] = ()) -> tuple[Path, ...]:
-    """The read-only data mirrors: `named` first, then those of ``LEASEBOARD_MIRROR``."""
-    listed = os.environ.get("LEASEBOARD_MIRROR", "")
-    found = [*named, *(Path(part) for part in listed.split(os.pathsep) if part)]
+    """The read-only data mirrors: `named`, or else those of ``LEASEBOARD_MIRROR``."""
+    listed = os.environ.get("LEASEBOARD_MIRROR", "").split(os.pathsep)
+    found = named or tuple(Path(part) for part in listed if part)
     for mirror in found:
         if not (mirror / "catalogue.csv").is_file():
             raise UsageError(f"mirror {str(mirror)!r} has no catalogue.csv: name a mirror folder")

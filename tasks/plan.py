@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from algorithms.errors import DataError, DataUnavailableError
-from tasks import fetch
+from algorithms import registry
+from algorithms.errors import DataError, DataUnavailableError, SettingError, UsageError
+from tasks import benches, fetch
+from tasks.config import Suite, where
 from tasks.jobs import Job
 from tasks.run import check, job_key
 from tasks.versions import code_version
@@ -38,6 +41,40 @@ class Planned:
     obstacle: str = ""
     digest: str = ""
     version: str = ""
+
+
+def check_suite(suite: Suite, path: Path) -> None:
+    """Look at every algorithm, setting and data reference of the suite that `path` holds.
+
+    Raises
+    ------
+    UsageError
+        With file, line and key of what does not exist or cannot be.
+    """
+    for i, contender in enumerate(suite.algorithms):
+        with _located(path, "algorithms", i, "name"):
+            registry.algorithm_class(contender.name)
+        with _located(path, "algorithms", i, "settings"):
+            algorithm = registry.build(contender.name, contender.settings)
+        with _located(path, "algorithms", i, "bench"):
+            benches.check_options(algorithm.bench, contender.bench)
+        with _located(path, "bench"):
+            benches.check_options(algorithm.bench, suite.bench)
+        for j, entry in enumerate(suite.data):
+            with _located(path, "data", j, "bench"):
+                benches.check_options(algorithm.bench, {**suite.bench, **entry.bench})
+    for j, entry in enumerate(suite.data):
+        with _located(path, "data", j, "data"):
+            fetch.check(entry.data)
+
+
+@contextmanager
+def _located(path: Path, *location: str | int) -> Iterator[None]:
+    try:
+        yield
+    except UsageError as error:
+        key = [error.setting] if isinstance(error, SettingError) else []
+        raise UsageError(f"{where(path, [*location, *key])}: {error}") from error
 
 
 def plan(

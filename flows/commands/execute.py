@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from flows.commands.options import output_folder
+from flows.commands.options import check_writable, output_folder
 
 if TYPE_CHECKING:
     from flows.suite import Outcome
@@ -16,16 +17,16 @@ if TYPE_CHECKING:
     from tasks.plan import Planned
 
 
-def open_suite(
-    name: str, out: Path | None, conf: Path | None, *, make: bool = True
-) -> tuple[Suite, Path]:
-    """The suite and its output folder, which is made unless `make` is False."""
-    from tasks.config import load_suite
+def open_suite(name: str, out: Path | None, conf: Path | None) -> tuple[Suite, Path]:
+    """The suite, checked, and its output folder, which need not be there yet."""
+    from tasks.config import load_suite, suite_path
     from tasks.paths import conf_dir
+    from tasks.plan import check_suite
 
-    suite = load_suite(name, conf_dir(conf))
-    home = out or Path("runs") / suite.name
-    return suite, output_folder(home) if make else home.resolve()
+    folder = conf_dir(conf)
+    suite = load_suite(name, folder)
+    check_suite(suite, suite_path(name, folder))
+    return suite, (out or Path("runs") / suite.name).resolve()
 
 
 def plan_suite(suite: Suite, home: Path, mirror: list[Path] | None) -> list[Planned]:
@@ -54,10 +55,14 @@ def execute(
     from flows.suite import run_suite
     from tasks import paths, results
 
-    with results.locked(home):
+    check_writable(home)
+    planned = plan_suite(
+        suite, home, mirror
+    )  # what is wrong with the data leaves no folder behind
+    with results.locked(output_folder(home)):
         outcome = run_suite(
             suite,
-            plan_suite(suite, home, mirror),
+            [replace(entry, done=results.is_done(home, entry.key)) for entry in planned],
             home,
             mirrors=paths.mirrors(tuple(mirror or ())),
             workers=suite.workers(workers),

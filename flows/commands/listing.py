@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from flows.commands.options import Conf, Mirrors
+from flows.commands.options import Conf, Mirrors, show_table
 
-if TYPE_CHECKING:
-    from rich.table import Table
+Rows = list[tuple[str, ...]]
 
 
 def list_all(
@@ -22,52 +21,37 @@ def list_all(
 
     Example: leaseboard list algorithms
     """
-    from rich.console import Console
-
     from algorithms.errors import unknown
     from tasks import paths
 
-    kinds = {"algorithms": _algorithms, "data": _data, "suites": _suites}
+    kinds = {
+        "algorithms": (_algorithms, ("name", "what", "source")),
+        "data": (_data, ("name", "what", "source")),
+        "suites": (_suites, ("name", "what", "size")),
+    }
     if what not in (*kinds, "all"):
         raise unknown("list", what, (*kinds, "all"))
     folder = paths.conf_dir(conf)
     mirrors = paths.mirrors(tuple(mirror or ()))
-    console = Console(highlight=False)
-    for kind, make in kinds.items():
+    for kind, (rows_of, columns) in kinds.items():
         if what in (kind, "all"):
-            console.print(make(folder, mirrors))
+            show_table(kind.capitalize(), columns, rows_of(folder, mirrors))
 
 
-def _table(title: str, rows: list[tuple[str, ...]], columns: tuple[str, ...]) -> Table:
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for column in columns:
-        table.add_column(column, no_wrap=column == "name", overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    return table
-
-
-def _algorithms(_conf: Path, _mirrors: tuple[Path, ...]) -> Table:
+def _algorithms(_conf: Path, _mirrors: tuple[Path, ...]) -> Rows:
     from algorithms.registry import ENTRIES
 
-    rows = [(entry.name, entry.summary, entry.source) for entry in ENTRIES]
-    return _table("Algorithms", rows, ("name", "what", "source"))
+    return [(entry.name, entry.summary, entry.source) for entry in ENTRIES]
 
 
-def _suites(conf: Path, _mirrors: tuple[Path, ...]) -> Table:
+def _suites(conf: Path, _mirrors: tuple[Path, ...]) -> Rows:
     from tasks.config import load_suite, suite_names
 
-    rows = []
-    for name in suite_names(conf):
-        suite = load_suite(name, conf)
-        rows.append((name, suite.title, f"{len(suite.jobs())} jobs"))
-    return _table("Suites", rows, ("name", "what", "size"))
+    suites = [load_suite(name, conf) for name in suite_names(conf)]
+    return [(suite.name, suite.title, f"{len(suite.jobs())} jobs") for suite in suites]
 
 
-def _data(conf: Path, mirrors: tuple[Path, ...]) -> Table:
+def _data(conf: Path, mirrors: tuple[Path, ...]) -> Rows:
     from tasks.fetch import catalogue
 
-    rows = [(entry.reference, entry.summary, entry.source) for entry in catalogue(conf, mirrors)]
-    return _table("Data", rows, ("name", "what", "source"))
+    return [(entry.reference, entry.summary, entry.source) for entry in catalogue(conf, mirrors)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +13,8 @@ Mirrors = Annotated[
     list[Path] | None,
     typer.Option(
         "--mirror",
-        help="A read-only folder of data with a catalogue.csv, asked first; repeatable.",
+        help="A read-only folder of data with a catalogue.csv, asked first; repeatable."
+        " Given, LEASEBOARD_MIRROR does not count.",
     ),
 ]
 Conf = Annotated[
@@ -29,14 +32,58 @@ Local = Annotated[bool, typer.Option("--local", help="The same steps without Pre
 
 def output_folder(path: Path) -> Path:
     """`path` as an existing, writable folder."""
-    import os
-
     from algorithms.errors import UsageError
 
+    check_writable(path)
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"cannot write to {str(path)!r}: {error.strerror}") from error
-    if not os.access(path, os.W_OK):
-        raise UsageError(f"cannot write to {str(path)!r}: name a writable folder with --out")
     return path.resolve()
+
+
+def show_table(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    """Print a table: on a terminal as wide as that, elsewhere one line a row, never wrapped."""
+    import sys
+
+    if not sys.stdout.isatty():
+        widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
+        for cells in ([(title,)] if title else []) + [columns, *rows]:
+            padded = (cell.ljust(width) for cell, width in zip(cells, widths, strict=False))
+            typer.echo("  ".join(padded).rstrip())
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(title), title_justify="left", box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column, no_wrap=column == "name", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    Console(highlight=False).print(table)
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """`path` as a writable folder; what was made for it goes again if an error leaves it empty."""
+    absent = [place for place in (path, *path.parents) if not place.exists()]
+    folder = output_folder(path)
+    try:
+        yield folder
+    except BaseException:
+        for place in absent:
+            if not any(place.iterdir()):
+                place.rmdir()
+        raise
+
+
+def check_writable(path: Path) -> None:
+    """UsageError if `path` is no writable folder, or cannot become one; makes nothing."""
+    import os
+
+    from algorithms.errors import UsageError
+
+    there = next(place for place in (path, *path.resolve().parents) if place.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        raise UsageError(f"cannot write to {str(path)!r}: name a writable folder with --out")

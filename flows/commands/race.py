@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.commands.options import Mirrors, TrackingUri, output_folder
+from flows.commands.options import Mirrors, TrackingUri, new_folder
 
 
 def race(
@@ -63,9 +63,9 @@ def race(
         budget=budget,
     )
     check(job)
-    folder = output_folder(out)
     mirrors = paths.mirrors(tuple(mirror or ()))
-    result, log, learner = _attempt(job, folder, mirrors)
+    with new_folder(out) as folder:
+        result, log, learner = _attempt(job, folder, mirrors)
     if track:
         _track(result, log, paths.tracking_uri(tracking_uri))
     if register is not None and result.status == "ok":

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flows.commands.execute import execute, exit_code, open_suite, plan_suite, show_board
-from flows.commands.options import Conf, Local, Mirrors, Out, SuiteName, TrackingUri, Workers
+from flows.commands.options import (
+    Conf,
+    Local,
+    Mirrors,
+    Out,
+    SuiteName,
+    TrackingUri,
+    Workers,
+    show_table,
+)
 from flows.interruption import resumable
 
 if TYPE_CHECKING:
@@ -70,20 +80,14 @@ def plan(suite: SuiteName, out: Out = None, mirror: Mirrors = None, conf: Conf =
 
     Example: leaseboard plan paper-chacha
     """
-    from rich.console import Console
-    from rich.table import Table
-
-    loaded, home = open_suite(suite, out, conf, make=False)
+    loaded, home = open_suite(suite, out, conf)
     planned = plan_suite(loaded, home, mirror)
-    table = Table(box=None, pad_edge=False)
-    for column in ("algorithm", "data", "seed", "key", "state"):
-        table.add_column(column, overflow="fold")
-    for entry in planned:
-        table.add_row(
-            entry.job.label, entry.job.data, str(entry.job.seed), entry.key, _state(entry)
-        )
-    Console(highlight=False, soft_wrap=True).print(table)
+    rows = [(e.job.label, e.job.data, str(e.job.seed), e.key, _state(e)) for e in planned]
+    show_table("", ("algorithm", "data", "seed", "key", "state"), rows)
     typer.echo(_summary(planned, home))
+    for obstacle, count in Counter(entry.obstacle for entry in planned).items():
+        if obstacle:
+            typer.echo(f"skipped, {count} jobs: {obstacle}")
     return 0 if any(not entry.obstacle for entry in planned) else 3
 
 
@@ -107,9 +111,7 @@ def report(
 
 
 def _state(entry: Planned) -> str:
-    if entry.obstacle:
-        return f"skipped: {entry.obstacle}"
-    return "done" if entry.done else "to run"
+    return "skipped" if entry.obstacle else "done" if entry.done else "to run"
 
 
 def _summary(planned: list[Planned], home: Path) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from algorithms.errors import UsageError, unknown
+from algorithms.errors import SettingError, UsageError, invalid, unknown
 
 if TYPE_CHECKING:
     from algorithms.base import Bench
@@ -33,15 +33,19 @@ def check_options(kind: str, given: Mapping[str, Any]) -> None:
     model = _module(kind).Options
     for name in given:
         if name not in model.model_fields:
-            raise unknown(f"option of the {kind} bench", name, model.model_fields)
+            known = unknown(f"option of the {kind} bench", name, model.model_fields)
+            raise SettingError(known, name)
     try:
         model(**given)
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        what = f"option {where}={first['input']!r}: " if where else ""
-        reason = first["msg"].removeprefix("Value error, ")
-        raise UsageError(f"{kind} bench: {what}{reason}") from error
+        if not first["loc"]:  # options that do not go together
+            reason = first["msg"].removeprefix("Value error, ")
+            raise UsageError(f"{kind} bench: {reason}") from error
+        where = str(first["loc"][0])
+        raise SettingError(
+            invalid(f"{kind} bench: option {where}", error.errors()), where
+        ) from error
 
 
 def identity(kind: str, given: Mapping[str, Any]) -> str:

@@ -68,6 +68,14 @@ def is_infinite(values: np.ndarray) -> bool:
     return values.dtype.kind == "f" and bool((np.abs(values) > _LARGEST).any())
 
 
+def is_numeral(text: str) -> bool:
+    """Whether `text` is written as a finite number."""
+    try:
+        return bool(np.isfinite(float(text)))
+    except ValueError:
+        return False
+
+
 def as_classes(column: pd.Series) -> pd.Series:
     """`column` as nominal: values sorted, each category occurs, 3.0 and 3 are the same class."""
     if is_nominal(column):

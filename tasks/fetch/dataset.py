@@ -72,6 +72,7 @@ class General:
     target: str | None
     task: str | None
     threshold: float | None
+    missing_target: str | None
 
     @classmethod
     def of(cls, reference: Reference) -> General:
@@ -81,6 +82,7 @@ class General:
             target=reference.options.get("target"),
             task=references.choice(reference, "task", references.TASKS),
             threshold=references.number(reference, "threshold"),
+            missing_target=references.choice(reference, "missing_target", ("drop",)),
         )
         if found.threshold is not None and found.task == "regression":
             raise UsageError(
@@ -103,6 +105,9 @@ def finish(table: Table, reference: Reference, text: str) -> Dataset:
     frame = table.frame if options.rows is None else table.frame.iloc[: options.rows]
     _check_shape(frame, text)
     column = _target_column(frame, options.target or table.target, text)
+    if options.missing_target == "drop":
+        frame = frame[frame[column].notna()]
+        _check_shape(frame, text)
     target = columns.tidy(frame[column].reset_index(drop=True)).rename(str(column))
     features = columns.tidy_frame(frame.drop(columns=column))
     _check_present(target, text)
@@ -170,19 +175,20 @@ def _check_present(target: pd.Series, text: str) -> None:
     if missing:
         raise DataError(
             f"{text}: target {target.name!r} is missing (NaN) in {missing} of {len(target)} rows: "
-            "drop those rows from the source"
+            "drop those rows with missing_target=drop"
         )
 
 
-def _as_numbers(target: pd.Series, text: str) -> pd.Series:
+def _as_numbers(target: pd.Series, text: str, *, why: str = "a regression's") -> pd.Series:
     try:
         if columns.is_nominal(target):  # digits that a file declares as nominal
             target = target.astype(object)
         numbers = target.astype("float64")
     except (TypeError, ValueError) as error:
         raise DataError(
-            f"{text}: target {target.name!r} is not numeric, as a regression's must be: name "
-            "another column with target=, or say task=classification"
+            f"{text}: target {target.name!r} is not numeric, as {why} must be: name another "
+            "column with target=, or leave the target's own classes with task=classification"
+            " and no threshold"
         ) from error
     if columns.is_infinite(numbers.to_numpy()):
         raise DataError(
@@ -192,7 +198,7 @@ def _as_numbers(target: pd.Series, text: str) -> pd.Series:
 
 
 def _two_classes(target: pd.Series, threshold: float, text: str) -> pd.Series:
-    above = _as_numbers(target, text).to_numpy() >= threshold
+    above = _as_numbers(target, text, why="one with a threshold").to_numpy() >= threshold
     labels = [f"<{threshold:g}", f">={threshold:g}"]
     classes = pd.Categorical.from_codes(above.astype(np.int8), labels)
     return columns.as_classes(pd.Series(classes, name=target.name))

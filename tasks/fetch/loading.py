@@ -22,7 +22,7 @@ def load(reference: str, *, mirrors: Iterable[str | Path] = ()) -> Dataset:
         ``synthetic:fried?rows=1000&seed=0``, ``file:data.csv?target=y``, a path, or a name of
         ``conf/data``.
     mirrors : iterable of path
-        Asked before the network, and before those of ``LEASEBOARD_MIRROR``.
+        Asked before the network; by default those of ``LEASEBOARD_MIRROR``.
 
     Raises
     ------

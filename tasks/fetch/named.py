@@ -28,7 +28,7 @@ class Named(BaseModel):
         With a source; a relative path of ``file:`` starts at the file's own folder.
     about : str
         One line for ``leaseboard list``.
-    target, task, threshold, rows
+    target, task, threshold, rows, missing_target
         Options that the reference would otherwise carry after its ``?``.
     """
 
@@ -40,6 +40,7 @@ class Named(BaseModel):
     task: Literal["regression", "classification"] | None = None
     threshold: float | None = None
     rows: Annotated[int, Field(ge=2)] | None = None
+    missing_target: Literal["drop"] | None = None
 
 
 def names(conf: Path | None = None) -> list[str]:

@@ -151,11 +151,14 @@ def _labels(dataset: Dataset, options: StreamOptions) -> NDArray[np.float64]:
     if dataset.task == "regression":
         target = dataset.target.to_numpy(dtype=np.float64)
         return log_target(target) if needs_log(target, options.log_target) else target
-    classes = len(dataset.target.cat.categories)
-    if classes != 2:
+    classes = dataset.target.cat.categories
+    if len(classes) != 2:
+        mend = "name a numeric column, or one of two classes, with target="
+        if all(columns.is_numeral(name) for name in classes):
+            mend = "take its numbers with task=regression, or two classes with threshold="
         raise DataError(
-            f"{dataset.reference}: {classes} classes: a stream takes a regression or two classes; "
-            "make the target numeric with task=regression, or two classes with threshold="
+            f"{dataset.reference}: target {dataset.target.name!r} has {len(classes)} classes:"
+            f" a stream takes a regression or two classes; {mend}"
         )
     return 2.0 * dataset.target.cat.codes.to_numpy() - 1.0
 

@@ -55,7 +55,8 @@ def _check(dataset: Dataset) -> None:
     if dataset.task != "classification":
         raise DataError(
             f"{dataset.reference}: configurations are selected by accuracy, which needs classes:"
-            " give a threshold for the numeric target, such as ?threshold=15"
+            " make the numeric target two with ?threshold=, or each of its values one with"
+            " ?task=classification"
         )
     labels = dataset.target.cat.codes.to_numpy()
     if (labels < 0).any():

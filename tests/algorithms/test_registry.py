@@ -75,3 +75,8 @@ def test_a_missing_file_is_named():
 def test_a_setting_of_several_types_is_named_as_it_is_written():
     with pytest.raises(UsageError, match=r"^chacha: setting tune='depth': "):
         registry.build("chacha", {"tune": "depth"})
+
+
+def test_a_value_of_a_few_names_is_answered_with_the_nearest():
+    with pytest.raises(UsageError, match=r"unknown value .papr.: did you mean .paper.\? Known:"):
+        registry.build("chacha", {"preset": "papr"})

@@ -165,3 +165,30 @@ def test_check_names_the_promises_that_an_algorithm_breaks(leaseboard, tmp_path)
     assert "FAILED  seeded" in text
     assert "FAILED  global_randomness" in text
     assert "ok      settings" in text
+
+
+def test_a_missing_file_leaves_no_folder_behind(leaseboard, tmp_path):
+    (tmp_path / "s.yaml").write_text("title: t\ndata: ['file:no.csv']\nalgorithms: [vanilla]\n")
+
+    assert "no such file" in leaseboard("run", "s.yaml", "--local", code=64).stderr
+    assert "no such file" in leaseboard("race", "vanilla", "file:no.csv", code=64).stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["s.yaml"]
+
+
+def test_tables_that_are_not_on_a_terminal_have_one_line_a_row(leaseboard, tmp_path):
+    (tmp_path / "s.yaml").write_text(
+        "title: t\ndata: ['openml:999999', 'sklearn:diabetes']\nalgorithms: [vanilla, linear]\n"
+        "repetitions: 2\n"
+    )
+    lines = leaseboard("plan", "s.yaml").stdout.splitlines()
+    assert [line.split() for line in (lines[0], *lines[1:9:4])] == [
+        ["algorithm", "data", "seed", "key", "state"],
+        ["vanilla", "openml:999999", *lines[1].split()[2:4], "skipped"],
+        ["vanilla", "sklearn:diabetes", *lines[5].split()[2:4], "to", "run"],
+    ]
+    assert lines[10].startswith("skipped, 4 jobs: data not available: ")
+    assert len(lines) == 11
+
+    listed = leaseboard("list", "algorithms").stdout.splitlines()
+    assert listed[0] == "Algorithms"
+    assert all(len(line.split("  ")) >= 3 for line in listed[1:])

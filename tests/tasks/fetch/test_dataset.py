@@ -123,3 +123,21 @@ def test_scikit_learn_downloads_nothing(monkeypatch, tmp_path):
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
     with pytest.raises(DataUnavailableError, match=r"fetch_california_housing\(\) once"):
         load("sklearn:california_housing")
+
+
+def test_rows_without_a_target_go_if_that_is_asked_for():
+    with pytest.raises(
+        DataError, match="in 1 of 4 rows: drop those rows with missing_target=drop"
+    ):
+        make([0.5, None, 1.5, 2.5])
+    data = make([0.5, None, 1.5, 2.5], missing_target="drop")
+
+    assert data.target.tolist() == Y
+    assert data.features["a"].tolist() == [0, 2, 3]
+    with pytest.raises(DataError, match="1 row: at least two"):
+        make([0.5, None], missing_target="drop")
+
+
+def test_a_threshold_on_text_is_answered_with_what_helps():
+    with pytest.raises(DataError, match=r"as one with a threshold must be: .* and no threshold"):
+        make(["u", "v", "w"], threshold="1")

@@ -44,6 +44,15 @@ def test_mirrors_come_from_the_environment_too(small, tmp_path, monkeypatch):
     assert load("mirror:77").name == "tiny"
 
 
+def test_a_named_mirror_wins_over_the_environment(small, tmp_path, monkeypatch):
+    monkeypatch.setenv("LEASEBOARD_MIRROR", str(small))
+    (tmp_path / "named").mkdir()
+    (tmp_path / "named" / "catalogue.csv").write_text(HEADER)
+
+    with pytest.raises(DataUnavailableError, match="77"):
+        load("mirror:77", mirrors=(tmp_path / "named",))
+
+
 def test_a_damaged_file_is_an_error(small):
     path = small / "77.parquet"
     content = bytearray(path.read_bytes())

@@ -127,3 +127,15 @@ def test_missing_values_are_zeros_where_that_is_asked_for():
 def test_more_than_two_classes_name_the_rule():
     with pytest.raises(DataError, match="3 classes: a stream takes a regression or two classes"):
         as_stream(load("synthetic:waveform?rows=50"))
+
+
+@pytest.mark.parametrize(
+    ("values", "mend"),
+    [([1, 2, 3, 1], "task=regression, or two classes with threshold="),
+     (["u", "v", "w", "u"], "name a numeric column, or one of two classes, with target=")],
+)  # fmt: skip
+def test_too_many_classes_are_answered_with_what_helps(values, mend):
+    frame = pd.DataFrame({"a": [1.0, 2, 3, 4], "y": values})
+    data = finish(Table(frame, "x"), Reference("file", "x.csv"), "file:x.csv")
+    with pytest.raises(DataError, match=f"target 'y' has 3 classes.*{mend}"):
+        as_stream(data)
