@@ -2,60 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from algorithms.events import BoundsUpdated, Eliminated, Event
 from tasks.configurations import configurations
+from tasks.report import facets
 from tasks.report.specs import Figure, Trace, axis, colour, name_of, rounded, text
 from tasks.score.selection import champion_of
 
 MOST_FUNNELS = 6
+_BROKEN = 3
+"""The colour of an interval that misses the real accuracy."""
 
 
 def funnels(events: Sequence[Event], real: Mapping[int, float]) -> Figure | None:
-    """The intervals of the most probed configurations, each with its real accuracy as a line."""
+    """The intervals of the most probed configurations, a panel each, with the real accuracy."""
     bounds: dict[int, list[BoundsUpdated]] = {}
     for event in events:
         if isinstance(event, BoundsUpdated) and event.configuration in real:
             bounds.setdefault(event.configuration, []).append(event)
     if not bounds:
         return None
-    parameters = {c.configuration: c.parameters for c in configurations(events)}
+    names = _names(events, 18)
     last = champion_of(events)
     chosen = sorted(bounds, key=lambda n: (n != last, -len(bounds[n]), n))[:MOST_FUNNELS]
-    data: list[Trace] = []
-    for n in chosen:
-        rows = [event.units for event in bounds[n]]
-        label = text(name_of(n, parameters[n], 30) + (" (champion)" if n == last else ""))
-        data.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": rounded([*rows, *reversed(rows)]),
-                "y": rounded(
-                    [*(e.lower for e in bounds[n]), *(e.upper for e in reversed(bounds[n]))]
-                ),
-                "fill": "toself",
-                "fillcolor": colour(n, 0.18),
-                "line": {"width": 1, "color": colour(n)},
-                "name": label,
-                "legendgroup": str(n),
-            }
-        )
-        data.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": rounded([rows[0], rows[-1]]) if len(rows) > 1 else rounded([rows[0]] * 2),
-                "y": rounded([real[n]] * 2),
-                "line": {"color": colour(n), "width": 2, "dash": "dash"},
-                "name": "real accuracy",
-                "legendgroup": str(n),
-                "showlegend": False,
-            }
-        )
-    layout = {"xaxis": axis("rows", type="log"), "yaxis": axis("accuracy"), "height": 400}
-    note = "Dashed: what full training gives. A dashed line outside its funnel is a broken bound."
+    most = max(event.units for n in chosen for event in bounds[n])
+    data = [
+        facets.placed(trace, panel)
+        for panel, n in enumerate(chosen)
+        for trace in _funnel(bounds[n], real[n], most)
+    ]
+    titles = [f"{names[n]}, champion" if n == last else names[n] for n in chosen]
+    layout = facets.layout(titles, {"type": "log", "dtick": "D2"}, {}, "rows", "accuracy")
+    note = (
+        "A bar is the interval after a probe, red if it misses what full training gives, which is"
+        f" dashed. The champion and the most probed, {len(chosen)} of {len(bounds)}."
+    )
     return Figure("Funnels and the real accuracy", note, data, layout)
 
 
@@ -66,14 +48,13 @@ def verdicts(events: Sequence[Event], real: Mapping[int, float]) -> Figure | Non
         return None
     pruned = [e.configuration for e in events if isinstance(e, Eliminated)]
     order = [n for n in pruned if n in last] + [n for n in last if n not in pruned]
-    parameters = {c.configuration: c.parameters for c in configurations(events)}
-    names = [text(name_of(n, parameters[n], 34)) for n in order]
+    names = _names(events, 34)
     bars: Trace = {
         "type": "scatter",
         "mode": "markers",
         "name": "last interval",
         "x": rounded((last[n].lower + last[n].upper) / 2 for n in order),
-        "y": names,
+        "y": [names[n] for n in order],
         "error_x": {
             "type": "data",
             "array": rounded((last[n].upper - last[n].lower) / 2 for n in order),
@@ -85,22 +66,72 @@ def verdicts(events: Sequence[Event], real: Mapping[int, float]) -> Figure | Non
         "hovertemplate": "after %{customdata} rows",
         "marker": {"size": 1, "color": colour(0)},
     }
-    known = [(n, name) for n, name in zip(order, names, strict=True) if n in real]
-    truth: Trace = {
-        "type": "scatter",
-        "mode": "markers",
-        "name": "real accuracy",
-        "x": rounded(real[n] for n, _ in known),
-        "y": [name for _, name in known],
-        "marker": {"symbol": "diamond", "size": 9, "color": "$ink"},
-    }
+    data = [bars]
+    for name, paint, held in (
+        ("real accuracy", "$ink", True),
+        ("real accuracy, missed", colour(_BROKEN), False),
+    ):
+        shown = [n for n in order if n in real and _holds(last[n], real[n]) == held]
+        if shown:
+            data.append(
+                {
+                    "type": "scatter",
+                    "mode": "markers",
+                    "name": name,
+                    "x": rounded(real[n] for n in shown),
+                    "y": [names[n] for n in shown],
+                    "marker": {"symbol": "diamond", "size": 9, "color": paint},
+                }
+            )
     layout = {
         "xaxis": axis("accuracy"),
         "yaxis": {"autorange": "reversed", "type": "category"},
         "height": 120 + 22 * len(order),
-        "margin": {"l": 240},
     }
     note = (
         "From the first pruned to the last that remained; a diamond is what full training gives."
     )
-    return Figure("Order of pruning", note, [bars, truth] if known else [bars], layout)
+    return Figure("Order of pruning", note, data, layout)
+
+
+def _funnel(bounds: Sequence[BoundsUpdated], real: float, most: float) -> Iterable[Trace]:
+    for broken in (False, True):
+        shown = [event for event in bounds if _holds(event, real) != broken]
+        if shown:
+            paint = colour(_BROKEN if broken else 0, 0.75)
+            yield {
+                "type": "scatter",
+                "mode": "markers",
+                "showlegend": False,
+                "x": rounded(event.units for event in shown),
+                "y": rounded((event.lower + event.upper) / 2 for event in shown),
+                "error_y": {
+                    "type": "data",
+                    "array": rounded((event.upper - event.lower) / 2 for event in shown),
+                    "thickness": 4,
+                    "width": 0,
+                    "color": paint,
+                },
+                "marker": {"size": 1, "color": paint},
+                "hovertemplate": "after %{x} rows<extra></extra>",
+            }
+    yield {
+        "type": "scatter",
+        "mode": "lines",
+        "showlegend": False,
+        "x": rounded([bounds[0].units, most]),
+        "y": rounded([real] * 2),
+        "line": {"color": "$ink", "width": 1.5, "dash": "dash"},
+        "hovertemplate": "%{y} in full<extra></extra>",
+    }
+
+
+def _holds(event: BoundsUpdated, real: float) -> bool:
+    return event.lower <= real <= event.upper
+
+
+def _names(events: Sequence[Event], limit: int) -> dict[int, str]:
+    return {
+        c.configuration: text(name_of(c.configuration, c.parameters, limit))
+        for c in configurations(events)
+    }

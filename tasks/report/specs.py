@@ -16,6 +16,8 @@ from typing import Any
 from tasks.configurations import Configuration
 
 Trace = dict[str, Any]
+_CALLED = ("name", "learner")
+"""Parameters that say what a configuration is by their value alone."""
 
 PALETTE = (
     "#3b82c4", "#e07b22", "#2a9d6a", "#d1495b", "#8e6bbf",
@@ -94,10 +96,17 @@ def compact(value: Any) -> str:
 
 
 def name_of(number: int, parameters: Mapping[str, Any], limit: int = 48) -> str:
-    """What a picture calls a configuration: its number and what sets it apart."""
-    parts = [f"{key}={_value(value)}" for key, value in parameters.items()]
-    if len(parameters) == 1:
-        parts = [_value(value) for value in parameters.values()]
+    """What a picture calls a configuration: its number and what sets it apart.
+
+    Examples
+    --------
+    >>> name_of(2, {"learner": "LightGBM", "max_depth": 3})
+    '2: LightGBM, max_depth=3'
+    """
+    parts = [
+        _value(value) if key in _CALLED or len(parameters) == 1 else f"{key}={_value(value)}"
+        for key, value in parameters.items()
+    ]
     words = ", ".join(parts)
     if len(words) > limit:
         words = f"{words[: limit - 1]}…"

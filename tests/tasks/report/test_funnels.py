@@ -8,7 +8,9 @@ from algorithms import registry
 from algorithms.abc_selection.simulation import SimulatedLearners
 from algorithms.base import play
 from algorithms.benches.samples import SamplesBench
+from algorithms.events import BoundsUpdated
 from tasks.report.funnels import funnels, verdicts
+from tasks.report.specs import colour
 
 LEARNERS = SimulatedLearners((0.6, 0.9, 0.7, 0.8, 0.5), 20_000, 5_000, seed=0)
 REAL = {number: LEARNERS.real_accuracy(number) for number in range(5)}
@@ -19,13 +21,34 @@ def log(name):
     return list(play(name, registry.build(name), bench, seed=1))
 
 
-def test_funnels_carry_the_real_accuracy():
-    figure = funnels(log("abc"), REAL)
-    dashed = [trace for trace in figure.data if trace["line"].get("dash") == "dash"]
-    assert sorted(trace["y"][0] for trace in dashed) == pytest.approx(
-        sorted(REAL.values()), abs=1e-4
+def drawn(figure, **wanted):
+    return [trace for trace in figure.data if all(trace[k] == v for k, v in wanted.items())]
+
+
+def test_every_funnel_has_a_panel_with_the_real_accuracy():
+    events = log("abc")
+    figure = funnels(events, REAL)
+    truths = drawn(figure, mode="lines")
+    assert [trace["y"][0] for trace in truths] == pytest.approx(
+        [REAL[int(note["text"].split(":")[0])] for note in figure.layout["annotations"]], abs=1e-4
     )
-    assert len(dashed) == 5
+    assert figure.layout["annotations"][0]["text"].endswith("champion")
+    bars = sum(len(trace["x"]) for trace in drawn(figure, mode="markers"))
+    assert bars == sum(isinstance(event, BoundsUpdated) for event in events)
+
+
+def test_an_interval_that_misses_the_truth_stands_out():
+    events = log("abc")
+    last = {e.configuration: e for e in events if isinstance(e, BoundsUpdated)}
+    told = {n: (event.lower + event.upper) / 2 for n, event in last.items()} | {1: 0.2}
+    (broken,) = [
+        trace for trace in drawn(funnels(events, told), mode="markers", xaxis="x")
+        if trace["error_y"]["color"] == colour(3, 0.75)
+    ]  # fmt: skip
+    assert min(broken["y"]) > 0.2
+    _, held, missed = verdicts(events, told).data
+    assert len(held["y"]) == 4
+    assert [name.split(":")[0] for name in missed["y"]] == ["1"]
 
 
 def test_without_bounds_or_truth_there_are_no_funnels():
@@ -34,10 +57,10 @@ def test_without_bounds_or_truth_there_are_no_funnels():
 
 
 def test_verdicts_list_everyone_in_the_order_of_pruning():
-    bars, truth = verdicts(log("abc"), REAL).data
+    bars, *truths = verdicts(log("abc"), REAL).data
     assert len(bars["y"]) == 5
     assert bars["y"][-1].startswith("1: ")  # the champion remained
-    assert set(truth["y"]) == set(bars["y"])
+    assert {name for trace in truths for name in trace["y"]} == set(bars["y"])
 
 
 def test_verdicts_need_no_truth():
