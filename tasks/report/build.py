@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from algorithms.errors import UsageError
 from algorithms.events import read_log
 from tasks.config import SUITE_FILE, Suite
-from tasks.report import curves, data_views, job_views, views
+from tasks.report import curves, data_views, exploitation, job_views, views
 from tasks.report.cells import named
 from tasks.report.commands import commands_of
 from tasks.report.curves import Curve
@@ -161,6 +161,7 @@ def render(frame: pd.DataFrame, suite: Suite | None, logs: Logs, title: str) -> 
             for i, figure in enumerate(relative_figures(related) if related else [])
         ],
         "speed_up": logs.races.section(names),
+        "exploitation": exploitation.section(frame, [row.label for row in board.rows]),
         "unfinished": [job for job in jobs if job["status"] != "ok"],
         "jobs": jobs,
         "payloads": {

@@ -37,6 +37,7 @@ class Races:
         unit = " or ".join(sorted(self.units))
         return {
             "reference": reference,
+            "over_all": not found[0].data,
             "columns": ["Data", "Algorithm", "Runs", "Reached", unit.capitalize(), "CPU s",
                         f"Times fewer {unit}", "Times less CPU"],
             "rows": [_row(speed_up, names) for speed_up in found],
@@ -45,7 +46,7 @@ class Races:
 
 def _row(found: SpeedUp, names: Names) -> list[Cell]:
     return [
-        data_cell(found.data, names),
+        data_cell(found.data, names) if found.data else Cell("All data sets", ""),
         Cell(found.label, found.label),
         Cell(str(found.runs), found.runs),
         Cell(str(found.reached), found.reached),

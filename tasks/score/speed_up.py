@@ -37,7 +37,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class SpeedUp:
-    """What one algorithm needed to match the reference on one data set; medians over runs.
+    """What one algorithm needed to match the reference on `data`; medians over runs.
 
     A run that never reaches the target needs infinitely much, and its speed-up is 0.
 
@@ -86,14 +86,25 @@ def speed_ups(
     Parameters
     ----------
     runs : mapping of (data, repetition) to mapping of label to Progress
+
+    Returns
+    -------
+    list of SpeedUp
+        Where there are several data sets, those over all of them first, with `data` empty.
     """
     pairs: dict[tuple[str, str], list[tuple[Progress, Progress]]] = {}
+    over_all: dict[str, list[tuple[Progress, Progress]]] = {}
     for (data, _), by_label in runs.items():
         if reference in by_label:
             for label, progress in by_label.items():
                 if label != reference:
-                    pairs.setdefault((data, label), []).append((progress, by_label[reference]))
-    return [_speed_up(data, label, found) for (data, label), found in pairs.items()]
+                    pair = (progress, by_label[reference])
+                    pairs.setdefault((data, label), []).append(pair)
+                    over_all.setdefault(label, []).append(pair)
+    found = [_speed_up(data, label, each) for (data, label), each in pairs.items()]
+    if len({data for data, _ in pairs}) > 1:
+        found = [_speed_up("", label, each) for label, each in over_all.items()] + found
+    return found
 
 
 def _speed_up(data: str, label: str, pairs: Sequence[tuple[Progress, Progress]]) -> SpeedUp:

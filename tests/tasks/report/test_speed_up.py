@@ -12,8 +12,8 @@ from tasks.report.speed_up import Races
 NAMES = ("tpe-joint", "rising-bandits", "random-arm")
 
 
-def row(label, bench="pulls", status="ok"):
-    return SimpleNamespace(label=label, data="d", repetition=0, bench=bench, status=status,
+def row(label, bench="pulls", status="ok", data="d"):
+    return SimpleNamespace(label=label, data=data, repetition=0, bench=bench, status=status,
                            unit="trials")  # fmt: skip
 
 
@@ -49,3 +49,18 @@ def test_every_algorithm_stands_beside_the_joint_optimiser():
         ["the data", "random-arm", "1", "0"],
     ]
     assert [cell.text for cell in section["rows"][1]][4:6] == ["never", "never"]
+
+
+def test_over_several_data_sets_there_is_a_line_over_all():
+    races = Races()
+    for data in ("d", "e"):
+        for name in NAMES[:2]:
+            races.add(row(name, data=data), log(name))
+    section = races.section({})
+
+    assert section["over_all"]
+    assert [[cell.text for cell in line][:4] for line in section["rows"]] == [
+        ["All data sets", "rising-bandits", "2", "2"],
+        ["d", "rising-bandits", "1", "1"],
+        ["e", "rising-bandits", "1", "1"],
+    ]

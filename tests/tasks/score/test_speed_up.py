@@ -53,6 +53,18 @@ def test_speed_ups_are_medians_and_never_is_zero():
     assert (found.times_units, found.times_cpu) == (2.0, 4.0)
 
 
+def test_over_several_data_sets_the_medians_over_all_come_first():
+    runs = {
+        ("d", 0): {"average": progress(0.1, 0.9), "x": progress(0.9)},
+        ("d", 1): {"average": progress(0.1, 0.9), "x": progress(0.1)},
+        ("e", 0): {"average": progress(0.1, 0.9), "x": progress(0.9)},
+    }
+    found = speed_ups(runs, "average")
+
+    assert [each.data for each in found] == ["", "d", "e"]
+    assert (found[0].runs, found[0].reached, found[0].times_units) == (3, 2, 2.0)
+
+
 def test_when_most_runs_never_arrive_the_median_is_never():
     runs = {("d", n): {"average": progress(0.9), "slow": progress(0.1)} for n in range(3)}
     (found,) = speed_ups(runs, "average")
