@@ -10,8 +10,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.base import Score
+from algorithms.base import Algorithm, Score
+from algorithms.errors import DivergedError
 from algorithms.events import Measured
+
+CHECKED_ROWS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,3 +141,27 @@ def next_log_point(point: int) -> int:
     """
     leading = int(str(point)[0])
     return point * 5 // 2 if leading == 2 else point * 2
+
+
+def require_finite(stream: Stream, n_examples: int) -> None:
+    """Raise `DivergedError` where a feature or label is not a finite number."""
+    for start in range(0, n_examples, CHECKED_ROWS):
+        rows = slice(start, min(start + CHECKED_ROWS, n_examples))
+        finite = np.isfinite(stream.features[rows]).all(axis=1) & np.isfinite(stream.labels[rows])
+        if not finite.all():
+            row = start + int(np.argmin(finite))
+            raise DivergedError(
+                f"example {row} has a feature or label that is not finite:"
+                " no model can learn from it, impute or drop it"
+            )
+
+
+class StreamAlgorithm(Algorithm):
+    """Runs on a stream bench, and compiles its kernels on the stream's first two examples."""
+
+    bench: ClassVar[str] = "stream"
+
+    def prepare(self, bench: StreamBench) -> None:
+        """Run over two examples, on a bench of their own."""
+        for _ in self.run(StreamBench(bench.stream, budget=min(2, bench.budget)), seed=0):
+            pass

@@ -13,8 +13,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from algorithms.base import Algorithm, Run
-from algorithms.benches.stream import Stream, StreamBench
-from algorithms.chacha.racing import require_finite
+from algorithms.benches.stream import Stream, StreamBench, require_finite
 from algorithms.errors import SkipError
 from algorithms.events import ChampionChanged, ConfigurationAdmitted, LeaseGranted
 from algorithms.online.configuration import Configuration

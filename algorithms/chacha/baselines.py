@@ -9,10 +9,10 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from algorithms.base import Run
-from algorithms.benches.stream import StreamBench
+from algorithms.benches.stream import StreamAlgorithm, StreamBench, require_finite
 from algorithms.chacha.oracle import ConfigOracle, Tune, make_oracle, no_candidates
-from algorithms.chacha.racing import Racing, StreamAlgorithm, Tuning, require_finite
-from algorithms.chacha.rules import FIXED, Rules
+from algorithms.chacha.published.algorithm import Racing, Tuning
+from algorithms.chacha.published.rules import FIXED, Rules
 from algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,

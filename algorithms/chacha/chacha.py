@@ -16,9 +16,9 @@ from pydantic.dataclasses import dataclass
 from algorithms.base import Run
 from algorithms.benches.stream import StreamBench
 from algorithms.chacha.oracle import ConfigOracle, make_oracle
-from algorithms.chacha.racing import Tuning
-from algorithms.chacha.rules import PRESETS, Preset, Rules, Scheduling
-from algorithms.chacha.safe import SafeChaCha
+from algorithms.chacha.published.algorithm import Tuning
+from algorithms.chacha.published.rules import PRESETS, Preset, Rules, Scheduling
+from algorithms.chacha.safe.algorithm import SafeChaCha
 from algorithms.errors import UsageError
 from algorithms.online.schema import Schema
 
@@ -42,7 +42,7 @@ class ChaCha(Tuning):
     Parameters
     ----------
     preset : "paper", "flaml" or "icml-eval", optional
-        Published rules, see `algorithms.chacha.rules`.
+        Published rules, see `algorithms.chacha.published.rules`.
     scheduling : "chacha", "aggressive" or "no-champion"
         The paper's ablations: leases end whatever the performance; the champion's too.
     b : int, optional

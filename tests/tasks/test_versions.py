@@ -53,7 +53,7 @@ def test_what_an_algorithm_imports_counts_and_reading_data_does_not():
     sources = versions._reachable([versions._ROOT / name for name in start])
     names = {str(path.relative_to(versions._ROOT)) for path in sources}
 
-    assert {"algorithms/online/kernel.py", "algorithms/chacha/bounds.py"} <= names
+    assert {"algorithms/online/kernel.py", "algorithms/chacha/published/bounds.py"} <= names
     assert any(name.startswith("tasks/preprocess") for name in names)
     assert not any(name.startswith("tasks/fetch") for name in names)
     assert not any(name.startswith("algorithms/apple/") for name in names)

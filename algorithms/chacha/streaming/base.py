@@ -16,15 +16,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from algorithms.base import configured
 from algorithms.chacha.chacha import ChaCha
-from algorithms.chacha.contest import Contest, PublishedContest, SafeContest
 from algorithms.chacha.oracle import ConfigOracle, load_oracle
+from algorithms.chacha.streaming.contest import Contest, PublishedContest, SafeContest
 from algorithms.errors import UsageError
 from algorithms.events import BoundsUpdated, Event
 from algorithms.online.features import Example, FeatureMap, Key
 from algorithms.online.inputs import importance_of, numeric_block
 from algorithms.online.layout import MAX_TERMS, fits
 
-FORMAT = b"leaseboard-chacha-1\n"
+FORMAT = b"leaseboard-chacha-2\n"
 """The first line of a saved model; the number changes with what is saved."""
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.chacha import race
-from algorithms.chacha.safe_race import EMPTY, SafeRace
-from algorithms.chacha.scheduler import Scheduler
+from algorithms.chacha.published import state
+from algorithms.chacha.published.scheduler import Scheduler
+from algorithms.chacha.safe.race import EMPTY, SafeRace
 from algorithms.events import Event
 from algorithms.online.configuration import Configuration
 from algorithms.online.learner import Learner
@@ -124,7 +124,7 @@ class PublishedContest(Contest):
 
     def is_due(self) -> bool:
         """Whether a test is positive or a lease has ended."""
-        return bool(self.scheduler.control[race.DUE])
+        return bool(self.scheduler.control[state.DUE])
 
     def decide(self) -> Iterator[Event]:
         """Algorithm 1 after line 10, and Schedule."""
@@ -137,11 +137,11 @@ class PublishedContest(Contest):
             {
                 **scheduler.candidates[number].configuration.parameters(),
                 "champion": number == scheduler.champion,
-                "examples": int(row[race.N]),
-                "lease": float(row[race.LEASE]),
-                "loss": float(row[race.LOSS]),
-                "lower": float(row[race.LOWER]),
-                "upper": float(row[race.UPPER]),
+                "examples": int(row[state.N]),
+                "lease": float(row[state.LEASE]),
+                "loss": float(row[state.LOSS]),
+                "lower": float(row[state.LOWER]),
+                "upper": float(row[state.UPPER]),
             }
             for number, row in ((n, scheduler.row(n)) for n in scheduler.live())
         ]

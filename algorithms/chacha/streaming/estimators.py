@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from algorithms.chacha.online import OnlineChaCha
 from algorithms.chacha.oracle import ConfigOracle
+from algorithms.chacha.streaming.base import OnlineChaCha
 from algorithms.online.features import Example
 from algorithms.online.inputs import regression_label
 from algorithms.online.text import read_text

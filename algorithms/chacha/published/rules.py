@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.chacha import race
+from algorithms.chacha.published import state
 
 Preset = Literal["paper", "flaml", "icml-eval"]
 Scheduling = Literal["chacha", "aggressive", "no-champion"]
@@ -89,21 +89,21 @@ class Rules:
             return 5.0 * dimension
         return float(self.lease)
 
-    def controls(self) -> race.Control:
+    def controls(self) -> state.Control:
         """The rules that the compiled steps read, and fresh state for the rest."""
-        control = np.zeros(race.N_CONTROLS)
-        control[race.CHAMPION] = control[race.PREDICTOR] = -1
-        control[race.GLOBAL_LOW] = math.inf
-        control[race.GLOBAL_HIGH] = -math.inf
-        control[race.LITERAL_BOUND] = self.bound == "paper"
-        control[race.OWN_RANGE] = self.label_range == "own"
-        control[race.COEFFICIENT] = self.coefficient
-        control[race.DELTA] = self.delta
-        control[race.SELECT_AFTER] = self.select_after
-        control[race.TEST_AFTER] = self.test_after
-        control[race.TEST_BEST_ONLY] = self.test_best_only
-        control[race.WORSE_MARGIN] = self.worse_margin
-        control[race.TESTING] = self.testing
+        control = np.zeros(state.N_CONTROLS)
+        control[state.CHAMPION] = control[state.PREDICTOR] = -1
+        control[state.GLOBAL_LOW] = math.inf
+        control[state.GLOBAL_HIGH] = -math.inf
+        control[state.LITERAL_BOUND] = self.bound == "paper"
+        control[state.OWN_RANGE] = self.label_range == "own"
+        control[state.COEFFICIENT] = self.coefficient
+        control[state.DELTA] = self.delta
+        control[state.SELECT_AFTER] = self.select_after
+        control[state.TEST_AFTER] = self.test_after
+        control[state.TEST_BEST_ONLY] = self.test_best_only
+        control[state.WORSE_MARGIN] = self.worse_margin
+        control[state.TESTING] = self.testing
         return control
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from algorithms.chacha import race
-from algorithms.chacha.rules import FLAML, PAPER, in_top_half, never_kept, within_median
-from algorithms.chacha.scheduler import Scheduler
+from algorithms.chacha.published import state
+from algorithms.chacha.published.rules import FLAML, PAPER, in_top_half, never_kept, within_median
+from algorithms.chacha.published.scheduler import Scheduler
 from algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,
@@ -49,8 +49,8 @@ def set_losses(scheduler, losses, n, epsilon=0.01):
     """Pretend that the live models have learned `n` examples."""
     for number, loss in losses.items():
         row = scheduler.row(number)
-        row[[race.N, race.LOSS, race.EPSILON]] = n, loss, epsilon
-        row[[race.LOWER, race.UPPER]] = loss - epsilon, loss + epsilon
+        row[[state.N, state.LOSS, state.EPSILON]] = n, loss, epsilon
+        row[[state.LOWER, state.UPPER]] = loss - epsilon, loss + epsilon
 
 
 def kinds(events):

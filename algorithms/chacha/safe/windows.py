@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.chacha.mixture import ADVANTAGE, LOSS, LOSS_SQUARES, SQUARES
-from algorithms.chacha.paired import better, critical_value, radius, worse
+from algorithms.chacha.safe.mixture import ADVANTAGE, LOSS, LOSS_SQUARES, SQUARES
+from algorithms.chacha.safe.paired import better, critical_value, radius, worse
 
 Slots = NDArray[np.int64]
 Doubles = NDArray[np.float64]
@@ -28,7 +28,7 @@ class CommonWindows:
     Attributes
     ----------
     sums : ndarray of float64, shape (n_slots, 4)
-        See `algorithms.chacha.mixture.mix`, which fills them.
+        See `algorithms.chacha.safe.mixture.mix`, which fills them.
     starts : ndarray of int64, shape (n_slots,)
         The example before which each window begins.
     """

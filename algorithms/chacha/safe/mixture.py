@@ -28,7 +28,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from algorithms.chacha.guard import (
+from algorithms.chacha.safe.guard import (
     guarded_class,
     guarded_value,
     slack_change,
@@ -181,7 +181,7 @@ def mix(
     gamma : float
         What a loss is worth one example later.
     rho : float
-        See `algorithms.chacha.guard`.
+        See `algorithms.chacha.safe.guard`.
     classes : bool
         The labels are -1 and 1 and the guard counts errors of class.
     totals : ndarray of float64, shape (2,)

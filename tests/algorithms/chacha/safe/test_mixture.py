@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from algorithms.chacha.mixture import MASS, SLACK, learning_rate, mix, posterior_mean
+from algorithms.chacha.safe.mixture import MASS, SLACK, learning_rate, mix, posterior_mean
 
 
 def run_mix(predictions, labels, *, champion=0, gamma=0.5, rho=0.01, classes=False):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms.chacha.guard import (
+from algorithms.chacha.safe.guard import (
     guarded_class,
     guarded_value,
     largest_deviation,

@@ -1,39 +1,24 @@
-"""What every algorithm that races configurations on a stream shares: building and driving it."""
+"""Algorithm 1 with named rules: what `vanilla`, the fixed sets and the presets build and drive."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import ClassVar
 
 import numpy as np
 from pydantic.dataclasses import dataclass
 
-from algorithms.base import Algorithm, Run
-from algorithms.benches.stream import Stream, StreamBench, next_log_point
-from algorithms.chacha.engines import make_engine
+from algorithms.base import Run
+from algorithms.benches.stream import StreamAlgorithm, StreamBench, next_log_point, require_finite
 from algorithms.chacha.oracle import ConfigOracle, Tune, make_oracle
-from algorithms.chacha.rules import Rules
-from algorithms.chacha.scheduler import Scheduler
-from algorithms.errors import DivergedError
+from algorithms.chacha.published.engines import make_engine
+from algorithms.chacha.published.rules import Rules
+from algorithms.chacha.published.scheduler import Scheduler
 from algorithms.events import Event
 from algorithms.online.configuration import Configuration
 from algorithms.online.engine import EngineName
 from algorithms.online.schema import Schema, stream_schema
-
-CHECKED_ROWS = 1 << 16
-
-
-class StreamAlgorithm(Algorithm):
-    """Runs on a stream bench, and compiles its kernels on the stream's first two examples."""
-
-    bench: ClassVar[str] = "stream"
-
-    def prepare(self, bench: StreamBench) -> None:
-        """Run over two examples, on a bench of their own."""
-        for _ in self.run(StreamBench(bench.stream, budget=min(2, bench.budget)), seed=0):
-            pass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,16 +143,3 @@ def drive(scheduler: Scheduler, bench: StreamBench) -> Iterator[Event]:
         if at == log_point:
             yield from scheduler.bounds(at)
             log_point = next_log_point(log_point)
-
-
-def require_finite(stream: Stream, n_examples: int) -> None:
-    """Raise `DivergedError` where a feature or label is not a finite number."""
-    for start in range(0, n_examples, CHECKED_ROWS):
-        rows = slice(start, min(start + CHECKED_ROWS, n_examples))
-        finite = np.isfinite(stream.features[rows]).all(axis=1) & np.isfinite(stream.labels[rows])
-        if not finite.all():
-            row = start + int(np.argmin(finite))
-            raise DivergedError(
-                f"example {row} has a feature or label that is not finite:"
-                " no model can learn from it, impute or drop it"
-            )

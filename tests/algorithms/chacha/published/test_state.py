@@ -7,46 +7,46 @@ import math
 import numpy as np
 import pytest
 
-from algorithms.chacha import race
-from algorithms.chacha.rules import FLAML, PAPER
+from algorithms.chacha.published import state
+from algorithms.chacha.published.rules import FLAML, PAPER
 
 
 def slots_of(*rows):
     """One slot for each dict of columns; the configuration's number is the slot's."""
-    slots = race.empty_slots(len(rows))
+    slots = state.empty_slots(len(rows))
     for slot, columns in enumerate(rows):
-        slots[slot, race.CONFIGURATION] = slot
+        slots[slot, state.CONFIGURATION] = slot
         for column, value in columns.items():
-            slots[slot, getattr(race, column)] = value
+            slots[slot, getattr(state, column)] = value
     return slots
 
 
 def control_of(rules, champion=0, n_candidates=1):
     control = rules.controls()
-    control[race.CHAMPION] = champion
-    control[race.N_CANDIDATES] = n_candidates
+    control[state.CHAMPION] = champion
+    control[state.N_CANDIDATES] = n_candidates
     return control
 
 
 def test_the_least_upper_bound_predicts():
     control = control_of(PAPER)
 
-    assert race.select(slots_of({"N": 9, "UPPER": 3}, {"N": 9, "UPPER": 2}), control) == 1
-    assert control[race.PREDICTOR] == 1
+    assert state.select(slots_of({"N": 9, "UPPER": 3}, {"N": 9, "UPPER": 2}), control) == 1
+    assert control[state.PREDICTOR] == 1
 
 
 def test_until_a_model_is_ripe_the_last_predictor_goes_on_then_the_champion():
     control = control_of(FLAML)
     young = slots_of({"N": 99, "UPPER": 3}, {"N": 99, "UPPER": 2})
 
-    assert race.select(young, control) == 0
-    control[race.PREDICTOR] = 1
-    assert race.select(young, control) == 1
-    assert race.select(slots_of({"N": 100, "UPPER": 3}, {"N": 99, "UPPER": 2}), control) == 0
+    assert state.select(young, control) == 0
+    control[state.PREDICTOR] = 1
+    assert state.select(young, control) == 1
+    assert state.select(slots_of({"N": 100, "UPPER": 3}, {"N": 99, "UPPER": 2}), control) == 0
 
 
 def test_nobody_predicts_while_the_champion_is_paused_and_all_are_fresh():
-    assert race.select(slots_of({}, {}), control_of(PAPER, champion=7)) == -1
+    assert state.select(slots_of({}, {}), control_of(PAPER, champion=7)) == -1
 
 
 @pytest.mark.parametrize(
@@ -56,33 +56,33 @@ def test_nobody_predicts_while_the_champion_is_paused_and_all_are_fresh():
 )
 def test_losses_are_clipped_to_all_labels_or_to_a_configurations_own(rules, clipped):
     control = control_of(rules)
-    control[[race.GLOBAL_LOW, race.GLOBAL_HIGH]] = 0, 10
+    control[[state.GLOBAL_LOW, state.GLOBAL_HIGH]] = 0, 10
     slots = slots_of({"N": 1, "LOSS": 1.0, "DIMENSION": 2, "LOW": math.inf, "HIGH": -math.inf})
-    race.observe(slots, control, 4.0, np.array([20.0], np.float32))
+    state.observe(slots, control, 4.0, np.array([20.0], np.float32))
 
-    assert slots[0, race.N] == 2
-    assert slots[0, race.LOSS] == (1.0 + (clipped - 4.0)) / 2
-    assert slots[0, [race.LOW, race.HIGH]].tolist() == [4.0, 4.0]
+    assert slots[0, state.N] == 2
+    assert slots[0, state.LOSS] == (1.0 + (clipped - 4.0)) / 2
+    assert slots[0, [state.LOW, state.HIGH]].tolist() == [4.0, 4.0]
 
 
 def test_bounds_are_epsilon_around_the_mean_and_never_below_zero():
     control = control_of(PAPER, n_candidates=45)
-    control[[race.GLOBAL_LOW, race.GLOBAL_HIGH]] = 0, 10
+    control[[state.GLOBAL_LOW, state.GLOBAL_HIGH]] = 0, 10
     slots = slots_of({"N": 1, "LOSS": 1.0, "DIMENSION": 2, "LOW": 4, "HIGH": 4})
-    race.observe(slots, control, 4.0, np.array([5.0], np.float32))
+    state.observe(slots, control, 4.0, np.array([5.0], np.float32))
     epsilon = 0.05 * 10 * math.sqrt(2 * math.log(2 * 45 / 0.1) / 2)
 
-    assert slots[0, race.EPSILON] == pytest.approx(epsilon)
-    assert slots[0, race.UPPER] == pytest.approx(1.0 + epsilon)
-    assert slots[0, race.LOWER] == 0.0
+    assert slots[0, state.EPSILON] == pytest.approx(epsilon)
+    assert slots[0, state.UPPER] == pytest.approx(1.0 + epsilon)
+    assert slots[0, state.LOWER] == 0.0
 
 
 def test_one_label_makes_the_literal_bound_certain_but_not_the_authors():
     epsilons = []
     for rules in (PAPER, FLAML):
         slots = slots_of({"DIMENSION": 1, "LOW": math.inf, "HIGH": -math.inf})
-        race.observe(slots, control_of(rules), 4.0, np.zeros(1, np.float32))
-        epsilons.append(slots[0, race.EPSILON])
+        state.observe(slots, control_of(rules), 4.0, np.zeros(1, np.float32))
+        epsilons.append(slots[0, state.EPSILON])
 
     assert epsilons == [0.0, pytest.approx(0.05 * math.sqrt(math.log10(1 / 0.1)))]
 
@@ -95,17 +95,17 @@ YOUNG = {"N": 99, "LOWER": 0.5, "UPPER": 0.6, "EPSILON": 0.05}
 def test_a_young_challenger_hides_a_ripe_one_only_in_the_authors_program():
     slots = slots_of(CHAMPION, RIPE, YOUNG)
 
-    assert race.challenger_to_promote(slots, control_of(FLAML), 0) == -1
+    assert state.challenger_to_promote(slots, control_of(FLAML), 0) == -1
     patient = FLAML.replace(test_best_only=False)
-    assert race.challenger_to_promote(slots, control_of(patient), 0) == 1
-    assert race.challenger_to_promote(slots, control_of(PAPER), 0) == 2
+    assert state.challenger_to_promote(slots, control_of(patient), 0) == 1
+    assert state.challenger_to_promote(slots, control_of(PAPER), 0) == 2
 
 
 def test_who_is_out_is_not_tested_again():
     slots = slots_of(CHAMPION, {**RIPE, "OUT": 1}, {**RIPE, "LOWER": 2.3, "OUT": 1})
 
-    assert race.challenger_to_promote(slots, control_of(PAPER), 0) == -1
-    assert not race.is_worse(slots, control_of(PAPER), 0, 2)
+    assert state.challenger_to_promote(slots, control_of(PAPER), 0) == -1
+    assert not state.is_worse(slots, control_of(PAPER), 0, 2)
 
 
 def test_a_decision_is_due_at_the_end_of_a_lease_or_when_a_test_is_positive():
@@ -118,8 +118,8 @@ def test_a_decision_is_due_at_the_end_of_a_lease_or_when_a_test_is_positive():
     }
     for name, (champion, challenger, due) in cases.items():
         slots, control = slots_of(champion, challenger), control_of(PAPER)
-        control[race.MAY_ELIMINATE] = 1
+        control[state.MAY_ELIMINATE] = 1
 
-        assert race.needs_decision(slots, control) == due, name
-        control[race.TESTING] = 0
-        assert race.needs_decision(slots, control) == (name == "lease"), name
+        assert state.needs_decision(slots, control) == due, name
+        control[state.TESTING] = 0
+        assert state.needs_decision(slots, control) == (name == "lease"), name

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.chacha import race
-from algorithms.chacha.candidate import Candidate
-from algorithms.chacha.engines import Engine
 from algorithms.chacha.oracle import ConfigOracle
-from algorithms.chacha.race import (
+from algorithms.chacha.published import state
+from algorithms.chacha.published.candidate import Candidate
+from algorithms.chacha.published.engines import Engine
+from algorithms.chacha.published.rules import KEEPERS, Rules
+from algorithms.chacha.published.state import (
     CHAMPION,
     CONFIGURATION,
     HIGH,
@@ -24,7 +25,6 @@ from algorithms.chacha.race import (
     UPPER,
     N,
 )
-from algorithms.chacha.rules import KEEPERS, Rules
 from algorithms.chacha.tallies import Tallies
 from algorithms.events import (
     BoundsUpdated,
@@ -79,9 +79,9 @@ class Scheduler:
         self.b = b
         self.horizon = horizon
         self.random = np.random.RandomState(seed)
-        self.slots = race.empty_slots(b)
+        self.slots = state.empty_slots(b)
         self.control = rules.controls()
-        self.control[race.CLASSES] = classes
+        self.control[state.CLASSES] = classes
         self.tallies = Tallies()
         self.candidates: list[Candidate] = []
         self.frontier: list[int] = []
@@ -124,7 +124,7 @@ class Scheduler:
         for candidate in self.candidates:
             candidate.dimension = schema.dimension(candidate.configuration.interactions)
         for number, slot in self._slot_of.items():
-            self.slots[slot, race.DIMENSION] = self.candidates[number].dimension
+            self.slots[slot, state.DIMENSION] = self.candidates[number].dimension
         return new_namespaces
 
     def widen(self, at: int) -> Iterator[Event]:
@@ -154,8 +154,8 @@ class Scheduler:
                 yield BoundsUpdated(
                     at=at,
                     configuration=candidate,
-                    value=float(row[race.LOSS]),
-                    lower=float(row[race.LOWER]),
+                    value=float(row[state.LOSS]),
+                    lower=float(row[state.LOWER]),
                     upper=float(row[UPPER]),
                     units=float(row[N]),
                 )
@@ -180,7 +180,7 @@ class Scheduler:
         champion = self._slot_of.get(self.champion)
         if not self.rules.testing or champion is None or self.slots[champion, N] == 0:
             return
-        promoted = race.challenger_to_promote(self.slots, self.control, champion)
+        promoted = state.challenger_to_promote(self.slots, self.control, champion)
         if promoted >= 0:
             yield from self._promote(int(self.slots[promoted, CONFIGURATION]), at)
             champion = promoted
@@ -217,7 +217,7 @@ class Scheduler:
             candidate
             for candidate in self.joined
             if (slot := self._slot_of.get(candidate)) is not None
-            and race.is_worse(self.slots, self.control, champion, slot)
+            and state.is_worse(self.slots, self.control, champion, slot)
         ]
         if self.rules.keep_b_candidates:
             failed = failed[: max(len(self.challengers()) + 1 - self.b, 0)]
@@ -341,7 +341,7 @@ class Scheduler:
         row[:] = 0
         row[CONFIGURATION] = number
         row[LEASE] = candidate.lease
-        row[race.DIMENSION] = candidate.dimension
+        row[state.DIMENSION] = candidate.dimension
         row[[LOW, HIGH]] = candidate.low, candidate.high
         amount = min(candidate.lease, self.horizon)
         yield LeaseGranted(at=at, configuration=number, amount=amount, slot=slot)
@@ -359,11 +359,11 @@ class Scheduler:
     def _bank(self, number: int) -> None:
         """Put what a live model achieved to its configuration's account."""
         row = self.row(number)
-        self.tallies.add(number, float(row[N]), float(row[race.SCORE]))
-        row[race.SCORE] = 0
+        self.tallies.add(number, float(row[N]), float(row[state.SCORE]))
+        row[state.SCORE] = 0
 
     def row(self, candidate: int) -> NDArray[np.float64]:
-        """The state of a live configuration's slot, see `algorithms.chacha.race`."""
+        """The state of a live configuration's slot, see `algorithms.chacha.published.state`."""
         row: NDArray[np.float64] = self.slots[self._slot_of[candidate]]
         return row
 

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.benches.stream import next_log_point
-from algorithms.chacha.candidates import Candidates
-from algorithms.chacha.mixture import guarded_forecast, mix
 from algorithms.chacha.oracle import ConfigOracle
+from algorithms.chacha.safe.candidates import Candidates
+from algorithms.chacha.safe.mixture import guarded_forecast, mix
+from algorithms.chacha.safe.windows import CommonWindows, Slots
 from algorithms.chacha.tallies import Tallies
-from algorithms.chacha.windows import CommonWindows, Slots
 from algorithms.events import (
     BoundsUpdated,
     ChampionChanged,

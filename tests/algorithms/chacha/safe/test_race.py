@@ -10,7 +10,7 @@ from algorithms import registry
 from algorithms.audit import Auditor
 from algorithms.base import play
 from algorithms.benches.stream import Namespace, Stream, StreamBench
-from algorithms.chacha.safe import SafeChaCha
+from algorithms.chacha.safe.algorithm import SafeChaCha
 from algorithms.errors import UsageError
 from algorithms.events import ChampionChanged, Eliminated, LeaseGranted, Paused, to_json
 from algorithms.online.configuration import Configuration

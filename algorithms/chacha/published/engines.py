@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from algorithms.chacha.race import (
+from algorithms.chacha.published.state import (
     CONFIGURATION,
     DUE,
     Control,

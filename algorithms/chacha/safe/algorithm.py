@@ -10,11 +10,10 @@ from pydantic.dataclasses import dataclass
 
 from algorithms import seeds
 from algorithms.base import Run
-from algorithms.benches.stream import StreamBench
-from algorithms.chacha.frontier import make_frontier_oracle
+from algorithms.benches.stream import StreamAlgorithm, StreamBench, require_finite
 from algorithms.chacha.oracle import ConfigOracle, Tune
-from algorithms.chacha.racing import StreamAlgorithm, require_finite
-from algorithms.chacha.safe_race import SafeRace
+from algorithms.chacha.safe.frontier import make_frontier_oracle
+from algorithms.chacha.safe.race import SafeRace
 from algorithms.online.engine import EngineName, choose_engine
 from algorithms.online.live import KernelModels, LiveModels, WorkspaceModels
 from algorithms.online.schema import Schema, stream_schema
@@ -30,13 +29,14 @@ class SafeChaCha(StreamAlgorithm):
     1. ``C ← c_init``, ``S ← ConfigOracle(C)``: one more pair of namespaces, or another learning
        rate. c_init keeps a slot for ever: it is the *base*.
     2. Each live model predicts. The forecast is their posterior mean
-       (`algorithms.chacha.mixture`), moved towards the base as far as the guard demands
-       (`algorithms.chacha.guard`).
+       (`algorithms.chacha.safe.mixture`), moved towards the base as far as the guard demands
+       (`algorithms.chacha.safe.guard`).
     3. The label arrives; every live model learns it.
     4. At the end of a round: the challenger that is proved better than C on the examples both
-       have seen since it started (`algorithms.chacha.paired`) becomes C, the upper half of the
-       others stays, and ``S ← ConfigOracle(C)``. If none is, those proved worse leave for good,
-       and at the end of its lease a challenger below the median makes room for a waiting one.
+       have seen since it started (`algorithms.chacha.safe.paired`) becomes C, the upper half of
+       the others stays, and ``S ← ConfigOracle(C)``. If none is, those proved worse leave for
+       good, and at the end of its lease a challenger below the median makes room for a waiting
+       one.
        A challenger starts as a *branch* of C: C's weights, and zeros for what is new.
 
     Parameters
@@ -68,9 +68,9 @@ class SafeChaCha(StreamAlgorithm):
 
         Σ (ŷ_s - y_s)² ≤ (1 + ρ) Σ (p_s - y_s)²,
 
-    with p the base's predictions; `algorithms.chacha.guard` has the proof, a few lines. Nothing
-    is assumed of the labels, and nothing else in the algorithm has to be right for it: not the
-    tests, not the mixture, not the learning rates. So the rest may be bold.
+    with p the base's predictions; `algorithms.chacha.safe.guard` has the proof, a few lines.
+    Nothing is assumed of the labels, and nothing else in the algorithm has to be right for it:
+    not the tests, not the mixture, not the learning rates. So the rest may be bold.
 
     Why it is usually much better. The forecast competes with every live model, and the pool
     holds rates up to 32 times VW's default, with which the invariant update stays stable. A
