@@ -80,12 +80,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal, get_args
 
 from scipy.stats import hypergeom
 
 from algorithms.benches.samples import Probe
 
-KINDS = ("exact", "serfling", "paper")
+Kind = Literal["exact", "serfling", "paper"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 def theorem1_upper(accuracy: float, s: int, t: int, n: int, delta: float) -> float:
@@ -156,7 +158,7 @@ class Estimator:
     delta : float
     """
 
-    kind: str
+    kind: Kind
     n: int
     m: int
     t: int
@@ -202,7 +204,7 @@ def _exact(probe: Probe, of: Estimator) -> tuple[float, float]:
     )
 
 
-_INTERVALS: dict[str, Callable[[Probe, Estimator], tuple[float, float]]] = {
+_INTERVALS: dict[Kind, Callable[[Probe, Estimator], tuple[float, float]]] = {
     "paper": _paper,
     "serfling": _serfling,
     "exact": _exact,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from algorithms.abc_selection.bounds import Estimator
+from algorithms.abc_selection.bounds import Estimator, Kind
 from algorithms.abc_selection.selection import ABC
 from algorithms.abc_selection.simulation import SimulatedLearners
 from algorithms.base import play
@@ -44,7 +44,7 @@ class Coverage:
 
 
 def simulate(
-    kind: str,
+    kind: Kind,
     delta: float,
     runs: int,
     *,

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from algorithms.abc_selection.bounds import Estimator
+from algorithms.abc_selection.bounds import Estimator, Kind
 from algorithms.abc_selection.schedulers import SCHEDULERS, Candidate, cost_exponent, step
 from algorithms.base import Algorithm, Run
 from algorithms.benches.samples import Probe, SamplesBench, geometric_sizes
@@ -90,7 +90,7 @@ class ABC(Algorithm):
     epsilon: Annotated[float, Field(ge=0, lt=1)] = 0.01
     delta: Annotated[float, Field(gt=0, lt=1)] = 0.5
     scheduler: Literal["gradient-ci", "ucb", "round-robin"] = "gradient-ci"
-    bounds: Literal["exact", "serfling", "paper"] = "exact"
+    bounds: Kind = "exact"
     growth: Literal["double", "measured"] = "double"
     time_limit: Annotated[float, Field(gt=0)] | None = None
     scenario: Literal["selection", "training"] = "selection"
