@@ -133,25 +133,24 @@ def _split(X: Any, y: Any, test_fraction: float, seed: int) -> Split:
         raise DataError(f"X of shape {X.shape} and y of shape {y.shape}: give (n, d) and (n,)")
     if pd.isna(y).any():
         raise DataError("y has missing values: drop the rows")
-    if (y == y[:1]).all():
+    classes, labels = np.unique(y, return_inverse=True)
+    if len(classes) == 1:
         raise DataError("y has one class, nothing can be learned")
+    labels = labels.astype(np.int32)
     train_rows = len(X) - max(1, round(len(X) * test_fraction))
     if train_rows < 2:
         raise DataError(f"{len(X)} rows are too few to split")
-    digest = hashlib.sha256(np.ascontiguousarray(X).tobytes())
-    digest.update(repr(y.tolist()).encode())
+    digest = hashlib.sha256(np.ascontiguousarray(X))
+    digest.update(labels)
     return Split(
         train_rows=train_rows,
         test_rows=len(X) - train_rows,
         identity=f"{digest.hexdigest()}/{seed}/{test_fraction:g}",
-        make=lambda: _samples(X, y, train_rows, seed),
+        make=lambda: _samples(X, labels, train_rows, seed),
     )
 
 
-def _samples(X: Any, y: Any, train_rows: int, seed: int) -> Samples:
+def _samples(X: Any, labels: Any, train_rows: int, seed: int) -> Samples:
     order = generator(seed, "samples", "order").permutation(len(X))
-    return Samples(
-        features=np.ascontiguousarray(X[order]),
-        labels=np.unique(y, return_inverse=True)[1][order].astype(np.int32),
-        train_rows=train_rows,
-    )
+    features = np.ascontiguousarray(X[order])
+    return Samples(features=features, labels=labels[order], train_rows=train_rows)

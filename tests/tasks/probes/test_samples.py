@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -48,6 +50,17 @@ def test_nominal_columns_become_codes_and_missing_numbers_the_mean():
     samples = split(made, seed=1, test_fraction=0.2).samples
     assert set(samples.features[:, 0]) == {0.0, 1.0}
     assert not np.isnan(samples.features).any()
+
+
+def test_making_the_array_takes_little_more_than_the_array():
+    rows = 100_000
+    columns = {f"x{i}": np.arange(rows, dtype=np.float32) for i in range(8)}
+    made = split(dataset(columns, ["a", "b"] * (rows // 2)), seed=0, test_fraction=0.2)
+    tracemalloc.start()
+    samples = made.samples
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert samples.features.nbytes < peak < 2 * samples.features.nbytes
 
 
 def test_the_order_belongs_to_the_seed():

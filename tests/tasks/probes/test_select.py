@@ -76,3 +76,11 @@ def test_an_algorithm_of_another_bench_is_refused(data):
 def test_no_pipelines_are_refused(data):
     with pytest.raises(UsageError, match="at least one"):
         select([], *data)
+
+
+def test_columns_in_any_order_of_memory_are_the_same_data(data, tmp_path):
+    X, y = data
+    kept = tmp_path / "kept.sqlite"
+    chosen = select(PIPELINES, X, y, initial_rows=200, store=kept)
+    again = select(PIPELINES, np.asfortranarray(X), y, initial_rows=200, store=kept)
+    assert again.events == chosen.events
