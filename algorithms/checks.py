@@ -17,7 +17,7 @@ import numpy as np
 
 from algorithms.audit import Auditor
 from algorithms.base import Algorithm, Bench, play, settings_of
-from algorithms.errors import DivergedError
+from algorithms.errors import BrokenPromiseError, DivergedError
 from algorithms.events import Event, Finished, LeaseGranted, TrialFinished, to_json
 from algorithms.tiny import Tiny, tiny_bench
 
@@ -41,20 +41,21 @@ def check_audit(algorithm: Algorithm) -> None:
         auditor(event)
     auditor.close()
     finished = log[-1]
-    assert isinstance(finished, Finished)
-    assert np.isfinite(finished.score), f"the score is {finished.score}"
+    if not isinstance(finished, Finished):
+        raise BrokenPromiseError(f"the last event is {type(finished).__name__}, not Finished")
+    _promise(np.isfinite(finished.score), f"the score is {finished.score}, not a finite number")
 
 
 def check_seeded(algorithm: Algorithm) -> None:
     """The same seed gives the same events, byte for byte."""
-    assert _lines(algorithm) == _lines(algorithm), "two runs with one seed differ"
+    _promise(_lines(algorithm) == _lines(algorithm), "two runs with one seed differ")
 
 
 def check_global_randomness(algorithm: Algorithm) -> None:
     """Neither `random` nor `numpy.random` is used: poisoned, they change nothing."""
     expected = _lines(algorithm)
     with _poisoned():
-        assert _lines(algorithm) == expected, "global random state changes the events"
+        _promise(_lines(algorithm) == expected, "global random state changes the events")
 
 
 def check_restart(algorithm: Algorithm) -> None:
@@ -64,33 +65,36 @@ def check_restart(algorithm: Algorithm) -> None:
     for _ in range(len(expected) // 2):
         next(run)
     run.close()
-    assert _lines(algorithm) == expected, "a run that was broken off changes the next one"
+    _promise(_lines(algorithm) == expected, "a run that was broken off changes the next one")
 
 
 def check_pickle(algorithm: Algorithm) -> None:
     """A copy that went through pickle is equal and runs equally, as worker processes need."""
     copy = pickle.loads(pickle.dumps(algorithm))  # noqa: S301  (pickled the moment before)
-    assert settings_of(copy) == settings_of(algorithm)
-    assert _lines(copy) == _lines(algorithm)
+    same = settings_of(copy) == settings_of(algorithm)
+    _promise(same, "a copy that went through pickle has other settings")
+    _promise(_lines(copy) == _lines(algorithm), "a copy that went through pickle runs otherwise")
 
 
 def check_settings(algorithm: Algorithm) -> None:
     """The settings are frozen plain values, and rebuild the algorithm."""
     settings = settings_of(algorithm)
-    assert settings_of(type(algorithm)(**settings)) == settings
+    same = settings_of(type(algorithm)(**settings)) == settings
+    _promise(same, "the settings do not rebuild the algorithm")
     for name in settings:
         try:
             setattr(algorithm, name, settings[name])
         except dataclasses.FrozenInstanceError:
             continue
-        raise AssertionError(f"setting {name!r} can be changed: declare frozen=True")
+        raise BrokenPromiseError(f"setting {name!r} can be changed: declare frozen=True")
 
 
 def check_zero_budget(algorithm: Algorithm) -> None:
     """With nothing to spend it spends nothing and stops."""
     log = _run(algorithm, tiny_bench(algorithm.bench, Tiny(budget=0)))
-    assert log[-1].at == 0
-    assert not any(isinstance(event, TrialFinished) for event in log)
+    _promise(log[-1].at == 0, f"without a budget it spends {log[-1].at}")
+    trials = sum(isinstance(event, TrialFinished) for event in log)
+    _promise(not trials, f"without a budget it runs {trials} trials")
 
 
 def check_one_choice(algorithm: Algorithm) -> None:
@@ -124,7 +128,14 @@ def check_leases(algorithm: Algorithm) -> None:
     """What is live says so: an algorithm with a capacity grants leases."""
     if algorithm.capacity is not None:
         log = _run(algorithm, tiny_bench(algorithm.bench))
-        assert any(isinstance(event, LeaseGranted) for event in log)
+        leased = any(isinstance(event, LeaseGranted) for event in log)
+        _promise(leased, "it has a capacity and grants no lease")
+
+
+def _promise(kept: object, broken: str) -> None:
+    """Raise unless a promise was kept; a bare assert would vanish under ``python -O``."""
+    if not kept:
+        raise BrokenPromiseError(broken)
 
 
 def _bench(algorithm: Algorithm, tiny: Tiny) -> Bench:
@@ -151,7 +162,7 @@ def _poisoned() -> Iterator[None]:
     """
 
     def refuse(*_: Any, **__: Any) -> None:
-        raise AssertionError("a global random generator was used: derive one from the seed")
+        raise BrokenPromiseError("a global random generator was used: derive one from the seed")
 
     names = ("random", "randint", "choice", "shuffle", "uniform", "seed", "sample")
     refusals: dict[str, Any] = dict.fromkeys(names, refuse)

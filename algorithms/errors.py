@@ -50,6 +50,10 @@ class AuditError(LeaseboardError):
     """An algorithm broke an invariant that every scheduler must keep; the job fails."""
 
 
+class BrokenPromiseError(LeaseboardError):
+    """An algorithm does not keep what `algorithms.checks` asks of every one."""
+
+
 def invalid(what: str, errors: Sequence[Mapping[str, Any]]) -> UsageError:
     """The error for a value that pydantic refused with these ``errors()``.
 

@@ -127,6 +127,13 @@ class Suite(_Strict):
         for title in titles:
             if titles.count(title) > 1:
                 raise ValueError(f"label {title!r} stands twice: give each algorithm its own")
+        for i, one in enumerate(self.algorithms):
+            for other in self.algorithms[:i]:
+                if one.model_copy(update={"label": other.label}) == other:
+                    raise ValueError(
+                        f"{other.title} and {one.title} are the same work: remove one or change"
+                        " its settings"
+                    )
         references = [entry.data for entry in self.data]
         for reference in references:
             if references.count(reference) > 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 
@@ -87,10 +88,10 @@ def kernel_cache() -> Path:
     return cache_dir() / "kernels" / digest.hexdigest()[:16]
 
 
-def versions() -> dict[str, str]:
-    """Python's version and those of `PACKAGES`; a package that is not installed is left out."""
+def versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:
+    """Python's version and those of `packages`; one that is not installed is left out."""
     found = {"python": platform.python_version()}
-    for name in PACKAGES:
+    for name in packages:
         try:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flows.commands.options import TrackingUri, output_folder
+from flows.commands.options import TrackingUri, check_file, output_folder
 
 
 def export(
@@ -23,8 +23,7 @@ def export(
 
     if not (run / "jobs").is_dir():
         raise UsageError(f"{str(run)!r} holds no results: name the output folder of a run")
-    if not file.parent.is_dir():
-        raise UsageError(f"cannot write {str(file)!r}: its folder does not exist")
+    check_file(file)
     with results.locked(run):
         manifest = bundle.export(run, file)
     jobs = sum(name.endswith(results.RESULT) for name in manifest.files)

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from flows.commands.options import check_file
+
 
 def compare(
     a: Annotated[Path, typer.Argument(help="The output folder of a run.")],
@@ -22,6 +24,8 @@ def compare(
     from tasks import compare as core
     from tasks.score.frame import read_frame
 
+    if json is not None:
+        check_file(json)
     found = core.compare(read_frame(a), read_frame(b))
     if json is not None:
         json.write_text(core.as_json(found), encoding="utf-8")

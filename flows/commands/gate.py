@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.commands.execute import execute, open_suite
-from flows.commands.options import Conf, Local, Mirrors, Out, SuiteName, TrackingUri, Workers
+from flows.commands.options import (
+    Conf,
+    Local,
+    Mirrors,
+    Out,
+    SuiteName,
+    TrackingUri,
+    Workers,
+    check_file,
+)
 from flows.interruption import resumable
 
 if TYPE_CHECKING:
@@ -41,6 +50,8 @@ def gate(
     from tasks import gate as core
     from tasks import gate_formats
 
+    for path in filter(None, (markdown, junit, json)):
+        check_file(path)
     loaded, home = open_suite(suite, out, conf)
     frame = _scores(loaded, home, workers, mirror, tracking_uri, local=local)
     limit = core.TOLERANCE if tolerance is None else tolerance

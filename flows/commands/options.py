@@ -38,7 +38,9 @@ def output_folder(path: Path) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"cannot write to {str(path)!r}: {error.strerror}") from error
+        raise UsageError(
+            f"cannot write to {str(path)!r}: {error.strerror}; name a writable folder with --out"
+        ) from error
     return path.resolve()
 
 
@@ -76,6 +78,16 @@ def new_folder(path: Path) -> Iterator[Path]:
             if not any(place.iterdir()):
                 place.rmdir()
         raise
+
+
+def check_file(path: Path) -> None:
+    """UsageError if a file cannot be written at `path`; makes nothing."""
+    import os
+
+    from algorithms.errors import UsageError
+
+    if path.is_dir() or not os.access(path.parent, os.W_OK | os.X_OK):
+        raise UsageError(f"cannot write {str(path)!r}: name a file in a writable folder")
 
 
 def check_writable(path: Path) -> None:

@@ -114,6 +114,8 @@ def read_libsvm(path: Path, rows: int | None = None) -> pd.DataFrame:
         matrix, labels = load_svmlight_file(str(path), dtype=np.float32)
     except (ValueError, OverflowError) as error:
         raise DataError(f"{path}: malformed libsvm: {_first_line(error)}") from error
+    if len(labels) and not matrix.nnz:  # scikit-learn makes up a column of zeros
+        raise DataError(f"{path}: no features: no line has an index:value")
     size = 4 * matrix.shape[0] * matrix.shape[1]
     if size > _MOST_DENSE_BYTES:
         raise DataError(

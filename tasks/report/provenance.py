@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import platform
-from importlib import metadata
+from tasks.environment import versions
 
 PACKAGES = (
     "leaseboard", "numpy", "scipy", "pandas", "numba", "scikit-learn", "lightgbm", "hyperopt",
@@ -13,10 +12,4 @@ PACKAGES = (
 
 def packages() -> dict[str, str]:
     """Versions of Python and of the installed packages that scores depend on."""
-    found = {"python": platform.python_version()}
-    for name in PACKAGES:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+    return versions(PACKAGES)

@@ -15,7 +15,7 @@ from algorithms.benches.pulls import Trial
 from algorithms.seeds import derive_seed
 from tasks.trials import evaluate, optimisers
 from tasks.trials.evaluate import VERSION, Arrays, Order, Outcome
-from tasks.trials.optimisers import Optimiser, Suggestion
+from tasks.trials.optimiser import Optimiser, Suggestion
 from tasks.trials.spaces import Space
 from tasks.trials.store import Record, TrialFile
 from tasks.trials.worker import Limits, close_resting, resting

@@ -11,7 +11,7 @@ from typing import Any
 import ConfigSpace
 import smac
 
-from tasks.trials.optimisers import Optimiser, Suggestion
+from tasks.trials.optimiser import Optimiser, Suggestion
 from tasks.trials.spaces import Hyperparameter, Space
 
 MOST_TRIALS = 100_000

@@ -1,6 +1,8 @@
 """The common checks catch what they promise to catch."""
 
 import random
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from pydantic.dataclasses import dataclass
 
 from algorithms.base import Algorithm
 from algorithms.checks import check_global_randomness, check_restart, check_seeded, check_settings
+from algorithms.errors import BrokenPromiseError
 from algorithms.events import ConfigurationAdmitted, LeaseGranted
 
 DRAWS = {
@@ -65,16 +68,29 @@ class Mutable(Algorithm):
 
 @pytest.mark.parametrize("draw", DRAWS)
 def test_any_use_of_global_generators_is_caught(draw):
-    with pytest.raises(AssertionError, match="a global random generator was used"):
+    with pytest.raises(BrokenPromiseError, match="a global random generator was used"):
         check_global_randomness(Drawing(draw=draw))
 
 
 @pytest.mark.parametrize("check", [check_seeded, check_restart])
 def test_state_shared_between_runs_is_caught(check):
-    with pytest.raises(AssertionError):
+    with pytest.raises(BrokenPromiseError):
         check(Remembering())
 
 
 def test_settings_that_can_be_changed_are_caught():
-    with pytest.raises(AssertionError, match="setting 'b' can be changed"):
+    with pytest.raises(BrokenPromiseError, match="setting 'b' can be changed"):
         check_settings(Mutable())
+
+
+def test_a_promise_is_broken_under_python_o_too():
+    code = (
+        "from algorithms.checks import _promise\n"
+        "from algorithms.errors import BrokenPromiseError\n"
+        "try:\n    _promise(False, 'why')\n"
+        "except BrokenPromiseError as error:\n    print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-O", "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "why\n"

@@ -192,3 +192,11 @@ def test_tables_that_are_not_on_a_terminal_have_one_line_a_row(leaseboard, tmp_p
     listed = leaseboard("list", "algorithms").stdout.splitlines()
     assert listed[0] == "Algorithms"
     assert all(len(line.split("  ")) >= 3 for line in listed[1:])
+
+
+def test_a_file_that_cannot_be_written_is_found_before_anything_runs(leaseboard, tmp_path):
+    (tmp_path / "s.yaml").write_text("title: t\ndata: ['sklearn:wine']\nalgorithms: [vanilla]\n")
+    done = leaseboard("gate", "s.yaml", "--junit", "nowhere/gate.xml", code=64)
+
+    assert "cannot write 'nowhere/gate.xml'" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["s.yaml"]

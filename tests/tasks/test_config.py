@@ -109,3 +109,9 @@ def test_a_speed_suite_runs_one_job_at_a_time():
 
     assert Suite.model_validate(common | {"kind": "speed"}).workers(8) == 1
     assert Suite.model_validate(common).workers(8) == 8
+
+
+def test_an_algorithm_under_two_labels_is_a_duplicate(tmp_path):
+    text = MINIMAL.replace("[vanilla]", "[vanilla, {name: vanilla, label: again}]")
+
+    assert "vanilla and again are the same work" in message(tmp_path, text)

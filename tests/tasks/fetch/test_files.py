@@ -183,3 +183,10 @@ def test_a_file_must_exist_and_have_a_known_suffix(tmp_path):
         load("file:missing.csv")
     with pytest.raises(UsageError, match="is a folder"):
         load(f"file:{tmp_path}")
+
+
+def test_a_libsvm_file_without_features_is_refused(tmp_path):
+    (tmp_path / "d.libsvm").write_text("1\n2\n")
+
+    with pytest.raises(DataError, match="no features: no line has an index:value"):
+        load(f"file:{tmp_path / 'd.libsvm'}")
