@@ -19,9 +19,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, validate_data
 
 from algorithms import registry
-from algorithms.base import play
+from algorithms.base import Algorithm, play
 from algorithms.benches.pulls import PullsBench, Trial
 from algorithms.events import ConfigurationAdmitted, Event, TrialFinished
+from algorithms.policies.peer import Peer
 from algorithms.seeds import derive_seed, generator
 from tasks.automl.columns import encoder
 from tasks.preprocess.splits import deal, quotas
@@ -82,13 +83,13 @@ class _PolicyEstimator(BaseEstimator):  # type: ignore[misc] - scikit-learn has 
         frame, target = self._checked(X, y)
         labels = self._labels(target)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        algorithm = self._policy()
         space = self._space()
         with ExitStack() as stack:
             trials = self._trials(frame, labels, space, seed, stack)
             bench = PullsBench(
                 trials, self.budget, self.unit, seed, "validation_score"  # type: ignore[arg-type]
             )  # fmt: skip
-            algorithm = registry.build(self.policy, self.settings)
             self.events_ = tuple(play(self.policy, algorithm, bench, seed))
         assert bench.best is not None  # or the score of the bench would have said why not
         self.leaderboard_ = leaderboard(self.events_)
@@ -114,6 +115,14 @@ class _PolicyEstimator(BaseEstimator):  # type: ignore[misc] - scikit-learn has 
     def _labels(self, target: NDArray[Any]) -> NDArray[Any]:
         """What the learners of the search are fitted on."""
         raise NotImplementedError
+
+    def _policy(self) -> Algorithm:
+        algorithm = registry.build(self.policy, self.settings)
+        if algorithm.bench != PullsBench.kind or isinstance(algorithm, Peer):
+            raise ValueError(f"policy={self.policy!r} chooses no arms: name one that does")
+        if not self.budget > 0:
+            raise ValueError(f"budget={self.budget} {self.unit} buys no trial: give more than 0")
+        return algorithm
 
     def _space(self) -> Space:
         name = self.space or ("fast" if self._task == "classification" else "regressors")
@@ -181,7 +190,11 @@ class _PolicyEstimator(BaseEstimator):  # type: ignore[misc] - scikit-learn has 
         parts = deal(classes, sizes, generator(seed, "validation rows"))
         train, validation = np.flatnonzero(parts == 0), np.flatnonzero(parts == 1)
         if not len(validation):
-            raise ValueError(f"n_samples={len(labels)} are too few to train on and to validate on")
+            rule = f", with {classes.max() + 1} classes to train on" if classes.any() else ""
+            raise ValueError(
+                f"n_samples={len(labels)} are too few to train on and to validate on{rule}:"
+                " give more rows"
+            )
         return train, validation
 
     def _refit(
@@ -297,7 +310,7 @@ class PolicyClassifier(ClassifierMixin, _PolicyEstimator):  # type: ignore[misc]
         check_classification_targets(target)
         self.classes_, codes = np.unique(target, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(f"the target has one class, {self.classes_[0]!r}: nothing to learn")
+            raise ValueError(f"the target has one class, {self.classes_[0]}: nothing to learn")
         return np.asarray(codes, dtype=np.int64)
 
 

@@ -76,12 +76,14 @@ def make(dataset: Dataset, job: Job) -> PullsBench:
     options = Options(**job.bench)
     budget = DEFAULT_BUDGET[options.unit] if job.budget is None else job.budget
     trials: Trials
+    peer = job.algorithm if job.algorithm in environment.names() else None
+    if peer and (options.protocol != "holdout" or dataset.task != "classification"):
+        raise UsageError(f"{peer} runs on a classification with protocol=holdout only")
     if options.protocol == "table":
         if options.unit != "trials":
             raise UsageError(f"a table's feedbacks cost no {options.unit}: use unit=trials")
         trials, metric = TableTrials(dataset.features, job.environment_seed), "best_feedback"
     else:
-        peer = job.algorithm if job.algorithm in environment.names() else None
         if peer:
             trials = peer_trials(peer, dataset, options, budget, job.environment_seed)
         else:
@@ -105,8 +107,6 @@ def peer_trials(
     system: str, dataset: Dataset, options: Options, budget: float, seed: int
 ) -> PeerTrials:
     """The search of another system on the same split, with the same budget."""
-    if options.protocol != "holdout" or dataset.task != "classification":
-        raise UsageError(f"{system} runs on a classification with protocol=holdout only")
     patience = options.trial_cpu_seconds * budget
     return PeerTrials(
         system,

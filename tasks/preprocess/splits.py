@@ -57,7 +57,7 @@ def split(dataset: Dataset, ratios: Sequence[float] = PAPER_RATIOS, seed: int = 
     for share, part in zip(ratios, rows, strict=True):
         if share > 0 and not len(part):
             raise DataError(
-                f"{dataset.reference}: {len(labels)} rows are too few to give {share:.0%} of them "
+                f"{dataset.reference}: {_rows(labels)} are too few to give {share:.0%} of them "
                 "a row: use more data, or other ratios"
             )
     empty = np.empty(0, dtype=np.int64)
@@ -115,3 +115,11 @@ def deal(labels: Rows, sizes: Sequence[int], rng: np.random.Generator) -> NDArra
     cards = np.repeat(np.arange(len(left)), left)[np.argsort(turns, kind="stable")]
     parts[others] = cards[: len(others)]
     return parts
+
+
+def _rows(labels: NDArray[np.int64]) -> str:
+    """How many rows there are, and how many each class needs for training before all else."""
+    n_classes = len(np.unique(labels))
+    if n_classes == 1:
+        return f"{len(labels)} rows"
+    return f"{len(labels)} rows of {n_classes} classes, each with a row for training,"

@@ -139,6 +139,9 @@ def test_a_class_with_one_member_is_no_obstacle():
         ({"policy": "rising-bandit"}, "did you mean 'rising-bandits'"),
         ({"validation_fraction": 1.5}, "must lie between 0 and 1"),
         ({"settings": {"D": 3}}, "unknown setting"),
+        ({"policy": "flaml"}, "policy='flaml' chooses no arms"),
+        ({"policy": "chacha"}, "policy='chacha' chooses no arms"),
+        ({"policy": "max-ucb", "unit": "cpu_seconds", "budget": 0}, "buys no trial"),
     ],
 )
 def test_wrong_settings_are_named(change, message):
@@ -149,8 +152,13 @@ def test_wrong_settings_are_named(change, message):
 
 def test_one_class_and_all_arms_failing_are_clear(tmp_path):
     X, y = mixed()
-    with pytest.raises(ValueError, match="one class"):
+    with pytest.raises(ValueError, match="the target has one class, no: nothing to learn"):
         classifier().fit(X, np.full(len(y), "no"))
+    with (
+        pytest.warns(UserWarning, match="unique classes"),  # of scikit-learn
+        pytest.raises(ValueError, match=r"200 are too few.*with 200 classes to train on"),
+    ):
+        classifier().fit(X, [f"class {i}" for i in range(len(y))])
     hopeless = tmp_path / "hopeless.yaml"
     hopeless.write_text(
         "{title: t, source: s, arms: {near: {estimator: 'sklearn.neighbors:KNeighborsClassifier',"

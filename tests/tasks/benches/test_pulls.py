@@ -2,12 +2,13 @@ import sys
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from algorithms import registry
 from algorithms.audit import Auditor
 from algorithms.base import play
-from algorithms.errors import DataError, SkipError, UsageError
+from algorithms.errors import DataError, LeaseboardError, SkipError, UsageError
 from tasks import benches
 from tasks.config import load_suite
 from tasks.fetch import load
@@ -117,6 +118,84 @@ def test_a_class_that_only_the_test_rows_hold_is_an_error_of_the_model_not_of_th
     )
 
     assert bench.score().metrics["test"] == 0.0
+
+
+BROKEN = (
+    "broken: {estimator: 'sklearn.neighbors:KNeighborsClassifier', constants: {n_neighbors: 0}}"
+)
+WORKS = "bayes: {estimator: 'sklearn.naive_bayes:GaussianNB'}"
+
+
+def bad_table(path, **columns):
+    """Sixty rows of two classes that one column tells apart, with `columns` in its place."""
+    x = np.random.default_rng(0).normal(size=60)
+    pd.DataFrame({"x": x, "y": np.where(x > 0, "yes", "no"), **columns}).to_csv(path, index=False)
+    return f"file:{path}?target=y"
+
+
+def space_of(path, *arms):
+    path.write_text(f"{{title: t, source: s, arms: {{{', '.join(arms)}}}}}")
+    return {"space": str(path)}
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"y": "yes"}, "constant"),
+        ({"y": range(60)}, "60 rows of 60 classes, each with a row for training, are too few"),
+        ({"y": [None, *["a", "b"] * 29, "a"]}, "missing"),
+    ],
+    ids=["one class", "every class once", "missing target"],
+)
+def test_a_target_that_cannot_be_learned_is_refused_with_the_reason(tmp_path, columns, message):
+    data = bad_table(tmp_path / "bad.csv", **columns) + "&task=classification"
+    with pytest.raises(DataError, match=message):
+        played(job(data=data))
+
+
+def test_rare_classes_empty_columns_and_unseen_categories_are_no_obstacle(tmp_path):
+    rare = ["rare", *["yes", "no"] * 29, "yes"]
+    once = [f"only {i}" for i in range(60)]  # each category in one row, most never trained on
+    data = bad_table(tmp_path / "odd.csv", y=rare, gone=np.nan, once=once)
+    score = played(job(data=data)).score()
+
+    assert 0 <= score.value <= 1
+    assert score.metrics["failed_trials"] == 0
+
+
+def test_an_arm_that_always_fails_costs_its_trials_and_the_others_go_on(tmp_path):
+    data = bad_table(tmp_path / "good.csv")
+    bench = played(job(data=data, bench=space_of(tmp_path / "s.yaml", BROKEN, WORKS)))
+
+    assert bench.pulls == [4, 4]
+    assert bench.score().metrics["failed_trials"] == 4
+    assert bench.score().value > 0.8
+
+
+def test_where_all_arms_fail_the_job_fails_with_the_commonest_reason(tmp_path):
+    data = bad_table(tmp_path / "good.csv")
+    with pytest.raises(LeaseboardError, match=r"all 8 trials failed, 8 of them because .Invalid"):
+        played(job(data=data, bench=space_of(tmp_path / "s.yaml", BROKEN)))
+
+
+@pytest.mark.parametrize(
+    ("data", "options"),
+    [
+        ("sklearn:wine", {"protocol": "cv"}),
+        ("sklearn:diabetes", {}),
+        (GAUSSIANS, {"protocol": "table"}),
+    ],
+    ids=["folds", "regression", "table"],
+)
+def test_a_peer_needs_a_classification_with_a_holdout(data, options):
+    with pytest.raises(UsageError, match="flaml runs on a classification with protocol=holdout"):
+        benches.make("pulls", load(data), job("flaml", data, bench=options))
+
+
+def test_a_peer_that_is_not_installed_is_skipped_with_the_command(monkeypatch, tmp_path):
+    monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path))
+    with pytest.raises(SkipError, match="leaseboard peers install flaml"):
+        benches.make("pulls", load("sklearn:wine"), job("flaml"))
 
 
 def test_a_split_column_must_exist():

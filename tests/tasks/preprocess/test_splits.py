@@ -75,8 +75,10 @@ def test_a_regression_is_split_at_random_by_the_seed():
 
 
 def test_too_few_rows_are_an_error():
-    with pytest.raises(DataError, match="3 rows are too few to give 16% of them a row"):
+    with pytest.raises(DataError, match=r"3 rows of 2 classes.* are too few to give 16% of them"):
         split(classes(["a", "b", "a"]))
+    with pytest.raises(DataError, match="9 rows of 9 classes, each with a row for training, are"):
+        split(classes(list("abcdefghi")))
 
 
 @pytest.mark.parametrize("ratios", [(1.0,), (0.5, 0.6), (1.2, -0.2)])
