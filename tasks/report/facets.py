@@ -10,6 +10,8 @@ from tasks.report.specs import Trace, axis, text
 COLUMNS = 3
 GAP = 0.09
 ROW_HEIGHT = 270
+LEAST_WIDTH = 260
+"""Pixels of a panel; where there are fewer, the page scrolls the figure."""
 
 
 def layout(
@@ -29,7 +31,11 @@ def layout(
     """
     columns = min(COLUMNS, len(titles))
     rows = -(-len(titles) // columns)
-    made: dict[str, Any] = {"height": ROW_HEIGHT * rows + 60, "annotations": []}
+    made: dict[str, Any] = {
+        "height": ROW_HEIGHT * rows + 60,
+        "meta": {"minWidth": LEAST_WIDTH * columns},
+        "annotations": [],
+    }
     for index, title in enumerate(titles):
         row, column = divmod(index, columns)
         left, right = _domain(column, columns)

@@ -139,6 +139,7 @@
     figure.replaceChildren(make(figure.dataset.heading || "h3", {}, spec.title), tools, area,
       make("figcaption", {}, spec.note));
     area.style.minHeight = `${spec.layout.height || 400}px`;
+    area.style.minWidth = `${spec.layout.meta?.minWidth || 0}px`;
     const library = await plotly();
     const [data, layout] = themed(spec);
     await library.newPlot(area, data, layout, options);
