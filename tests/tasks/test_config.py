@@ -70,8 +70,9 @@ def test_labels_and_data_must_differ(tmp_path):
 
 def test_same_work_under_two_labels_is_refused():
     suite = Suite.model_validate(
-        {"title": "t", "data": ["a"], "seeds": [1],
-         "algorithms": ["vanilla", {"name": "vanilla", "label": "again"}]}
+        {"title": "t", "data": ["a"], "seeds": [1], "bench": {"max_rows": 5},
+         "algorithms": ["vanilla", {"name": "vanilla", "label": "again",
+                                    "bench": {"max_rows": 5}}]}
     )  # fmt: skip
 
     with pytest.raises(UsageError, match="vanilla and again on a"):
