@@ -149,6 +149,9 @@ def render(frame: pd.DataFrame, suite: Suite | None, logs: Logs, title: str) -> 
         "tested": data_views.tested(frame, board, names),
         "normalised": data_views.normalised(board, names),
         "relative": data_views.relative(board, names, zero),
+        "microseconds": data_views.microseconds(frame, board, names)
+        if suite and suite.kind == "speed"
+        else None,
         "published": views.published(agreements, names),
         "selection": section(selected, names),
         "selection_figures": [

@@ -103,6 +103,35 @@ def relative(found: Board, names: Names, reference: str | None) -> dict[str, Any
     }
 
 
+def microseconds(frame: pd.DataFrame, found: Board, names: Names) -> dict[str, Any] | None:
+    """CPU microseconds of a unit, and how many times the cheapest that is; None for no costs."""
+    done = frame[(frame["status"] == "ok") & (frame["units"] > 0)]
+    if done.empty:
+        return None
+    each = 1e6 * done["cpu_seconds"] / done["units"]
+    means = each.groupby([done["data"], done["label"]]).mean()
+    rows = []
+    for data in found.table.problems:
+        costs = [means.get((data, row.label), math.nan) for row in found.rows]
+        least = np.fmin.reduce(costs)
+        cells = [
+            Cell(
+                f"{short(cost, 3)} (× {short(cost / least, 3)})",
+                cost,
+                "best" if cost == least else "",
+            )
+            if math.isfinite(cost)
+            else Cell("–")
+            for cost in costs
+        ]
+        rows.append([data_cell(data, names), *cells])
+    return {
+        "unit": str(done["unit"].iloc[0]),
+        "columns": ["Data", *(row.label for row in found.rows)],
+        "rows": rows,
+    }
+
+
 def _lost(found: Board, i: int, p: int) -> str:
     """What is missing of a cell, in words."""
     states = found.table.states[i, p]

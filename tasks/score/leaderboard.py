@@ -28,7 +28,7 @@ class Row:
     Attributes
     ----------
     place : int
-        1 for the best mean rank; equal mean ranks share a place.
+        1 for the best mean rank; equal mean ranks share a place, and who has none is last.
     rank : Interval
         Mean rank over data sets, with the bootstrap interval over data sets.
     score : Interval
@@ -115,6 +115,7 @@ def leaderboard(
     estimates = nanmean(nanmean(values, axis=2), axis=1)
     ranks = table.ranks()
     mean_ranks = nanmean(ranks, axis=1)
+    standing = np.where(np.isfinite(mean_ranks), mean_ranks, np.inf)
     rank_samples = resampled_means(ranks[:, :, None])
     wins, ties, losses = duels(ranks)
     cost = _cpu(frame, table)
@@ -127,7 +128,7 @@ def leaderboard(
         rows.append(
             Row(
                 label=table.labels[i],
-                place=1 + int((mean_ranks < mean_ranks[i] - 1e-9).sum()),
+                place=1 + int((standing < standing[i] - 1e-9).sum()),
                 rank=interval(mean_ranks[i], rank_samples[:, i]),
                 score=interval(estimates[i], samples[:, i]),
                 raw=interval(table.means[i, 0], raw_samples[:, i]) if single else _NOTHING,

@@ -6,6 +6,7 @@ from algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
     ConfigurationAdmitted,
+    ConfigurationScored,
     Eliminated,
     Finished,
     LeaseGranted,
@@ -115,6 +116,10 @@ def test_an_honest_log_passes():
              ProbeFinished(at=1, configuration=0, rows=1, train_accuracy=1, test_accuracy=1,
                            test_rows=1, cpu_seconds=0, wall_seconds=0)],
             "was probed after",
+        ),
+        (
+            [START, *admit(0), ConfigurationScored(at=3, configuration=0, value=1, units=4)],
+            "configuration 0 scored on 4 units of 3",
         ),
     ],
 )  # fmt: skip

@@ -5,11 +5,14 @@ from algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,
     ConfigurationFailed,
+    ConfigurationScored,
     Eliminated,
+    Finished,
     LeaseGranted,
     Measured,
     Paused,
     ProbeFinished,
+    Started,
     TrialFinished,
 )
 from tasks.configurations import OUTCOMES, Lease, Observation, configurations
@@ -153,3 +156,40 @@ def test_probes_score_the_last_and_add_up_rows():
 
     assert (record.score, record.units, record.cpu_seconds) == (0.85, 300, 1.0)
     assert record.observations == (Observation(100, 100, 0.8), Observation(300, 200, 0.85))
+
+
+def scored_log(loss):
+    return [
+        Started(at=0, algorithm="a", bench="stream", unit="examples", budget=30, capacity=1,
+                seed=0, settings={}, loss=loss),
+        admitted(0),
+        LeaseGranted(at=0, configuration=0, amount=10, slot=0),
+        bounds(10, 0, 0.5, 10),
+        Paused(at=10, configuration=0, units=10),
+        LeaseGranted(at=20, configuration=0, amount=20, slot=0),
+        bounds(30, 0, 0.7, 10),
+        ConfigurationScored(at=30, configuration=0, value=4.0, units=20),
+        Finished(at=30, reason="", score=3.0, metric="progressive_mse", direction="min"),
+    ]  # fmt: skip
+
+
+def test_a_score_is_told_by_the_jobs_metric_over_all_leases():
+    (record,) = configurations(scored_log("clipped_absolute_error"))
+
+    assert (record.score, record.units) == (4.0, 20)
+    assert (record.metric, record.loss) == ("progressive_mse", "clipped_absolute_error")
+    assert [seen.value for seen in record.observations] == [0.5, 0.7]
+
+
+def test_a_loss_of_another_kind_is_never_taken_for_a_score():
+    (record,) = configurations(scored_log("clipped_absolute_error")[:-2])
+
+    assert record.score is None
+    assert record.units == 20
+
+
+def test_where_the_loss_is_the_metric_a_score_is_an_observation_too():
+    (record,) = configurations(scored_log(""))
+
+    assert [seen.value for seen in record.observations] == [0.5, 0.7, 4.0]
+    assert record.score == 4.0

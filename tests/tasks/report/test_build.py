@@ -169,3 +169,13 @@ def test_a_thousand_jobs_stay_below_15_mb(tmp_path, suite, make_run):
     rest = len(content) - sum(payloads)
     row = 700  # of the table of jobs
     assert rest + 1000 * (sum(payloads) / len(payloads) + row) < 15e6
+
+
+def test_a_speed_suite_shows_what_a_unit_costs(run_folder, suite):
+    path = report.build(run_folder, suite.model_copy(update={"kind": "speed"}))
+    reader = Reader()
+    reader.feed(path.read_text(encoding="utf-8"))
+
+    # 0.25 CPU seconds over 20,000 examples, the same for all
+    assert "12.5 (× 1)" in reader.words
+    assert "CPU time of a unit" in reader.words

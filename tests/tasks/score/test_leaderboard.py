@@ -116,3 +116,10 @@ def test_of_equals_the_cheaper_one_stands_first(make_frame):
     frame.loc[frame["label"] == "cheap", "cpu_seconds"] = 0.1
     rows = leaderboard(frame).rows
     assert [(row.label, row.place) for row in rows] == [("cheap", 1), ("dear", 1)]
+
+
+def test_who_has_no_result_takes_the_last_place(make_frame):
+    scores = {("a", "x"): [2.0], ("b", "x"): [1.0], ("c", "x"): ["skipped"]}
+    board = leaderboard(as_frame(make_frame(scores)))
+
+    assert [(row.label, row.place) for row in board.rows] == [("b", 1), ("a", 2), ("c", 3)]
