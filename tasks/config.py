@@ -19,6 +19,7 @@ from pydantic import (
 from algorithms.errors import UsageError, invalid, unknown
 from algorithms.seeds import derive_seed
 from tasks.jobs import Job
+from tasks.paths import conf_files
 
 SUITE_FILE = "suite.json"
 """The suite beside the results of its run."""
@@ -195,12 +196,12 @@ class Suite(_Strict):
 
 
 def suite_names(conf: Path) -> list[str]:
-    """The names of the suites in a configuration folder."""
-    return sorted(path.stem for path in (conf / "suites").glob("*.yaml"))
+    """The names of the suites in a configuration folder, and of those that are shipped."""
+    return sorted(conf_files("suites", conf))
 
 
 def load_suite(name: str, conf: Path) -> Suite:
-    """The suite called `name` in ``conf/suites``, or the one in the YAML file of that path.
+    """The suite called `name` in ``suites`` of `conf`, a shipped one, or that of a YAML file.
 
     Raises
     ------
@@ -216,9 +217,10 @@ def suite_path(name: str, conf: Path) -> Path:
     """The file of the suite called `name`; UsageError with the nearest name."""
     path = Path(name)
     if path.suffix not in (".yaml", ".yml"):
-        path = conf / "suites" / f"{name}.yaml"
-        if not path.is_file() or Path(name).name != name:
-            raise unknown("suite", name, suite_names(conf))
+        known = conf_files("suites", conf)
+        if name not in known:
+            raise unknown("suite", name, known)
+        return known[name]
     return path
 
 

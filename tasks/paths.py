@@ -7,6 +7,9 @@ from pathlib import Path
 
 from algorithms.errors import UsageError
 
+CONF_KINDS = ("suites", "data", "spaces", "baselines")
+"""The folders of a configuration folder."""
+
 _PACKAGED_CONF = Path(__file__).resolve().parent.parent / "flows" / "_conf"
 _CHECKOUT_CONF = Path(__file__).resolve().parent.parent / "conf"
 
@@ -25,23 +28,35 @@ def cache_dir() -> Path:
 
 def conf_dir(named: Path | None = None) -> Path:
     """The configuration folder: `named`, ``LEASEBOARD_CONF``, ``./conf``, or the shipped one."""
+    return own_conf(named) or shipped_conf()
+
+
+def own_conf(named: Path | None = None) -> Path | None:
+    """The user's own configuration folder, None if there is none.
+
+    ``./conf`` is one if it has a folder that ours has; other programs keep a ``conf`` too.
+    """
     for source, given in (("--conf", named), ("LEASEBOARD_CONF", _env("LEASEBOARD_CONF"))):
         if given is not None:
             if not given.is_dir():
                 raise UsageError(f"{source} {str(given)!r} is no folder: name one with suites/")
             return given.resolve()
-    for candidate in (Path("conf"), _CHECKOUT_CONF, _PACKAGED_CONF):
-        if (candidate / "suites").is_dir():
-            return candidate.resolve()
-    raise UsageError("no configuration found: name a folder with --conf or LEASEBOARD_CONF")
+    here = Path("conf")
+    return here.resolve() if any((here / kind).is_dir() for kind in CONF_KINDS) else None
 
 
 def shipped_conf() -> Path:
-    """The configuration that comes with Leaseboard: the checkout's, or that of the installation.
-
-    A folder of one's own need not repeat the search spaces in it.
-    """
+    """The configuration that comes with Leaseboard, in its checkout or its installation."""
     return _CHECKOUT_CONF if (_CHECKOUT_CONF / "suites").is_dir() else _PACKAGED_CONF
+
+
+def conf_files(kind: str, named: Path | None = None, suffix: str = ".yaml") -> dict[str, Path]:
+    """``{name: file}`` of a folder of `CONF_KINDS`: the user's own, and what is shipped besides.
+
+    A name of one's own hides the shipped one, and no other.
+    """
+    folders = [conf / kind for conf in (shipped_conf(), conf_dir(named))]
+    return {path.stem: path for folder in folders for path in folder.glob(f"*{suffix}")}
 
 
 def mirrors(named: tuple[Path, ...] = ()) -> tuple[Path, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from flows.commands.options import check_writable, output_folder
+from flows.commands.options import check_writable, output_folder, use_conf
 
 if TYPE_CHECKING:
     from flows.suite import Outcome
@@ -23,6 +23,7 @@ def open_suite(name: str, out: Path | None, conf: Path | None) -> tuple[Suite, P
     from tasks.paths import conf_dir
     from tasks.plan import check_suite
 
+    use_conf(conf)
     folder = conf_dir(conf)
     suite = load_suite(name, folder)
     check_suite(suite, suite_path(name, folder))

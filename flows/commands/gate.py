@@ -36,6 +36,12 @@ def gate(
     markdown: Written = None,
     junit: Written = None,
     json: Written = None,
+    speed_against: Annotated[
+        str | None, typer.Option(help="Also compare CPU times with this commit's, run just now.")
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="A scenario that became slower fails the gate.")
+    ] = False,
     out: Out = None,
     workers: Workers = None,
     local: Local = False,
@@ -55,15 +61,21 @@ def gate(
     loaded, home = open_suite(suite, out, conf)
     frame = _scores(loaded, home, workers, mirror, tracking_uri, local=local)
     limit = core.TOLERANCE if tolerance is None else tolerance
-    verdict = core.gate(frame, core.read_baseline(_baseline(suite, loaded, conf)), limit)
-    for path, text in (
-        (markdown, gate_formats.markdown),
-        (junit, gate_formats.junit),
-        (json, gate_formats.as_json),
+    verdict = core.gate(frame, core.read_baseline(_accepted(suite, loaded, conf)), limit)
+    page, slower = gate_formats.markdown(verdict), False
+    if speed_against is not None:
+        text, slower = _speed(loaded, speed_against, mirror)
+        page += "\n" + text
+    for path, content in (
+        (markdown, page),
+        (junit, gate_formats.junit(verdict)),
+        (json, gate_formats.as_json(verdict)),
     ):
         if path is not None:
-            path.write_text(text(verdict), encoding="utf-8")
-    typer.echo(gate_formats.markdown(verdict))
+            path.write_text(content, encoding="utf-8")
+    typer.echo(page)
+    if strict and slower and verdict.exit_code == core.PASSED:
+        return core.REGRESSION
     return verdict.exit_code
 
 
@@ -89,25 +101,49 @@ def accept(
     frame = _scores(loaded, home, workers, mirror, tracking_uri, local=local)
     today = datetime.now(UTC).date().isoformat()
     baseline = core.accept(frame, loaded.name, date=today, versions=versions())
-    path = _baseline(suite, loaded, conf)
+    path = _own_baseline(suite, loaded, conf)
     core.write_baseline(path, baseline)
     typer.echo(f"accepted {len(baseline.scenarios)} scenarios in {path}")
 
 
-def _baseline(named: str, suite: Suite, conf: Path | None) -> Path:
-    """In the configuration folder, or beside a suite that was named as a file.
+def _speed(suite: Suite, commit: str, mirror: list[Path] | None) -> tuple[str, bool]:
+    """The comparison of CPU times as markdown, and whether a scenario became slower."""
+    from tasks import paths
+    from tasks.speed import commits
 
-    So nobody's own scores end up in the installation.
+    jobs = commits.timed(suite.jobs())
+    found = commits.compare(jobs, commit, mirrors=paths.mirrors(tuple(mirror or ())))
+    return commits.markdown(found, commit), any(speed.slower for speed in found)
+
+
+def _accepted(named: str, suite: Suite, conf: Path | None) -> Path:
+    """Where the accepted scores are: where `accept` writes them, or those that are shipped."""
+    from tasks.paths import conf_files
+
+    mine = _own_baseline(named, suite, conf)
+    if mine.is_file() or _is_file(named):
+        return mine
+    return conf_files("baselines", conf, ".json").get(suite.name, mine)
+
+
+def _own_baseline(named: str, suite: Suite, conf: Path | None) -> Path:
+    """In the user's configuration folder, or beside a suite that was named as a file.
+
+    It is ``./conf`` where there is none yet, so nobody's scores end up in the installation.
     """
-    from tasks.paths import conf_dir
+    from tasks.paths import own_conf
 
-    if conf is not None or Path(named).suffix not in (".yaml", ".yml"):
-        folder = conf_dir(conf)
+    if conf is not None or not _is_file(named):
+        folder = own_conf(conf) or Path("conf").resolve()
     else:
         folder = Path(named).resolve().parent
         if folder.name == "suites":
             folder = folder.parent
     return folder / "baselines" / f"{suite.name}.json"
+
+
+def _is_file(named: str) -> bool:
+    return Path(named).suffix in (".yaml", ".yml")
 
 
 def _scores(

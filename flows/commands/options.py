@@ -30,6 +30,16 @@ Workers = Annotated[int | None, typer.Option(min=1, help="Worker processes (defa
 Local = Annotated[bool, typer.Option("--local", help="The same steps without Prefect.")]
 
 
+def use_conf(conf: Path | None) -> None:
+    """Make --conf hold for all that runs from here, worker processes among it."""
+    import os
+
+    from tasks.paths import own_conf
+
+    if conf is not None:
+        os.environ["LEASEBOARD_CONF"] = str(own_conf(conf))
+
+
 def output_folder(path: Path) -> Path:
     """`path` as an existing, writable folder."""
     from algorithms.errors import UsageError

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.commands.options import Mirrors, TrackingUri, new_folder
+from flows.commands.options import Conf, Mirrors, TrackingUri, new_folder, use_conf
 
 
 def race(
@@ -32,6 +32,7 @@ def race(
     as_json: Annotated[bool, typer.Option("--json", help="End with one JSON object.")] = False,
     out: Annotated[Path, typer.Option("--out", help="Where the events go.")] = Path("runs/race"),
     mirror: Mirrors = None,
+    conf: Conf = None,
     register: Annotated[
         str | None, typer.Option(help="Register the model under this name, as challenger.")
     ] = None,
@@ -49,6 +50,7 @@ def race(
     from tasks.run import check, route_settings
 
     prepare_environment()
+    use_conf(conf)
     if budget is not None and not budget > 0:
         raise UsageError(f"--budget {budget:g} must be above 0: name how many units to spend")
     mine, shared = route_settings(algorithm, parse_settings(settings or []))

@@ -44,13 +44,13 @@ class Named(BaseModel):
 
 
 def names(conf: Path | None = None) -> list[str]:
-    """The names that files of ``conf/data`` give to data sets."""
-    return sorted(path.stem for path in _folder(conf).glob("*.yaml"))
+    """The names that files of ``conf/data`` give to data sets, the user's and the shipped."""
+    return sorted(paths.conf_files("data", conf))
 
 
 def read(name: str, conf: Path | None = None) -> Named:
     """The file ``conf/data/<name>.yaml``; UsageError names the key that is wrong."""
-    path = _folder(conf) / f"{name}.yaml"
+    path = paths.conf_files("data", conf)[name]
     try:
         return Named(**yaml.safe_load(path.read_text(encoding="utf-8")))
     except ValidationError as error:
@@ -93,18 +93,14 @@ def read_imported(name: str, rows: int | None = None) -> Table:
 
 
 def _named(name: str) -> Reference:
-    known = read(name)
+    known, home = read(name), paths.conf_files("data")[name]
     reference = references.parse(known.reference)
     if not reference.source:
-        raise UsageError(f"{_folder() / name}.yaml: reference {known.reference!r} has no source: "
+        raise UsageError(f"{home}: reference {known.reference!r} has no source: "
                          "write source:name, such as openml:215")  # fmt: skip
     options = known.model_dump(exclude={"reference", "about"}, exclude_none=True)
     reference = reference.with_options({key: str(value) for key, value in options.items()})
     if reference.source == "file":
-        path = _folder() / Path(reference.name).expanduser()  # an absolute path stays itself
+        path = home.parent / Path(reference.name).expanduser()  # an absolute path stays itself
         return Reference("file", str(path), reference.options)
     return reference
-
-
-def _folder(conf: Path | None = None) -> Path:
-    return paths.conf_dir(conf) / "data"

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from algorithms.errors import UsageError, unknown
 from tasks.config import load_yaml
-from tasks.paths import conf_dir, shipped_conf
+from tasks.paths import conf_files
 
 Choice = bool | int | float | str | None
 
@@ -182,7 +182,7 @@ def digest(value: BaseModel) -> str:
 
 def space_names(conf: Path | None = None) -> list[str]:
     """The spaces of the configuration folder and those that come with Leaseboard."""
-    return sorted(_files(conf))
+    return sorted(conf_files("spaces", conf))
 
 
 def load_space(name: str, conf: Path | None = None) -> Space:
@@ -192,7 +192,7 @@ def load_space(name: str, conf: Path | None = None) -> Space:
     """
     path = Path(name)
     if path.suffix not in (".yaml", ".yml"):
-        files = _files(conf)
+        files = conf_files("spaces", conf)
         if name not in files:
             raise unknown("space", name, files)
         path = files[name]
@@ -209,9 +209,3 @@ def table(space: Space) -> Iterator[tuple[str, int, int]]:
 def _read(path: Path, content: bytes) -> Space:
     """The space in a file; parsing it costs as much as replaying two hundred trials."""
     return load_yaml(path, Space)
-
-
-def _files(conf: Path | None) -> dict[str, Path]:
-    """``{name: file}`` of every space."""
-    folders = (shipped_conf(), conf or conf_dir())
-    return {path.stem: path for folder in folders for path in (folder / "spaces").glob("*.yaml")}

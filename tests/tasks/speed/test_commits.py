@@ -1,0 +1,119 @@
+"""The speed gate on a tiny repository, in whose history the code becomes slower."""
+
+import subprocess
+
+import numpy as np
+import pytest
+
+from algorithms.errors import LeaseboardError, UsageError
+from tasks.config import Suite
+from tasks.jobs import Job
+from tasks.speed.commits import checked_out, compare, judge, markdown, timed
+
+JOB = Job("vanilla", "x", 0, 0, label="vanilla")
+RUN = """
+import time
+from types import SimpleNamespace
+
+def run_job(job, folder, *, mirrors):
+    started = time.process_time()
+    for _ in range({rounds}):
+        pass
+    spent = time.process_time() - started
+    return SimpleNamespace(status="{status}", cpu_seconds=spent), None
+"""
+FIELDS = "algorithm data seed environment_seed label settings budget bench repetition"
+
+
+def git(root, *words):
+    author = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run(["git", "-C", root, *author, *words], check=True, capture_output=True)
+
+
+@pytest.fixture
+def history(tmp_path):
+    """A function that commits a tree whose jobs take so many rounds."""
+    root = tmp_path / "repo"
+    (root / "tasks").mkdir(parents=True)
+    git(root, "init", "--quiet")
+    (root / "tasks" / "environment.py").write_text("def prepare_environment(): pass\n")
+    (root / "tasks" / "jobs.py").write_text(
+        f"from collections import namedtuple\nJob = namedtuple('Job', '{FIELDS}')\n"
+    )
+
+    def commit(rounds, status="ok", code=RUN):
+        text = code.format(rounds=rounds, status=status)
+        (root / "tasks" / "run.py").write_text(text)
+        git(root, "add", "-A")
+        git(root, "commit", "--quiet", "-m", "x")
+        return root
+
+    return commit
+
+
+def worktrees(root):
+    listed = subprocess.run(
+        ["git", "-C", root, "worktree", "list"], check=True, capture_output=True, text=True
+    )
+    return listed.stdout.splitlines()
+
+
+def test_a_planted_slow_down_is_found_and_nothing_is_left_behind(history):
+    history(100_000)
+    root = history(300_000)
+    (speed,) = compare([JOB], "HEAD~1", root=root)
+
+    assert speed.slower
+    assert 1.5 < speed.ratio.value < 6
+    assert speed.ratio.lower > 1
+    assert len(worktrees(root)) == 1
+
+
+def test_a_commit_against_its_own_tree_passes(history):
+    root = history(300_000)
+    (speed,) = compare([JOB], "HEAD", root=root, tolerance=0.5)
+
+    assert not speed.slower
+
+
+def test_a_commit_that_does_not_exist_is_named(history):
+    with pytest.raises(UsageError, match="'nowhere' is no commit"):
+        compare([JOB], "nowhere", root=history(1))
+
+
+def test_a_folder_without_history_is_refused(tmp_path):
+    with pytest.raises(UsageError, match="is no commit of the checkout"), \
+            checked_out(tmp_path, "HEAD"):  # fmt: skip
+        pass
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "words"),
+    [("crash", RUN, "ended as crash"), ("ok", "import nothing_like_it\n", "nothing_like_it")],
+)
+def test_a_tree_that_cannot_run_a_job_is_named(history, status, code, words):
+    root = history(1, status, code)
+    with pytest.raises(LeaseboardError, match=f"HEAD.*{words}"):
+        compare([JOB], "HEAD", root=root)
+    assert len(worktrees(root)) == 1
+
+
+@pytest.mark.parametrize(
+    ("after", "slower"),
+    [([1.2, 1.21, 1.19], True), ([1.05, 1.05, 1.05], False), ([1.5, 0.6, 1.4], False)],
+)
+def test_slower_is_beyond_the_tolerance_and_beyond_chance(after, slower):
+    pairs = np.column_stack([np.ones(3), after])
+    speed = judge(JOB, pairs, tolerance=0.1)
+
+    assert speed.slower is slower
+    verdict = "**slower**" if slower else "passed"
+    assert f"| {verdict} | vanilla | x |" in markdown([speed], "HEAD~1")
+
+
+def test_only_work_that_is_done_anew_is_timed():
+    suite = Suite(
+        title="t", data=["sklearn:iris"], algorithms=["vanilla", "apple", "abc"], repetitions=2
+    )
+
+    assert [(j.label, j.repetition) for j in timed(suite.jobs())] == [("vanilla", 0), ("apple", 0)]
