@@ -93,7 +93,7 @@ class PrefectServer:
                     f"the Prefect server ended with exit code {process.returncode}:"
                     f" see {self._log}, or run without it: --local"
                 )
-            if _healthy(self.url):
+            if is_healthy(self.url):
                 return self.url
             time.sleep(0.1)
         raise LeaseboardError(
@@ -144,7 +144,8 @@ def _free_port() -> int:
         return port
 
 
-def _healthy(url: str) -> bool:
+def is_healthy(url: str) -> bool:
+    """Whether a Prefect server answers at `url`."""
     try:
         with urllib.request.urlopen(f"{url}/health", timeout=2) as answer:  # noqa: S310
             return bool(answer.status == 200)

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.interruption import terminable
+from flows.dispatch import Run, dispatch
 from flows.progress import Progress
-from flows.server import PrefectServer, server_log
-from flows.workers import RUN_JOB, WorkerPool
+from flows.workers import RUN_JOB
 from tasks import results
 from tasks.config import Suite
 from tasks.jobs import Result
@@ -47,6 +43,7 @@ def run_suite(
     mirrors: tuple[Path, ...] = (),
     workers: int | None = None,
     local: bool = False,
+    cluster: str | None = None,
     tracking_uri: str | None = None,
     work: str = RUN_JOB,
 ) -> Outcome:
@@ -63,6 +60,8 @@ def run_suite(
         Worker processes; the number of cores by default.
     local : bool
         Run the jobs from plain threads instead of a Prefect flow.
+    cluster : str, optional
+        The address of a Dask scheduler on whose workers the jobs run.
     tracking_uri : str, optional
         The MLflow store; None records nothing there.
     work : str
@@ -102,74 +101,11 @@ def run_suite(
         if waiting:
             # Whole repetitions first: a run that is stopped has complete ones to compare.
             waiting = dict(sorted(waiting.items(), key=lambda item: item[1].job.repetition))
-            _run_jobs(suite, waiting, out, over, size, mirrors, local=local, work=work)
+            run = Run(suite, waiting, out, over)
+            dispatch(run, size, mirrors, local=local, cluster=cluster, work=work)
     ordered = [rows[entry.key] for entry in planned]
     results.assemble(out, ordered)
     return Outcome(ordered, problems + recorder.problems)
-
-
-def _run_jobs(
-    suite: Suite,
-    waiting: dict[str, Planned],
-    out: Path,
-    over: Callable[[Result], Result],
-    size: int,
-    mirrors: tuple[Path, ...],
-    *,
-    local: bool,
-    work: str,
-) -> None:
-    """Run the jobs of `waiting` side by side; an interruption leaves none half-written."""
-    address = os.environ.get("PREFECT_API_URL", "")
-    server = None if local or address else PrefectServer(server_log())
-    with (
-        terminable(),
-        _no_half_written_job(out),
-        server or nullcontext(),
-        WorkerPool(size, suite.limits, mirrors=mirrors, work=work) as pool,
-    ):
-        pool.warm()
-
-        def run(key: str) -> Result:
-            job = waiting[key].job
-            try:
-                folder = results.begin(out, key)
-            except OSError as error:
-                return over(failed(job, "crash", f"{out}: {error.strerror}", key=key))
-            return over(pool.run(job, key, folder))
-
-        if local:
-            _in_threads(list(waiting), run, size, pool.stop)
-        else:
-            from flows.orchestrate import run_flow
-
-            url = server.wait() if server else address
-            titles = {key: _title(entry) for key, entry in waiting.items()}
-            run_flow(suite.name, titles, run, workers=size, url=url, interrupt=pool.stop)
-
-
-@contextmanager
-def _no_half_written_job(out: Path) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        results.discard_unfinished(out)
-
-
-def _in_threads(
-    keys: list[str], run: Callable[[str], Result], size: int, interrupt: Callable[[], None]
-) -> None:
-    """What the flow does, without Prefect."""
-    with ThreadPoolExecutor(max_workers=size) as threads:
-        futures: list[Future[Result]] = []
-        try:
-            futures = [threads.submit(run, key) for key in keys]
-            wait(futures)
-        except BaseException:
-            interrupt()
-            raise
-    for future in futures:
-        future.result()
 
 
 def _recorder(suite: Suite, planned: list[Planned], out: Path, uri: str | None) -> Recorder:
@@ -181,8 +117,3 @@ def _recorder(suite: Suite, planned: list[Planned], out: Path, uri: str | None) 
     keys = [entry.key for entry in planned]
     rule = suite.tracking.configurations
     return Recorder(out, earlier, lambda: Tracker(uri, suite.name, keys, rule=rule))
-
-
-def _title(entry: Planned) -> str:
-    job = entry.job
-    return f"{job.label or job.algorithm} on {job.data}, repetition {job.repetition}"

@@ -28,6 +28,21 @@ STALE_BYTES = 1 << 30
 """A worker that still holds so much after a job is replaced, so that the next starts small."""
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Attempt:
+    """A job that was run somewhere.
+
+    Attributes
+    ----------
+    result : Result
+    files : dict of str to bytes, optional
+        What it left behind, by name; None where that is in the run folder already.
+    """
+
+    result: Result
+    files: dict[str, bytes] | None = None
+
+
 class WorkerPool:
     """At most `size` workers; `run` may be called from as many threads.
 
@@ -100,7 +115,7 @@ class WorkerPool:
             result = Result(**ending.row)
             if result.key == key:
                 return result
-            ending = Ending("crash", "the data or the code changed while the suite was running")
+            ending = Ending("crash", "the data or the code are not those that were planned")
         return dataclasses.replace(
             failed(job, ending.status, ending.reason, key=key),
             cpu_seconds=spent[0],
@@ -112,6 +127,15 @@ class WorkerPool:
     def stop(self) -> None:
         """Interrupt every running job; safe to call from a signal handler."""
         self._stopping.set()
+
+    def cool(self) -> None:
+        """End the workers that have nothing to do; the next job starts one again."""
+        for _ in range(self.size):
+            try:
+                worker = self._idle.get_nowait()
+            except queue.Empty:
+                return
+            self._idle.put(self._retire(worker, fit=False))
 
     def close(self) -> None:
         """End all workers. No job may be running."""

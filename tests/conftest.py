@@ -33,8 +33,11 @@ def _find_mirror() -> Path | None:
 _MIRROR = _find_mirror()
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _BROWSER = next((path for name in _BROWSERS if (path := shutil.which(name))), None)
-_POSTGRESQL = shutil.which("initdb") if importlib.util.find_spec("psycopg2") else None
-_DASK = importlib.util.find_spec("distributed")
+# Debian keeps PostgreSQL's programs off the path.
+_SERVERS = [os.environ["PATH"], *map(str, Path("/usr/lib/postgresql").glob("*/bin"))]
+_INITDB = shutil.which("initdb", path=os.pathsep.join(_SERVERS))
+_POSTGRESQL = _INITDB if importlib.util.find_spec("psycopg2") else None
+_DASK = importlib.util.find_spec("prefect_dask")
 _PATIENCE = os.environ.get("LEASEBOARD_SLOW_TESTS")
 _NEEDS = {
     "slow": (_PATIENCE, "minutes", "set LEASEBOARD_SLOW_TESTS=1"),
@@ -85,6 +88,13 @@ def empty_store(tmp_path_factory, environment) -> Path:
     with closing(sqlite3.connect(folder / "made.db")) as connection:
         connection.execute("VACUUM INTO ?", (str(folder / "mlflow.db"),))
     return folder / "mlflow.db"
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Path:
+    """The folder of PostgreSQL's programs; only tests marked ``postgresql`` may ask for it."""
+    assert _POSTGRESQL is not None, "mark the test with pytest.mark.postgresql"
+    return Path(_POSTGRESQL).parent
 
 
 @pytest.fixture(scope="module")

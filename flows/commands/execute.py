@@ -47,6 +47,7 @@ def execute(
     workers: int | None,
     local: bool,
     tracking_uri: str | None,
+    cluster: str | None = None,
 ) -> Outcome:
     """Run what is not done, with the folder locked; problems beside the jobs are printed."""
     from tasks.environment import prepare_environment
@@ -68,6 +69,7 @@ def execute(
             mirrors=paths.mirrors(tuple(mirror or ())),
             workers=suite.workers(workers),
             local=local,
+            cluster=cluster,
             tracking_uri=paths.tracking_uri(tracking_uri),
         )
     for problem in outcome.problems:

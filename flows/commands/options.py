@@ -27,6 +27,10 @@ TrackingUri = Annotated[
 ]
 SuiteName = Annotated[str, typer.Argument(help="A name of conf/suites, or a YAML file.")]
 Workers = Annotated[int | None, typer.Option(min=1, help="Worker processes (default: cores).")]
+Cluster = Annotated[
+    str | None,
+    typer.Option("--cluster", help="A Dask scheduler, such as tcp://10.0.0.1:8786, to run on."),
+]
 Local = Annotated[bool, typer.Option("--local", help="The same steps without Prefect.")]
 
 

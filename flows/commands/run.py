@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from algorithms.errors import UsageError
 from flows.commands.execute import execute, exit_code, open_suite, plan_suite, show_board
 from flows.commands.options import (
+    Cluster,
     Conf,
     Local,
     Mirrors,
@@ -31,6 +33,7 @@ def run(
     out: Out = None,
     workers: Workers = None,
     local: Local = False,
+    cluster: Cluster = None,
     mirror: Mirrors = None,
     conf: Conf = None,
     tracking_uri: TrackingUri = None,
@@ -42,10 +45,18 @@ def run(
 
     Example: leaseboard run quick
     """
+    if cluster and (local or workers):
+        raise UsageError("--cluster excludes --local and --workers: Dask's workers do the work")
     loaded, home = open_suite(suite, out, conf)
     with resumable(home):
         code = run_and_report(
-            loaded, home, workers=workers, local=local, mirror=mirror, tracking_uri=tracking_uri
+            loaded,
+            home,
+            workers=workers,
+            local=local,
+            cluster=cluster,
+            mirror=mirror,
+            tracking_uri=tracking_uri,
         )
     if register and code == 0:
         from flows.commands.model import register_winners
@@ -60,12 +71,19 @@ def run_and_report(
     *,
     workers: int | None = None,
     local: bool = False,
+    cluster: str | None = None,
     mirror: list[Path] | None = None,
     tracking_uri: str | None = None,
 ) -> int:
     """Run a suite into `home`, print the board, build the page; returns the exit code."""
     outcome = execute(
-        loaded, home, mirror=mirror, workers=workers, local=local, tracking_uri=tracking_uri
+        loaded,
+        home,
+        mirror=mirror,
+        workers=workers,
+        local=local,
+        cluster=cluster,
+        tracking_uri=tracking_uri,
     )
 
     from tasks import paths
@@ -98,8 +116,6 @@ def report(
 
     Example: leaseboard report runs/quick
     """
-    from algorithms.errors import UsageError
-
     for folder in runs:
         if not (folder / "results.parquet").is_file():
             raise UsageError(f"{str(folder)!r} has no results.parquet: name the --out of a run")

@@ -10,6 +10,7 @@ import dataclasses
 import hashlib
 import json
 import math
+import os
 import platform
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -94,7 +95,7 @@ def job_record(result: Result, events: Iterable[Event]) -> RunRecord:
         "leaseboard.status": result.status,
         "leaseboard.started": result.started,
         "leaseboard.host": result.host or platform.node(),
-        "leaseboard.pid": psutil.Process().pid,
+        "leaseboard.pid": os.getpid(),
         OWNER: owner(),
     }
     if result.reason:
@@ -203,18 +204,33 @@ def table(configurations: Iterable[Configuration]) -> dict[str, Any]:
 
 def owner() -> str:
     """Which process writes, by host, number and start: numbers come again."""
-    process = psutil.Process()
-    return f"{platform.node()} {process.pid} {process.create_time():.2f}"
+    pid = os.getpid()
+    return f"{platform.node()} {pid} {started(pid):.2f}"
+
+
+def started(pid: int) -> float:
+    """When the process started, in seconds since the machine did: no clock that is set moves it.
+
+    Raises
+    ------
+    psutil.NoSuchProcess
+        If there is no such process.
+    """
+    while True:
+        boot = psutil.boot_time()
+        seconds: float = psutil.Process(pid).create_time() - boot
+        if psutil.boot_time() == boot:  # else the clock was set in between
+            return seconds
 
 
 def is_alive(owner: str) -> bool:
     """Whether the process named by `owner` still runs; one on another host may."""
     host, _, rest = owner.partition(" ")
-    pid, _, started = rest.partition(" ")
+    pid, _, since = rest.partition(" ")
     if host and host != platform.node():
         return True
     try:
-        return f"{psutil.Process(int(pid)).create_time():.2f}" == started
+        return f"{started(int(pid)):.2f}" == since
     except (ValueError, psutil.Error):
         return False
 

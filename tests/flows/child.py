@@ -2,7 +2,8 @@
 
 child.py OUT URI DATA...
 
-With ``PREFECT_API_URL`` it goes through that server, otherwise without Prefect.
+With ``PREFECT_API_URL`` it goes through that server, otherwise without Prefect; with ``CLUSTER``
+it runs on the Dask cluster of that address.
 """
 
 import os
@@ -24,5 +25,7 @@ if __name__ == "__main__":
     out, uri, *data = sys.argv[1:]
     bench = Bench(Path(out), uri, data, seeds=(1, 2, 3))
     with results.locked(bench.out):
-        outcome = bench.run(local="PREFECT_API_URL" not in os.environ)
+        cluster = os.environ.get("CLUSTER")
+        bench.reference = "sklearn:diabetes" if cluster else ""
+        outcome = bench.run(local="PREFECT_API_URL" not in os.environ, cluster=cluster)
     print(*(result.status for result in outcome.results), *outcome.problems)

@@ -2,8 +2,11 @@ import dataclasses
 import shutil
 from pathlib import Path
 
+import psutil
 import pytest
+from prefect.settings import PREFECT_API_URL, temporary_settings
 
+from flows.server import PrefectServer
 from flows.suite import run_suite
 from tasks import results
 from tasks.config import Limits, Suite
@@ -28,6 +31,8 @@ class Bench:
     data: list
     seeds: tuple = (1, 2)
     limits: Limits = dataclasses.field(default_factory=Limits)
+    reference: str = ""  # of real data, where a stand-in's name will not do
+    digest: str = "digest"
 
     @property
     def suite(self):
@@ -43,7 +48,7 @@ class Bench:
         jobs = [
             Job(
                 algorithm="vanilla",
-                data=data,
+                data=self.reference or data,
                 seed=seed,
                 environment_seed=0,
                 label=data,
@@ -55,7 +60,7 @@ class Bench:
         ]
         keys = [job.key("digest", "version") for job in jobs]
         return [
-            Planned(job, key, results.is_done(self.out, key), digest="digest")
+            Planned(job, key, results.is_done(self.out, key), digest=self.digest)
             for job, key in zip(jobs, keys, strict=True)
         ]
 
@@ -72,6 +77,22 @@ class Bench:
             return []
         query = " and ".join(filter(None, [f"tags.leaseboard.level = '{level}'", condition]))
         return client.search_runs([found.experiment_id], query, max_results=5000)
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory, environment):
+    """One Prefect server for all tests of a module, started as a run starts its own."""
+    server = PrefectServer(tmp_path_factory.mktemp("server") / "server.log")
+    with server:
+        address = server.wait()
+        before = {process.pid for process in psutil.Process().children()}
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PREFECT_API_URL", address)
+            with temporary_settings({PREFECT_API_URL: address}):
+                yield address
+        pid = server._process.pid
+        assert pid in before
+    assert not psutil.pid_exists(pid)
 
 
 @pytest.fixture

@@ -55,7 +55,7 @@ def run_job(job, folder, *, mirrors=(), sinks=()):
         for event in events(job):
             log(event)
             if event.at == 10:
-                misbehave(job.data)
+                misbehave(job.settings.get("on", job.data))
     return (
         Result(
             key=key_of(job), algorithm=job.algorithm, label=job.label, data=job.data,
@@ -140,7 +140,22 @@ def _threads(_):
     threading.Thread(target=time.sleep, args=(30,), daemon=True).start()
 
 
+def _fill(_):
+    """Write to a disk that is full."""
+    with Path("/dev/full").open("wb", buffering=0) as disk:
+        disk.write(b"x")
+
+
+def _clock(_):
+    """Live on a machine whose clock goes back by a day."""
+    now = time.time
+    time.time = lambda: now() - 86_400
+    time.sleep(1)
+
+
 BEHAVIOUR = {
+    "clock": _clock,
+    "fill": _fill,
     "raise": lambda text: _raise(ValueError(text)),
     "audit": lambda text: _raise(LeaseboardError(text)),
     "unavailable": lambda text: _raise(DataUnavailableError(text)),

@@ -12,31 +12,15 @@ import pytest
 from prefect import flow
 from prefect.client.orchestration import get_client
 from prefect.context import get_run_context
-from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Running
 
 from algorithms.errors import LeaseboardError
 from flows.orchestrate import bury_dead_runs
 from flows.server import PrefectServer
 from tasks import results
+from tasks.track.records import started
 
 CHILD = Path(__file__).with_name("child.py")
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory, environment):
-    """One server for all tests here, started as a run starts its own."""
-    server = PrefectServer(tmp_path_factory.mktemp("server") / "server.log")
-    with server:
-        address = server.wait()
-        before = {process.pid for process in psutil.Process().children()}
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("PREFECT_API_URL", address)
-            with temporary_settings({PREFECT_API_URL: address}):
-                yield address
-        pid = server._process.pid
-        assert pid in before
-    assert not psutil.pid_exists(pid)
 
 
 def ended(client, flow_run):
@@ -96,7 +80,7 @@ def test_runs_of_dead_processes_are_buried_and_of_live_ones_not(url):
         return get_run_context().flow_run.id
 
     host = f"host:{os.uname().nodename}"
-    me = f"process:{os.getpid()}@{psutil.Process().create_time():.2f}"
+    me = f"process:{os.getpid()}@{started(os.getpid()):.2f}"
     dead = left_behind(["leaseboard", host, "process:999999999@1.00"])
     alive = left_behind(["leaseboard", host, me])
     with get_client(sync_client=True) as client:

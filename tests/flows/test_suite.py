@@ -1,5 +1,6 @@
 """A suite's run: resumed, interrupted, killed, and with a tracking store in trouble."""
 
+import itertools
 import os
 import random
 import signal
@@ -88,6 +89,27 @@ def test_limits_of_the_suite_are_enforced(bench):
     bench.limits = Limits(wall_seconds=2)
 
     assert statuses(bench.run()) == ["timeout", "ok"]
+
+
+def test_a_clock_that_is_set_breaks_no_limit_and_orphans_no_run(bench, monkeypatch):
+    """Here and in the workers, by a day, back and forth, and so is the time of the boot."""
+    from psutil import _pslinux
+
+    day, now, boot = 86_400.0, time.time, _pslinux.boot_time()
+    jumps = itertools.cycle((-day, day))
+    monkeypatch.setattr(time, "time", lambda: now() + next(jumps))
+    monkeypatch.setattr(_pslinux, "boot_time", lambda: boot + day * (now() % 2 > 1))
+    bench.data, bench.seeds = ["clock", "sleep:2"], (1,)
+    bench.limits = Limits(wall_seconds=60, cpu_seconds=60)
+    first = bench.run()
+    again = bench.run()
+
+    assert statuses(first) == statuses(again) == ["ok", "ok"]
+    assert first.problems == again.problems == []
+    assert all(0 <= result.wall_seconds < 60 for result in first.results)
+    assert len(bench.runs("job")) == 2
+    (suite,) = bench.runs("suite")
+    assert suite.info.status == "FINISHED"
 
 
 def test_two_processes_give_identical_results_and_events(bench, tmp_path):

@@ -60,6 +60,7 @@ def run(workers, data, folder):
         ("die:3", "crash", "the worker process ended with exit code 3"),
         ("kill", "crash", "killed by SIGKILL (the system does that when memory runs out)"),
         ("segfault", "crash", "killed by SIGSEGV"),
+        ("fill", "crash", "OSError: [Errno 28] No space left on device"),
         ("garbage", "ok", ""),
         ("threads", "ok", ""),
         ("chdir", "ok", ""),
@@ -75,6 +76,13 @@ def test_every_ending_has_its_status_and_the_next_job_runs(shared, tmp_path, dat
     assert (ended.status, ended.reason) == (status, reason)
     assert ended.key == key(job(data))
     assert after.status == "ok"
+
+
+def test_data_that_changed_since_the_plan_are_a_crash(shared, folder):
+    ended = shared.run(job("well"), "another key", folder)
+
+    assert (ended.key, ended.status) == ("another key", "crash")
+    assert ended.reason == "the data or the code are not those that were planned"
 
 
 def test_a_job_that_closes_every_file_is_a_crash(shared, folder):

@@ -1,11 +1,16 @@
-"""What is wrong with a suite is said with file, line and key, before anything is read."""
+"""What is wrong with a suite is said with file, line and key; data in trouble cost their jobs."""
 
+import hashlib
+
+import pandas as pd
 import pytest
 
 from algorithms.errors import UsageError
 from tasks.config import load_suite
-from tasks.plan import check_suite
+from tasks.jobs import Job
+from tasks.plan import check_suite, plan
 
+COLUMNS = "id,name,task,rows,features,target,sha256,licence\n"
 GOOD = """\
 title: t
 data:
@@ -53,3 +58,53 @@ def test_what_is_wrong_is_located(tmp_path, old, new, message):
 
 def test_a_sound_suite_passes(tmp_path):
     checked(tmp_path, "b: 5", "b: 6")
+
+
+@pytest.fixture
+def two_sets(tmp_path):
+    """A mirror of two data sets, and the file of the first."""
+    lines = []
+    for name in ("one", "two"):
+        frame = pd.DataFrame({"a": range(50), "y": [i / 3 for i in range(50)]})
+        frame.to_parquet(tmp_path / f"{name}.parquet")
+        digest = hashlib.sha256((tmp_path / f"{name}.parquet").read_bytes()).hexdigest()
+        lines.append(f"{name},{name},regression,50,1,y,{digest},CC0\n")
+    (tmp_path / "catalogue.csv").write_text(COLUMNS + "".join(lines))
+    return tmp_path, tmp_path / "one.parquet"
+
+
+def planned(folder):
+    jobs = [
+        Job(algorithm="vanilla", data=f"mirror:{name}", seed=1, environment_seed=1)
+        for name in ("one", "two")
+    ]
+    return plan(jobs, lambda _: False, (folder,))
+
+
+@pytest.mark.parametrize(
+    ("harm", "words"),
+    [
+        (lambda file: file.write_bytes(file.read_bytes()[:-100]), "damaged or was changed"),
+        (lambda file: pd.DataFrame({"a": [1, 2], "y": [1, 2]}).to_parquet(file), "was changed"),
+        (lambda file: file.unlink(), "the file is missing"),
+    ],
+    ids=["truncated", "changed", "gone"],
+)
+def test_a_data_set_in_trouble_costs_only_its_own_jobs(two_sets, harm, words):
+    folder, file = two_sets
+    sound = planned(folder)
+    harm(file)
+    one, two = planned(folder)
+
+    assert [entry.obstacle for entry in sound] == ["", ""]
+    assert words in one.obstacle
+    assert one.key != sound[0].key
+    assert two == sound[1]
+
+
+def test_a_source_that_is_down_is_an_obstacle(two_sets):
+    folder, _ = two_sets
+    job = Job(algorithm="vanilla", data="mirror:three", seed=1, environment_seed=1)
+    (entry,) = plan([job], lambda _: False, (folder,))
+
+    assert entry.obstacle.startswith("data not available: mirror:three is not available")

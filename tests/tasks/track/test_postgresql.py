@@ -16,7 +16,7 @@ pytestmark = pytest.mark.postgresql
 
 
 @pytest.fixture(scope="module")
-def server():
+def server(postgresql):
     """The address of a PostgreSQL without its database's name."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -27,11 +27,11 @@ def server():
             user = "nobody"
             shutil.chown(folder, user)
         run = partial(subprocess.run, user=user, cwd=folder, check=True, capture_output=True)
-        run(["initdb", "-D", "data", "-U", "mlflow", "--auth=trust", "--no-sync"])
+        run([postgresql / "initdb", "-D", "data", "-U", "mlflow", "--auth=trust", "--no-sync"])
         options = f"-p {port} -c listen_addresses=127.0.0.1 -c fsync=off -k {folder}"
-        run(["pg_ctl", "-D", "data", "-o", options, "-l", "log", "-w", "start"])
+        run([postgresql / "pg_ctl", "-D", "data", "-o", options, "-l", "log", "-w", "start"])
         yield f"postgresql://mlflow:secret@127.0.0.1:{port}"
-        run(["pg_ctl", "-D", "data", "-m", "fast", "-w", "stop"])
+        run([postgresql / "pg_ctl", "-D", "data", "-m", "fast", "-w", "stop"])
 
 
 @pytest.fixture

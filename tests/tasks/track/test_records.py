@@ -1,6 +1,8 @@
 import math
 
+import psutil
 import pytest
+from psutil import _pslinux
 
 from algorithms.events import Measured
 from tasks.configurations import Configuration, Lease, Observation, configurations
@@ -156,6 +158,15 @@ def test_owners_are_told_apart():
     assert not is_alive(f"{host} 999999999 {started}")
     assert is_alive(f"elsewhere {pid} {started}")
     assert not is_alive("")
+
+
+def test_a_writer_lives_on_when_the_clock_is_set(monkeypatch):
+    """A process's start, as the system tells it, moves with the clock."""
+    me, before, boot = owner(), psutil.Process().create_time(), _pslinux.boot_time()
+    monkeypatch.setattr(_pslinux, "boot_time", lambda: boot + 3600)
+
+    assert psutil.Process().create_time() == pytest.approx(before + 3600)
+    assert is_alive(me)
 
 
 def test_a_suite_is_named_by_its_jobs_in_any_order():

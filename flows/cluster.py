@@ -1,0 +1,236 @@
+"""Jobs on the workers of a Dask cluster, each by the same pool of processes as here.
+
+A run leaves a `Crew` with every Dask worker, also with those that come later: the run's jobs and
+the processes that run them under the suite's limits. The data go ahead, once to each worker. What
+a job leaves behind comes back with its result, so the run folder and MLflow are written here
+alone, and a job that Dask runs again, because its worker died, is not there twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import tempfile
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from distributed import Client, Worker, get_worker
+from distributed.diagnostics.plugin import WorkerPlugin
+from prefect_dask import DaskTaskRunner
+
+from algorithms.errors import LeaseboardError
+from flows.server import is_healthy
+from flows.workers import Attempt, WorkerPool
+from tasks import fetch
+from tasks.config import Limits
+from tasks.environment import prepare_environment
+from tasks.fetch import parcels
+from tasks.jobs import Job
+from tasks.plan import Planned
+
+CONNECT_SECONDS = 10
+IDLE_SECONDS = 10.0
+"""A crew without work ends its processes: the run may have been killed, which nobody tells it."""
+_CREWS: dict[str, Crew] = {}
+"""On a Dask worker: its crews by the name of their run."""
+
+
+class Cluster:
+    """The cluster for as long as one run lasts.
+
+    Parameters
+    ----------
+    address : str
+        Of the scheduler, such as ``tcp://10.0.0.1:8786``.
+    home : Path
+        The run folder, by which a repeated run replaces what a killed one left on the workers.
+    planned : iterable of Planned
+        The jobs to run.
+    limits : Limits
+    mirrors : tuple of Path
+        Of this machine: the workers need none.
+    work : str
+        See `flows.workers.WorkerPool`.
+
+    Raises
+    ------
+    LeaseboardError
+        If there is no such scheduler, or it has no workers.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        home: Path,
+        planned: Iterable[Planned],
+        limits: Limits,
+        *,
+        mirrors: tuple[Path, ...],
+        work: str,
+    ) -> None:
+        self.address = address
+        self._name = f"leaseboard-{hashlib.sha256(str(home).encode()).hexdigest()[:12]}"
+        self._planned = list(planned)
+        self._limits = limits
+        self._mirrors = mirrors
+        self._work = work
+        self._plugins: list[str] = []
+
+    def __enter__(self) -> Self:
+        try:
+            self._client = Client(self.address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise LeaseboardError(
+                f"no Dask scheduler answers at {self.address!r}: start one with `dask scheduler`,"
+                f" and workers with `dask worker {self.address}`"
+            ) from error
+        if not self._client.nthreads():
+            self._client.close()
+            raise LeaseboardError(
+                f"the Dask scheduler at {self.address!r} has no workers: start some with"
+                f" `dask worker {self.address}`"
+            )
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        for name in reversed(self._plugins):
+            self._client.unregister_worker_plugin(name)
+        self._client.close()
+
+    def equip(self, url: str) -> None:
+        """Send every worker what it needs, data first; `url` is Prefect's, which all must reach.
+
+        Raises
+        ------
+        LeaseboardError
+            If a worker does not reach the Prefect server.
+        """
+        reached = self._client.run(is_healthy, url)
+        for worker in (worker for worker, healthy in reached.items() if not healthy):
+            raise LeaseboardError(
+                f"the Dask worker {worker} does not reach the Prefect server at {url}: start one"
+                " with `prefect server start --host ADDRESS`, and set PREFECT_API_URL to it"
+            )
+        jobs: dict[str, Job] = {}
+        sent: set[str] = set()
+        for entry in self._planned:
+            if entry.digest not in sent:
+                sent.add(entry.digest)
+                self._send(entry)
+            data = parcels.address(entry.job.data, entry.digest)
+            jobs[entry.key] = replace(entry.job, data=data)
+        self._register(self._name, Crew(self._name, jobs, self._limits, self._work))
+
+    def task_runner(self) -> DaskTaskRunner:
+        """What runs the flow's tasks on the workers."""
+        return DaskTaskRunner(address=self.address)
+
+    def attempts(self) -> Remote:
+        """What a task calls on a worker, with the key of a job."""
+        return Remote(self._name)
+
+    def _send(self, entry: Planned) -> None:
+        parcel = parcels.pack(fetch.load(entry.job.data, mirrors=self._mirrors))
+        if parcel is not None:
+            self._register(f"{self._name}-{entry.digest}", Delivery(entry.digest, parcel))
+
+    def _register(self, name: str, plugin: WorkerPlugin) -> None:
+        self._plugins.append(name)
+        for worker, answer in self._client.register_plugin(plugin, name=name).items():
+            if answer["status"] != "OK":
+                raise LeaseboardError(f"the Dask worker {worker}: {answer.get('exception')}")
+
+
+@dataclass(frozen=True)
+class Remote:
+    """The way from a task to the crew of its worker; all that travels with a task."""
+
+    name: str
+
+    def __call__(self, key: str) -> Attempt:
+        """Run the job of `key` on this worker; returns its result with its files' contents."""
+        return _CREWS[self.name].perform(key)
+
+
+class Delivery(WorkerPlugin):
+    """Brings a data set to a worker."""
+
+    def __init__(self, digest: str, parcel: parcels.Parcel) -> None:
+        self._digest = digest
+        self._parcel = parcel
+
+    async def setup(self, worker: Worker) -> None:
+        """Keep the data in the worker's cache, and nowhere else."""
+        del worker
+        await asyncio.to_thread(parcels.unpack, self._digest, self._parcel)
+        self._parcel = {}
+
+
+class Crew(WorkerPlugin):
+    """The processes that run one run's jobs on one Dask worker, as many as it has threads."""
+
+    def __init__(self, name: str, jobs: dict[str, Job], limits: Limits, work: str) -> None:
+        self._name = name
+        self._jobs = jobs
+        self._limits = limits
+        self._work = work
+
+    def setup(self, worker: Worker) -> None:
+        """Be there for the tasks to come; processes start with the first of them."""
+        prepare_environment(Path(worker.local_directory))
+        self._size = worker.state.nthreads
+        self._free = threading.Semaphore(self._size)
+        self._running: set[str] = set()
+        self._pool = WorkerPool(self._size, self._limits, work=self._work)
+        self._idle = threading.Timer(0, self._pool.cool)
+        _CREWS[self._name] = self
+
+    async def teardown(self, worker: Worker) -> None:
+        """Stop what still runs, and end the processes."""
+        del worker
+        if _CREWS.get(self._name) is self:
+            del _CREWS[self._name]
+        self._pool.stop()
+        await asyncio.to_thread(self._close)
+
+    def transition(self, key: Any, start: str, finish: str, **_: Any) -> None:
+        """Dask cannot stop a task that runs: if the run is gone, this does."""
+        del start
+        if key in self._running and finish == "released":
+            self._pool.stop()
+
+    def perform(self, key: str) -> Attempt:
+        """Run a job in a folder that is read and thrown away."""
+        task = get_worker().get_current_task()
+        with self._free, tempfile.TemporaryDirectory(prefix="leaseboard-") as name:
+            folder = Path(name)
+            self._idle.cancel()
+            self._running.add(task)
+            try:
+                result = self._pool.run(self._jobs[key], key, folder)
+            finally:
+                self._running.discard(task)
+                self._rest()
+            files = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+        return Attempt(result, files)
+
+    def _rest(self) -> None:
+        self._idle.cancel()
+        self._idle = threading.Timer(IDLE_SECONDS, self._pool.cool)
+        self._idle.daemon = True
+        self._idle.start()
+
+    def _close(self) -> None:
+        for _ in range(self._size):  # until no job runs
+            self._free.acquire()
+        self._idle.cancel()
+        self._pool.close()

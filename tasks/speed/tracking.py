@@ -1,0 +1,203 @@
+"""What the record costs: CPU of logging configuration runs, and of a suite's machinery a job.
+
+``python -m tasks.speed.tracking runs`` logs one job of many configurations to a fresh SQLite store
+and to an MLflow server on loopback. ``python -m tasks.speed.tracking jobs`` runs suites of trivial
+jobs through the command line, with Prefect and MLflow, in several sizes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from algorithms.events import (
+    BoundsUpdated,
+    ConfigurationAdmitted,
+    Event,
+    Finished,
+    LeaseGranted,
+    Started,
+    write_log,
+)
+from tasks import results
+from tasks.environment import prepare_environment
+from tasks.jobs import Result
+from tasks.track import Tracker
+
+PARAMETERS, UPDATES = 10, 5
+SERVER_SECONDS = 120.0
+SUITE = """
+title: Trivial jobs
+data: ["synthetic:fried?rows=100&seed=0"]
+algorithms: [vanilla]
+repetitions: {jobs}
+tracking: {{configurations: none}}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Seconds of CPU here and in the server, and of wall time."""
+
+    cpu: float
+    server: float
+    wall: float
+
+
+def race(configurations: int) -> Iterator[Event]:
+    """A log of many configurations with `PARAMETERS` values and `UPDATES` bounds each."""
+    yield Started(
+        at=0, algorithm="chacha", bench="stream", unit="examples", budget=1000, capacity=5,
+        seed=0, settings={},
+    )  # fmt: skip
+    for number in range(configurations):
+        parameters = {f"p{i}": number + i / 10 for i in range(PARAMETERS)}
+        yield ConfigurationAdmitted(at=0, configuration=number, parameters=parameters)
+        yield LeaseGranted(at=0, configuration=number, amount=1000, slot=number)
+    for at in range(1, UPDATES + 1):
+        for number in range(configurations):
+            yield BoundsUpdated(
+                at=at, configuration=number, value=1 / at, lower=0.5 / at, upper=2 / at, units=at
+            )
+    yield Finished(
+        at=1000, reason="budget spent", score=0.1, metric="progressive_mse", direction="min"
+    )
+
+
+def log_runs(uri: str, folder: Path, configurations: int, server: int | None = None) -> Spent:
+    """Log one job of so many configurations to the store at `uri`; `server` is its process."""
+    key = "speed"
+    write_log(results.begin(folder, key) / results.EVENTS, race(configurations))
+    result = Result(
+        key=key, algorithm="chacha", label="chacha", data="synthetic:fried", digest="0" * 32,
+        seed=0, environment_seed=0, repetition=0, status="ok", score=0.1,
+        metric="progressive_mse", bench="stream", unit="examples", units=1000,
+        started="2026-01-01T00:00:00+00:00", events=results.EVENTS,
+    )  # fmt: skip
+    tracker = Tracker(uri, "speed", [key])
+    there, here, clock = _tree_cpu(server), time.process_time(), time.perf_counter()
+    tracker.log(result, results.job_folder(folder, key))
+    return Spent(
+        time.process_time() - here, _tree_cpu(server) - there, time.perf_counter() - clock
+    )
+
+
+@contextmanager
+def mlflow_server(folder: Path) -> Iterator[tuple[str, int]]:
+    """An MLflow server with one worker on loopback: its address and process."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [
+        "--backend-store-uri", f"sqlite:///{folder / 'server.db'}",
+        "--artifacts-destination", str(folder / "artifacts"),
+        "--host", "127.0.0.1", "--port", str(port), "--workers", "1",
+    ]  # fmt: skip
+    with (folder / "server.log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "mlflow", "server", *command], stdout=log, stderr=log
+        )
+    address = f"http://127.0.0.1:{port}"
+    try:
+        _wait_for(f"{address}/health")
+        yield address, process.pid
+    finally:
+        children = psutil.Process(process.pid).children(recursive=True)
+        process.terminate()
+        process.wait()
+        psutil.wait_procs(children, timeout=10)
+
+
+def run_jobs(folder: Path, jobs: int, *options: str) -> tuple[float, float]:
+    """Run a suite of so many trivial jobs; seconds of CPU in all, and of the algorithm alone."""
+    home = folder / f"jobs-{jobs}"
+    home.mkdir()
+    (home / "trivial.yaml").write_text(SUITE.format(jobs=jobs))
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(
+        [sys.executable, "-m", "flows", "run", "trivial.yaml", "--out", "out", *options],
+        cwd=home,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=True,
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return spent, sum(result.cpu_seconds for result in results.read_results(home / "out"))
+
+
+def _tree_cpu(pid: int | None) -> float:
+    if pid is None:
+        return 0.0
+    root, total = psutil.Process(pid), 0.0
+    for process in (root, *root.children(recursive=True)):
+        times = process.cpu_times()
+        total += times.user + times.system
+    return total
+
+
+def _wait_for(url: str) -> None:
+    deadline = time.monotonic() + SERVER_SECONDS
+    while time.monotonic() < deadline:
+        with suppress(urllib.error.URLError, OSError), urllib.request.urlopen(url, timeout=2):  # noqa: S310
+            return
+        time.sleep(0.2)
+    raise TimeoutError(f"{url} did not answer within {SERVER_SECONDS:g} s")
+
+
+def _show_runs(folder: Path, configurations: int) -> None:
+    ways = {"SQLite": log_runs(f"sqlite:///{folder / 'mlflow.db'}", folder, configurations)}
+    with mlflow_server(folder) as (address, pid):
+        ways["HTTP"] = log_runs(address, folder, configurations, pid)
+    print(f"{configurations} configuration runs   CPU s   of the server   wall s   CPU ms a run")
+    for name, spent in ways.items():
+        print(
+            f"{name:24} {spent.cpu:11.2f} {spent.server:15.2f} {spent.wall:8.2f}"
+            f" {1000 * spent.cpu / configurations:14.2f}"
+        )
+
+
+def _show_jobs(folder: Path, sizes: Sequence[int], options: Sequence[str]) -> None:
+    start, _ = run_jobs(folder, 1, *options)
+    print(f"start and end of a run: {start:.1f} CPU s\n  jobs   CPU s   CPU ms a job beyond that")
+    for size in sizes:
+        spent, work = run_jobs(folder, size, *options)
+        print(f"{size:6} {spent:7.1f} {1000 * (spent - work - start) / (size - 1):10.1f}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line of the module."""
+    parser = argparse.ArgumentParser(description="CPU time of the record")
+    commands = parser.add_subparsers(dest="command", required=True)
+    runs = commands.add_parser("runs", help="log configuration runs to SQLite and over HTTP")
+    runs.add_argument("--configurations", type=int, default=500)
+    jobs = commands.add_parser("jobs", help="run suites of trivial jobs")
+    jobs.add_argument("sizes", type=int, nargs="*", default=[100, 500])
+    jobs.add_argument("--local", action="store_true", help="without Prefect")
+    given = parser.parse_args(arguments)
+    prepare_environment()
+    with tempfile.TemporaryDirectory() as folder:
+        if given.command == "runs":
+            _show_runs(Path(folder), given.configurations)
+        else:
+            _show_jobs(Path(folder), given.sizes, ["--local"] if given.local else [])
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,214 @@
+"""A real scheduler with two worker processes, of which one is killed."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import psutil
+import pytest
+
+from algorithms.errors import LeaseboardError
+from flows.suite import run_suite
+from tasks import results
+from tasks.config import Limits, Suite
+from tasks.plan import plan
+
+pytestmark = pytest.mark.dask
+CHILD = Path(__file__).with_name("child.py")
+CONFIGURATIONS = 3  # of each stand-in job
+
+
+class Machines:
+    """A scheduler and its workers, each with a cache and a folder of its own."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.file = folder / "scheduler.json"
+        self.workers = []
+        self._started = 0
+        self.scheduler = self._start(
+            "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
+            "--scheduler-file", self.file,
+        )  # fmt: skip
+        until(self.file.exists)
+        self.address = json.loads(self.file.read_text())["address"]
+
+    def add_worker(self):
+        self._started += 1
+        cache = self.folder / f"cache-{self._started}"
+        worker = self._start(
+            "worker", self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard",
+            "--name", f"worker-{self._started}", "--local-directory", cache,
+            LEASEBOARD_CACHE=str(cache),
+        )  # fmt: skip
+        self.workers.append((worker, cache))
+        return worker
+
+    def wait_for(self, count):
+        from distributed import Client
+
+        with Client(self.address, set_as_default=False) as client:
+            client.wait_for_workers(count, timeout=240)
+
+    def _start(self, what, *arguments, **extra):
+        root = str(CHILD.parents[2])
+        with (self.folder / f"{what}-{self._started}.log").open("w") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", f"distributed.cli.dask_{what}", *map(str, arguments)],
+                env=os.environ | {"PYTHONPATH": root} | extra, stdout=log, stderr=log,
+            )  # fmt: skip
+
+    def close(self):
+        for process, _ in self.workers:
+            process.terminate()
+            process.wait(30)
+        self.scheduler.terminate()
+        self.scheduler.wait(30)
+
+
+@pytest.fixture(scope="module")
+def machines(tmp_path_factory, url):
+    made = Machines(tmp_path_factory.mktemp("machines"))
+    for _ in range(2):
+        made.add_worker()
+    made.wait_for(2)
+    yield made
+    made.close()
+
+
+def until(holds, within=240.0):
+    deadline = time.monotonic() + within
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def running(machines):
+    """The processes that run jobs, by the Dask worker that they belong to."""
+    found = {}
+    for process, _ in machines.workers:
+        if process.poll() is None:
+            below = psutil.Process(process.pid).children(recursive=True)
+            found[process.pid] = [p for p in below if "flows.worker" in " ".join(p.cmdline())]
+    return found
+
+
+def test_a_cluster_gives_what_this_machine_gives(machines, tmp_path):
+    """Workers have no file of ours: the data were sent, once to each, and kept by digest."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=300), "b": rng.choice(["u", "v"], 300)})
+    frame.assign(y=frame["a"] * 2 + 1).to_csv(tmp_path / "mine.csv", index=False)
+    suite = Suite(
+        title="T", name="t", data=[f"file:{tmp_path / 'mine.csv'}", "sklearn:diabetes"],
+        algorithms=["vanilla", "random-configs"], limits=Limits(wall_seconds=100),
+    )  # fmt: skip
+    found = {}
+    for where, options in {
+        "here": {"local": True, "workers": 1}, "there": {"cluster": machines.address}
+    }.items():  # fmt: skip
+        out = tmp_path / where
+        out.mkdir()
+        outcome = run_suite(suite, plan(suite.jobs(), lambda _: False), out, **options)
+        assert [(r.status, r.reason) for r in outcome.results] == [("ok", "")] * 4
+        logs = [(results.job_folder(out, r.key) / results.EVENTS).read_bytes()
+                for r in outcome.results]  # fmt: skip
+        found[where] = [(r.key, r.data, r.source, r.score) for r in outcome.results], logs
+    digest = outcome.results[0].digest
+
+    assert found["here"] == found["there"]
+    for _, cache in machines.workers:
+        assert (cache / "data" / "sent" / digest / "data.parquet").is_file()
+        assert len(list((cache / "data" / "sent").iterdir())) == 1
+    assert not any(running(machines).values())
+
+
+def test_a_lost_worker_costs_only_its_job_which_another_does(machines, bench):
+    bench.reference = "sklearn:diabetes"
+    bench.data, bench.seeds = ["sleep:2", "well", "raise:no"], (1, 2, 3)
+    killed = []
+
+    def kill():
+        until(lambda: all(running(machines).values()))
+        victim, _ = machines.workers[0]
+        killed.extend(running(machines)[victim.pid])
+        victim.kill()
+        victim.wait()
+
+    murder = threading.Thread(target=kill)
+    murder.start()
+    outcome = bench.run(local=False, workers=None, cluster=machines.address)
+    murder.join()
+    machines.workers.pop(0)
+    machines.add_worker()
+    machines.wait_for(2)
+
+    assert [r.status for r in outcome.results] == ["ok"] * 6 + ["crash"] * 3
+    assert outcome.problems == []
+    assert {r.data for r in outcome.results} == {"sklearn:diabetes"}
+    assert all(r.reason == "ValueError: no" for r in outcome.results[6:])
+    assert len(list(bench.out.glob("jobs/*/events.jsonl.gz"))) == 9
+    assert (
+        "in misbehave"
+        in next(bench.out.glob(f"jobs/{outcome.results[6].key}/log.txt")).read_text()
+    )
+    assert len(bench.runs("job")) == 9
+    assert len(bench.runs("configuration")) == 9 * CONFIGURATIONS
+    assert not bench.runs("job", "attributes.status = 'RUNNING'")
+    _, alive = psutil.wait_procs(killed, timeout=10)
+    assert not alive  # the job of a killed Dask worker ends with it
+
+
+def test_limits_hold_on_a_worker(machines, bench):
+    bench.reference = "sklearn:diabetes"
+    bench.data, bench.seeds = ["ignore", "well"], (1,)
+    bench.limits = Limits(wall_seconds=1)
+    outcome = bench.run(local=False, workers=None, cluster=machines.address)
+
+    assert [r.status for r in outcome.results] == ["timeout", "ok"]
+
+
+def test_a_killed_run_leaves_no_job_on_the_workers_and_is_resumed(machines, bench):
+    process = subprocess.Popen(
+        [sys.executable, str(CHILD), str(bench.out), bench.uri, "well", "sleep:3"],
+        env=os.environ | {"PYTHONPATH": str(CHILD.parents[2]), "CLUSTER": machines.address},
+    )
+    try:
+        until(lambda: len(list(bench.out.rglob("result.json"))) >= 3)
+        until(lambda: all(running(machines).values()))
+    finally:
+        process.kill()
+        process.wait()
+    until(lambda: not any(running(machines).values()))
+    done = len(results.read_results(bench.out))
+    assert done < 6
+
+    bench.reference, bench.data, bench.seeds = "sklearn:diabetes", ["well", "sleep:3"], (1, 2, 3)
+    outcome = bench.run(local=False, workers=None, cluster=machines.address)
+    assert [r.status for r in outcome.results] == ["ok"] * 6
+    assert len(bench.runs("job")) == 6
+
+
+def test_what_is_wrong_with_a_cluster_is_one_line(bench, monkeypatch, tmp_path):
+    monkeypatch.setattr("flows.cluster.CONNECT_SECONDS", 0.5)
+    bench.reference = "sklearn:diabetes"
+    with pytest.raises(LeaseboardError, match="no Dask scheduler answers at 'tcp:"):
+        bench.run(local=False, workers=None, cluster="tcp://127.0.0.1:9")
+    lonely = Machines(tmp_path)
+    try:
+        with pytest.raises(LeaseboardError, match="has no workers: start some with `dask worker"):
+            bench.run(local=False, workers=None, cluster=lonely.address)
+    finally:
+        lonely.close()
+
+
+def test_a_prefect_server_that_workers_cannot_reach_is_named(machines, bench, monkeypatch):
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
+    bench.reference = "sklearn:diabetes"
+    with pytest.raises(LeaseboardError, match="does not reach the Prefect server at http://127"):
+        bench.run(local=False, workers=None, cluster=machines.address)
