@@ -33,7 +33,6 @@ RESULT = "result.json"
 EVENTS = "events.jsonl.gz"
 LOG = "log.txt"
 TABLE = "results.parquet"
-MAPPINGS = ("metrics", "champion", "settings")
 
 
 def job_folder(out: Path, key: str) -> Path:
@@ -93,10 +92,12 @@ def current(out: Path) -> list[Result]:
 
     Results of earlier code stay in the folder, and are on no board.
     """
+    import pandas as pd
+
     found = read_results(out)
     if not (out / TABLE).is_file():
         return found
-    keys = set(load(out)["key"])
+    keys = set(pd.read_parquet(out / TABLE, columns=["key"])["key"])
     return [result for result in found if result.key in keys]
 
 
@@ -129,16 +130,6 @@ def keep_rows(out: Path, keys: set[str]) -> None:
     if (out / TABLE).is_file():
         frame = pd.read_parquet(out / TABLE)
         _write_table(out, frame[frame["key"].isin(keys)])
-
-
-def load(out: Path) -> pd.DataFrame:
-    """The rows of ``results.parquet``, mappings as dictionaries again."""
-    import pandas as pd
-
-    frame = pd.read_parquet(out / TABLE)
-    for name in MAPPINGS:
-        frame[name] = [None if text is None else json.loads(text) for text in frame[name]]
-    return frame
 
 
 def _write_table(out: Path, frame: pd.DataFrame) -> Path:

@@ -23,19 +23,8 @@ def to_frame(results: Iterable[Result]) -> pd.DataFrame:
     return pd.DataFrame([_row(result) for result in results], columns=list(COLUMNS))
 
 
-def write_frame(path: Path, frame: pd.DataFrame) -> None:
-    """Store a frame as parquet; the file appears whole or not at all."""
-    stored = frame.copy()
-    for name in MAPPINGS:
-        stored[name] = [None if value is None else _text(value) for value in frame[name]]
-    stored["score"] = stored["score"].astype("float64")
-    part = path.with_suffix(path.suffix + ".part")
-    stored.to_parquet(part, index=False)
-    part.replace(path)
-
-
 def read_frame(path: Path) -> pd.DataFrame:
-    """The frame that `write_frame` stored; a folder stands for its ``results.parquet``."""
+    """The frame that `tasks.results.assemble` stored; a folder stands for the table in it."""
     path = path / "results.parquet" if path.is_dir() else path
     if not path.is_file():
         raise UsageError(f"no results at {str(path)!r}: name the output folder of a finished run")
@@ -73,10 +62,6 @@ def as_frame(results: pd.DataFrame | Iterable[Result]) -> pd.DataFrame:
 
 def _row(result: Result) -> dict[str, Any]:
     return {name: getattr(result, name) for name in COLUMNS}
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
 
 
 def _decoded(value: Any) -> Any:

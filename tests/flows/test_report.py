@@ -9,8 +9,8 @@ import pytest
 from flows.cli import main
 from tasks.report import suite_of
 from tasks.report.commands import race_command
+from tasks.results import assemble
 from tasks.run import run_job
-from tasks.score.frame import to_frame, write_frame
 
 SUITE = """
 title: Two learners
@@ -49,7 +49,7 @@ def finished(tmp_path):
         result, _ = run_job(job, folder)
         folder.rename(folder.with_name(result.key))
         rows.append(result)
-    write_frame(tmp_path / "run" / "results.parquet", to_frame(rows))
+    assemble(tmp_path / "run", rows)
     report.build(tmp_path / "run", suite)
     return rows, suite
 

@@ -18,6 +18,7 @@ from flows.suite import run_suite
 from tasks import results
 from tasks.config import Limits
 from tasks.plan import Planned
+from tasks.score.frame import read_frame
 from tasks.track import recorder
 
 CHILD = Path(__file__).with_name("child.py")
@@ -38,7 +39,7 @@ def test_jobs_run_once_and_are_recorded(bench):
     assert first.problems == second.problems == []
     assert first.results == second.results
     assert stamps == {path: path.stat().st_mtime_ns for path in bench.out.rglob("result.json")}
-    assert list(results.load(bench.out)["score"]) == [0.1, 0.2, 0.1, 0.2]
+    assert list(read_frame(bench.out)["score"]) == [0.1, 0.2, 0.1, 0.2]
     assert len(bench.runs("job")) == 4
     assert len(bench.runs("configuration")) == 4 * CONFIGURATIONS
     (suite,) = bench.runs("suite")

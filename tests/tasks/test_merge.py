@@ -46,7 +46,7 @@ def contents(out):
         for path in out.rglob("*")
         if path.is_file() and path.suffix != ".parquet"
     }
-    return files, results.load(out).to_json()
+    return files, read_frame(out).to_json()
 
 
 def test_jobs_of_two_machines_come_together(machine, out):

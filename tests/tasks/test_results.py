@@ -7,6 +7,7 @@ from algorithms.errors import LeaseboardError, UsageError
 from algorithms.events import LogWriter, Measured, read_log
 from tasks import results
 from tasks.jobs import Result
+from tasks.score.frame import read_frame
 
 
 def result(key="k1", status="ok", **fields):
@@ -93,20 +94,23 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
 
 
 def test_the_table_keeps_mappings_and_missing_scores(tmp_path):
-    rows = [result(metrics={"m": 1.5}), result(key="k2", status="crash", reason="no")]
+    rows = [
+        result(metrics={"m": 1.5}),
+        result(key="k2", status="crash", reason="no", repetition=1),
+    ]
     results.assemble(tmp_path, rows)
-    frame = results.load(tmp_path)
+    frame = read_frame(tmp_path)
 
     assert list(frame["key"]) == ["k1", "k2"]
     assert frame["metrics"][0] == {"m": 1.5}
-    assert frame["champion"][0] is None
+    assert frame["champion"][0] == {}
     assert math.isnan(frame["score"][1])
 
 
 def test_an_empty_run_has_an_empty_table(tmp_path):
     results.assemble(tmp_path, [])
 
-    assert len(results.load(tmp_path)) == 0
+    assert len(read_frame(tmp_path)) == 0
 
 
 def test_two_runs_cannot_share_a_folder(tmp_path):

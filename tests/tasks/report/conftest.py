@@ -28,7 +28,7 @@ from algorithms.events import (
 )
 from tasks.config import Suite
 from tasks.jobs import Job, Result
-from tasks.score.frame import to_frame, write_frame
+from tasks.results import assemble
 
 LABELS = ("vanilla", "chacha", "exhaustive", "random <b>configs</b>")
 DATA = ("synthetic:fried?rows=1000", "synthetic:2dplanes?rows=1000", "openml:1&<2>")
@@ -215,7 +215,7 @@ def write_run(out: Path, suite: Suite, *, rounds: int = 20, failures: bool = Tru
         write_log(folder / "events.jsonl.gz", events)
         noise = 0.05 * (i % 5) if job.label not in ("vanilla", "exhaustive") else 0.0
         results.append(result_of(job, events, BASE[job.label] + noise))
-    write_frame(out / "results.parquet", to_frame(results))
+    assemble(out, results)
 
 
 def failed(job: Job, status: str, reason: str) -> Result:

@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 
 from algorithms.errors import UsageError
-from tasks.score.frame import as_frame, read_frame, write_frame
+from tasks.jobs import Result
+from tasks.results import assemble
+from tasks.score.frame import as_frame, read_frame
 from tasks.score.table import FAILED, NOT_RUN, OK, SKIPPED, score_table, significant
 
 
@@ -85,7 +87,7 @@ def test_a_frame_survives_its_file(make_frame, tmp_path):
     frame = make_frame(
         {("a", "<x>"): [1.0, "crash"]}, metrics={"test": 0.5}, champion={"b": [1, 2]}
     )
-    write_frame(tmp_path / "results.parquet", frame)
+    assemble(tmp_path, [Result(**row) for row in frame.to_dict("records")])
     back = read_frame(tmp_path)
     assert back["metrics"].tolist() == [{"test": 0.5}] * 2
     assert back["champion"].tolist() == [{"b": [1, 2]}] * 2
