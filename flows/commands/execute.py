@@ -102,12 +102,25 @@ def show_board(
     typer.echo(f"results: {home / 'results.parquet'}\nreport:  {page}")
     if uri is None:
         return
-    keys = [result.key for result in results]
-    note = board.markdown(results, suite)
     try:
-        publish(uri, name, keys, board=note, files=[page])
+        place = publish(
+            uri,
+            name,
+            results,
+            board=board.markdown(results, suite),
+            names={data.data: data.name for data in suite.data if data.name} if suite else {},
+            files=[page],
+            figures=report.figures(home, suite),
+        )
     except TrackingError as error:
         typer.echo(f"leaseboard: the board is not in MLflow: {error}", err=True)
+    else:
+        typer.echo(f"mlflow:  {_address(uri)}/{place}")
+
+
+def _address(uri: str) -> str:
+    """Where the UI of a store is; a database needs `leaseboard ui` to have one."""
+    return uri.rstrip("/") if uri.startswith("http") else "leaseboard ui, http://127.0.0.1:5000"
 
 
 def exit_code(outcome: Outcome) -> int:

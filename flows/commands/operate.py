@@ -27,6 +27,7 @@ def ui(
     prepare_environment()
     # By the environment: anybody can read a process's arguments, and it may hold a password.
     store = {"MLFLOW_BACKEND_STORE_URI": paths.tracking_uri(tracking_uri)}
+    typer.echo(f"http://127.0.0.1:{port}/#/experiments?workflowType=machine_learning")
     server = [sys.executable, "-m", "mlflow", "ui", "--host", "127.0.0.1", "--port", str(port)]
     return subprocess.call([*server, "--workers", "1"], env=os.environ | store)
 

@@ -13,8 +13,9 @@ from pydantic import ValidationError
 
 from algorithms.errors import UsageError
 from algorithms.events import read_log
+from tasks import board as terminal
 from tasks.config import SUITE_FILE, Suite
-from tasks.report import curves, data_views, exploitation, job_views, views
+from tasks.report import curves, data_views, exploitation, job_views, svg, views
 from tasks.report.cells import named
 from tasks.report.commands import commands_of
 from tasks.report.curves import Curve
@@ -32,7 +33,7 @@ from tasks.score.leaderboard import Board, leaderboard
 from tasks.score.published import published_against_measured
 from tasks.score.relative import relative
 from tasks.score.selection import with_metrics
-from tasks.score.significance import compare_all
+from tasks.score.significance import Comparison, compare_all
 
 PAGE = "report.html"
 
@@ -71,6 +72,19 @@ def build(out: Path, suite: Suite | None = None) -> Path:
     page = out / PAGE
     _replace(page, render(frame, suite, read_logs(out, frame), title=out.name))
     return page
+
+
+def figures(out: Path, suite: Suite | None = None) -> str:
+    """The pictures of the summary of the run folder `out`, small, as HTML without scripts."""
+    board, tests, _ = _compared(read_frame(out), suite)
+    name = terminal.score_name(board)
+    return svg.sheet(
+        [
+            (f"{name[:1].upper()}{name[1:]}", svg.intervals(board.rows, name)),
+            ("Score against CPU seconds", svg.costs(board.rows, name)),
+            ("Mean ranks", svg.critical_difference(tests)),
+        ]
+    )
 
 
 def suite_of(out: Path) -> Suite | None:
@@ -115,11 +129,7 @@ def read_logs(out: Path, frame: pd.DataFrame) -> Logs:
 
 def render(frame: pd.DataFrame, suite: Suite | None, logs: Logs, title: str) -> str:
     """The page as HTML."""
-    scale = suite.normalise if suite else None
-    zero, one = (scale.zero, scale.one) if scale else (None, None)
-    meaningless = tuple(d.data for d in suite.data if not d.meaningful) if suite else ()
-    board = leaderboard(frame, zero, one, meaningless)
-    tests = compare_all(board.table)
+    board, tests, (zero, one) = _compared(frame, suite)
     claims = suite.published if suite else []
     selected = logs.selections.compared()
     derived = with_metrics(frame, selected)
@@ -178,6 +188,17 @@ def render(frame: pd.DataFrame, suite: Suite | None, logs: Logs, title: str) -> 
         "plotly": packed_text(_plotly()),
     }
     return environment.get_template("report.html").render(context)
+
+
+def _compared(
+    frame: pd.DataFrame, suite: Suite | None
+) -> tuple[Board, Comparison, tuple[str | None, str | None]]:
+    """The leaderboard, its tests, and the algorithms that are 0 and 1 of its scale."""
+    scale = suite.normalise if suite else None
+    ends = (scale.zero, scale.one) if scale else (None, None)
+    meaningless = tuple(d.data for d in suite.data if not d.meaningful) if suite else ()
+    board = leaderboard(frame, *ends, meaningless)
+    return board, compare_all(board.table), ends
 
 
 def anytime(

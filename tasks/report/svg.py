@@ -15,6 +15,13 @@ from tasks.score.summary import fixed, short
 
 ROW = 24
 CHARACTER = 7.6
+STYLE = """\
+text { font: 13px system-ui, sans-serif; fill: #1b2129 } .tick { font-size: 12px; fill: #5a6572 }
+.grid { stroke: #d9dde3 } .axis { stroke: #1b2129; fill: none; stroke-width: 1.2 }
+.bar { stroke: #0b5cad; stroke-width: 3 } .dot { fill: #0b5cad } .beaten { fill: #5a6572 }
+.tie { stroke: #5a6572; fill: none }
+.clique { stroke: #1b2129; stroke-width: 5; stroke-linecap: round }"""
+"""Of a picture outside the page, whose style sheet knows two themes."""
 
 
 def intervals(rows: Sequence[Row], name: str) -> Markup:
@@ -112,6 +119,16 @@ def critical_difference(tests: Comparison) -> Markup:
         first, last = scale(ranks[group[0]]) - 4, scale(ranks[group[-1]]) + 4
         parts.append(f'<line class="clique" x1="{first:.1f}" x2="{last:.1f}" y1="{y}" y2="{y}"/>')
     return _svg(width, height, "Critical difference diagram of mean ranks", parts)
+
+
+def sheet(pictures: Sequence[tuple[str, Markup]]) -> str:
+    """Titled pictures on a page of their own, dark on white."""
+    shown = "".join(
+        f"<h2>{escape(title)}</h2>{picture}\n" for title, picture in pictures if picture
+    )
+    style = f"body {{ font-family: system-ui, sans-serif; max-width: 800px }}\n{STYLE}"
+    head = f'<meta charset="utf-8"><title>Figures</title><style>{style}</style>'
+    return f'<!doctype html><html lang="en"><head>{head}</head><body>\n{shown}</body></html>\n'
 
 
 def _frame(shown: Sequence[tuple[str, Interval]]) -> tuple[float, float]:

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from tasks.jobs import Result
 from tasks.track.records import suite_key
 from tasks.track.store import TrackingError, open_store, reported
+from tasks.track.views import JOBS, View, data_views
+
+if TYPE_CHECKING:
+    from mlflow.tracking import MlflowClient
 
 NOTE = "mlflow.note.content"
 KIND = "mlflow.experimentKind"
 MODEL_TRAINING = "custom_model_development"
-"""Makes the UI open an experiment as runs with metrics; its own guess is a page of traces."""
+"""Saves the UI its own guess, by which an experiment without models is one of traces."""
+MOST_LINKS = 12
 
 
 def publish(
-    uri: str, suite: str, keys: Iterable[str], *, board: str, files: Iterable[Path] = ()
-) -> None:
-    """Describe a suite's run and its experiments by the board, and attach the report.
+    uri: str,
+    suite: str,
+    results: Sequence[Result],
+    *,
+    board: str,
+    names: Mapping[str, str] | None = None,
+    files: Iterable[Path] = (),
+    figures: str = "",
+) -> str:
+    """Describe a suite's run and its experiments by the board, and attach report and figures.
 
     Parameters
     ----------
@@ -25,41 +39,73 @@ def publish(
         The store.
     suite : str
         The suite's name.
-    keys : iterable of str
-        Of all its jobs, by which its run is found.
+    results : sequence of Result
+        Of all its jobs; their keys find its run.
     board : str
         Markdown.
+    names : mapping, optional
+        What the suite calls its data sets, by reference.
     files : iterable of Path
         Artifacts of the suite's run, such as the report.
+    figures : str
+        HTML, for its artifact ``figures.html``; the UI draws no SVG file.
+
+    Returns
+    -------
+    str
+        The address of the jobs within the UI, from ``#`` on.
 
     Raises
     ------
     TrackingError
         If the store cannot be used or does not know the suite's run.
     """
+    views = data_views(results, names or {})
     client = open_store(uri)
     with reported(uri):
-        for name, note in ((suite, board), (f"{suite}/configurations", _about(suite))):
-            found = client.get_experiment_by_name(name)
-            if found is None:
-                raise TrackingError(f"the store has no experiment {name!r}: run the suite first")
-            client.set_experiment_tag(found.experiment_id, KIND, MODEL_TRAINING)
-            client.set_experiment_tag(found.experiment_id, NOTE, note)
-        jobs = client.get_experiment_by_name(suite)
-        condition = (
-            f"tags.leaseboard.level = 'suite' and tags.leaseboard.key = '{suite_key(suite, keys)}'"
+        jobs, configurations = (
+            _experiment(client, name) for name in (suite, f"{suite}/configurations")
         )
-        runs = client.search_runs([jobs.experiment_id], condition, max_results=1)
+        key = suite_key(suite, [result.key for result in results])
+        condition = f"tags.leaseboard.level = 'suite' and tags.leaseboard.key = '{key}'"
+        runs = client.search_runs([jobs], condition, max_results=1)
         if not runs:
             raise TrackingError(f"the store has no run of these jobs of {suite!r}: run it first")
         run_id = runs[0].info.run_id
-        client.set_tag(run_id, NOTE, board)
+        note = f"{board}\n{_links(jobs, views)}\n"
+        for experiment, text in ((jobs, note), (configurations, _about(suite, jobs))):
+            client.set_experiment_tag(experiment, KIND, MODEL_TRAINING)
+            client.set_experiment_tag(experiment, NOTE, text)
+        for view in (JOBS, *views):
+            client.set_experiment_tag(jobs, *view.tag)
+        client.set_tag(run_id, NOTE, note)
         for path in files:
             client.log_artifact(run_id, str(path))
+        if figures:
+            client.log_text(run_id, figures, "figures.html")
+    return JOBS.link(jobs)
 
 
-def _about(suite: str) -> str:
+def _experiment(client: MlflowClient, name: str) -> str:
+    found = client.get_experiment_by_name(name)
+    if found is None:
+        raise TrackingError(f"the store has no experiment {name!r}: run the suite first")
+    return str(found.experiment_id)
+
+
+def _links(experiment: str, views: Sequence[View]) -> str:
+    curves = ", ".join(
+        f"[{view.name}]({view.link(experiment, charts=True)})" for view in views[:MOST_LINKS]
+    )
+    rest = ", and more under *Views*" if len(views) > MOST_LINKS else ""
+    return (
+        f"[All jobs]({JOBS.link(experiment)}). Curves, averaged over repetitions: {curves}{rest}."
+    )
+
+
+def _about(suite: str, jobs: str) -> str:
     return (
         f"Every configuration that the jobs of **{suite}** considered. The jobs themselves are in"
-        f" the experiment {suite}; each job's description links to its configurations here."
+        f" [the experiment {suite}]({JOBS.link(jobs)}); each job's description links to its"
+        " configurations here."
     )

@@ -145,8 +145,8 @@ def configuration_record(configuration: Configuration, result: Result) -> RunRec
     return RunRecord(
         level="configuration",
         key=f"{result.key}/{configuration.configuration}",
-        name=f"{result.label} · {result.data} · {result.repetition}"
-        f" · {configuration.configuration}",
+        name=f"{configuration.configuration} · {result.label} · {result.data}"
+        f" · {result.repetition}",
         status="FAILED" if configuration.outcome == "failed" else "FINISHED",
         start=start,
         end=end,

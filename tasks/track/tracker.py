@@ -153,7 +153,8 @@ class Tracker:
 
     def _note(self, result: Result, count: int) -> str:
         query = quote(f"tags.leaseboard.job = '{result.key}'")
-        link = f"#/experiments/{self._configurations}/runs?searchFilter={query}"
+        place = f"#/experiments/{self._configurations}/runs"
+        link = f"{place}?searchFilter={query}&workflowType=machine_learning"
         line = f"{result.status} {result.reason}".strip()
         return f"{line}\n\n[{count} configurations]({link})"
 

@@ -79,3 +79,12 @@ def test_ticks_are_round_and_inside(low, high):
     ticks = scale.ticks(5)
     assert 2 <= len(ticks) <= 11
     assert all(-1e-6 <= scale(tick) <= 100 + 1e-6 for tick in ticks)
+
+
+def test_a_sheet_shows_its_pictures_with_titles_and_leaves_out_the_empty_ones():
+    rows = [row("a<b>", 0.9), row("b", 0.5)]
+    pictures = [("Score <1>", svg.intervals(rows, "score")), ("None", svg.costs([], "score"))]
+    page = svg.sheet(pictures)
+    assert "<h2>Score &lt;1&gt;</h2><svg" in page
+    assert page.count("<h2>") == page.count("<svg") == 1
+    assert "http" not in page

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import pytest
 
 from tasks.track import Tracker, TrackingError
@@ -10,28 +12,42 @@ def uri(tmp_path):
     return f"sqlite:///{tmp_path / 'mlflow.db'}"
 
 
-def test_the_suites_run_carries_the_board_and_the_report(uri, tmp_path):
+def results(*keys):
+    return [
+        SimpleNamespace(key=key, data="synthetic:fried", direction="min", status="ok")
+        for key in keys
+    ]
+
+
+def test_the_suites_run_carries_the_board_the_report_and_its_figures(uri, tmp_path):
     tracker = Tracker(uri, "quick", ["a", "b"])
     tracker.close("FINISHED", {"ok": 2})
     page = tmp_path / "report.html"
     page.write_text("<p>board</p>")
     for board in ("old", "| # | algorithm |"):  # a second run replaces the first's
-        publish(uri, "quick", ["b", "a"], board=board, files=[page])
+        place = publish(
+            uri, "quick", results("b", "a"), board=board, names={"synthetic:fried": "fried"},
+            files=[page], figures="<svg/>",
+        )  # fmt: skip
     client = open_store(uri)
     run = client.get_run(tracker.run_id)
-    assert run.data.tags["mlflow.note.content"] == "| # | algorithm |"
-    assert [f.path for f in client.list_artifacts(tracker.run_id)] == ["report.html"]
+    note = run.data.tags["mlflow.note.content"]
+    assert note.startswith("| # | algorithm |\n")
+    assert f"[All jobs]({place})" in note
+    assert "[fried](#/experiments/" in note
+    listed = [file.path for file in client.list_artifacts(run.info.run_id)]
+    assert listed == ["figures.html", "report.html"]
     for name in ("quick", "quick/configurations"):
         tags = client.get_experiment_by_name(name).tags
         assert tags["mlflow.experimentKind"] == "custom_model_development"
-    assert (
-        client.get_experiment_by_name("quick").tags["mlflow.note.content"] == "| # | algorithm |"
-    )
+    tags = client.get_experiment_by_name("quick").tags
+    assert tags["mlflow.note.content"] == note
+    assert len([tag for tag in tags if tag.startswith("mlflow.sharedViewState.")]) == 2
 
 
 def test_a_suite_that_was_never_tracked_is_named(uri):
     with pytest.raises(TrackingError, match="no experiment 'quick'"):
-        publish(uri, "quick", ["a"], board="")
+        publish(uri, "quick", results("a"), board="")
     Tracker(uri, "quick", ["a"]).close("FINISHED", {})
     with pytest.raises(TrackingError, match="no run of these jobs of 'quick'"):
-        publish(uri, "quick", ["other"], board="")
+        publish(uri, "quick", results("other"), board="")

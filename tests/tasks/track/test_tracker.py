@@ -43,7 +43,7 @@ def test_both_ways_of_writing_read_the_same(uri, finished, tmp_path, make_store,
         "metrics.score <= 1.02",
         "params.interactions LIKE '%ab%'",
         "tags.leaseboard.job = 'k1' and attributes.status = 'FAILED'",
-        "attributes.run_name LIKE 'chacha%'",
+        "attributes.run_name LIKE '%chacha%'",
     ],
 )
 def test_the_searches_of_the_ui_find_the_same(uri, finished, condition, result, runs):

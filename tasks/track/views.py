@@ -1,0 +1,80 @@
+"""Saved views of a suite's experiment: how the MLflow UI shows it before anybody has set it up.
+
+The UI keeps the views that people save as tags of the experiment and lists them under *Views*;
+these are such tags, in the same format. A view names columns, filter, order and groups. Links
+name the workflow too: else the UI opens in the one that its reader chose last, at first GenAI.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from tasks.jobs import Result
+
+TAG = "mlflow.sharedViewState."
+COLUMNS = (
+    "params.`label`", "params.`data`", "params.`repetition`", "metrics.`score`",
+    "metrics.`cpu_seconds`", "tags.`leaseboard.status`",
+)  # fmt: skip
+BY_ALGORITHM = {
+    "aggregateFunction": "average",
+    "groupByKeys": [{"mode": "param", "groupByData": "label"}],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A saved view; `state` is what the UI stores of one, without its defaults."""
+
+    key: str
+    name: str
+    state: Mapping[str, Any]
+
+    @property
+    def tag(self) -> tuple[str, str]:
+        """The experiment's tag that the UI reads. Times are of no use, and would differ."""
+        state = json.dumps(self.state)
+        whole = {"name": self.name, "createdAt": 0, "updatedAt": 0, "state": state}
+        return TAG + self.key, json.dumps(whole)
+
+    def link(self, experiment: str, *, charts: bool = False) -> str:
+        """Its address within the UI."""
+        chosen = {"compareRunsMode": "CHART"} if charts else {}
+        query = urlencode(
+            {"viewStateShareKey": self.key, "workflowType": "machine_learning"} | chosen
+        )
+        return f"#/experiments/{experiment}/runs?{query}"
+
+
+JOBS = View(
+    "jobs", "All jobs",
+    {"searchFilter": "tags.leaseboard.level = 'job'", "selectedColumns": list(COLUMNS),
+     "orderByKey": "params.`data`", "orderByAsc": True},
+)  # fmt: skip
+
+
+def data_views(results: Sequence[Result], names: Mapping[str, str]) -> list[View]:
+    """A view of each data set: its jobs grouped by algorithm, the best first.
+
+    Charts of such a view are anytime curves, averaged over repetitions.
+    """
+    directions = {r.data: r.direction for r in sorted(results, key=lambda r: r.status == "ok")}
+    return [_data_view(data, names.get(data, data), directions[data]) for data in directions]
+
+
+def _data_view(data: str, name: str, direction: str) -> View:
+    quote = '"' if "'" in data else "'"
+    state = {
+        "searchFilter": f"params.data = {quote}{data}{quote}",
+        "selectedColumns": list(COLUMNS),
+        "groupBy": BY_ALGORITHM,
+        "runsHiddenMode": "FIRST_20_RUNS",
+        "orderByKey": "metrics.`score`",
+        "orderByAsc": direction == "min",
+    }
+    return View(hashlib.sha256(data.encode()).hexdigest()[:12], name, state)
