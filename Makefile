@@ -4,6 +4,7 @@
 #   make lint     ruff and mypy
 #   make ui       the MLflow UI on the local store
 #   make docs     the documentation, to docs/_build/html
+#   make screenshots   pictures of the suite quick, to docs/_build/screenshots; README's too
 
 PYTHON ?= python3
 VENV := .venv
@@ -12,7 +13,7 @@ STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := bench
-.PHONY: bench test lint ui docs install clean
+.PHONY: bench test lint ui docs screenshots install clean
 
 bench: $(STAMP)
 	$(BIN)/leaseboard run quick $(ARGS)
@@ -30,6 +31,9 @@ ui: $(STAMP)
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html $(ARGS)
+
+screenshots: bench
+	$(BIN)/python docs/screenshots.py runs/quick --readme docs/board.png
 
 install: $(STAMP)
 

@@ -1,0 +1,160 @@
+"""Pictures of a suite as people see it: its report, and its pages in the MLflow UI.
+
+``make screenshots`` runs the suite `quick` and writes them to docs/_build/screenshots; of another
+run: ``python docs/screenshots.py runs/mine --tracking-uri URI``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tasks import paths
+from tasks.environment import prepare_environment
+from tasks.report import suite_of
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+SCREEN = {"width": 1280, "height": 900}
+PHONE = {"width": 390, "height": 844}
+PATIENCE = 90_000
+"""Milliseconds until a page that does not come is an error."""
+
+
+def report(browser: Browser, page_file: Path, out: Path) -> None:
+    """The report in both themes, on a phone, on paper, and a job's page."""
+    for name, size, theme in (
+        ("light", SCREEN, "light"),
+        ("dark", SCREEN, "dark"),
+        ("phone", PHONE, "light"),
+    ):
+        page = browser.new_page(viewport=size, color_scheme=theme)
+        page.goto(page_file.resolve().as_uri())
+        page.screenshot(path=out / f"report-{name}.png")
+        if name == "light":
+            page.pdf(path=out / "report-print.pdf")
+        see_all(page)
+        page.screenshot(path=out / f"report-{name}-whole.png", full_page=True)
+        page.locator("#jobs-table tbody tr[data-status=ok] a").last.click()
+        page.locator("#job h1").wait_for()
+        see_all(page)
+        page.screenshot(path=out / f"report-{name}-job.png", full_page=True)
+        page.close()
+
+
+def see_all(page: Page) -> None:
+    """Scroll past every chart, which is drawn when it is seen."""
+    for chart in page.locator("figure.chart:visible").all():
+        chart.scroll_into_view_if_needed()
+        chart.locator(".main-svg").first.wait_for()
+    page.evaluate("window.scrollTo(0, 0)")
+
+
+def mlflow(browser: Browser, address: str, suite: str, out: Path) -> None:
+    """The suite's jobs, the curves of its first data set, five jobs compared, a job's run."""
+    from mlflow import MlflowClient
+
+    from tasks.track.views import JOBS, TAG
+
+    client = MlflowClient(address)
+    experiment = client.get_experiment_by_name(suite)
+    number = experiment.experiment_id
+    jobs = client.search_runs([number], "tags.leaseboard.level = 'job'", max_results=5)
+    curves = next(
+        tag.removeprefix(TAG)
+        for tag in experiment.tags
+        if tag.startswith(TAG) and tag != JOBS.tag[0]
+    )
+    ids = "[" + ",".join(f'"{job.info.run_id}"' for job in jobs) + "]"
+    training = "workflowType=machine_learning"
+    charts = f"viewStateShareKey={curves}&compareRunsMode=CHART&{training}"
+    for name, place, sign in (
+        ("jobs", JOBS.link(number), "text=matching runs"),
+        ("charts", f"#/experiments/{number}/runs?{charts}", ".main-svg"),
+        ("compare", f'#/compare-runs?runs={ids}&experiments=["{number}"]&{training}', ".main-svg"),
+        (
+            "job",
+            f"#/experiments/{number}/runs/{jobs[0].info.run_id}?{training}",
+            "text=About this",
+        ),
+    ):
+        page = browser.new_page(viewport={"width": 1600, "height": 1000})
+        page.goto(f"{address}/{place}")
+        page.locator(sign).first.wait_for(timeout=PATIENCE)
+        page.wait_for_timeout(4_000)  # its charts come one by one
+        page.screenshot(path=out / f"mlflow-{name}.png")
+        page.close()
+
+
+@contextmanager
+def server(uri: str) -> Iterator[str]:
+    """The MLflow UI on the store `uri`; the address, while it is up."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "flows", "ui", "--port", str(port), "--tracking-uri", uri]
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    try:
+        while process.poll() is None:
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5).close()
+                break
+            except OSError:
+                time.sleep(0.2)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait()
+
+
+def smaller(picture: Path, target: Path) -> None:
+    """A picture for the README: 256 colours are enough for a page of text and lines."""
+    from PIL import Image
+
+    with Image.open(picture) as whole:
+        whole.convert("RGB").quantize(colors=256, dither=Image.Dither.NONE).save(
+            target, optimize=True
+        )
+
+
+def main() -> None:
+    """Write all pictures of a run folder."""
+    parser = argparse.ArgumentParser(description="Pictures of a suite as people see it.")
+    parser.add_argument("run", type=Path, help="the --out of a run")
+    parser.add_argument("--tracking-uri", help="the MLflow store (default: mlruns/mlflow.db here)")
+    parser.add_argument("--to", type=Path, default=Path("docs/_build/screenshots"))
+    parser.add_argument("--readme", type=Path, help="also write the small picture of README here")
+    given = parser.parse_args()
+    program = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    suite = suite_of(given.run)
+    if program is None or suite is None:
+        what = "no Chromium on the path" if program is None else f"no run in {str(given.run)!r}"
+        parser.error(f"{what}: install one first, or run the suite first")
+    prepare_environment()
+    given.to.mkdir(parents=True, exist_ok=True)
+    uri = paths.tracking_uri(given.tracking_uri)
+    with sync_playwright() as playwright, server(uri) as address:
+        browser = playwright.chromium.launch(executable_path=program, args=["--disable-gpu"])
+        report(browser, given.run / "report.html", given.to)
+        mlflow(browser, address, suite.name, given.to)
+    if given.readme:
+        smaller(given.to / "report-light.png", given.readme)
+    for path in sorted(given.to.iterdir()):
+        print(path)
+
+
+if __name__ == "__main__":
+    main()
