@@ -8,25 +8,27 @@ them apart, and nobody needs their names.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from algorithms.apple.learner import Learner, Learning
+from algorithms.apple.learner import Learning
 from algorithms.apple.monomials import bucket_of
+from algorithms.apple.records import RecordLearner
 from algorithms.apple.sparse_rows import (
     CSR,
+    Records,
     Scratch,
+    Update,
     csr_of,
     emit_base,
     learn_emitted,
     new_scratch,
-    new_state,
     predict_emitted,
 )
-from algorithms.apple.update import EXAMPLES, FAST, NONZEROS, UNSEEN, clamp
+from algorithms.apple.update import EXAMPLES, FAST, UNSEEN, clamp
 from algorithms.benches.holdout import Floats, Rows
 from algorithms.errors import SkipError
 
@@ -34,7 +36,18 @@ MOST_PRODUCTS = 2**25
 """A row may have so many products; they take 40 bytes each, once."""
 
 
-class FullLearner(Learner):
+class Products(NamedTuple):
+    """The slots of a `FullLearner` as its kernels see them, and what it multiplies."""
+
+    records: Records
+    scale: NDArray[np.float64]
+    variable_keys: NDArray[np.uint64]
+    indicators: NDArray[np.bool_]
+    bits: int
+    degree: int
+
+
+class FullLearner(RecordLearner):
     """All monomials up to a degree, over hashed slots.
 
     Parameters
@@ -52,20 +65,8 @@ class FullLearner(Learner):
         super().__init__(n_variables, learning)
         self.full_degree = degree
         self.indicators = indicators
-        self.state = new_state(n_variables + 1 + (1 << learning.bits))
-        self._link()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without the views, which would come back as copies."""
-        views = ("w", "g", "inverse")
-        return {name: value for name, value in vars(self).items() if name not in views}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._link()
-
-    def _link(self) -> None:
-        self.w, self.g, self.inverse = (self.state[:, column] for column in range(3))
+        self._allocate(n_variables + 1 + (1 << learning.bits), moments=False)
+        self.inverse[:] = 1 / UNSEEN
 
     @property
     def size(self) -> int:
@@ -83,22 +84,15 @@ class FullLearner(Learner):
         if not self.totals[EXAMPLES]:
             self.magnitude = magnitude
 
-    def _learn(self, rows: Rows, labels: Floats, out: Floats) -> int:
-        return _learn(
-            csr_of(rows), labels, self.state, self._scratch(rows), self._scale,
-            self.variable_keys, self.indicators, self.learning.bits, self.full_degree,
-            self.totals, self._rate, self.sgd, out,
+    def _products(self) -> Products:
+        return Products(
+            self.records, self._scale, self.variable_keys, self.indicators, self.learning.bits,
+            self.full_degree,
         )  # fmt: skip
 
-    def _predict(self, rows: Rows, fixed: float, low: float, high: float, out: Floats) -> None:
-        _predict(
-            csr_of(rows), self.state, self._scratch(rows), self._scale, self.variable_keys,
-            self.indicators, self.learning.bits, self.full_degree, fixed, low, high, out,
-        )  # fmt: skip
-
-    def _scratch(self, rows: Rows) -> tuple[Scratch, NDArray[np.int32]]:
+    def _room(self, csr: CSR) -> tuple[Scratch, NDArray[np.int32]]:
         """Room for the expansion of the fullest row, and for the place each feature extends."""
-        longest = int(np.diff(csr_of(rows).indptr).max(initial=0))
+        longest = int(np.diff(csr.indptr).max(initial=0))
         room = math.comb(longest + self.full_degree, self.full_degree)
         if room > MOST_PRODUCTS:
             raise SkipError(
@@ -107,36 +101,37 @@ class FullLearner(Learner):
             )
         return new_scratch(room), np.empty(room + 1, dtype=np.int32)
 
+    def _learn(self, rows: Rows, labels: Floats, out: Floats) -> int:
+        csr = csr_of(rows)
+        bad: int = _learn(csr, labels, self._products(), *self._room(csr), self._update, out)
+        return bad
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+    def _predict(self, rows: Rows, fixed: float, low: float, high: float, out: Floats) -> None:
+        csr = csr_of(rows)
+        _predict(csr, self._products(), *self._room(csr), fixed, low, high, out)
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST, inline="always")
 def _emit(
-    csr: CSR,
-    row: int,
-    room: tuple[Scratch, NDArray[np.int32]],
-    scale: NDArray[np.float64],
-    variable_keys: NDArray[np.uint64],
-    indicators: NDArray[np.bool_],
-    bits: int,
-    full_degree: int,
+    csr: CSR, row: int, products: Products, scratch: Scratch, last: NDArray[np.int32]
 ) -> tuple[int, int]:
     """Emit each multiset of the row's features once: a product is extended only to the right."""
-    scratch, last = room
     slots, v, keys = scratch.slots, scratch.v, scratch.keys
-    base = emit_base(csr, row, scale, scratch)
+    base = emit_base(csr, row, products.scale, products.variable_keys, scratch)
     for i in range(base):
-        keys[i] = variable_keys[slots[i]]
         last[i] = i
+    first_bucket = len(products.scale) + 1
     size = base + 1
     start, stop = 0, base
-    for _ in range(1, full_degree):
+    for _ in range(1, products.degree):
         level = size
         for place in range(start, stop):
             first = last[place]
-            if indicators[slots[first]]:
+            if products.indicators[slots[first]]:
                 first += 1
             for i in range(first, base):
                 keys[size] = keys[place] + keys[i]
-                slots[size] = len(scale) + 1 + bucket_of(keys[size], bits)
+                slots[size] = first_bucket + bucket_of(keys[size], products.bits)
                 v[size] = v[place] * v[i]
                 last[size] = i
                 size += 1
@@ -148,23 +143,15 @@ def _emit(
 def _learn(
     csr: CSR,
     labels: Floats,
-    state: Floats,
-    room: tuple[Scratch, NDArray[np.int32]],
-    scale: NDArray[np.float64],
-    variable_keys: NDArray[np.uint64],
-    indicators: NDArray[np.bool_],
-    bits: int,
-    full_degree: int,
-    totals: NDArray[np.float64],
-    rate: float,
-    sgd: bool,
+    products: Products,
+    scratch: Scratch,
+    last: NDArray[np.int32],
+    update: Update,
     out: Floats,
 ) -> int:
     for t in range(len(labels)):
-        size, base = _emit(csr, t, room, scale, variable_keys, indicators, bits, full_degree)
-        p = learn_emitted(state, room[0], size, labels[t], rate, sgd, totals)
-        totals[EXAMPLES] += 1
-        totals[NONZEROS] += base + 1
+        size, base = _emit(csr, t, products, scratch, last)
+        p = learn_emitted(products.records, scratch, size, base, labels[t], update)
         if not np.isfinite(p):
             return t
         out[t] = p
@@ -174,18 +161,14 @@ def _learn(
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def _predict(
     csr: CSR,
-    state: Floats,
-    room: tuple[Scratch, NDArray[np.int32]],
-    scale: NDArray[np.float64],
-    variable_keys: NDArray[np.uint64],
-    indicators: NDArray[np.bool_],
-    bits: int,
-    full_degree: int,
+    products: Products,
+    scratch: Scratch,
+    last: NDArray[np.int32],
     fixed: float,
     low: float,
     high: float,
     out: Floats,
 ) -> None:
     for t in range(len(out)):
-        size, _ = _emit(csr, t, room, scale, variable_keys, indicators, bits, full_degree)
-        out[t] = clamp(predict_emitted(state, room[0], size, fixed), low, high)
+        size, _ = _emit(csr, t, products, scratch, last)
+        out[t] = clamp(predict_emitted(products.records, scratch, size, fixed), low, high)

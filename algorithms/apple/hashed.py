@@ -1,10 +1,13 @@
 """The kernel for sparse rows: monomials found as the examples need them, in a table of 2^bits.
 
-An example emits its base features, then works through that very list: each emitted monomial that
-is a parent emits its products with the base features, each once. A monomial of degree two or more
-lives in the bucket of its key and the first owner keeps it; another monomial that hashes to the
-same bucket is dropped (and counted). Dropping beat sharing the weight where the table was
-crowded, and was equal elsewhere. Base features have slots of their own and never collide.
+An example emits its base features, then works through those of them that are parents: each emits
+its products with the base features, each once, and products that are parents join the queue. A
+monomial of degree two or more owns the bucket of its key if it came first; another one that
+hashes to the same bucket is dropped (and counted). Dropping beat sharing the weight where the
+table was crowded, and was equal elsewhere. Base features have slots of their own.
+
+A bucket only says which slot its monomial has. Slots are given in the order in which monomials
+come, so that the frequent ones, which come first, lie close together and stay in a near cache.
 """
 
 from __future__ import annotations
@@ -18,73 +21,101 @@ from numpy.typing import NDArray
 
 from algorithms.apple.growing import GrowingLearner
 from algorithms.apple.learner import Learning
-from algorithms.apple.monomials import Monomial, bucket_of, monomial_key, tag_of
+from algorithms.apple.monomials import Monomial, mix, monomial_key, tag_of
+from algorithms.apple.records import RecordLearner
 from algorithms.apple.sparse_rows import (
     CSR,
+    Records,
     Scratch,
+    Update,
     csr_of,
     emit_base,
     learn_emitted,
     new_scratch,
-    new_state,
     predict_emitted,
 )
-from algorithms.apple.update import DROPPED, EXAMPLES, FAST, NONZEROS, clamp
+from algorithms.apple.update import DROPPED, FAST, UNSEEN, clamp
 from algorithms.benches.holdout import Floats, Rows
 
-KEY, STAMP = range(2)
+MOST_STAMPS = 2**32 - 1
+
+BATCH = 1024
+"""So many hits are looked up together, and those of one parent more."""
+
 CLAIMED, COLLISIONS, ROWS = range(3)
+
+EMPTY, FOREIGN = -1, -2
+"""In place of a slot: the bucket is free, or it belongs to another monomial."""
 
 Int = int | np.integer[Any]
 
 
 class Table(NamedTuple):
-    """The slots of a `HashedLearner` as its kernels see them.
+    """The slots of a `HashedLearner` and its buckets, as the kernels see them.
 
-    `owner` holds the key of a slot's monomial (0 in an empty bucket) beside the number of the
-    last row that emitted it, so that a look-up costs one cache line. `tag` is one byte of that
-    key, 0 in an empty bucket: small enough for a nearer cache, it answers most look-ups of a
-    crowded table. `claimed` lists the buckets in use; `counts` holds their number, the
-    collisions dropped and the rows expanded.
+    The mixed key of a monomial is its bucket, the top `bits`, and a rest. `tags` is one byte of
+    each bucket's rest, 0 in an empty bucket: small enough for a near cache, it answers most
+    look-ups of a crowded table. `owners` is the rest and, in the low `bits`, the number of the
+    monomial, which is exact. `counts` holds the number of monomials, the collisions dropped and
+    the rows expanded.
     """
 
-    owner: NDArray[np.uint64]
-    tag: NDArray[np.uint8]
+    records: Records
+    keys: NDArray[np.uint64]
     source: NDArray[np.uint32]
     variable: NDArray[np.uint32]
     degree: NDArray[np.uint8]
     parent: NDArray[np.bool_]
-    claimed: NDArray[np.uint32]
+    tags: NDArray[np.uint8]
+    owners: NDArray[np.uint64]
     counts: NDArray[np.int64]
+    scale: NDArray[np.float64]
+    variable_keys: NDArray[np.uint64]
+    bits: int
 
 
-class HashedLearner(GrowingLearner):
+class Worklist(NamedTuple):
+    """Where a row's parents are among its emitted features, and a batch of look-ups.
+
+    `mixed` has room for the mixed keys of one parent's products. Products that may be in the
+    table are hits: their places (`left` times `right`), mixed keys and slots, and whether the
+    row has not emitted them before.
+    """
+
+    parents: NDArray[np.uint32]
+    mixed: NDArray[np.uint64]
+    left: NDArray[np.uint32]
+    right: NDArray[np.uint32]
+    hits: NDArray[np.uint64]
+    found: NDArray[np.int64]
+    new: NDArray[np.bool_]
+
+
+class HashedLearner(RecordLearner, GrowingLearner):
     """A learner for sparse rows of any width; its memory is the table and the base features."""
 
     def __init__(self, n_variables: int, learning: Learning) -> None:
         super().__init__(n_variables, learning)
         d, buckets = n_variables, 1 << learning.bits
         size = d + 1 + buckets
-        self.state = new_state(size)
-        self.owner = np.zeros((size, 2), dtype=np.uint64)
-        self._link()
-        self.tag = np.zeros(size, dtype=np.uint8)
+        self._allocate(size, moments=learning.moments)
+        self.keys = np.zeros(size, dtype=np.uint64)
         self.keys[:d] = self.variable_keys
-        self.source = np.full(size, d, dtype=np.uint32)
+        self.source = np.zeros(size, dtype=np.uint32)
+        self.source[: d + 1] = d
         self.variable = np.zeros(size, dtype=np.uint32)
         self.variable[:d] = np.arange(d)
         self.degree = np.zeros(size, dtype=np.uint8)
         self.degree[:d] = 1
         self.parent = np.zeros(size, dtype=np.bool_)
-        self.claimed = np.empty(buckets, dtype=np.uint32)
+        self.tags = np.zeros(buckets, dtype=np.uint8)
+        self.owners = np.zeros(buckets, dtype=np.uint64)
         self.counts = np.zeros(3, dtype=np.int64)
-        self.residual_moments = np.zeros(size if learning.moments else 0)
-        self.square_moments = self.residual_moments.copy()
 
     def slots(self) -> NDArray[np.intp]:
-        """The base variables, then the buckets in the order of their first example."""
-        base = np.arange(self.n_variables)
-        return np.append(base, self.claimed[: self.counts[CLAIMED]].astype(np.intp))
+        """The base variables, then the monomials in the order of their first example."""
+        used = np.arange(self.n_variables + 1 + self.counts[CLAIMED])
+        return np.delete(used, self.n_variables)
 
     def expand(self, parents: Iterable[Monomial]) -> None:
         """Mark `parents`; their children claim buckets when an example first has them."""
@@ -94,123 +125,209 @@ class HashedLearner(GrowingLearner):
                 self.parent[slot] = True
 
     def places_of(self, other: Self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """The same slots in both; an empty bucket here is claimed, a foreign one left out."""
+        """Monomials of `other` that are not here claim empty buckets, by degree."""
         slots = other.slots()
         slots = slots[np.argsort(other.degree[slots], kind="stable")]
-        table = self._table()
-        for slot in slots[self.keys[slots] == 0]:
-            source = other.source[slot]
-            if self.keys[source] == other.keys[source]:
-                _claim(table, slot, other.keys[slot], source, other.variable[slot])
-        shared = slots[self.keys[slots] == other.keys[slots]]
-        shared = np.append(shared, self.n_variables)
-        return shared, shared
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without the views, which would come back as copies."""
-        views = ("w", "g", "inverse", "keys")
-        return {name: value for name, value in vars(self).items() if name not in views}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._link()
-
-    def _link(self) -> None:
-        self.w, self.g, self.inverse = (self.state[:, column] for column in range(3))
-        self.keys = self.owner[:, KEY]
+        here = np.full(len(other.keys), -1)
+        here[: self.n_variables + 1] = np.arange(self.n_variables + 1)
+        _adopt(self._table(), other._table(), slots[self.n_variables :], here)
+        shared = np.flatnonzero(here >= 0)
+        return shared, here[shared]
 
     def _slot(self, monomial: Monomial) -> int | None:
         """The slot of a monomial, claimed if it was empty; None if another owns its bucket."""
         if len(monomial) == 1:
             return monomial[0]
         key = monomial_key(monomial, self.variable_keys)
-        slot = self.n_variables + 1 + int(bucket_of(key, self.learning.bits))
-        if self.keys[slot] == 0:
+        slot = int(_find(self._table(), key))
+        if slot == EMPTY:
             source = self._slot(monomial[:-1])
             if source is None:
                 return None
-            _claim(self._table(), slot, key, source, monomial[-1])
-        return slot if self.keys[slot] == key else None
+            slot = int(_claim(self._table(), key, source, monomial[-1]))
+        return None if slot == FOREIGN else slot
 
-    def _table(self) -> Table:
-        places = (self.source, self.variable, self.degree, self.parent)
-        return Table(self.owner, self.tag, *places, self.claimed, self.counts)
+    def _table(self, n_rows: int = 0) -> Table:
+        """The table, with stamps left for so many rows."""
+        if self.counts[ROWS] + n_rows > MOST_STAMPS:
+            self.counts[ROWS] = 0
+            self.stamp[:] = 0
+        return Table(
+            self.records, self.keys, self.source, self.variable, self.degree, self.parent,
+            self.tags, self.owners, self.counts, self._scale, self.variable_keys,
+            self.learning.bits,
+        )  # fmt: skip
+
+    def _room(self, csr: CSR) -> tuple[Scratch, Worklist]:
+        """Room for any row, whatever it emits."""
+        longest = int(np.diff(csr.indptr).max(initial=0))
+        parents = np.empty(len(self.keys) + 1, dtype=np.uint32)
+        batch = BATCH + longest
+        left, right = (np.empty(batch, dtype=np.uint32) for _ in range(2))
+        work = Worklist(
+            parents, np.empty(longest, dtype=np.uint64), left, right,
+            hits=np.empty(batch, dtype=np.uint64),
+            found=np.empty(batch, dtype=np.int64),
+            new=np.empty(batch, dtype=np.bool_),
+        )  # fmt: skip
+        return new_scratch(len(self.keys)), work
 
     def _learn(self, rows: Rows, labels: Floats, out: Floats) -> int:
-        return _learn(
-            csr_of(rows), labels, self._table(), self.state, new_scratch(len(self.keys)),
-            self._scale, self.variable_keys, self.learning.bits, self.residual_moments,
-            self.square_moments, self.totals, self._rate, self.sgd, out,
-        )  # fmt: skip
+        csr = csr_of(rows)
+        bad: int = _learn(
+            csr, labels, self._table(len(labels)), *self._room(csr), self._update, out
+        )
+        self.totals[DROPPED] = self.counts[COLLISIONS]
+        return bad
 
     def _predict(self, rows: Rows, fixed: float, low: float, high: float, out: Floats) -> None:
-        _predict(
-            csr_of(rows), self._table(), self.state, new_scratch(len(self.keys)), self._scale,
-            self.variable_keys, self.learning.bits, fixed, low, high, out,
-        )  # fmt: skip
+        csr = csr_of(rows)
+        _predict(csr, self._table(len(out)), *self._room(csr), fixed, low, high, out)
 
 
 @njit(cache=True, nogil=True)
-def _claim(table: Table, slot: Int, key: np.uint64, source: Int, variable: Int) -> None:
-    """Make `key` the owner of an empty bucket."""
-    table.owner[slot, KEY] = key
-    table.tag[slot] = tag_of(key)
+def _find(table: Table, key: np.uint64) -> Int:
+    """The slot of a monomial of degree two or more, or EMPTY or FOREIGN as its bucket is."""
+    bits, mixed = np.uint64(table.bits), mix(key)
+    bucket = mixed >> (np.uint64(64) - bits)
+    if table.tags[bucket] == 0:
+        return EMPTY
+    owner = table.owners[bucket]
+    if owner >> bits != mixed << bits >> bits:
+        return FOREIGN
+    number = owner & ((np.uint64(1) << bits) - np.uint64(1))
+    return np.int64(number) + len(table.scale) + 1
+
+
+@njit(cache=True, nogil=True)
+def _claim(table: Table, key: np.uint64, source: Int, variable: Int) -> Int:
+    """Give a new slot to `key`, whose bucket is empty."""
+    number = np.int64(table.counts[CLAIMED])
+    table.counts[CLAIMED] += 1
+    bits, mixed = np.uint64(table.bits), mix(key)
+    bucket = mixed >> (np.uint64(64) - bits)
+    table.tags[bucket] = tag_of(mixed)
+    table.owners[bucket] = mixed << bits | np.uint64(number)
+    slot = len(table.scale) + 1 + number
+    table.records[slot].inverse = np.float32(1 / UNSEEN)
+    table.keys[slot] = key
     table.source[slot] = source
     table.variable[slot] = variable
     table.degree[slot] = table.degree[source] + 1
-    table.claimed[table.counts[CLAIMED]] = slot
-    table.counts[CLAIMED] += 1
+    return slot
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def _emit(
-    csr: CSR,
-    row: int,
+@njit(cache=True, nogil=True)
+def _adopt(table: Table, other: Table, slots: NDArray[np.intp], here: NDArray[np.intp]) -> None:
+    """Fill `here` with the slots of another table's monomials; it is -1 where there is no room."""
+    for slot in slots:
+        source = here[other.source[slot]]
+        here[slot] = _find(table, other.keys[slot])
+        if here[slot] == EMPTY and source >= 0:
+            here[slot] = _claim(table, other.keys[slot], source, other.variable[slot])
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _look_up(
+    place: Int,
+    base: int,
     table: Table,
     scratch: Scratch,
-    scale: NDArray[np.float64],
-    variable_keys: NDArray[np.uint64],
-    bits: int,
-    learning: bool,
+    work: Worklist,
+    n_hits: int,
+    claims: bool,
+) -> int:
+    """Append the hits of the parent at `place` to the `n_hits` there are; returns their number.
+
+    Neither loop branches: in a crowded table the answer cannot be foreseen, and most say no.
+    """
+    keys, tags = scratch.keys, table.tags
+    mixed, left, right, hits = work.mixed, work.left, work.right, work.hits
+    key = table.keys[scratch.slots[place]]
+    for i in range(base):
+        mixed[i] = mix(key + keys[i])
+    shift = np.uint64(64 - table.bits)
+    for i in range(base):
+        tag = tags[mixed[i] >> shift]
+        left[n_hits] = place
+        right[n_hits] = i
+        hits[n_hits] = mixed[i]
+        n_hits += (tag == tag_of(mixed[i])) | (claims & (tag == 0))
+    return n_hits
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _locate(table: Table, work: Worklist, n_hits: int) -> None:
+    """Write the slots of the hits to `found`; -1 where only `_settle` can tell.
+
+    No iteration waits for the one before, though each reads far memory.
+    """
+    owners, hits, found = table.owners, work.hits, work.found
+    bits, first = np.uint64(table.bits), len(table.scale) + 1
+    shift, numbers = np.uint64(64) - bits, (np.uint64(1) << bits) - np.uint64(1)
+    for hit in range(n_hits):
+        key = hits[hit]
+        owner = owners[key >> shift]
+        sure = (owner != 0) & (owner >> bits == key << bits >> bits)
+        found[hit] = np.int64(owner & numbers) + first if sure else -1
+
+
+@njit(cache=True, nogil=True)
+def _settle(table: Table, source: Int, variable: Int, learning: bool) -> Int:
+    """The slot of a product, claimed if it may be; negative if it has none."""
+    key = table.keys[source] + table.variable_keys[variable]
+    slot = _find(table, key)
+    if slot == EMPTY and learning:
+        return _claim(table, key, source, variable)
+    return slot
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST, inline="always")
+def _emit(
+    csr: CSR, row: int, table: Table, scratch: Scratch, work: Worklist, learning: bool
 ) -> tuple[int, int]:
     """Expand a row into the scratch; returns how many features, and how many of them are base.
 
     Only a row that is learned claims empty buckets.
     """
-    base = emit_base(csr, row, scale, scratch)
-    slots, v, keys, buckets = scratch.slots, scratch.v, scratch.keys, scratch.buckets
+    records, is_parent, counts = table.records, table.parent, table.counts
+    slots, v = scratch.slots, scratch.v
+    parents, left, right, found, new = work.parents, work.left, work.right, work.found, work.new
+    base = emit_base(csr, row, table.scale, table.variable_keys, scratch)
+    counts[ROWS] += 1
+    stamp = np.uint32(counts[ROWS])
+    n_parents = 0
     for i in range(base):
-        keys[i] = variable_keys[slots[i]]
-    first_bucket = np.int64(len(scale) + 1)
-    table.counts[ROWS] += 1
-    stamp = np.uint64(table.counts[ROWS])
+        parents[n_parents] = i
+        n_parents += is_parent[slots[i]]
     size = base + 1
-    collisions = 0
-    place = -1
-    while place + 1 < size:
-        place += 1
-        source = slots[place]
-        if not table.parent[source]:
-            continue
-        source_key, source_value = table.owner[source, KEY], v[place]
-        for i in range(base):
-            buckets[i] = np.uint32(first_bucket + bucket_of(source_key + keys[i], bits))
-        for i in range(base):
-            key, slot = source_key + keys[i], buckets[i]
-            if table.tag[slot] != tag_of(key) or table.owner[slot, KEY] != key:
-                if not learning:
-                    continue
-                if table.tag[slot] != 0:
-                    collisions += 1
-                    continue
-                _claim(table, slot, key, source, slots[i])
-            if table.owner[slot, STAMP] != stamp:
-                table.owner[slot, STAMP] = stamp
-                slots[size] = slot
-                v[size] = source_value * v[i]
-                size += 1
-    if learning:
-        table.counts[COLLISIONS] += collisions
+    done = 0
+    while done < n_parents:
+        n_hits = 0
+        dropped = 0
+        while done < n_parents and n_hits < BATCH:
+            n_hits = _look_up(parents[done], base, table, scratch, work, n_hits, learning)
+            dropped += base
+            done += 1
+        dropped -= n_hits
+        _locate(table, work, n_hits)
+        for hit in range(n_hits):
+            if found[hit] < 0:
+                source, variable = slots[left[hit]], slots[right[hit]]
+                found[hit] = _settle(table, source, variable, learning)
+                dropped += found[hit] < 0
+        if learning:
+            counts[COLLISIONS] += dropped
+        for hit in range(n_hits):
+            record = records[max(found[hit], 0)]
+            new[hit] = (record.stamp != stamp) & (found[hit] >= 0)
+            record.stamp = stamp
+        for hit in range(n_hits):
+            slots[size] = found[hit]
+            v[size] = v[left[hit]] * v[right[hit]]
+            parents[n_parents] = size
+            n_parents += new[hit] & is_parent[max(found[hit], 0)]
+            size += new[hit]
     return size, base
 
 
@@ -219,34 +336,17 @@ def _learn(
     csr: CSR,
     labels: Floats,
     table: Table,
-    state: Floats,
     scratch: Scratch,
-    scale: NDArray[np.float64],
-    variable_keys: NDArray[np.uint64],
-    bits: int,
-    residual_moments: NDArray[np.float64],
-    square_moments: NDArray[np.float64],
-    totals: NDArray[np.float64],
-    rate: float,
-    sgd: bool,
+    work: Worklist,
+    update: Update,
     out: Floats,
 ) -> int:
-    slots, v = scratch.slots, scratch.v
     for t in range(len(labels)):
-        size, base = _emit(csr, t, table, scratch, scale, variable_keys, bits, True)
-        p = learn_emitted(state, scratch, size, labels[t], rate, sgd, totals)
-        totals[EXAMPLES] += 1
-        totals[NONZEROS] += base + 1
-        totals[DROPPED] = table.counts[COLLISIONS]
+        size, base = _emit(csr, t, table, scratch, work, True)
+        p = learn_emitted(table.records, scratch, size, base, labels[t], update)
         if not np.isfinite(p):
             return t
         out[t] = p
-        if len(square_moments):
-            residual = np.float64(labels[t] - p) ** 2
-            for i in range(size):
-                square = np.float64(v[i]) ** 2
-                residual_moments[slots[i]] += residual * square
-                square_moments[slots[i]] += square
     return -1
 
 
@@ -254,16 +354,13 @@ def _learn(
 def _predict(
     csr: CSR,
     table: Table,
-    state: Floats,
     scratch: Scratch,
-    scale: NDArray[np.float64],
-    variable_keys: NDArray[np.uint64],
-    bits: int,
+    work: Worklist,
     fixed: float,
     low: float,
     high: float,
     out: Floats,
 ) -> None:
     for t in range(len(out)):
-        size, _ = _emit(csr, t, table, scratch, scale, variable_keys, bits, False)
-        out[t] = clamp(predict_emitted(state, scratch, size, fixed), low, high)
+        size, _ = _emit(csr, t, table, scratch, work, False)
+        out[t] = clamp(predict_emitted(table.records, scratch, size, fixed), low, high)

@@ -46,17 +46,23 @@ def monomial_key(monomial: Monomial, keys: NDArray[np.uint64]) -> np.uint64:
 
 
 @njit(cache=True, nogil=True)
-def bucket_of(key: np.uint64, bits: int) -> np.int64:
-    """The top `bits` of the mixed key: where a hashed table keeps the monomial."""
+def mix(key: np.uint64) -> np.uint64:
+    """The key with its bits spread, one to one: splitmix64's finaliser."""
     z = (key ^ (key >> _S30)) * _MIX1
     z = (z ^ (z >> _S27)) * _MIX2
-    return np.int64((z ^ (z >> _S31)) >> np.uint64(64 - bits))
+    return z ^ (z >> _S31)
 
 
 @njit(cache=True, nogil=True)
-def tag_of(key: np.uint64) -> np.uint8:
-    """A byte of the key that is never 0."""
-    return np.uint8((key >> np.uint64(8)) & np.uint64(0x7F)) | np.uint8(0x80)
+def bucket_of(key: np.uint64, bits: int) -> np.int64:
+    """The top `bits` of the mixed key: where a hashed table keeps the monomial."""
+    return np.int64(mix(key) >> np.uint64(64 - bits))
+
+
+@njit(cache=True, nogil=True)
+def tag_of(mixed: np.uint64) -> np.uint8:
+    """A byte of a mixed key that is never 0."""
+    return np.uint8(mixed & np.uint64(0x7F)) | np.uint8(0x80)
 
 
 def times(monomial: Monomial, variable: int) -> Monomial:

@@ -13,11 +13,19 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
-from algorithms.apple.update import FAST, UNSEEN, Real, learn_adaptive, learn_sgd
+from algorithms.apple.update import (
+    EXAMPLES,
+    FAST,
+    NONZEROS,
+    UNSEEN,
+    Real,
+    learn_adaptive,
+    learn_sgd,
+)
 from algorithms.benches.holdout import Floats, Rows
 
-W, G, INVERSE = range(3)
-"""Columns of a state: ω, γ and 1 / N of a slot side by side, within one cache line."""
+Records = NDArray[np.void]
+"""Slots with at least the fields `w`, `g` and `inverse`: ω, γ and 1 / N."""
 
 
 class CSR(NamedTuple):
@@ -29,7 +37,7 @@ class CSR(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """One row's emitted features: slots, values, copies of their state; keys of the base ones."""
+    """One row's emitted features: slots, values, copies of their state, keys."""
 
     slots: NDArray[np.uint32]
     v: Floats
@@ -38,7 +46,19 @@ class Scratch(NamedTuple):
     g: Floats
     inverse: Floats
     keys: NDArray[np.uint64]
-    buckets: NDArray[np.uint32]
+
+
+class Update(NamedTuple):
+    """How an example is learned, and what it changes beside its slots' records.
+
+    `rate` is η, or λ under SGD. The moments are those of a `GrowingLearner`.
+    """
+
+    totals: NDArray[np.float64]
+    residual_moments: NDArray[np.float64]
+    square_moments: NDArray[np.float64]
+    rate: float
+    sgd: bool
 
 
 def csr_of(rows: Rows) -> CSR:
@@ -47,72 +67,78 @@ def csr_of(rows: Rows) -> CSR:
     return CSR(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data)
 
 
-def new_state(n_slots: int) -> Floats:
-    """The state of slots that were never seen; four columns, so that none straddles a line."""
-    state = np.zeros((n_slots, 4), dtype=np.float32)
-    state[:, INVERSE] = 1 / UNSEEN
-    return state
-
-
 def new_scratch(n_features: int) -> Scratch:
     """Room for so many emitted features, and one that is written but not counted."""
     v, z, w, g, inverse = (np.empty(n_features + 1, dtype=np.float32) for _ in range(5))
     slots = np.empty(n_features + 1, dtype=np.uint32)
-    keys = np.empty(n_features + 1, dtype=np.uint64)
-    return Scratch(slots, v, z, w, g, inverse, keys, np.empty_like(slots))
+    return Scratch(slots, v, z, w, g, inverse, np.empty(n_features + 1, dtype=np.uint64))
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def emit_base(csr: CSR, row: int, scale: NDArray[np.float64], scratch: Scratch) -> int:
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST, inline="always")
+def emit_base(
+    csr: CSR,
+    row: int,
+    scale: NDArray[np.float64],
+    variable_keys: NDArray[np.uint64],
+    scratch: Scratch,
+) -> int:
     """Emit a row's non-zero base features and then the constant; returns how many are base."""
+    indptr, indices, data = csr
+    slots, v, keys = scratch.slots, scratch.v, scratch.keys
     base = 0
-    for i in range(csr.indptr[row], csr.indptr[row + 1]):
-        x = np.float32(csr.data[i] * scale[csr.indices[i]])
+    for i in range(indptr[row], indptr[row + 1]):
+        variable = indices[i]
+        x = np.float32(data[i] * scale[variable])
         if x != 0:
-            scratch.slots[base] = csr.indices[i]
-            scratch.v[base] = x
+            slots[base] = variable
+            v[base] = x
+            keys[base] = variable_keys[variable]
             base += 1
-    scratch.slots[base] = len(scale)
-    scratch.v[base] = np.float32(1.0)
+    slots[base] = len(scale)
+    v[base] = np.float32(1.0)
     return base
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST, inline="always")
 def learn_emitted(
-    state: Floats,
-    scratch: Scratch,
-    size: int,
-    y: Real,
-    rate: float,
-    sgd: bool,
-    totals: NDArray[np.float64],
+    records: Records, scratch: Scratch, size: int, base: int, y: Real, update: Update
 ) -> Real:
-    """Predict and learn the emitted features; returns the prediction."""
-    slots, v, z, w, g, inverse, _, _ = scratch
+    """Predict and learn the emitted features, `base` of them base; returns the prediction."""
+    slots, v, z, w, g, inverse, _ = scratch
+    totals, residual_moments, square_moments, rate, sgd = update
     for i in range(size):
-        w[i] = state[slots[i], W]
-        g[i] = state[slots[i], G]
-        inverse[i] = state[slots[i], INVERSE]
+        record = records[slots[i]]
+        w[i] = record.w
+        g[i] = record.g
+        inverse[i] = record.inverse
     if sgd:
         p = learn_sgd(w, inverse, v, size, y, rate, totals)
     else:
         p = learn_adaptive(w, g, inverse, v, z, size, y, rate, totals)
+    totals[EXAMPLES] += 1
+    totals[NONZEROS] += base + 1
     for i in range(size):
-        state[slots[i], W] = w[i]
-        state[slots[i], G] = g[i]
-        state[slots[i], INVERSE] = inverse[i]
+        record = records[slots[i]]
+        record.w = w[i]
+        record.g = g[i]
+        record.inverse = inverse[i]
+    if len(square_moments) and np.isfinite(p):
+        residual = np.float64(y - p) ** 2
+        for i in range(size):
+            square = np.float64(v[i]) ** 2
+            residual_moments[slots[i]] += residual * square
+            square_moments[slots[i]] += square
     return p
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def predict_emitted(state: Floats, scratch: Scratch, size: int, fixed: float) -> Real:
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST, inline="always")
+def predict_emitted(records: Records, scratch: Scratch, size: int, fixed: float) -> Real:
     """The raw prediction; `fixed` stands for 1 / N under SGD and is 0 otherwise."""
     unseen = np.float32(1 / UNSEEN)
     p = np.float32(0.0)
     for i in range(size):
-        slot = scratch.slots[i]
-        inverse = state[slot, INVERSE]
-        if inverse < unseen:
-            factor = np.float32(fixed) if fixed > 0 else inverse
-            p += state[slot, W] * (scratch.v[i] * factor)
+        record = records[scratch.slots[i]]
+        if record.inverse < unseen:
+            factor = np.float32(fixed) if fixed > 0 else record.inverse
+            p += record.w * (scratch.v[i] * factor)
     return p

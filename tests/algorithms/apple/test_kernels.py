@@ -12,7 +12,7 @@ from scipy import sparse
 
 from algorithms.apple.apple import Growth, adaptive_expansion
 from algorithms.apple.full import FullLearner
-from algorithms.apple.hashed import HashedLearner
+from algorithms.apple.hashed import MOST_STAMPS, ROWS, HashedLearner
 from algorithms.apple.learner import Learning
 from algorithms.apple.plan import PlanLearner
 from algorithms.apple.reference import ReferenceLearner
@@ -195,3 +195,14 @@ def test_learning_goes_on_across_calls(kernel):
     ]
 
     np.testing.assert_allclose(np.concatenate(chunks), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_rows_are_numbered_anew_before_the_numbers_run_out():
+    x, y = problem()
+    learner, twin = (HashedLearner(5, Learning(bits=16)) for _ in range(2))
+    for one in (learner, twin):
+        expand(one, x, y)
+    learner.counts[ROWS] = MOST_STAMPS - 100
+
+    np.testing.assert_array_equal(learner.learn(x, y), twin.learn(x, y))
+    assert learner.counts[ROWS] == len(y)
