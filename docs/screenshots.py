@@ -82,7 +82,11 @@ def mlflow(browser: Browser, address: str, suite: str, out: Path) -> None:
     for name, place, sign in (
         ("jobs", JOBS.link(number), "text=matching runs"),
         ("charts", f"#/experiments/{number}/runs?{charts}", ".main-svg"),
-        ("compare", f'#/compare-runs?runs={ids}&experiments=["{number}"]&{training}', ".main-svg"),
+        (
+            "compare",
+            f'#/compare-runs?runs={ids}&experiments=["{number}"]&{training}',
+            "text=Comparing",
+        ),
         (
             "job",
             f"#/experiments/{number}/runs/{jobs[0].info.run_id}?{training}",
