@@ -30,12 +30,12 @@ _TEN = np.float32(10)
 
 
 def _powers() -> NDArray[np.float32]:
-    """Powers of ten from -45 to 38 as VW has them, each a division or product of the last."""
-    powers = np.ones(84, dtype=np.float32)
+    """Powers of ten from -37 to 38 as VW has them, each a division or product of the last."""
+    powers = np.ones(76, dtype=np.float32)
     for exponent in range(1, 39):
-        powers[45 + exponent] = powers[44 + exponent] * _TEN
-    for exponent in range(1, 46):
-        powers[45 - exponent] = powers[46 - exponent] / _TEN
+        powers[37 + exponent] = powers[36 + exponent] * _TEN
+    for exponent in range(1, 38):
+        powers[37 - exponent] = powers[38 - exponent] / _TEN
     return powers
 
 
@@ -104,9 +104,10 @@ def _number(text: Bytes, at: int, stop: int) -> tuple[np.float32, int]:
         exponent *= sign
     power = exponent - decimals
     if at == stop or text[at] in (_SPACE, _TAB):
-        if not -45 <= power <= 38:
+        if power > 38:
             return np.float32(0), -1
-        value = total * _POWERS[power + 45]
+        # VW has no power below 1e-37, and takes it for zero however long the digits before it.
+        value = total * _POWERS[power + 37] if power >= -37 else np.float32(0)
     elif text[at] == _BAR and digits <= 15 and -22 <= power <= 22:
         # Both factors are exact in double precision, so one rounding is all that strtod does.
         wide = exact / _EXACT[-power] if power < 0 else exact * _EXACT[power]

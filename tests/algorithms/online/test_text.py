@@ -25,10 +25,13 @@ def value_of(token):
 numbers = st.one_of(
     st.floats(-1e6, 1e6).map("{:.6f}".format),
     st.floats(1e-30, 1e3).map(repr),
+    st.floats(1e-30, 1e30).map(repr),
     st.floats(1e-12, 1e12).map("{:.4e}".format),
     st.integers(-(10**11), 10**11).map(str),
     st.floats(-1e6, 1e6, width=32).map(float.hex),
-    st.sampled_from(["0", "-0", ".5", "-.25", "5.", "+3", "1e-37", "3e38", "007"]),
+    st.floats(1e-44, 1e-20).map(repr),
+    st.sampled_from(["0", "-0", ".5", "-.25", "5.", "+3", "1e-37", "1e-38", "0.1e-37", "3e38"]),
+    st.sampled_from(["007", "2.1343964190718153e-23", "1234567890123456e-45", "12e-50"]),
 )
 
 
