@@ -30,6 +30,7 @@ from tasks.jobs import Result
 from tasks.track.records import started
 
 DRAIN_SECONDS = 30.0
+"""How long a server may record nothing new before it is left alone."""
 _ENDED = ["COMPLETED", "FAILED", "CRASHED", "CANCELLED"]
 _TAG = "leaseboard"
 
@@ -186,14 +187,20 @@ def _alive(tags: list[str]) -> bool:
 
 
 def _drain(client: SyncPrefectClient, flow_run: str, expected: int) -> None:
-    """Wait until the server has recorded the end of every task; it records them from events."""
-    deadline = time.monotonic() + DRAIN_SECONDS
+    """Wait until the server has recorded the end of every task; it records them from events.
+
+    A busy server is waited for as long as it gets on: events that are left over when it stops
+    would be sent to nobody, again and again, and keep this process from ending.
+    """
     filters = {
         "flow_runs": {"id": {"any_": [flow_run]}},
         "task_runs": {"state": {"type": {"any_": _ENDED}}},
     }
-    while time.monotonic() < deadline:
+    before, deadline = -1, 0.0
+    while True:
         recorded = client.request("POST", "/task_runs/count", json=filters).json()
-        if recorded >= expected:
+        if recorded > before:
+            before, deadline = recorded, time.monotonic() + DRAIN_SECONDS
+        if recorded >= expected or time.monotonic() > deadline:
             return
         time.sleep(0.25)
