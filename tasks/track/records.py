@@ -254,10 +254,10 @@ def _job_metrics(result: Result, events: list[Event]) -> list[Metric]:
     curve = [curve[i] for i in thin(len(curve), CURVE_POINTS)]
     name = result.metric or "measured"
     points = [(name, event.value, event.at) for event in curve]
-    last = result.units
-    points += [(key, value, last) for key, value in result.metrics.items() if key != name]
+    # Of a single value at step 0 the UI draws a bar; at any other step it would be a lone point.
+    points += [(key, value, 0) for key, value in result.metrics.items() if key != name]
     points += [
-        (key, getattr(result, key), last)
+        (key, getattr(result, key), 0)
         for key in ("score", "units", "cpu_seconds", "wall_seconds", "setup_seconds")
     ]
     return _metrics(points)
