@@ -354,7 +354,7 @@ if importlib.util.find_spec("river"):
         ({"namespaces": {"a": "xy"}}, "namespace 'a': 'xy' is no list of names"),
         ({"namespaces": {"a": ["x"], "b": ["x"]}}, "feature 'x' is in namespaces 'a' and 'b'"),
         ({"b": 0}, "ChaCha: setting b=0: Input should be greater than or equal to 1"),
-        ({"preset": "papr"}, "ChaCha: setting preset='papr': Input should be 'paper', "),
+        ({"preset": "papr"}, "ChaCha: setting preset: unknown value 'papr': did you mean 'paper'"),
         ({"preset": "paper", "tolerance": 0.1}, "ChaCha: setting tolerance=0.1 does not belong"),
         ({"bb": 1}, "unknown setting of ChaCha 'bb': did you mean 'b'"),
     ],
