@@ -33,12 +33,14 @@ def ended(client, flow_run):
 
 def test_every_job_is_a_task_and_all_of_it_is_recorded(bench, url):
     bench.data = ["well", "raise:no"]
+    with get_client(sync_client=True) as client:
+        known = {run.id for run in client.read_flow_runs()}
     outcome = bench.run(local=False)
 
     assert [r.status for r in outcome.results] == ["ok", "ok", "crash", "crash"]
     assert len(bench.runs("job")) == 4
     with get_client(sync_client=True) as client:
-        (run,) = client.read_flow_runs()
+        (run,) = (run for run in client.read_flow_runs() if run.id not in known)
         assert (run.name, run.state.type.value) == ("standins", "FAILED")
         assert run.state.message == "2 of 4 jobs failed"
         assert ended(client, run.id) == [

@@ -27,7 +27,7 @@ def suite(**more):
     return Suite(
         title="A <title> [bold]",
         data=[{"data": "synthetic:fried"}],
-        algorithms=[{"name": "x", "label": label} for label in LOSSES],
+        algorithms=[{"name": f"x{i}", "label": label} for i, label in enumerate(LOSSES)],
         **more,
     )
 
