@@ -67,11 +67,12 @@ def import_data(
     target: Annotated[str | None, typer.Option(help="The target column (default: last).")] = None,
     task: Annotated[str | None, typer.Option(help="regression or classification.")] = None,
 ) -> None:
-    """Copy a file of your own into the cache under a name.
+    """Copy a file of your own into the cache under a name; an earlier import of it is replaced.
 
     Example: leaseboard data import sales.csv --target revenue
     """
     from tasks import fetch
 
+    replaces = fetch.is_imported(file.stem if name is None else name)
     entry = fetch.import_file(file, name=name, target=target, task=task)
-    typer.echo(f"imported as {entry}")
+    typer.echo(f"{'imported again, replacing' if replaces else 'imported as'} {entry}")

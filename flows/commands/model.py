@@ -119,25 +119,40 @@ def register_winners(
     mirror: list[Path] | None,
     tracking_uri: str | None,
 ) -> None:
-    """Register the winner on `data`, or on every data set of the suite, under names of its own."""
-    from algorithms.errors import unknown
+    """Register the winner on `data`, or on every data set of the suite, under names of its own.
+
+    What fails is told, and the other winners are registered all the same.
+    """
+    from algorithms.errors import LeaseboardError, unknown
     from tasks import paths
+    from tasks.models.names import check_name, slug
     from tasks.models.winner import fit, winner_of
     from tasks.results import read_results
 
+    title = slug(suite.name) if name is None else check_name(name)
     references = [entry.data for entry in suite.data]
     if data is not None and data not in references:
         raise unknown("data of the suite", data, references)
     mirrors = paths.mirrors(tuple(mirror or ()))
     results = read_results(run)
-    for entry in suite.data:
-        if data in (None, entry.data):
+    wanted = [entry for entry in suite.data if data in (None, entry.data)]
+    failures = 0
+    for entry in wanted:
+        own = f"{title}-{slug(entry.name or entry.data)}" if len(wanted) > 1 else title
+        try:
             winner = winner_of(suite, results, entry.data)
             fitted = fit(winner.job, winner.results[0], mirrors=mirrors)
-            title = name or suite.name
-            if len(references) > 1 and data is None:
-                title = f"{title}-{_slug(entry.name or entry.data)}"
-            record(title, fitted, list(winner.results), suite.name, tracking_uri)
+            record(own, fitted, list(winner.results), suite.name, tracking_uri)
+        except LeaseboardError as error:
+            if len(wanted) == 1:
+                raise
+            typer.echo(f"not registered: the winner on {entry.data}: {error}", err=True)
+            failures += 1
+    if failures:
+        raise LeaseboardError(
+            f"{failures} of {len(wanted)} winners were not registered: mend what is said"
+            " above, and register again"
+        )
 
 
 def register_race(
@@ -180,10 +195,3 @@ def record(
         f" next: leaseboard model promote {name}",
         err=True,
     )
-
-
-def _slug(text: str) -> str:
-    """`text` as a part of a model's name: letters, digits, dots and single hyphens."""
-    import re
-
-    return re.sub(r"[^A-Za-z0-9._]+", "-", text).strip("-")

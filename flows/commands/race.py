@@ -47,6 +47,7 @@ def race(
     from tasks import paths
     from tasks.environment import prepare_environment
     from tasks.jobs import Job
+    from tasks.models.names import check_name
     from tasks.run import check, route_settings
 
     prepare_environment()
@@ -65,6 +66,8 @@ def race(
         budget=budget,
     )
     check(job)
+    if register is not None:
+        check_name(register)
     mirrors = paths.mirrors(tuple(mirror or ()))
     with new_folder(out) as folder:
         result, log, learner = _attempt(job, folder, mirrors)

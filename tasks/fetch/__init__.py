@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from tasks.fetch.dataset import Dataset
-from tasks.fetch.inventory import Listed, Verified, catalogue, import_file, verify
+from tasks.fetch.inventory import Listed, Verified, catalogue, import_file, is_imported, verify
 from tasks.fetch.loading import check, load
 
-__all__ = ["Dataset", "Listed", "Verified", "catalogue", "check", "import_file", "load", "verify"]
+__all__ = [
+    "Dataset",
+    "Listed",
+    "Verified",
+    "catalogue",
+    "check",
+    "import_file",
+    "is_imported",
+    "load",
+    "verify",
+]

@@ -86,3 +86,20 @@ def publish(folder: Path, kind: str, name: str) -> Entry:
         if not (place / ENTRY).is_file():
             raise
     return read_entry(place)
+
+
+def replace(folder: Path, kind: str, name: str) -> Entry:
+    """Move a written `folder` to its place, from where an earlier one is moved aside.
+
+    The earlier one goes beside `folder` into its scratch folder, which removes it in the end.
+    No reader finds half of one and half of the other.
+    """
+    place, aside = section(kind) / name, folder.with_name("earlier")
+    if not place.exists():
+        return publish(folder, kind, name)
+    place.replace(aside)
+    try:
+        return publish(folder, kind, name)
+    except OSError:
+        aside.replace(place)
+        raise

@@ -82,19 +82,20 @@ def import_file(
 ) -> Listed:
     """Copy a data file into the cache, under a `name` that then is a data reference.
 
-    The file is read and checked as ``file:path`` would be; later changes of it do not matter.
+    The file is read and checked as ``file:path`` would be; later changes of it do not matter. A
+    file that was imported under the name before is replaced.
 
     Raises
     ------
     UsageError
-        The name is taken or not plain, or the file cannot be used as data.
+        The name is one of ``conf/data`` or not plain, or the file cannot be used as data.
     """
     table = files.read(str(path))
     name = Path(path).stem if name is None else name
     if not _PLAIN.fullmatch(name):
         raise UsageError(f"name {name!r} must be letters, digits, dots, dashes or underscores")
-    if name in named.names() or cache.find(named.IMPORTED, name):
-        raise UsageError(f"name {name!r} is taken: choose another one")
+    if name in named.names():
+        raise UsageError(f"name {name!r} is taken by a file of conf/data: choose another one")
     given = {"target": target, "task": task}
     options = {key: value for key, value in given.items() if value is not None}
     data = finish(table, Reference("file", str(path), options), str(path))
@@ -111,7 +112,12 @@ def import_file(
             licence=licence,
             source=f"imported from {Path(path).name}",
         )
-        return _listed(name, cache.publish(folder / "new", named.IMPORTED, name))
+        return _listed(name, cache.replace(folder / "new", named.IMPORTED, name))
+
+
+def is_imported(name: str) -> bool:
+    """Whether a file was imported under `name`."""
+    return (cache.section(named.IMPORTED) / name).is_dir()
 
 
 def _entries(mirrors: Iterable[str | Path]) -> Iterator[tuple[str, Entry]]:

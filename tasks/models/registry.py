@@ -10,6 +10,7 @@ from algorithms.errors import UsageError, unknown
 from tasks.gate import PASSED, TOLERANCE, Baseline, Check, accept, gate
 from tasks.jobs import Result
 from tasks.models.logged import KEY, log
+from tasks.models.names import check_name
 from tasks.models.winner import Fitted
 from tasks.score.frame import as_frame
 from tasks.track.store import experiment, open_store, reported
@@ -87,7 +88,7 @@ def register(
     TrackingError
         If the store cannot be used.
     """
-    _check_name(name)
+    check_name(name)
     rows = [replace(result, seed=result.environment_seed) for result in results]
     baseline = accept(as_frame(rows), group, date=date, versions=versions)
     first = rows[0]
@@ -217,8 +218,3 @@ def _baseline(client: MlflowClient, name: str, version: str) -> Baseline:
             " compare with, so move its alias by hand"
         )
     return Baseline.from_json(tags[ACCEPTED], f"version {version} of {name}")
-
-
-def _check_name(name: str) -> None:
-    if not name or set(name) & set("/:"):
-        raise UsageError(f"model name {name!r} must not be empty or hold / or : (MLflow's rule)")

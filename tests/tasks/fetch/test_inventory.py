@@ -97,9 +97,16 @@ def test_an_import_must_be_data_and_have_a_free_name(sales):
         import_file(sales, "../x")
     with pytest.raises(UsageError, match="name 'fried-drift' is taken"):
         import_file(sales, "fried-drift")
-    import_file(sales)
-    with pytest.raises(UsageError, match="name 'sales' is taken"):
-        import_file(sales)
+    assert list(cache.section("imported").glob("*")) == []
+
+
+def test_a_changed_file_is_imported_again(sales):
+    import_file(sales, target="revenue")
+    sales.write_text("revenue,shop\n9.5,a\n8.5,b\n")
+    again = import_file(sales, target="revenue")
+
+    assert again.rows == 2
+    assert load("sales").target.tolist() == [9.5, 8.5]
     assert [path.name for path in cache.section("imported").iterdir()] == ["sales"]
 
 
