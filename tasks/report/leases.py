@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from algorithms.events import ChampionChanged, Event
 from tasks.configurations import Configuration
-from tasks.report.specs import Figure, Trace, axis, colour, names_of, rounded, text
+from tasks.report.specs import PALETTE, Figure, Trace, axis, colour, names_of, rounded, text
 
 MOST_SEGMENTS = 400
 MOST_ROWS = 64
@@ -117,6 +117,8 @@ def gantt(
     ]
     what = "slot" if slotted else "configuration"
     note = f"A bar is one stay in a {what}; its colour is the configuration. "
+    if len({segment.configuration for segment in drawn}) > len(PALETTE):
+        note += f"The {len(PALETTE)} colours repeat: hover over a bar for its configuration. "
     if len(data) > 1:
         note += "The line under the bars is the champion, a star marks a change of champion. "
     if len(drawn) < len(every):

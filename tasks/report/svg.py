@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Sequence
 
 from markupsafe import Markup, escape
 
+from tasks.report.scale import COMMON, Scale, frame
 from tasks.score.bootstrap import Interval
 from tasks.score.leaderboard import Row
 from tasks.score.significance import Comparison
 from tasks.score.summary import fixed, short
 
+BEYOND = "An arrow points beyond the axis; the number beside it is the score there."
 ROW = 24
 CHARACTER = 7.6
 STYLE = """\
@@ -31,19 +32,21 @@ def intervals(rows: Sequence[Row], name: str) -> Markup:
     shown = [(label, found) for label, found in shown if math.isfinite(found.value)]
     if not shown:
         return Markup("")
-    low, high = _frame(shown)
+    low, high = frame([found for _, found in shown], 0.0 if raw else COMMON)
     left = min(210, 16 + CHARACTER * max(len(_cut(label)) for label, _ in shown))
     width, height = 500, 40 + ROW * len(shown)
-    scale = _Scale(low, high, left + 14, width - 24)
+    scale = Scale(low, high, left + 14, width - 24)
     parts = [_ticks(scale, height - 30, 5)]
     for i, (label, found) in enumerate(shown):
         y = 20 + ROW * i
         parts.append(_text(left, y + 4, _cut(label), "end"))
         if math.isfinite(found.lower):
-            low, high = scale(found.lower), scale(found.upper)
-            parts.append(f'<line class="bar" x1="{low:.1f}" x2="{high:.1f}" y1="{y}" y2="{y}"/>')
+            parts.append(_bar(scale, found, y))
         hint = f"{label}: {short(found.value)} [{short(found.lower)}, {short(found.upper)}]"
         parts.append(_dot(scale, found.value, y, hint))
+    if any(f.value < low or f.value > high or f.lower < low or f.upper > high for _, f in shown):
+        parts.append(_text(width / 2, height + 8, BEYOND, "middle", "tick"))
+        height += 16
     return _svg(width, height, f"Scores with 95 % intervals ({name})", parts)
 
 
@@ -56,11 +59,11 @@ def costs(rows: Sequence[Row], name: str) -> Markup:
     points = [p for p in points if math.isfinite(p[1]) and math.isfinite(p[2])]
     if len(points) < 2 or raw:
         return Markup("")
-    low, high = _frame([(label, Interval(score, score, score)) for label, _, score in points])
-    width, height = 500, 230
-    across = _Scale(0.0, max(math.log10(cost) for _, cost, _ in points), 76, width - 70)
-    up = _Scale(low, high, height - 52, 30)
-    parts = []
+    low, high = frame([Interval(score, score, score) for _, _, score in points], COMMON)
+    width, height = 500, 246
+    across = Scale(0.0, max(math.log10(cost) for _, cost, _ in points), 76, width - 70)
+    up = Scale(low, high, height - 52, 46)
+    parts = [_text(8, 14, "score, more is better", "start", "tick")]
     for tick in up.ticks(4):
         parts.append(_grid(52, width - 20, up(tick), up(tick)))
         parts.append(_text(46, up(tick) + 4, short(round(tick, 12), 3), "end", "tick"))
@@ -68,22 +71,30 @@ def costs(rows: Sequence[Row], name: str) -> Markup:
         _text(across(power), height - 24, f"{10**power:g}", "middle", "tick")
         for power in range(math.floor(across.high) + 1)
     ]
-    parts.append(_text((52 + width - 20) / 2, height - 6, "times the cheapest", "middle", "tick"))
+    parts.append(
+        _text((52 + width - 20) / 2, height - 6, "CPU time, times the cheapest", "middle", "tick")
+    )
     named: list[tuple[float, float]] = []
     for label, cost, score in points:
         x, y = across(math.log10(cost)), up(min(max(score, low), high))
         beaten = any(c <= cost and s >= score and (c, s) != (cost, score) for _, c, s in points)
         hint = f"{label}: {short(cost, 3)} times the cheapest, score {short(score)}"
         kind = "dot beaten" if beaten else "dot"
-        if score < low:  # an arrow down: the score lies below the picture
-            shape = f"M{x:.1f},{y + 4:.1f}l-5,-8h10z"
+        if not low <= score <= high:
+            tip = 4 if score < low else -4
+            y += 2.25 * tip  # off the line of the last tick
+            shape = f"M{x:.1f},{y + tip:.1f}l-5,{-2 * tip}h10z"
             parts.append(f'<path class="{kind}" d="{shape}"><title>{escape(hint)}</title></path>')
+            parts.append(_text(x + 9, y + 4, short(score, 3), "start", "tick"))
         else:
             parts.append(_circle(x, y, hint, kind))
         free = all(abs(y - other_y) > 13 or abs(x - other_x) > 110 for other_x, other_y in named)
         if not beaten and free:
             named.append((x, y))
             parts.append(_text(x, y - 10, _cut(label, 18), "middle"))
+    if any(not low <= score <= high for _, _, score in points):
+        parts.append(_text(width / 2, height + 10, BEYOND, "middle", "tick"))
+        height += 16
     return _svg(width, height, f"Score against cost ({name})", parts)
 
 
@@ -94,7 +105,7 @@ def critical_difference(tests: Comparison) -> Markup:
         return Markup("")
     width = 760
     side = min(290.0, 60 + CHARACTER * max(len(_cut(label)) for label in tests.labels))
-    scale = _Scale(1, k, side, width - side)
+    scale = Scale(1, k, side, width - side)
     half = math.ceil(k / 2)
     top = 62
     bars = top + 14 + 9 * len(tests.groups)
@@ -131,24 +142,31 @@ def sheet(pictures: Sequence[tuple[str, Markup]]) -> str:
     return f'<!doctype html><html lang="en"><head>{head}</head><body>\n{shown}</body></html>\n'
 
 
-def _frame(shown: Sequence[tuple[str, Interval]]) -> tuple[float, float]:
-    """The range of the axis: one algorithm that is far worse must not flatten all others."""
-    ends = [e for _, f in shown for e in (f.value, f.lower, f.upper) if math.isfinite(e)]
-    middle = statistics.median(found.value for _, found in shown)
-    deviation = statistics.median(abs(found.value - middle) for _, found in shown)
-    near = [end for end in ends if abs(end - middle) <= 10 * deviation]
-    return (min(near), max(near)) if deviation > 0 else (min(ends), max(ends))
+def _bar(scale: Scale, found: Interval, y: float) -> str:
+    """The part of an interval that the axis shows, with an arrow at an end that is cut off."""
+    low, high = max(found.lower, scale.low), min(found.upper, scale.high)
+    if not scale.low <= found.value <= scale.high:
+        return ""  # the arrow of the estimate stands there
+    place = f'x1="{scale(low):.1f}" x2="{scale(high):.1f}" y1="{y}" y2="{y}"'
+    left = _arrow(scale, y, left=True) if low > found.lower else ""
+    right = _arrow(scale, y, left=False) if high < found.upper else ""
+    return f'<line class="bar" {place}/>{left}{right}'
 
 
-def _dot(scale: _Scale, value: float, y: float, hint: str) -> str:
+def _arrow(scale: Scale, y: float, *, left: bool, hint: str = "") -> str:
+    x, step = (scale.start - 6, 8) if left else (scale.stop + 6, -8)
+    shape = f"M{x:.1f},{y}l{step},-5v10z"
+    return f'<path class="dot" d="{shape}"><title>{escape(hint)}</title></path>'
+
+
+def _dot(scale: Scale, value: float, y: float, hint: str) -> str:
     """The estimate; an arrow at the edge with its number, if it lies beyond."""
     if scale.low <= value <= scale.high:
         return _circle(scale(value), y, hint)
     left = value < scale.low
-    x, step = (scale.start - 6, 8) if left else (scale.stop + 6, -8)
-    shape = f"M{x:.1f},{y}l{step},-5v10z"
-    words = _text(x + 2 * step, y + 4, fixed(value, 1), "start" if left else "end", "tick")
-    return f'<path class="dot" d="{shape}"><title>{escape(hint)}</title></path>{words}'
+    x = scale.start + 10 if left else scale.stop - 10
+    words = _text(x, y + 4, short(value, 3), "start" if left else "end", "tick")
+    return _arrow(scale, y, left=left, hint=hint) + words
 
 
 def _circle(x: float, y: float, hint: str, kind: str = "dot") -> str:
@@ -156,30 +174,7 @@ def _circle(x: float, y: float, hint: str, kind: str = "dot") -> str:
     return f'<circle class="{kind}" {place}><title>{escape(hint)}</title></circle>'
 
 
-class _Scale:
-    """A linear scale with a little room at both ends."""
-
-    def __init__(self, low: float, high: float, start: float, stop: float) -> None:
-        if high - low <= 1e-12 * max(abs(low), abs(high), 1e-300):
-            pad = abs(low) * 0.05 or 1.0
-            low, high = low - pad, high + pad
-        self.low, self.high, self.start, self.stop = low, high, start, stop
-
-    def __call__(self, value: float) -> float:
-        share = (value - self.low) / (self.high - self.low)
-        return self.start + share * (self.stop - self.start)
-
-    def ticks(self, about: int) -> list[float]:
-        """Round numbers between the ends."""
-        raw = (self.high - self.low) / about
-        power = 10.0 ** math.floor(math.log10(raw))
-        step = next(m * power for m in (1, 2, 5, 10) if m * power >= raw)
-        first = math.ceil(self.low / step - 1e-9)
-        last = math.floor(self.high / step + 1e-9)
-        return [i * step for i in range(first, last + 1)]
-
-
-def _ticks(scale: _Scale, y: float, about: int) -> str:
+def _ticks(scale: Scale, y: float, about: int) -> str:
     parts = []
     for tick in scale.ticks(about):
         x = scale(tick)
@@ -192,7 +187,7 @@ def _grid(x1: float, x2: float, y1: float, y2: float) -> str:
     return f'<line class="grid" x1="{x1:.1f}" x2="{x2:.1f}" y1="{y1:.1f}" y2="{y2:.1f}"/>'
 
 
-def _axis(scale: _Scale, y: float, k: int) -> str:
+def _axis(scale: Scale, y: float, k: int) -> str:
     parts = [f'<line class="axis" x1="{scale(1):.1f}" x2="{scale(k):.1f}" y1="{y}" y2="{y}"/>']
     for rank in range(1, k + 1):
         x = scale(rank)
@@ -201,7 +196,7 @@ def _axis(scale: _Scale, y: float, k: int) -> str:
     return "".join(parts)
 
 
-def _ruler(scale: _Scale, distance: float) -> str:
+def _ruler(scale: Scale, distance: float) -> str:
     """Nemenyi's distance as a ruler above the axis; cut off if it is wider than the axis."""
     start = scale(1)
     stop = min(scale(1 + distance), scale.stop)

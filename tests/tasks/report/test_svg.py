@@ -1,7 +1,6 @@
 from xml.etree import ElementTree as ET
 
 import numpy as np
-import pytest
 
 from tasks.report import svg
 from tasks.score.bootstrap import Interval
@@ -40,6 +39,27 @@ def test_one_that_is_far_worse_is_an_arrow_with_its_number():
     assert len(positions(picture)) == 4
     assert "−43.8" in texts(picture)
     assert max(positions(picture)) - min(positions(picture)) > 200
+    assert svg.BEYOND in texts(picture)
+    assert {"−43.8", svg.BEYOND} <= set(texts(svg.costs(rows, "score")))
+
+
+def test_a_bar_ends_where_the_axis_ends():
+    rows = [row(str(i), value) for i, value in enumerate((1.0, 0.9, 0.8, 0.7, -43.8))]
+    rows.append(row("wide", 0.85, width=50))
+    root = ET.fromstring(str(svg.intervals(rows, "score")))
+    bars = root.findall("line[@class='bar']")
+    labels = [float(e.get("x")) for e in root.findall("text[@class='label']")]
+    ends = [float(bar.get(end)) for bar in bars for end in ("x1", "x2")]
+    assert len(bars) == 5
+    assert max(labels) < min(ends) < max(ends) < 500
+    assert len(root.findall("path[@class='dot']")) == 3  # the far one's, and both ends of the wide
+
+
+def test_a_few_scores_between_0_and_1_are_all_shown_where_they_lie():
+    rows = [row("a", 0.547, 0.45), row("b", 0.5, 0.5, cost=9), row("c", 0.02, 0.02, cost=2)]
+    for picture in (svg.intervals(rows, "score"), svg.costs(rows, "score")):
+        assert len(positions(picture)) == 3
+        assert svg.BEYOND not in texts(picture)
 
 
 def test_nothing_finite_gives_no_picture():
@@ -71,14 +91,6 @@ def test_the_critical_difference_diagram_joins_groups():
         svg.critical_difference(Comparison(("a",), (1.0,), (), 1, np.nan, np.nan, (), (), ""))
         == ""
     )
-
-
-@pytest.mark.parametrize(("low", "high"), [(0, 1), (-1e-7, 3e-7), (5, 5), (0, 0), (-1e6, 2e9)])
-def test_ticks_are_round_and_inside(low, high):
-    scale = svg._Scale(low, high, 0, 100)
-    ticks = scale.ticks(5)
-    assert 2 <= len(ticks) <= 11
-    assert all(-1e-6 <= scale(tick) <= 100 + 1e-6 for tick in ticks)
 
 
 def test_a_sheet_shows_its_pictures_with_titles_and_leaves_out_the_empty_ones():
