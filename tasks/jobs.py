@@ -72,6 +72,7 @@ class Job:
 class Result:
     """What a job came to. One row of ``results.parquet``; one ``result.json`` a job.
 
+    `bench` is the kind of bench, `bench_options` what the job asked of it and of preprocessing.
     `score` is None unless `status` is ``ok``. `cpu_seconds` and `wall_seconds` are the
     algorithm's work alone; loading data and compiling kernels is `setup_seconds`. `source` and
     `licence` are the data's.
@@ -99,6 +100,7 @@ class Result:
     setup_seconds: float = 0.0
     settings: Mapping[str, Any] = field(default_factory=dict)
     bench: str = ""
+    bench_options: Mapping[str, Any] = field(default_factory=dict)
     events: str | None = None
     version: str = ""
     started: str = ""

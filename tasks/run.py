@@ -111,6 +111,7 @@ def run_job(
         status="ok",
         setup_seconds=setup_seconds,
         bench=algorithm.bench,
+        bench_options=benches.check_options(algorithm.bench, job.bench),
         version=code_version(job.algorithm),
         started=started,
         host=platform.node(),
@@ -149,6 +150,7 @@ def failed(job: Job, status: str, reason: str, *, key: str = "", digest: str = "
         status=status,
         reason=reason,
         settings=dict(job.settings),
+        bench_options=dict(job.bench),
         host=platform.node(),
     )
 

@@ -187,8 +187,9 @@ def _print(result: Any, log: Path, *, as_json: bool) -> None:
         typer.echo(f"events: {log}")
     if as_json:
         names = ("status", "score", "metric", "direction", "metrics", "champion", "units", "unit",
-                 "cpu_seconds", "wall_seconds", "setup_seconds", "seed", "algorithm", "data",
-                 "digest", "settings", "reason", "events")  # fmt: skip
+                 "cpu_seconds", "wall_seconds", "setup_seconds", "seed", "environment_seed",
+                 "algorithm", "data", "digest", "settings", "bench_options", "reason",
+                 "events")  # fmt: skip
         typer.echo(json.dumps({name: getattr(result, name) for name in names}, default=_plain))
 
 

@@ -28,15 +28,23 @@ def options(kind: str) -> frozenset[str]:
     return frozenset(_module(kind).Options.model_fields)
 
 
-def check_options(kind: str, given: Mapping[str, Any]) -> None:
-    """Raise a UsageError that names the option which is unknown or out of range."""
+def check_options(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The given options in the types they have, which a command line writes as text.
+
+    Raises
+    ------
+    SettingError
+        Names the option that is unknown or out of range.
+    UsageError
+        For options that do not go together.
+    """
     model = _module(kind).Options
     for name in given:
         if name not in model.model_fields:
             known = unknown(f"option of the {kind} bench", name, model.model_fields)
             raise SettingError(known, name)
     try:
-        model(**given)
+        checked: dict[str, Any] = model(**given).model_dump(include=set(given))
     except ValidationError as error:
         first = error.errors()[0]
         if not first["loc"]:  # options that do not go together
@@ -46,6 +54,7 @@ def check_options(kind: str, given: Mapping[str, Any]) -> None:
         raise SettingError(
             invalid(f"{kind} bench: option {where}", error.errors()), where
         ) from error
+    return checked
 
 
 def identity(kind: str, given: Mapping[str, Any]) -> str:

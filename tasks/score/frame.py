@@ -14,7 +14,7 @@ from algorithms.errors import UsageError
 from tasks.jobs import Result
 
 COLUMNS = tuple(field.name for field in dataclasses.fields(Result))
-MAPPINGS = ("metrics", "champion", "settings")
+MAPPINGS = ("metrics", "champion", "settings", "bench_options")
 """Columns that hold a mapping; ``results.parquet`` stores them as JSON text."""
 
 

@@ -87,6 +87,7 @@ def job_record(result: Result, events: Iterable[Event]) -> RunRecord:
         "bench": result.bench,
         "version": result.version,
         **{f"settings.{name}": value for name, value in result.settings.items()},
+        **{f"bench.{name}": value for name, value in result.bench_options.items()},
         **{f"versions.{name}": value for name, value in versions().items()},
     }
     if started is not None:

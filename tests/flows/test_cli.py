@@ -116,7 +116,8 @@ def test_an_output_folder_that_cannot_be_written_is_named(leaseboard, tmp_path):
 
 
 def test_race_ends_with_one_json_object_and_repeats_exactly(leaseboard):
-    arguments = ("race", "vanilla", "sklearn:diabetes", "--seed", "3", "--json")
+    arguments = ("race", "vanilla", "sklearn:diabetes", "--seed", "3", "--json",
+                 "--set", "log_target=false")  # fmt: skip
     one, two = (json.loads(leaseboard(*arguments).stdout.splitlines()[-1]) for _ in range(2))
     timings = {"cpu_seconds", "wall_seconds", "setup_seconds"}
 
@@ -124,6 +125,7 @@ def test_race_ends_with_one_json_object_and_repeats_exactly(leaseboard):
     assert one["direction"] == "min"
     assert one["metric"] == "progressive_mse"
     assert one["units"] == 442
+    assert one["bench_options"] == {"log_target": False}
     assert Path(one["events"]).is_file()
     assert {k: v for k, v in one.items() if k not in timings} == {
         k: v for k, v in two.items() if k not in timings

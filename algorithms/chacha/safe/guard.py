@@ -23,6 +23,10 @@ the label y_t = p_t - d/ρ breaks it. The price is paid at the start, where noth
 gained yet that could be put at risk: δ grows with every example on which the proposal does
 better, and soon no longer binds.
 
+The guarantee is of the cumulative loss. After one enormous label, on which every model loses
+alike, the slack is enormous too, and the guard lets the forecasts be worse than the base for long:
+clean such labels before, or set ``tolerance=0``.
+
 For classes the loss is 0 or 1, so the forecast may leave the base's class whenever the slack
 is at least 1, the most that one example can cost.
 

@@ -20,9 +20,10 @@ from tasks.track.records import (
 
 
 def test_a_job_carries_what_the_record_promises(race, result):
-    record = job_record(result(), race())
+    record = job_record(result(bench_options={"log_target": False}), race())
 
     assert record.params.items() >= {
+        "bench.log_target": "False",
         "algorithm": "chacha", "data": "synthetic:fried", "digest": "ab" * 32, "seed": "7",
         "settings.b": "5", "settings.preset": "paper", "version": "v1", "budget": "200",
         "unit": "examples",
