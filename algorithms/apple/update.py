@@ -8,6 +8,8 @@ where a raw monomial of degree six does.
 
 `algorithms.online.kernel` computes the same update for streams in VW's own order and units, bit
 for bit. This one gives up the last bits for sums in vector lanes and powers that stay finite.
+The two learning steps are inlined: called, a kernel fresh from the compiler and the same one from
+Numba's cache would link to differently ordered sums, and their last bits would differ.
 Numba's own cache of a kernel does not notice an edit here; `tasks.environment.kernel_cache` does.
 
 =========  =====================================================================
@@ -89,7 +91,7 @@ def normalized_step(
     return invariant_step(p, y, eta, ppu * mu) * mu
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST, inline="always")
 def learn_adaptive(
     w: NDArray[np.float32],
     g: NDArray[np.float32],
@@ -164,7 +166,7 @@ def learn_adaptive(
     return prediction
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST, inline="always")
 def learn_sgd(
     w: NDArray[np.float32],
     inverse: NDArray[np.float32],
