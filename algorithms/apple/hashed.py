@@ -119,8 +119,9 @@ class HashedLearner(RecordLearner, GrowingLearner):
 
     def expand(self, parents: Iterable[Monomial]) -> None:
         """Mark `parents`; their children claim buckets when an example first has them."""
+        table = self._table()
         for monomial in sorted(parents, key=len):
-            slot = self._slot(monomial)
+            slot = self._slot(monomial, table)
             if slot is not None:
                 self.parent[slot] = True
 
@@ -134,17 +135,17 @@ class HashedLearner(RecordLearner, GrowingLearner):
         shared = np.flatnonzero(here >= 0)
         return shared, here[shared]
 
-    def _slot(self, monomial: Monomial) -> int | None:
+    def _slot(self, monomial: Monomial, table: Table) -> int | None:
         """The slot of a monomial, claimed if it was empty; None if another owns its bucket."""
         if len(monomial) == 1:
             return monomial[0]
         key = monomial_key(monomial, self.variable_keys)
-        slot = int(_find(self._table(), key))
+        slot = int(_find(table, key))
         if slot == EMPTY:
-            source = self._slot(monomial[:-1])
+            source = self._slot(monomial[:-1], table)
             if source is None:
                 return None
-            slot = int(_claim(self._table(), key, source, monomial[-1]))
+            slot = int(_claim(table, key, source, monomial[-1]))
         return None if slot == FOREIGN else slot
 
     def _table(self, n_rows: int = 0) -> Table:

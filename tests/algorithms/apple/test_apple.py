@@ -167,6 +167,23 @@ def test_more_monomials_than_the_table_are_dropped_and_counted():
     assert event.metrics["monomials"] <= 8 + 2**4
 
 
+@pytest.mark.parametrize("kernel", ["auto", "hashed"])
+def test_more_base_features_than_the_table_keep_slots_of_their_own(kernel):
+    x = sparse.random_array((400, 50), density=0.3, rng=np.random.default_rng(0), format="csr")
+    x = sparse.csr_array(x, dtype=np.float32)
+    y = (x @ np.linspace(-1, 1, 50)).astype(np.float32)
+
+    linear = run(Polynomial(kernel=kernel, bits=3), bench(x, y))[-1]
+    roomy = run(Polynomial(kernel=kernel, bits=18), bench(x, y))[-1]
+    grown = run(Apple(kernel=kernel, bits=3), bench(x, y))[-1]
+
+    assert linear.metrics["monomials"] == 50
+    assert linear.metrics["collisions"] == 0
+    assert linear.score == roomy.score
+    assert 50 < grown.metrics["monomials"] <= 50 + 2**3
+    assert grown.metrics["collisions"] > 0
+
+
 def test_rows_are_checked_where_they_enter():
     with pytest.raises(DataError, match="feature 1 of row 2 is nan"):
         as_rows(np.array([[1, 2], [3, 4], [5, np.nan]]))
