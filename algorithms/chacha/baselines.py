@@ -21,7 +21,7 @@ from algorithms.events import (
     LeaseGranted,
 )
 from algorithms.online.configuration import Configuration
-from algorithms.online.engine import EngineName, make_learner
+from algorithms.online.engine import EngineName, VwOptions, make_learner
 from algorithms.online.schema import Schema, stream_schema
 
 
@@ -112,7 +112,7 @@ class Offline(StreamAlgorithm):
 
     share: Annotated[float, Field(gt=0, le=1)] = 0.2
     engine: EngineName = "auto"
-    vw_options: str = ""
+    vw_options: VwOptions = ""
 
     def run(self, bench: StreamBench, seed: int) -> Run:
         """Progressive predictions while it learns, plain ones afterwards."""
@@ -150,7 +150,7 @@ class BestInHindsight(StreamAlgorithm):
 
     tune: Tune | None = None
     engine: EngineName = "auto"
-    vw_options: str = ""
+    vw_options: VwOptions = ""
 
     def run(self, bench: StreamBench, seed: int) -> Run:
         """One model after the other over the whole stream; the best one's predictions count."""

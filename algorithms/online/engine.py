@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import shlex
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator
 
 from algorithms.errors import UsageError
 from algorithms.online.configuration import Configuration
@@ -53,9 +56,28 @@ def choose_engine(
             " update (squared loss); use engine 'vw' or 'auto'"
         )
     if name == "auto":
-        words = " ".join(options)
-        _log.warning("falling back to engine 'vw', slower: the kernel has no %s", words)
+        _tell_fallback(" ".join(options))
     return "vw", options
+
+
+@functools.cache  # once a process: a run makes many models, and is prepared before it starts
+def _tell_fallback(options: str) -> None:
+    _log.warning("falling back to engine 'vw', slower: the kernel has no %s", options)
+
+
+@functools.lru_cache(maxsize=8)
+def accepted(vw_options: str) -> str:
+    """`vw_options` if a workspace opens with them; UsageError in VW's own words otherwise."""
+    if vw_options:
+        from algorithms.online.workspace import WorkspaceLearner
+
+        tiny = Schema(("a",), ((0,),), ("0",))
+        WorkspaceLearner(tiny, Configuration(), tuple(shlex.split(vw_options))).close()
+    return vw_options
+
+
+VwOptions = Annotated[str, AfterValidator(accepted)]
+"""A setting that holds further options of VW."""
 
 
 def make_learner(

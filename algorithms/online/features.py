@@ -133,6 +133,11 @@ class FeatureMap:
         """The keys of `values` that have no column yet, in order."""
         return [key for key in values if key not in self._columns]
 
+    def absent(self, keys: list[Key]) -> list[Key]:
+        """The keys that have a column and are not among `keys`, in order."""
+        present = set(keys)
+        return [key for key in self._columns if key not in present]
+
     def extended(self, keys: list[Key]) -> FeatureMap:
         """A copy in which every one of `keys` has a column."""
         copy = FeatureMap(most_namespaces=self.most_namespaces, bits=self.bits)

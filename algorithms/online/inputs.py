@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from algorithms.errors import UsageError
 from algorithms.online.features import LARGEST, Key
 
 
@@ -34,7 +35,12 @@ def importance_of(w: Any) -> float:
 def numeric_block(X: Any) -> tuple[list[Key], NDArray[np.float32]]:
     """The keys of the columns of `X`, and its values; ValueError if they cannot be learned."""
     names = getattr(X, "columns", None)
-    block = np.ascontiguousarray(X, dtype=np.float32)
+    if any(getattr(dtype, "kind", "") in "mM" for dtype in getattr(X, "dtypes", ())):
+        raise UsageError(_not_numeric(X))  # NumPy would take times for numbers
+    try:
+        block = np.ascontiguousarray(X, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise UsageError(_not_numeric(X)) from error
     if block.ndim != 2:
         raise ValueError(f"a block of shape {block.shape} must be (n_examples, n_features)")
     if not np.isfinite(block).all():
@@ -44,3 +50,21 @@ def numeric_block(X: Any) -> tuple[list[Key], NDArray[np.float32]]:
         )
     keys = [("", str(name)) for name in (range(block.shape[1]) if names is None else names)]
     return keys, block
+
+
+def _not_numeric(X: Any) -> str:
+    """Why `X` is no block of numbers: its first column that is none, where columns have names."""
+    for name in getattr(X, "columns", ()):
+        column = np.asarray(X[name])
+        try:
+            column.astype(np.float32)
+        except (TypeError, ValueError):
+            numeric = False
+        else:
+            numeric = column.dtype.kind not in "mM"
+        if not numeric:
+            return (
+                f"column {str(name)!r} holds {X[name].dtype} and no numbers: drop or encode it,"
+                " or learn examples with texts by learn_one"
+            )
+    return "a block must hold numbers, in rows of equal length: encode the texts, or use learn_one"

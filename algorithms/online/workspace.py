@@ -11,6 +11,7 @@ import pylibvw
 from numpy.typing import ArrayLike, NDArray
 from vowpalwabbit import Workspace
 
+from algorithms.errors import UsageError
 from algorithms.online.configuration import Configuration
 from algorithms.online.learner import Learner, as_example, command_options
 from algorithms.online.schema import Schema
@@ -195,7 +196,12 @@ class WorkspaceLearner(Learner):
         tokens += ["--quiet", "--no_stdin"]
         if initial is not None:
             tokens += ["--initial_regressor", str(initial)]
-        return Workspace(arg_list=tokens)
+        try:
+            return Workspace(arg_list=tokens)
+        except RuntimeError as error:
+            if not self.options:
+                raise
+            raise UsageError(f"Vowpal Wabbit refuses {' '.join(self.options)}: {error}") from error
 
     def close(self) -> None:
         """Free VW's memory now instead of when Python gets to it."""

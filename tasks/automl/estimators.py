@@ -22,6 +22,7 @@ from algorithms import registry
 from algorithms.base import Algorithm, play
 from algorithms.benches.pulls import PullsBench, Trial
 from algorithms.events import ConfigurationAdmitted, Event, TrialFinished
+from algorithms.policies.joint import JointSpace
 from algorithms.policies.peer import Peer
 from algorithms.seeds import derive_seed, generator
 from tasks.automl.columns import encoder
@@ -84,7 +85,7 @@ class _PolicyEstimator(BaseEstimator):  # type: ignore[misc] - scikit-learn has 
         labels = self._labels(target)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         algorithm = self._policy()
-        space = self._space()
+        space = self._space(joint=isinstance(algorithm, JointSpace))
         with ExitStack() as stack:
             trials = self._trials(frame, labels, space, seed, stack)
             bench = PullsBench(
@@ -124,13 +125,13 @@ class _PolicyEstimator(BaseEstimator):  # type: ignore[misc] - scikit-learn has 
             raise ValueError(f"budget={self.budget} {self.unit} buys no trial: give more than 0")
         return algorithm
 
-    def _space(self) -> Space:
+    def _space(self, *, joint: bool) -> Space:
         name = self.space or ("fast" if self._task == "classification" else "regressors")
         space = load_space(name)
         if space.task != self._task:
             raise ValueError(f"space {name!r} is for {space.task}, not for {self._task}")
         space = space if self.arms is None else space.restricted(list(self.arms))
-        if self.unit == "trials" and self.budget < len(space.arms):
+        if not joint and self.unit == "trials" and self.budget < len(space.arms):
             raise ValueError(
                 f"a budget of {self.budget:g} trials is smaller than the {len(space.arms)} arms,"
                 f" and policies pull each once at first: give at least {len(space.arms)}"

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from algorithms import registry
 from algorithms.benches.pulls import PullsBench, Trials, Unit
 from algorithms.errors import UsageError, unknown
+from algorithms.policies.joint import JointSpace
 from algorithms.seeds import derive_seed
 from tasks.paths import cache_dir
 from tasks.peers import environment
@@ -90,7 +92,8 @@ def make(dataset: Dataset, job: Job) -> PullsBench:
             trials = stored_trials(dataset, options, job.environment_seed)
         regression = dataset.task == "regression"
         metric = "validation_reward" if regression else "validation_accuracy"
-    if options.unit == "trials" and budget < len(trials.arms):
+    joint = issubclass(registry.algorithm_class(job.algorithm), JointSpace)
+    if not joint and options.unit == "trials" and budget < len(trials.arms):
         raise UsageError(
             f"a budget of {budget:g} trials is smaller than the {len(trials.arms)} arms, and"
             f" policies pull each once at first: give at least {len(trials.arms)}"

@@ -66,6 +66,11 @@ def check_options(reference: Reference, own: Iterable[str] = ()) -> None:
     """UsageError with the nearest name for an option that `reference` cannot take."""
     allowed = (*GENERAL_OPTIONS, *own)
     for key in reference.options:
+        if key not in allowed and key == "missing":
+            raise UsageError(
+                f"missing is no option of {reference.source}:{reference.name} but of the stream:"
+                " use --set missing=zero (in a suite bench: {missing: zero})"
+            )
         if key not in allowed:
             raise unknown(f"option of {reference.source}:{reference.name}", key, allowed)
 

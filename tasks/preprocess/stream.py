@@ -20,6 +20,9 @@ from tasks.fetch.dataset import Dataset
 LOG_THRESHOLD = 100
 """Targets that reach so far are log-transformed (Wu et al. 2021, A.1)."""
 
+NAMED_COLUMNS = 5
+"""A message names so many columns with gaps."""
+
 
 class StreamOptions(BaseModel):
     """How a data set becomes a stream; the defaults are those of ChaCha's authors.
@@ -98,9 +101,12 @@ def as_features(
     DataError
         A text column, a missing or an infinite value, in the name of `reference`.
     """
-    features = np.empty((len(frame.index[rows]), frame.shape[1]), dtype=np.float32)
+    frame = frame.iloc[rows]
+    if options.missing == "refuse":
+        _refuse_gaps(frame, reference)
+    features = np.empty((len(frame), frame.shape[1]), dtype=np.float32)
     for position, name in enumerate(frame.columns):
-        features[:, position] = _feature(frame[name].iloc[rows], options, reference)
+        features[:, position] = _feature(frame[name], options, reference)
     return features
 
 
@@ -163,6 +169,20 @@ def _labels(dataset: Dataset, options: StreamOptions) -> NDArray[np.float64]:
     return 2.0 * dataset.target.cat.codes.to_numpy() - 1.0
 
 
+def _refuse_gaps(frame: pd.DataFrame, reference: str) -> None:
+    """DataError that names the columns with missing values, if there are any."""
+    gaps = frame.isna()
+    names = [repr(name) for name in frame.columns[gaps.any()]]
+    if names:
+        more = f" and {len(names) - NAMED_COLUMNS} more" if len(names) > NAMED_COLUMNS else ""
+        listed = ", ".join(names[:NAMED_COLUMNS]) + more
+        subject = f"column {listed} is" if len(names) == 1 else f"columns {listed} are"
+        raise DataError(
+            f"{reference}: {subject} missing (NaN) in {gaps.any(axis=1).sum()} rows: impute them,"
+            " or count them 0 with --set missing=zero (in a suite bench: {missing: zero})"
+        )
+
+
 def _feature(column: pd.Series, options: StreamOptions, reference: str) -> NDArray[Any]:
     """One column as numbers, rounded; DataError where it cannot be a stream's feature."""
     if columns.is_text(column):
@@ -178,11 +198,6 @@ def _feature(column: pd.Series, options: StreamOptions, reference: str) -> NDArr
         raise DataError(f"{reference}: column {column.name!r} has infinite values (beyond "
                         "3.4e38): a stream takes finite ones, drop those rows")  # fmt: skip
     if missing.any():
-        if options.missing == "refuse":
-            raise DataError(
-                f"{reference}: column {column.name!r} is missing (NaN) in {missing.sum()} rows: "
-                "impute it, or set missing=zero for the stream"
-            )
         values = np.where(missing, 0, values)
     if options.decimals is not None and values.dtype.kind == "f":
         values = np.round(values.astype(np.float64), options.decimals)

@@ -17,7 +17,7 @@ from algorithms.chacha.published.rules import Rules
 from algorithms.chacha.published.scheduler import Scheduler
 from algorithms.events import Event
 from algorithms.online.configuration import Configuration
-from algorithms.online.engine import EngineName
+from algorithms.online.engine import EngineName, VwOptions
 from algorithms.online.schema import Schema, stream_schema
 
 
@@ -34,7 +34,7 @@ class Racing(StreamAlgorithm):
     """
 
     engine: EngineName = "auto"
-    vw_options: str = ""
+    vw_options: VwOptions = ""
 
     @abstractmethod
     def rules(self) -> Rules:

@@ -14,7 +14,7 @@ from algorithms.benches.stream import StreamAlgorithm, StreamBench, require_fini
 from algorithms.chacha.oracle import ConfigOracle, Tune
 from algorithms.chacha.safe.frontier import make_frontier_oracle
 from algorithms.chacha.safe.race import SafeRace
-from algorithms.online.engine import EngineName, choose_engine
+from algorithms.online.engine import EngineName, VwOptions, choose_engine
 from algorithms.online.live import KernelModels, LiveModels, WorkspaceModels
 from algorithms.online.schema import Schema, stream_schema
 
@@ -107,7 +107,7 @@ class SafeChaCha(StreamAlgorithm):
     max_terms: Annotated[int, Field(ge=1)] = 600
     tune: Tune | None = None
     engine: EngineName = "auto"
-    vw_options: str = ""
+    vw_options: VwOptions = ""
 
     @property
     def capacity(self) -> int:

@@ -107,8 +107,19 @@ class OnlineChaCha(ABC):
         -------
         ndarray of float32, shape (n_examples,)
             For classes, margins.
+
+        Raises
+        ------
+        UsageError
+            If a column holds no numbers, or one that was learned is not there.
         """
         keys, block = numeric_block(X)
+        absent = self._features.absent(keys)
+        if absent:
+            raise UsageError(
+                f"columns {', '.join(repr(name) for _, name in absent)} were learned and are not"
+                " in the block: add them, or use predict_one, where an absent feature counts 0"
+            )
         known = [i for i, key in enumerate(keys) if not self._features.unknown({key: 0.0})]
         rows = np.zeros((len(block), self._features.n_features), dtype=np.float32)
         rows[:, self._features.columns([keys[i] for i in known])] = block[:, known]

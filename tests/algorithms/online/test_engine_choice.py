@@ -4,8 +4,15 @@ import logging
 
 import pytest
 
+from algorithms import registry
 from algorithms.errors import UsageError
-from algorithms.online.engine import choose_engine
+from algorithms.online.engine import _tell_fallback, choose_engine
+
+
+@pytest.fixture(autouse=True)
+def nothing_told():
+    """Other tests of this process may have fallen back before."""
+    _tell_fallback.cache_clear()
 
 
 def test_the_kernel_is_taken_where_it_can_do_the_work(caplog):
@@ -30,3 +37,16 @@ def test_a_fallback_says_so(caplog, task, options):
 def test_the_kernel_refuses_what_it_cannot_do():
     with pytest.raises(UsageError, match="use engine 'vw' or 'auto'"):
         choose_engine("kernel", "classification")
+
+
+def test_a_fallback_says_so_once(caplog):
+    for _ in range(3):
+        choose_engine("auto", "regression", "--l1 3e-6")
+
+    assert caplog.text.count("falling back") == 1
+
+
+@pytest.mark.parametrize("algorithm", ["chacha", "vanilla", "offline", "best-in-hindsight"])
+def test_options_that_vw_refuses_are_told_with_the_setting_and_in_its_words(algorithm):
+    with pytest.raises(UsageError, match=r"setting vw_options=.*unrecognised option '--nonsense'"):
+        registry.build(algorithm, {"vw_options": "--nonsense 3"})

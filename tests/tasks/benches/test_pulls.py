@@ -68,6 +68,10 @@ def test_a_budget_smaller_than_the_number_of_arms_is_refused():
         benches.make("pulls", load("sklearn:wine"), job(budget=1.0))
 
 
+def test_a_joint_policy_needs_no_trial_of_every_arm():
+    assert sum(played(job("random-joint", budget=1.0)).pulls) == 1
+
+
 def test_a_budget_in_seconds_is_spent_and_replayed():
     options = {**WINE, "unit": "cpu_seconds"}
     first, again = (played(job(bench=options, budget=0.02)) for _ in range(2))

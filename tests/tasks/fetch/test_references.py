@@ -33,6 +33,10 @@ def test_the_text_of_a_reference_parses_to_itself(source, name, options):
         ("openml:215?rows=1&rows=2", "option 'rows' .* is given twice: keep one"),
         ("openml:215?row=1", "unknown option of openml:215 'row': did you mean 'rows'"),
         ("openml:215?seed=1", "unknown option of openml:215 'seed'"),
+        (
+            "openml:215?missing=zero",
+            "missing is no option of openml:215 but of the stream: use --set",
+        ),
         ("synthetic:fried?nose=1", "did you mean 'noise'"),
         ("synthetic:freid", "unknown generator 'freid': did you mean 'fried'"),
         ("sklearn:digit", "unknown data set of scikit-learn 'digit': did you mean 'digits'"),

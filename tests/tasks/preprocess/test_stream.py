@@ -116,6 +116,19 @@ def test_a_stream_refuses_what_it_cannot_take(column, message):
         as_stream(dataset(small(bad=column)))
 
 
+def test_all_columns_with_gaps_are_named_up_to_five():
+    gaps = {f"c{number}": [1.0, np.nan, number] for number in range(7)}
+    with pytest.raises(DataError) as two:
+        as_stream(dataset(small(c0=gaps["c0"], d=["u", "v", None])))
+    with pytest.raises(DataError, match="'c0', 'c1', 'c2', 'c3', 'c4' and 2 more are missing"):
+        as_stream(dataset(small(**gaps)))
+
+    assert str(two.value) == (
+        "file:test.csv: columns 'c0', 'd' are missing (NaN) in 2 rows: impute them, or count them"
+        " 0 with --set missing=zero (in a suite bench: {missing: zero})"
+    )
+
+
 def test_missing_values_are_zeros_where_that_is_asked_for():
     data = dataset(small(b=[1.0, np.nan, 2.0], c=["u", "v", None]))
 

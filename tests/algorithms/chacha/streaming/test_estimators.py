@@ -280,6 +280,32 @@ def test_bad_blocks_are_refused_whole(x, y, w, message):
     assert model.examples == 0
 
 
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        (["red", "blue", "red"], "column 'c' holds .* and no numbers"),
+        (pd.date_range("2026-01-01", periods=3), "column 'c' holds datetime64.* and no numbers"),
+    ],
+)
+def test_a_column_that_holds_no_numbers_is_named(column, words):
+    model = ChaChaRegressor(**PRESET)
+    with pytest.raises(UsageError, match=words):
+        model.learn_many(pd.DataFrame({"a": [1.0, 2.0, 3.0], "c": column}), np.ones(3))
+    with pytest.raises(UsageError, match=words):
+        model.learn_many(pd.DataFrame({"c": column}), np.ones(3))
+
+    assert model.examples == 0
+
+
+def test_a_block_that_lacks_learned_columns_is_not_predicted():
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [0.5, 1.5], "c": [1.0, 0.0]})
+    model = ChaChaRegressor(**PRESET)
+    model.learn_many(frame, np.ones(2))
+
+    with pytest.raises(UsageError, match="columns 'b', 'c' were learned and are not in the block"):
+        model.predict_many(frame[["a"]])
+
+
 def test_the_history_tells_of_champions():
     x, y = product(1500)
     model = ChaChaRegressor(preset="icml-eval", b=7)
