@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Mapping
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
 
@@ -22,11 +23,20 @@ class Progress:
         Jobs of the suite.
     done : int
         Jobs that were done before.
+    names : mapping, optional
+        What tables call a data set, by its reference.
     file : text file, optional
         Standard error by default, so that standard output holds the board alone.
     """
 
-    def __init__(self, total: int, done: int, file: IO[str] | None = None) -> None:
+    def __init__(
+        self,
+        total: int,
+        done: int,
+        names: Mapping[str, str] | None = None,
+        file: IO[str] | None = None,
+    ) -> None:
+        self._names = names or {}
         self._file = file or sys.stderr
         self._total = total
         self._done = done
@@ -37,7 +47,7 @@ class Progress:
         """Show that one more job is over."""
         with self._lock:
             self._done += 1
-            line = describe(result)
+            line = describe(result, self._names.get(result.data, result.data))
             if self._bar is None:
                 width = len(str(self._total))
                 self.say(f"[{self._done:>{width}}/{self._total}] {line}")
@@ -68,9 +78,9 @@ class Progress:
             self._bar.stop()
 
 
-def describe(result: Result) -> str:
-    """One job's outcome in one line."""
-    what = f"{result.label} on {result.data}, seed {result.seed}"
+def describe(result: Result, data: str) -> str:
+    """One job's outcome in one line, its data set called `data`."""
+    what = f"{result.label} on {data}, seed {result.seed}"
     if result.status != "ok" or result.score is None:
         return f"{what}: {result.status}: {result.reason}"
     return f"{what}: {result.metric} {result.score:.6g} ({result.cpu_seconds:.2f} CPU s)"

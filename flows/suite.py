@@ -74,7 +74,10 @@ def run_suite(
     rows = {e.key: row for e in planned if e.done and (row := results.read_result(out, e.key))}
     versions = {entry.key: entry.version for entry in planned}
     problems: list[str] = []
-    with Progress(len(planned), len(planned) - len(waiting)) as progress, recorder:
+    with (
+        Progress(len(planned), len(planned) - len(waiting), suite.data_names) as progress,
+        recorder,
+    ):
 
         def over(result: Result) -> Result:
             if (

@@ -148,6 +148,11 @@ class Suite(_Strict):
                 raise ValueError(f"relative_to names {title!r}, which is no algorithm here")
         return self
 
+    @property
+    def data_names(self) -> dict[str, str]:
+        """What tables call the data sets that have a name of their own, by reference."""
+        return {entry.data: entry.name for entry in self.data if entry.name}
+
     def workers(self, asked: int | None) -> int | None:
         """How many jobs may run at once: of a speed suite one, so that none slows another."""
         return 1 if self.kind == "speed" else asked

@@ -108,7 +108,7 @@ def show_board(
             name,
             results,
             board=board.markdown(results, suite),
-            names={data.data: data.name for data in suite.data if data.name} if suite else {},
+            names=suite.data_names if suite else {},
             files=[page],
             figures=report.figures(home, suite),
         )

@@ -100,7 +100,12 @@ def plan(suite: SuiteName, out: Out = None, mirror: Mirrors = None, conf: Conf =
     """
     loaded, home = open_suite(suite, out, conf)
     planned = plan_suite(loaded, home, mirror)
-    rows = [(e.job.label, e.job.data, str(e.job.seed), e.key, _state(e)) for e in planned]
+    names = loaded.data_names
+    called = [names.get(e.job.data, e.job.data) for e in planned]
+    rows = [
+        (e.job.label, data, str(e.job.seed), e.key, _state(e))
+        for e, data in zip(planned, called, strict=True)
+    ]
     show_table("", ("algorithm", "data", "seed", "key", "state"), rows)
     typer.echo(_summary(planned, home))
     for obstacle, count in Counter(entry.obstacle for entry in planned).items():

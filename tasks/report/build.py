@@ -134,7 +134,7 @@ def render(frame: pd.DataFrame, suite: Suite | None, logs: Logs, title: str) -> 
     selected = logs.selections.compared()
     derived = with_metrics(frame, selected)
     agreements = published_against_measured(derived, claims, zero, one)
-    names = {d.data: d.name for d in suite.data if d.name} if suite else {}
+    names = suite.data_names if suite else {}
     environment = Environment(
         loader=PackageLoader("tasks.report"),
         autoescape=True,
