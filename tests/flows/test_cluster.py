@@ -173,6 +173,7 @@ def test_limits_hold_on_a_worker(machines, bench):
     assert [r.status for r in outcome.results] == ["timeout", "ok"]
 
 
+@pytest.mark.slow
 def test_a_killed_run_leaves_no_job_on_the_workers_and_is_resumed(machines, bench):
     process = subprocess.Popen(
         [sys.executable, str(CHILD), str(bench.out), bench.uri, "well", "sleep:3"],

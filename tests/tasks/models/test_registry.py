@@ -159,6 +159,7 @@ def test_the_list_shows_scores_and_aliases(uri, add):
     }
 
 
+@pytest.mark.slow
 def test_mlflow_serves_it_with_its_own_command(uri, race, tmp_path):
     result, _, fitted = race("chacha", FRIED)
     register(uri, "fried", fitted, [result], group="race", date="2026-11-21", versions={})

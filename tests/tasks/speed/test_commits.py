@@ -36,6 +36,7 @@ def history(tmp_path):
     root = tmp_path / "repo"
     (root / "tasks").mkdir(parents=True)
     git(root, "init", "--quiet")
+    (root / "tasks" / "__init__.py").write_text("")
     (root / "tasks" / "environment.py").write_text("def prepare_environment(): pass\n")
     (root / "tasks" / "jobs.py").write_text(
         f"from collections import namedtuple\nJob = namedtuple('Job', '{FIELDS}')\n"
