@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.neural_network import MLPClassifier
 
-_BATCHES_A_CALL = 25
+_BATCHES_A_CALL = 100
+"""A call of `partial_fit` costs several gradient steps by itself, so it gets many of them."""
 
 
 class FixedStepNetwork(ClassifierMixin, BaseEstimator):
@@ -68,12 +69,11 @@ class FixedStepNetwork(ClassifierMixin, BaseEstimator):
         self.classes_ = np.unique(y)
         start, left = 0, self.steps
         while left:
-            size = min(batch * min(_BATCHES_A_CALL, left), rows - start)
-            part = slice(start, start + size)
-            self.network_.set_params(batch_size=min(batch, size))
+            taken = min(left, _BATCHES_A_CALL)
+            part = np.arange(start, start + taken * batch) % rows
             self.network_.partial_fit(X[part], y[part], classes=self.classes_)
-            left -= -(-size // batch)
-            start = start + size if start + size < rows else 0
+            start = (start + taken * batch) % rows
+            left -= taken
         return self
 
     def predict(self, X: NDArray[np.float32]) -> NDArray[Any]:

@@ -54,9 +54,9 @@ def test_a_network_takes_the_same_number_of_steps_on_any_sample():
     rng = np.random.default_rng(0)
     for rows in (30, 100, 1000, 50_000):
         X = rng.random((rows, 2), dtype=np.float32)
-        network = FixedStepNetwork(width=4, steps=60, batch_size=50)
+        network = FixedStepNetwork(width=4, steps=160, batch_size=50)
         network.fit(X, (X[:, 0] > 0.5).astype(int))
-        assert network.network_._optimizer.t == 60
+        assert network.network_._optimizer.t == 160
 
 
 def test_an_unknown_learner_is_named():
