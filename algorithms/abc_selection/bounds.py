@@ -83,8 +83,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, get_args
 
-from scipy.stats import hypergeom
-
+from algorithms.abc_selection.hypergeometric import at_most
 from algorithms.benches.samples import Probe
 
 Kind = Literal["exact", "serfling", "paper"]
@@ -127,7 +126,7 @@ def exact_upper(correct: int, s: int, t: int, alpha: float) -> float:
     low, high = correct, correct + t  # K of the union that are compatible with `correct`
     while low < high:
         middle = (low + high + 1) // 2
-        if hypergeom.cdf(correct, s + t, middle, s) > alpha:
+        if at_most(correct, s + t, middle, s) > alpha:
             low = middle
         else:
             high = middle - 1
@@ -140,7 +139,7 @@ def exact_lower(correct: int, s_te: int, t: int, alpha: float) -> float:
     low, high = correct, t - (s_te - correct)
     while low < high:
         middle = (low + high) // 2
-        if hypergeom.sf(correct - 1, t, middle, s_te) > alpha:
+        if at_most(s_te - correct, t, t - middle, s_te) > alpha:  # the wrong ones, not the right
             high = middle
         else:
             low = middle + 1

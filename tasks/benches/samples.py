@@ -119,12 +119,18 @@ def learners(options: Options, rows: Split, seed: int) -> Learners:
         return Learners(own.configurations(), own.build)
 
     from tasks.learners import spaces
-    from tasks.learners.build import build
 
     learner_seed = derive_seed(seed, "learner")
     drawn = spaces.draw_configurations(options.profile, options.configurations, seed)
+
+    def build(parameters: Parameters) -> Classifier:
+        from tasks.learners.build import build
+
+        model: Classifier = build(parameters, learner_seed)
+        return model
+
     if not options.shared_bins:
-        return Learners(drawn, lambda parameters: build(parameters, learner_seed))
+        return Learners(drawn, build, prepare=_import_learners)
 
     @cache
     def bins() -> SharedBins:
@@ -135,7 +141,15 @@ def learners(options: Options, rows: Split, seed: int) -> Learners:
     def build_on_bins(parameters: Parameters) -> Classifier:
         if parameters["learner"] == "LightGBM":
             return bins().classifier(parameters, learner_seed)
-        model: Classifier = build(parameters, learner_seed)
-        return model
+        return build(parameters)
 
-    return Learners(drawn, build_on_bins, prepare=bins)
+    def prepare() -> None:
+        _import_learners()
+        bins()
+
+    return Learners(drawn, build_on_bins, prepare)
+
+
+def _import_learners() -> None:
+    """Load the learners' libraries before a probe's process is forked; a replay needs none."""
+    import tasks.learners.build  # noqa: F401

@@ -6,12 +6,12 @@ import dataclasses
 import json
 import time
 from collections.abc import Callable, Sequence
+from functools import cache
 from importlib.metadata import version
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.dummy import DummyClassifier
 
 from algorithms.benches.samples import Probe
 from algorithms.events import Parameters
@@ -101,7 +101,7 @@ class RecordedProbes:
             "rows": rows,
             "test_rows": test_rows,
             "variant": self._variant,
-            "versions": {name: version(name) for name in _PACKAGES},
+            "versions": _versions(),
             "learners": source_version(*_LEARNERS),
         }
         return json.dumps(identity, sort_keys=True, separators=(",", ":"), default=str)
@@ -162,6 +162,11 @@ class RecordedProbes:
         )
 
 
+@cache
+def _versions() -> dict[str, str]:
+    return {name: version(name) for name in _PACKAGES}
+
+
 def fit_and_test(model: Classifier, samples: Samples, rows: int, test_rows: int) -> Probe:
     """Train on a prefix, test, and time the parts.
 
@@ -170,6 +175,8 @@ def fit_and_test(model: Classifier, samples: Samples, rows: int, test_rows: int)
     """
     features, labels = samples.train(rows)
     if (labels == labels[0]).all():
+        from sklearn.dummy import DummyClassifier
+
         model = DummyClassifier(strategy="most_frequent")
     _, fit_cpu, fit_wall = _timed(lambda: model.fit(features, labels))
     train_correct, train_cpu, train_wall = None, 0.0, 0.0
