@@ -10,6 +10,11 @@ from algorithms.events import ConfigurationScored
 class Tallies:
     """Squared error, or errors of class, summed by configuration.
 
+    Attributes
+    ----------
+    sums : dict of int to (float, float)
+        Examples that each configuration consumed, and what it lost.
+
     Examples
     --------
     >>> tallies = Tallies()
@@ -20,16 +25,16 @@ class Tallies:
     """
 
     def __init__(self) -> None:
-        self._sums: dict[int, tuple[float, float]] = {}
+        self.sums: dict[int, tuple[float, float]] = {}
 
     def add(self, configuration: int, units: float, total: float) -> None:
         """A stay of `units` examples is over, in which the model lost `total`."""
-        units_before, total_before = self._sums.get(configuration, (0, 0.0))
-        self._sums[configuration] = units_before + units, total_before + total
+        units_before, total_before = self.sums.get(configuration, (0, 0.0))
+        self.sums[configuration] = units_before + units, total_before + total
 
     def scored(self, at: int) -> Iterator[ConfigurationScored]:
         """The means of all configurations that consumed examples, by number."""
-        for number, (units, total) in sorted(self._sums.items()):
+        for number, (units, total) in sorted(self.sums.items()):
             if units:
                 yield ConfigurationScored(
                     at=at, configuration=number, value=total / units, units=units

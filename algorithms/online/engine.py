@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import re
 import shlex
 from typing import Annotated, Literal
 
@@ -18,6 +19,21 @@ from algorithms.online.schema import Schema
 EngineName = Literal["auto", "kernel", "vw"]
 
 LOGISTIC = ("--loss_function", "logistic")
+
+OUTSIDE = frozenset(
+    f"--{name}"
+    for name in (
+        *("data", "initial_regressor", "final_regressor", "readable_model", "invert_hash"),
+        *("predictions", "raw_predictions", "cache", "cache_file", "kill_cache", "save_per_pass"),
+        *("input_feature_regularizer", "output_feature_regularizer_binary", "feature_mask"),
+        *("output_feature_regularizer_text", "dump_json_weights_experimental", "extra_metrics"),
+        *("dictionary", "dictionary_path", "stdin", "daemon", "foreground", "port", "port_file"),
+        *("pid_file", "num_children", "span_server", "span_server_port", "audit_regressor"),
+    )
+)
+"""Options of VW by which a workspace reads, writes or serves by itself."""
+
+_SHORT_OUTSIDE = re.compile(r"-[difprck]")
 
 _log = logging.getLogger(__name__)
 
@@ -67,12 +83,20 @@ def _tell_fallback(options: str) -> None:
 
 @functools.lru_cache(maxsize=8)
 def accepted(vw_options: str) -> str:
-    """`vw_options` if a workspace opens with them; UsageError in VW's own words otherwise."""
+    """`vw_options` if a workspace opens with them; UsageError in VW's own words otherwise.
+
+    Options that name a file or a port are refused before VW sees them: settings come from suites
+    and saved models, and what a model learns from, and where it goes, is not theirs to say.
+    """
     if vw_options:
         from algorithms.online.workspace import WorkspaceLearner
 
+        tokens = tuple(shlex.split(vw_options))
+        for token in tokens:
+            if token.partition("=")[0] in OUTSIDE or _SHORT_OUTSIDE.match(token):
+                raise ValueError(f"option {token!r} is about files or ports: leave it out")
         tiny = Schema(("a",), ((0,),), ("0",))
-        WorkspaceLearner(tiny, Configuration(), tuple(shlex.split(vw_options))).close()
+        WorkspaceLearner(tiny, Configuration(), tokens).close()
     return vw_options
 
 

@@ -181,6 +181,31 @@ class FeatureMap:
         self.example = np.frombuffer(self._buffer, dtype=np.float32)
         self._last = None
 
+    def state(self) -> dict[str, Any]:
+        """Everything that `restored` needs, as plain values."""
+        spaces = {column: name for name, columns in self._spaces.items() for column in columns}
+        return {
+            "declared": self._declared,
+            "columns": [
+                (*key, spaces[column], self._features[column])
+                for key, column in self._columns.items()
+            ],
+            "groups": self._groups,
+        }
+
+    @classmethod
+    def restored(cls, state: Mapping[str, Any]) -> FeatureMap:
+        """A map with the columns that `state` told of."""
+        features = cls()
+        features._declared = dict(state["declared"])
+        for column, (given, name, space, feature) in enumerate(state["columns"]):
+            features._columns[str(given), str(name)] = column
+            features._spaces.setdefault(str(space), []).append(column)
+            features._features.append(str(feature))
+        features._groups = [str(group) for group in state["groups"]]
+        features._make_buffer()
+        return features
+
     def __getstate__(self) -> dict[str, Any]:
         scratch = ("_plain", "_format", "_buffer", "_last", "example")
         return {name: value for name, value in vars(self).items() if name not in scratch}

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.online.configuration import Configuration
+from algorithms.online.kernel_learner import KernelLearner
 from algorithms.online.learner import Learner
 from algorithms.online.lockstep import learn_live, predict_live
 from algorithms.online.pool import Pool
 from algorithms.online.schema import Schema, require_same_naming
+from algorithms.plain import fill
 
 if TYPE_CHECKING:
     from algorithms.online.workspace import WorkspaceLearner
@@ -67,6 +69,14 @@ class LiveModels(ABC):
     def learner(self, slot: int) -> Learner:
         """The model in `slot`, to be kept after the race."""
 
+    @abstractmethod
+    def state(self, slot: int) -> dict[str, Any]:
+        """What the model in `slot` has learned, as arrays and bytes."""
+
+    @abstractmethod
+    def restore(self, slot: int, configuration: Configuration, state: dict[str, Any]) -> None:
+        """Put a model into `slot` that has learned `state`; ValueError if it cannot have."""
+
 
 class KernelModels(LiveModels):
     """Models of the numba kernel."""
@@ -107,6 +117,17 @@ class KernelModels(LiveModels):
     def learner(self, slot: int) -> Learner:
         """A copy of the model in `slot`."""
         return self.pool.learner(slot)
+
+    def state(self, slot: int) -> dict[str, Any]:
+        """The model's cells, the sums of its normaliser, its range of labels."""
+        learner = self.pool.learner(slot)
+        return {"table": learner.table, "sums": learner.sums, "labels": learner.labels}
+
+    def restore(self, slot: int, configuration: Configuration, state: dict[str, Any]) -> None:
+        """Put a model into `slot` that has learned `state`; ValueError if it cannot have."""
+        learner = KernelLearner(self.pool.schema, configuration)
+        fill(learner, state, ("table", "sums", "labels"))
+        self.pool.put(slot, learner)
 
 
 class WorkspaceModels(LiveModels):
@@ -170,6 +191,20 @@ class WorkspaceModels(LiveModels):
     def learner(self, slot: int) -> Learner:
         """The workspace in `slot`."""
         return self._at(slot)
+
+    def state(self, slot: int) -> dict[str, Any]:
+        """VW's model file, and the range of labels."""
+        learner = self._at(slot)
+        return {"model": learner.content(), "labels": learner.labels}
+
+    def restore(self, slot: int, configuration: Configuration, state: dict[str, Any]) -> None:
+        """Put a model into `slot` that has learned `state`; ValueError if it cannot have."""
+        from algorithms.online.workspace import WorkspaceLearner
+
+        fresh = WorkspaceLearner(self.schema, configuration, self.options, self._builder)
+        fill(fresh, state, ("labels",))
+        fresh.replace(state["model"])
+        self._learners[slot] = fresh
 
     def _at(self, slot: int) -> WorkspaceLearner:
         learner = self._learners[slot]

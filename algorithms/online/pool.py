@@ -81,6 +81,13 @@ class Pool:
         self.sums[slot] = self.sums[source]
         self.labels[slot] = self.labels[source]
 
+    def put(self, slot: int, learner: KernelLearner) -> None:
+        """Put a copy of `learner` into `slot`."""
+        self.start(slot, learner.configuration)
+        self.tables[slot, : len(learner.table)] = learner.table
+        self.sums[slot] = learner.sums
+        self.labels[slot] = learner.labels
+
     def clear(self, slot: int) -> None:
         """Empty `slot`."""
         self.layouts[slot] = None

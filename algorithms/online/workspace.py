@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from algorithms.online.learner import Learner, as_example, command_options
 from algorithms.online.schema import Schema
 
 _SIMPLE_LABEL = pylibvw.vw.lSimple
+_INT = struct.Struct("<I")
 
 
 class ExampleBuilder:
@@ -110,7 +112,7 @@ class WorkspaceLearner(Learner):
         self.options = options
         self._builder = builder or ExampleBuilder(schema)
         self._workspace = self._open(initial)
-        self._labels = np.zeros(2, dtype=np.float32)
+        self.labels = np.zeros(2, dtype=np.float32)
 
     def predict(self, example: ArrayLike) -> float:
         """The prediction for one example, an array of shape (n_features,)."""
@@ -141,10 +143,10 @@ class WorkspaceLearner(Learner):
         else:
             pylibvw.vw.learn(self._workspace, built)
             raw = np.float32(built.get_partial_prediction())
-            low, high = self._labels
+            low, high = self.labels
             before = 0.0 if np.isnan(raw) else float(min(max(raw, low), high))
-            self._labels[0] = min(low, np.float32(label))
-            self._labels[1] = max(high, np.float32(label))
+            self.labels[0] = min(low, np.float32(label))
+            self.labels[1] = max(high, np.float32(label))
         self._workspace.unsetup_example(built)
         return before
 
@@ -161,6 +163,28 @@ class WorkspaceLearner(Learner):
         """Write the workspace's VW model file."""
         self._workspace.save(str(path))
 
+    def content(self) -> bytes:
+        """The bytes of the workspace's VW model file."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.vw"
+            self.save(path)
+            return path.read_bytes()
+
+    def replace(self, content: bytes) -> None:
+        """Go on from the bytes of a model file of this very configuration and these options.
+
+        Raises
+        ------
+        ValueError
+            If the file is not of this version of VW or names other options, all of which VW
+            would obey, those that write files among them.
+        """
+        expected, found = _header(self.content()), _header(content)
+        if found != expected:
+            raise ValueError(f"VW model file begins with {found!r}, not {expected!r}")
+        fresh, self._workspace = self._workspace, self._continued(content)
+        fresh.finish()
+
     def branch(self, configuration: Configuration) -> WorkspaceLearner:
         """A model of `configuration` that goes on from this one, by way of a model file.
 
@@ -173,23 +197,23 @@ class WorkspaceLearner(Learner):
             twin = WorkspaceLearner(
                 self.schema, configuration, self.options, self._builder, initial=path
             )
-        twin._labels = self._labels.copy()
+        twin.labels = self.labels.copy()
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "model.vw"
-            self.save(path)
-            state = {name: value for name, value in vars(self).items() if name != "_workspace"}
-            return state | {"model": path.read_bytes()}
+        state = {name: value for name, value in vars(self).items() if name != "_workspace"}
+        return state | {"model": self.content()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         model = state.pop("model")
         vars(self).update(state)
+        self._workspace = self._continued(model)
+
+    def _continued(self, content: bytes) -> Workspace:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "model.vw"
-            path.write_bytes(model)
-            self._workspace = self._open(path)
+            path.write_bytes(content)
+            return self._open(path)
 
     def _open(self, initial: Path | None) -> Workspace:
         tokens = [*command_options(self.schema, self.configuration), *self.options]
@@ -206,3 +230,21 @@ class WorkspaceLearner(Learner):
     def close(self) -> None:
         """Free VW's memory now instead of when Python gets to it."""
         self._workspace.finish()
+
+
+def _header(content: bytes) -> tuple[bytes, bytes]:
+    """What a VW model file says of itself, but for the range of labels; ValueError if it cannot.
+
+    It begins with version and identity, each after its length, the letter m, two floats of that
+    range, four sizes, and the options that VW keeps, after their length.
+    """
+    try:
+        at = 0
+        for _ in range(2):
+            at += _INT.size + _INT.unpack_from(content, at)[0]
+        sizes = at + 1 + 2 * _INT.size
+        end = sizes + 4 * _INT.size
+        end += _INT.size + _INT.unpack_from(content, end)[0]
+    except struct.error as error:
+        raise ValueError("VW model file is cut off") from error
+    return content[: at + 1], content[sizes:end]

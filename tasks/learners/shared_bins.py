@@ -76,6 +76,10 @@ class SharedBinsClassifier:
         self._booster = lightgbm.train(parameters, data, num_boost_round=trees)
         return self
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What predicts: the shared rows, which only training needs, are not copied."""
+        return {"_classes": self._classes, "_booster": self._booster}
+
     def predict(self, X: NDArray[np.float32]) -> NDArray[np.int32]:
         """The class of each row."""
         raw = np.asarray(self._booster.predict(X, num_threads=1))

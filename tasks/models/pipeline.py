@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,8 +17,25 @@ from algorithms.errors import UsageError
 from tasks.models.saved import Description, SavedModel
 
 FILE = "estimator.skops"
-TRUSTED = ("sklearn.", "lightgbm.", "numpy.", "scipy.", "collections.", "tasks.", "algorithms.")
-"""Whose types a file may hold, whoever wrote it."""
+TRUSTED = frozenset(
+    {
+        "collections.OrderedDict",
+        "lightgbm.basic.Booster",
+        "lightgbm.sklearn.LGBMClassifier",
+        "lightgbm.sklearn.LGBMRegressor",
+        "numpy.dtype",
+        "tasks.automl.columns._as_floats",
+        "tasks.automl.columns._as_text",
+        "tasks.learners.network.FixedStepNetwork",
+        "tasks.learners.shared_bins.SharedBinsClassifier",
+        "tasks.models.pipeline.TrainingRange",
+    }
+)
+"""What a file may hold beside classes of scikit-learn, whoever wrote it.
+
+Names one by one: a package has more than models, such as ``numpy.memmap``, which writes the file
+that it is told to.
+"""
 
 
 class PipelineModel(SavedModel):
@@ -85,10 +103,22 @@ def _numbers(frame: pd.DataFrame) -> NDArray[np.float32]:
 def _types(path: Path) -> list[str]:
     """The types that a skops file names beside skops' own; UsageError for one not trusted."""
     found: list[str] = skops.io.get_untrusted_types(file=path)
-    foreign = sorted(name for name in found if not name.startswith(TRUSTED))
+    foreign = sorted(name for name in found if not _is_trusted(name))
     if foreign:
         raise UsageError(
-            f"the model holds a {foreign[0]}: only types of scikit-learn, LightGBM, numpy, scipy"
-            " and Leaseboard are registered and loaded"
+            f"the model holds a {foreign[0]}: only classes of scikit-learn, and a few of LightGBM"
+            " and Leaseboard, are registered and loaded"
         )
     return found
+
+
+def _is_trusted(name: str) -> bool:
+    """Whether `name` is in `TRUSTED` or that of a class of scikit-learn, not of a function."""
+    module, _, attribute = name.rpartition(".")
+    if module.partition(".")[0] != "sklearn":
+        return name in TRUSTED
+    try:
+        found = getattr(importlib.import_module(module), attribute, None)
+    except ImportError:
+        return False
+    return isinstance(found, type)

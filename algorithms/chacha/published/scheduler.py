@@ -88,11 +88,11 @@ class Scheduler:
         self.joined: list[int] = []
         self.champion = 0
         self._known: dict[Configuration, int] = {}
-        self._slot_of: dict[int, int] = {}
+        self.slot_of: dict[int, int] = {}
 
     def open(self, initial: Configuration) -> Iterator[Event]:
         """Algorithm 1, line 2: the champion is `initial`, S its frontier; fill the slots."""
-        champion, admitted = self._admit(initial, None)
+        champion, admitted = self.admit(initial, None)
         yield from admitted
         self._join(champion)
         yield from self._crown(champion, at=0, previous=None)
@@ -123,7 +123,7 @@ class Scheduler:
         self.schema = schema
         for candidate in self.candidates:
             candidate.dimension = schema.dimension(candidate.configuration.interactions)
-        for number, slot in self._slot_of.items():
+        for number, slot in self.slot_of.items():
             self.slots[slot, state.DIMENSION] = self.candidates[number].dimension
         return new_namespaces
 
@@ -143,7 +143,7 @@ class Scheduler:
 
     def champion_learner(self) -> Learner | None:
         """The champion's model; None where an ablation has paused it."""
-        slot = self._slot_of.get(self.champion)
+        slot = self.slot_of.get(self.champion)
         return None if slot is None else self.engine.learner(slot)
 
     def bounds(self, at: int, candidates: list[int] | None = None) -> Iterator[BoundsUpdated]:
@@ -162,7 +162,7 @@ class Scheduler:
 
     def live(self) -> list[int]:
         """The live configurations by slot."""
-        return sorted(self._slot_of, key=self._slot_of.__getitem__)
+        return sorted(self.slot_of, key=self.slot_of.__getitem__)
 
     def challengers(self) -> list[int]:
         """S: everyone under consideration but the champion."""
@@ -177,7 +177,7 @@ class Scheduler:
     # Algorithm 1, lines 11 to 17
 
     def _test(self, at: int) -> Iterator[Event]:
-        champion = self._slot_of.get(self.champion)
+        champion = self.slot_of.get(self.champion)
         if not self.rules.testing or champion is None or self.slots[champion, N] == 0:
             return
         promoted = state.challenger_to_promote(self.slots, self.control, champion)
@@ -205,7 +205,7 @@ class Scheduler:
         for proposal in self.oracle(champion, self.schema.namespaces, self.random):
             if not fits(self.schema, proposal):
                 continue
-            number, admitted = self._admit(proposal, self.champion, at)
+            number, admitted = self.admit(proposal, self.champion, at)
             yield from admitted
             if self.rules.pool == "lazy":
                 self.frontier.append(number)
@@ -216,7 +216,7 @@ class Scheduler:
         failed = [
             candidate
             for candidate in self.joined
-            if (slot := self._slot_of.get(candidate)) is not None
+            if (slot := self.slot_of.get(candidate)) is not None
             and state.is_worse(self.slots, self.control, champion, slot)
         ]
         if self.rules.keep_b_candidates:
@@ -258,7 +258,7 @@ class Scheduler:
                 or not (self.rules.swap_when_all_fit or self._crowded())
                 or keeps(row[UPPER], challengers, uppers)
             ):
-                slot = self._slot_of[candidate]
+                slot = self.slot_of[candidate]
                 amount = min(lease, self.horizon)
                 events.append(
                     LeaseGranted(
@@ -305,7 +305,7 @@ class Scheduler:
 
     # Bookkeeping
 
-    def _admit(
+    def admit(
         self, configuration: Configuration, parent: int | None, at: int = 0
     ) -> tuple[int, list[Event]]:
         """The number of `configuration`; an event too if it was not known."""
@@ -336,7 +336,7 @@ class Scheduler:
         candidate = self.candidates[number]
         candidate.status = "live"
         self.engine.start(slot, candidate.configuration)
-        self._slot_of[number] = slot
+        self.slot_of[number] = slot
         row = self.slots[slot]
         row[:] = 0
         row[CONFIGURATION] = number
@@ -347,10 +347,10 @@ class Scheduler:
         yield LeaseGranted(at=at, configuration=number, amount=amount, slot=slot)
 
     def _vacate(self, number: int) -> None:
-        slot = self._slot_of.get(number)
+        slot = self.slot_of.get(number)
         if slot is not None:
             self._bank(number)
-            del self._slot_of[number]
+            del self.slot_of[number]
             row, candidate = self.slots[slot], self.candidates[number]
             candidate.low, candidate.high = row[LOW], row[HIGH]
             row[CONFIGURATION] = -1
@@ -364,14 +364,14 @@ class Scheduler:
 
     def row(self, candidate: int) -> NDArray[np.float64]:
         """The state of a live configuration's slot, see `algorithms.chacha.published.state`."""
-        row: NDArray[np.float64] = self.slots[self._slot_of[candidate]]
+        row: NDArray[np.float64] = self.slots[self.slot_of[candidate]]
         return row
 
     def _is_safe(self, candidate: int) -> bool:
         return candidate == self.champion and self.rules.keep_champion
 
     def _is_out(self, candidate: int) -> bool:
-        slot = self._slot_of.get(candidate)
+        slot = self.slot_of.get(candidate)
         return slot is not None and bool(self.slots[slot, OUT])
 
     def _free_slots(self) -> list[int]:

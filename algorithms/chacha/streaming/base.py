@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import pickle
+import dataclasses
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -14,18 +13,23 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from algorithms import plain
 from algorithms.base import configured
 from algorithms.chacha.chacha import ChaCha
 from algorithms.chacha.oracle import ConfigOracle, load_oracle
 from algorithms.chacha.streaming.contest import Contest, PublishedContest, SafeContest
 from algorithms.errors import UsageError
-from algorithms.events import BoundsUpdated, Event
+from algorithms.events import BoundsUpdated, Event, kind
 from algorithms.online.features import Example, FeatureMap, Key
 from algorithms.online.inputs import importance_of, numeric_block
 from algorithms.online.layout import MAX_TERMS, fits
 
-FORMAT = b"leaseboard-chacha-2\n"
-"""The first line of a saved model; the number changes with what is saved."""
+FORMAT = "leaseboard-chacha-3"
+"""The mark of a saved model; the number changes with what is saved."""
+
+_UNFIT = (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError,
+          ValueError)  # fmt: skip
+"""What building a race from values that no race has can raise."""
 
 
 class OnlineChaCha(ABC):
@@ -235,32 +239,83 @@ class OnlineChaCha(ABC):
         return learner.command_line()
 
     def save(self, path: str | Path) -> None:
-        """Write the whole state; `load` goes on from it exactly.
+        """Write the whole state as numbers and texts; `load` goes on from it exactly.
 
-        The file is a pickle: load only files that you trust. A user's own oracle is not in it:
-        `load` needs the file that `tune` names, unchanged.
+        Of an oracle of your own its attributes are written.
+
+        Raises
+        ------
+        UsageError
+            If the oracle or the classes hold other things than numbers, texts, arrays of
+            numbers, and lists, tuples, sets and dicts of them, or the file cannot be written.
         """
-        content = FORMAT + pickle.dumps(self.settings.tune) + pickle.dumps(self)
         with _replacing(Path(path)) as partial:
-            partial.write_bytes(content)
+            plain.write(partial, {"class": type(self).__name__, **self._state()}, FORMAT)
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """The model that `save` wrote."""
-        content = Path(path).read_bytes()
-        if not content.startswith(FORMAT):
+    def load(cls, path: str | Path, oracle: ConfigOracle | str | None = None) -> Self:
+        """The model that `save` wrote. Nothing that the file holds is executed.
+
+        Parameters
+        ----------
+        path : str or Path
+        oracle : ConfigOracle or str, optional
+            Where the model had an oracle of your own, a fresh one, or ``path/to/file.py:Class``.
+
+        Raises
+        ------
+        UsageError
+            If the file is none that `save` wrote, or it needs the `oracle`.
+        """
+        unfit = f"{str(path)!r} is no saved model of this version ({FORMAT}): save it again"
+        try:
+            state = plain.read(Path(path), FORMAT)
+            name, own = state["class"], state["oracle"]
+        except OSError as error:
             raise UsageError(
-                f"{str(path)!r} is no saved model of this version: save it again with"
-                f" {FORMAT.decode().strip()}"
+                f"{str(path)!r} cannot be read ({error.strerror}): name a file that `save` wrote"
+            ) from error
+        except _UNFIT as error:
+            raise UsageError(unfit) from error
+        if name != cls.__name__:
+            raise UsageError(f"{str(path)!r} holds a {name}: load it as such")
+        if own is not None and oracle is None:
+            raise UsageError(
+                f"{str(path)!r} needs your oracle {own}, whose code is not in the file: hand it"
+                " over, as in load(path, oracle='path/to/file.py:Class')"
             )
-        file = io.BytesIO(content[len(FORMAT) :])
-        tune = pickle.load(file)  # noqa: S301 (stated in `save`)
-        if tune is not None and ".py:" in tune:
-            load_oracle(tune)  # the model holds an instance of what the user's file defines
-        model = pickle.load(file)  # noqa: S301
-        if not isinstance(model, cls):
-            raise UsageError(f"{str(path)!r} holds a {type(model).__name__}: load it as such")
+        if isinstance(oracle, str):
+            oracle = load_oracle(oracle)
+        try:
+            model = cls(oracle=oracle, seed=state["seed"], **state["settings"])
+            model._fill(state)
+        except _UNFIT as error:
+            raise UsageError(unfit) from error
         return model
+
+    def _state(self) -> dict[str, Any]:
+        """What `_fill` needs to make a fresh model this one."""
+        own = None if self._oracle is None else type(self._oracle).__name__
+        if ".py:" in (self.settings.tune or ""):
+            own = self.settings.tune
+        return {
+            "settings": dataclasses.asdict(self.settings),
+            "seed": self.seed,
+            "oracle": own,
+            "features": self._features.state(),
+            "history": [
+                (type(event).__name__, dataclasses.asdict(event)) for event in self.history
+            ],
+            "contest": None if self._contest is None else self._contest.state(),
+        }
+
+    def _fill(self, state: dict[str, Any]) -> None:
+        """Go on from `state`, where nothing was learned so far."""
+        self._features = FeatureMap.restored(state["features"])
+        self.history = [kind(name)(**fields) for name, fields in state["history"]]
+        if state["contest"] is not None:
+            self._contest = self._new_contest(self._features)
+            self._contest.fill(state["contest"])
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)

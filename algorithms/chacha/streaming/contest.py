@@ -9,13 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from algorithms.chacha.memory import State
+from algorithms.chacha.published import saved as published
 from algorithms.chacha.published import state
 from algorithms.chacha.published.scheduler import Scheduler
+from algorithms.chacha.safe import saved as safe
 from algorithms.chacha.safe.race import EMPTY, SafeRace
 from algorithms.events import Event
 from algorithms.online.configuration import Configuration
 from algorithms.online.learner import Learner
 from algorithms.online.schema import Schema
+from algorithms.plain import fill
 
 Floats = NDArray[np.float32]
 
@@ -78,6 +82,14 @@ class Contest(ABC):
     @abstractmethod
     def champion_learner(self) -> Learner | None:
         """The champion's model; None while it is paused, which only an ablation allows."""
+
+    @abstractmethod
+    def state(self) -> State:
+        """Everything that a fresh contest needs to go on as this one does."""
+
+    @abstractmethod
+    def fill(self, state: State) -> None:
+        """Go on from `state`, where nothing was seen so far; ValueError if that cannot be."""
 
 
 class PublishedContest(Contest):
@@ -159,6 +171,15 @@ class PublishedContest(Contest):
         """The champion's model; None where an ablation has paused it."""
         return self.scheduler.champion_learner()
 
+    def state(self) -> State:
+        """The scheduler's, and how many examples it has seen."""
+        return {"at": self.at, **published.state_of(self.scheduler)}
+
+    def fill(self, state: State) -> None:
+        """Go on from `state`; ValueError if that cannot be."""
+        fill(self, state, ["at"])
+        published.fill_scheduler(self.scheduler, state)
+
 
 class SafeContest(Contest):
     """A race by the rules of our default."""
@@ -210,22 +231,22 @@ class SafeContest(Contest):
 
     def live(self) -> list[dict[str, Any]]:
         """The live models by slot, with the discounted loss that weighs them."""
-        safe = self.race
+        race = self.race
         return [
             {
-                **safe.configurations[safe.holders[slot]].parameters(),
-                "champion": slot == safe.champion_slot,
-                "examples": safe.at - int(safe.fresh_at[slot]),
-                "lease": float(safe.lease_of[slot]),
-                "loss": float(safe.losses[slot] / max(safe.totals[0], 1.0)),
+                **race.configurations[race.holders[slot]].parameters(),
+                "champion": slot == race.champion_slot,
+                "examples": race.at - int(race.fresh_at[slot]),
+                "lease": float(race.lease_of[slot]),
+                "loss": float(race.losses[slot] / max(race.totals[0], 1.0)),
             }
-            for slot in np.flatnonzero(safe.holders != EMPTY).tolist()
+            for slot in np.flatnonzero(race.holders != EMPTY).tolist()
         ]
 
     def configurations(self) -> list[Configuration]:
         """The configurations of live models."""
-        safe = self.race
-        return [safe.configurations[safe.holders[slot]] for slot in safe.live.tolist()]
+        race = self.race
+        return [race.configurations[race.holders[slot]] for slot in race.live.tolist()]
 
     def champion(self) -> Configuration:
         """The champion's configuration."""
@@ -234,3 +255,11 @@ class SafeContest(Contest):
     def champion_learner(self) -> Learner | None:
         """The champion's model."""
         return self.race.models.learner(self.race.champion_slot)
+
+    def state(self) -> State:
+        """The race's."""
+        return safe.state_of(self.race)
+
+    def fill(self, state: State) -> None:
+        """Go on from `state`; ValueError if that cannot be."""
+        safe.fill_race(self.race, state)

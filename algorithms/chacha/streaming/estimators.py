@@ -153,6 +153,14 @@ class ChaChaClassifier(OnlineChaCha):
         self._learn(x, 2.0 * classes.index(y) - 1.0, w)
         self.classes = classes
 
+    def _state(self) -> dict[str, Any]:
+        return super()._state() | {"classes": self.classes}
+
+    def _fill(self, state: dict[str, Any]) -> None:
+        super()._fill(state)
+        for label in state["classes"]:
+            self.classes = self._with(label)
+
     def _with(self, y: Hashable) -> list[Hashable]:
         hash(y)
         if y is None or (isinstance(y, Real) and math.isnan(y)):

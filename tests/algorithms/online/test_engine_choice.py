@@ -50,3 +50,14 @@ def test_a_fallback_says_so_once(caplog):
 def test_options_that_vw_refuses_are_told_with_the_setting_and_in_its_words(algorithm):
     with pytest.raises(UsageError, match=r"setting vw_options=.*unrecognised option '--nonsense'"):
         registry.build(algorithm, {"vw_options": "--nonsense 3"})
+
+
+@pytest.mark.parametrize(
+    "options", ["-f {}", "-f{}", "--final_regressor={}", "--l2 0 --predictions {}", "-i {}"]
+)
+def test_options_that_name_files_are_refused_before_vw_sees_them(options, tmp_path):
+    path = tmp_path / "written"
+    with pytest.raises(UsageError, match="is about files or ports: leave it out"):
+        registry.build("vanilla", {"vw_options": options.format(path)})
+
+    assert not path.exists()

@@ -1,15 +1,19 @@
 """A saved model predicts as what it was made from, and its folder holds no pickle."""
 
+import zipfile
+
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn.datasets
 import skops.io
 from sklearn.preprocessing import FunctionTransformer
 
 from algorithms.errors import UsageError
+from tasks.learners.shared_bins import SharedBins
 from tasks.models import columns
 from tasks.models.pipeline import FILE, PipelineModel
-from tasks.models.saved import load
+from tasks.models.saved import Description, load
 from tasks.models.stream import StreamModel
 from tasks.preprocess import as_stream
 
@@ -106,15 +110,54 @@ def test_an_absent_column_is_named(race):
         fitted.model.predict(fitted.dataset.features.drop(columns="x3"))
 
 
-def test_a_type_of_another_package_is_neither_saved_nor_loaded(policy, tmp_path):
+@pytest.mark.parametrize(
+    "function", [pytest.fail, np.save, columns.describe, sklearn.datasets.clear_data_home]
+)
+def test_a_function_is_neither_saved_nor_loaded(policy, tmp_path, function):
     _, _, fitted = policy
-    hostile = PipelineModel(fitted.model.description, FunctionTransformer(func=pytest.fail))
+    hostile = PipelineModel(fitted.model.description, FunctionTransformer(func=function))
     fitted.model.save(tmp_path)
-    with pytest.raises(UsageError, match="only types of scikit-learn"):
+    with pytest.raises(UsageError, match="only classes of scikit-learn"):
         hostile.save(tmp_path)
     skops.io.dump(hostile.estimator, tmp_path / FILE)
-    with pytest.raises(UsageError, match="only types of scikit-learn"):
+    with pytest.raises(UsageError, match="only classes of scikit-learn"):
         load(tmp_path)
+
+
+def test_a_type_that_writes_files_is_not_loaded(policy, tmp_path):
+    _, _, fitted = policy
+    fitted.model.save(tmp_path)
+    forged = FunctionTransformer(kw_args={"x": Forged(tmp_path / "written")})
+    skops.io.dump(forged, tmp_path / FILE)
+    with zipfile.ZipFile(tmp_path / FILE) as archive:
+        schema = archive.read("schema.json").decode()
+    named = schema.replace('"Forged"', '"memmap"').replace(f'"{__name__}"', '"numpy"')
+    with zipfile.ZipFile(tmp_path / FILE, "w") as archive:
+        archive.writestr("schema.json", named)
+
+    assert skops.io.get_untrusted_types(file=tmp_path / FILE) == ["numpy.memmap"]
+    with pytest.raises(UsageError, match=r"the model holds a numpy\.memmap"):
+        load(tmp_path)
+    assert not (tmp_path / "written").exists()
+
+
+class Forged:
+    """Writes itself as a call of its class with arguments, as skops does for such types."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return Forged, (str(self.path), "uint8", "w+", 0, (1,))
+
+
+def test_a_model_on_shared_bins_is_saved_without_the_data(iris, tmp_path):
+    x, y = iris.features.to_numpy(np.float32), iris.target.cat.codes.to_numpy(np.int32)
+    classifier = SharedBins(x, y).classifier({"n_estimators": 5}, seed=0).fit(x, y)
+    known = Description(kind="pipeline", columns=columns.describe(iris.features))
+    model = again(PipelineModel(known, classifier), tmp_path)
+
+    np.testing.assert_array_equal(model.predict(iris.features), classifier.predict(x))
 
 
 def test_a_folder_without_a_model_is_one_clear_line(tmp_path):

@@ -1,0 +1,117 @@
+"""The state of a race's parts as plain values, and back into parts that were built anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from algorithms.chacha.tallies import Tallies
+from algorithms.errors import UsageError
+from algorithms.online.configuration import Configuration
+from algorithms.online.live import LiveModels
+from algorithms.plain import fill_array
+
+State = dict[str, Any]
+
+_KEY_WORDS = 624
+"""Of the Mersenne Twister."""
+
+
+def require_numbers(numbers: Any, stop: int) -> None:
+    """Refuse what is not a number of one of `stop` configurations; ValueError."""
+    for number in numbers:
+        if type(number) is not int or not 0 <= number < stop:
+            raise ValueError(f"no configuration has the number {number!r}")
+
+
+def configuration_state(configuration: Configuration) -> list[Any]:
+    """A configuration as plain values."""
+    return [configuration.interactions, configuration.learning_rate]
+
+
+def configuration_of(state: Any) -> Configuration:
+    """The inverse of `configuration_state`."""
+    interactions, rate = state
+    return Configuration(tuple(map(tuple, interactions)), float(rate))
+
+
+def models_state(models: LiveModels, slots: Sequence[int]) -> list[State]:
+    """What the models in `slots` have learned."""
+    return [models.state(slot) for slot in slots]
+
+
+def fill_models(
+    models: LiveModels,
+    state: Sequence[Any],
+    slots: Sequence[int],
+    configurations: Sequence[Configuration],
+) -> None:
+    """Put models of `configurations` that have learned `state` into `slots`."""
+    for one, slot, configuration in zip(state, slots, configurations, strict=True):
+        models.restore(slot, configuration, one)
+
+
+def tallies_of(state: Any) -> Tallies:
+    """Tallies with the sums that `Tallies.sums` gave."""
+    tallies = Tallies()
+    for number, (units, total) in state.items():
+        tallies.add(number, units, total)
+    return tallies
+
+
+def random_state(random: np.random.RandomState) -> State:
+    """A generator's state."""
+    state: State = dict(random.get_state(legacy=False))
+    return state
+
+
+def fill_random(random: np.random.RandomState, state: Any) -> None:
+    """Let `random` go on from `state`; ValueError if no generator can have that."""
+    key, place = state["state"]["key"], state["state"]["pos"]
+    fill_array(np.empty(_KEY_WORDS, dtype=np.uint32), key)
+    if type(place) is not int or not 0 <= place <= _KEY_WORDS:
+        raise ValueError(f"a generator is never at word {place!r}")
+    random.set_state(state)
+
+
+def oracle_state(oracle: object) -> dict[tuple[str | int, ...], Any]:
+    """The attributes of an oracle, and of the objects that it consists of, by their path."""
+    return dict(_attributes(oracle, ()))
+
+
+def fill_oracle(oracle: object, state: Any) -> None:
+    """Set the attributes of a fresh oracle; ValueError if it is built otherwise."""
+    for (*path, name), value in state.items():
+        part: Any = oracle
+        for step in path:
+            part = part[step] if isinstance(step, int) else vars(part)[step]
+        vars(part)[name] = value
+
+
+def _attributes(
+    part: object, path: tuple[str | int, ...]
+) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    if len(path) > 8:
+        raise UsageError("the oracle's objects hold each other: give it plain values to save")
+    for name, value in getattr(part, "__dict__", {}).items():
+        if isinstance(value, (list, tuple)) and value and all(map(_is_object, value)):
+            for place, item in enumerate(value):
+                yield from _attributes(item, (*path, name, place))
+        elif _is_object(value):
+            yield from _attributes(value, (*path, name))
+        else:
+            yield (*path, name), value
+
+
+def _is_object(value: object) -> bool:
+    """Whether its attributes are all that it is, as of an instance of a plain class."""
+    kind = type(value)
+    return (
+        hasattr(value, "__dict__")
+        and not isinstance(value, (type, FunctionType))
+        and kind.__getstate__ is object.__getstate__
+        and kind.__reduce__ is object.__reduce__
+    )
