@@ -66,7 +66,7 @@ class Part:
     ],
 )
 def test_only_what_has_the_fresh_ones_shape_and_type_is_filled_in(state):
-    with pytest.raises(ValueError, match="array|number"):
+    with pytest.raises(ValueError, match=r"array|number"):
         fill(Part(), state, ["array", "number"])
 
 
