@@ -1,0 +1,112 @@
+"""Peak memory of configuration selection, in multiples of the array that its samples are views of.
+
+``python -m tasks.speed.memory DATA [--mirror DIR]`` runs `abc` with its defaults and prints what
+the program takes with every library loaded and no data, the array of float32 features, the peak
+of the program with the data and the array, and what the largest probe's process adds: the working
+memory of a learner, which shares the array.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from tasks.environment import prepare_environment
+
+_LOOK_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes: of the program without data, of the array, of the peak, of the largest probe."""
+
+    program: int
+    array: int
+    peak: int
+    probe: int
+
+    @property
+    def arrays(self) -> float:
+        """The peak beyond the program's own memory, in arrays."""
+        return (self.peak - self.program) / self.array
+
+    @property
+    def arrays_with_probe(self) -> float:
+        """The same with the private memory of the largest probe."""
+        return (self.peak + self.probe - self.program) / self.array
+
+
+def measure(reference: str, mirrors: tuple[Path, ...] = ()) -> Memory:
+    """Select among the default configurations on `reference`; probes are run unless stored.
+
+    A process has one peak in its life, so call this once.
+    """
+    # Loaded before the data are, so that what they take counts as the program's own.
+    import pyarrow.parquet  # noqa: F401
+
+    import tasks.learners.build  # noqa: F401
+    from algorithms import registry
+    from algorithms.base import play
+    from tasks import benches, fetch
+    from tasks.jobs import Job
+
+    program = psutil.Process().memory_info().rss
+    dataset = fetch.load(reference, mirrors=mirrors)
+    bench = benches.make("samples", dataset, Job("abc", reference, 0, 0))
+    with _children_watched() as private:
+        for _ in play("abc", registry.build("abc"), bench, 0):
+            pass
+    peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # Linux counts kilobytes
+    rows, columns = dataset.features.shape
+    return Memory(program, 4 * rows * columns, peak, max(private))
+
+
+@contextmanager
+def _children_watched() -> Iterator[list[int]]:
+    """Note the private bytes of every child while the body runs, many times a second."""
+    private, over = [0], threading.Event()
+
+    def look() -> None:
+        while not over.wait(_LOOK_SECONDS):
+            for child in psutil.Process().children():
+                with suppress(psutil.NoSuchProcess):  # it has just ended
+                    private.append(child.memory_full_info().uss)
+
+    watch = threading.Thread(target=look)
+    watch.start()
+    try:
+        yield private
+    finally:
+        over.set()
+        watch.join()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description="Peak memory of configuration selection")
+    parser.add_argument("data", help="such as mirror:flights_3m?threshold=15")
+    parser.add_argument("--mirror", type=Path, action="append", default=[], help="repeatable")
+    options = parser.parse_args(arguments)
+    prepare_environment()
+    with tempfile.TemporaryDirectory() as probes:
+        os.environ["LEASEBOARD_CACHE"] = probes
+        found = measure(options.data, tuple(options.mirror))
+    for name in ("program", "array", "peak", "probe"):
+        print(f"{name:8} {getattr(found, name) / 1e6:8.1f} MB")
+    print(f"beyond the program, the peak is {found.arrays:.2f} times the array")
+    print(f"with the largest probe's own memory, {found.arrays_with_probe:.2f} times")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
