@@ -74,7 +74,7 @@ def read(path: Path) -> Pipelines:
     digest = file_digest(path)
     try:
         found = runpy.run_path(str(path)).get(NAME)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # the file may call sys.exit
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise UsageError(f"pipelines {str(path)!r} cannot be run: {reason}") from error
     if not isinstance(found, (list, tuple, Mapping)):

@@ -203,7 +203,10 @@ def correct(model: Classifier, features: NDArray[np.float32], labels: NDArray[np
     hits = 0
     for start in range(0, len(labels), _PREDICT_ROWS):
         block = slice(start, start + _PREDICT_ROWS)
-        hits += int(np.count_nonzero(model.predict(features[block]) == labels[block]))
+        predicted = np.asarray(model.predict(features[block]))
+        if predicted.shape != labels[block].shape:  # which == would broadcast
+            raise ValueError(f"{predicted.shape} is predicted for labels {labels[block].shape}")
+        hits += int(np.count_nonzero(predicted == labels[block]))
     return hits
 
 

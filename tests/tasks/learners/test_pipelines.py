@@ -49,7 +49,8 @@ def test_another_file_gives_other_configurations(tmp_path):
      ("PIPELINES = [3]", "'int-0' is no classifier"),
      ("from sklearn.linear_model import Ridge\nPIPELINES = [Ridge()]", "'Ridge-0' is no classif"),
      ("PIPELINES = [", r"cannot be run: SyntaxError: '\[' was never closed"),
-     ("import nowhere", "cannot be run: ModuleNotFoundError: No module named 'nowhere'")],
+     ("import nowhere", "cannot be run: ModuleNotFoundError: No module named 'nowhere'"),
+     ("raise SystemExit(3)", "cannot be run: SystemExit: 3")],
 )  # fmt: skip
 def test_a_file_without_classifiers_is_refused(tmp_path, text, message):
     path = tmp_path / "mine.py"

@@ -78,6 +78,15 @@ def test_a_probe_counts_what_the_model_gets_right(samples):
     assert probe.fit_cpu > 0
 
 
+def test_predictions_of_another_shape_are_refused(samples):
+    class Column(DecisionTreeClassifier):
+        def predict(self, X):
+            return super().predict(X)[:, np.newaxis]  # would be compared with every label
+
+    with pytest.raises(ValueError, match=r"\(200, 1\) is predicted for labels \(200,\)"):
+        fit_and_test(Column(), samples, 200, 100)
+
+
 def test_at_full_size_the_training_accuracy_is_not_asked_for(samples):
     assert fit_and_test(DecisionTreeClassifier(), samples, 400, 200).train_correct is None
 
