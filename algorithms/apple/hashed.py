@@ -1,94 +1,50 @@
 """The kernel for sparse rows: monomials found as the examples need them, in a table of 2^bits.
 
-An example emits its base features, then works through those of them that are parents: each emits
-its products with the base features, each once, and products that are parents join the queue. A
-monomial of degree two or more owns the bucket of its key if it came first; another one that
+A monomial of degree two or more owns the bucket of its key if it came first; another one that
 hashes to the same bucket is dropped (and counted). Dropping beat sharing the weight where the
-table was crowded, and was equal elsewhere. Base features have slots of their own.
-
-A bucket only says which slot its monomial has. Slots are given in the order in which monomials
-come, so that the frequent ones, which come first, lie close together and stay in a near cache.
+table was crowded, and was equal elsewhere. Base features have slots of their own. Where parents
+times variables fit into the table's size, what a product's bucket said is remembered for each
+parent and variable, and asked once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Self
+from typing import Self
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from algorithms.apple.expansion import BATCH, Worklist, emit
 from algorithms.apple.growing import GrowingLearner
 from algorithms.apple.learner import Learning
-from algorithms.apple.monomials import Monomial, mix, monomial_key, tag_of
+from algorithms.apple.monomials import Monomial, monomial_key
 from algorithms.apple.records import RecordLearner
 from algorithms.apple.sparse_rows import (
     CSR,
-    Records,
     Scratch,
     Update,
     csr_of,
-    emit_base,
     learn_emitted,
     new_scratch,
     predict_emitted,
 )
-from algorithms.apple.update import DROPPED, FAST, UNSEEN, clamp
+from algorithms.apple.table import (
+    CLAIMED,
+    COLLISIONS,
+    EMPTY,
+    FOREIGN,
+    ROWS,
+    Table,
+    adopt,
+    claim,
+    find,
+)
+from algorithms.apple.update import DROPPED, FAST, clamp
 from algorithms.benches.holdout import Floats, Rows
 
 MOST_STAMPS = 2**32 - 1
-
-BATCH = 1024
-"""So many hits are looked up together, and those of one parent more."""
-
-CLAIMED, COLLISIONS, ROWS = range(3)
-
-EMPTY, FOREIGN = -1, -2
-"""In place of a slot: the bucket is free, or it belongs to another monomial."""
-
-Int = int | np.integer[Any]
-
-
-class Table(NamedTuple):
-    """The slots of a `HashedLearner` and its buckets, as the kernels see them.
-
-    The mixed key of a monomial is its bucket, the top `bits`, and a rest. `tags` is one byte of
-    each bucket's rest, 0 in an empty bucket: small enough for a near cache, it answers most
-    look-ups of a crowded table. `owners` is the rest and, in the low `bits`, the number of the
-    monomial, which is exact. `counts` holds the number of monomials, the collisions dropped and
-    the rows expanded.
-    """
-
-    records: Records
-    keys: NDArray[np.uint64]
-    source: NDArray[np.uint32]
-    variable: NDArray[np.uint32]
-    degree: NDArray[np.uint8]
-    parent: NDArray[np.bool_]
-    tags: NDArray[np.uint8]
-    owners: NDArray[np.uint64]
-    counts: NDArray[np.int64]
-    scale: NDArray[np.float64]
-    variable_keys: NDArray[np.uint64]
-    bits: int
-
-
-class Worklist(NamedTuple):
-    """Where a row's parents are among its emitted features, and a batch of look-ups.
-
-    `mixed` has room for the mixed keys of one parent's products. Products that may be in the
-    table are hits: their places (`left` times `right`), mixed keys and slots, and whether the
-    row has not emitted them before.
-    """
-
-    parents: NDArray[np.uint32]
-    mixed: NDArray[np.uint64]
-    left: NDArray[np.uint32]
-    right: NDArray[np.uint32]
-    hits: NDArray[np.uint64]
-    found: NDArray[np.int64]
-    new: NDArray[np.bool_]
 
 
 class HashedLearner(RecordLearner, GrowingLearner):
@@ -110,6 +66,8 @@ class HashedLearner(RecordLearner, GrowingLearner):
         self.parent = np.zeros(size, dtype=np.bool_)
         self.tags = np.zeros(buckets, dtype=np.uint8)
         self.owners = np.zeros(buckets, dtype=np.uint64)
+        self.family = np.zeros(size, dtype=np.uint32)
+        self.children = np.empty((0, d), dtype=np.int32)
         self.counts = np.zeros(3, dtype=np.int64)
 
     def slots(self) -> NDArray[np.intp]:
@@ -124,6 +82,7 @@ class HashedLearner(RecordLearner, GrowingLearner):
             slot = self._slot(monomial, table)
             if slot is not None:
                 self.parent[slot] = True
+        self._number_families()
 
     def places_of(self, other: Self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Monomials of `other` that are not here claim empty buckets, by degree."""
@@ -131,21 +90,29 @@ class HashedLearner(RecordLearner, GrowingLearner):
         slots = slots[np.argsort(other.degree[slots], kind="stable")]
         here = np.full(len(other.keys), -1)
         here[: self.n_variables + 1] = np.arange(self.n_variables + 1)
-        _adopt(self._table(), other._table(), slots[self.n_variables :], here)
+        adopt(self._table(), other._table(), slots[self.n_variables :], here)
         shared = np.flatnonzero(here >= 0)
         return shared, here[shared]
+
+    def _number_families(self) -> None:
+        """Room to remember all parents' children, or none if it were more than the table's."""
+        parents = np.flatnonzero(self.parent)
+        remembered = len(parents) * self.n_variables <= 1 << self.learning.bits
+        self.family[parents] = np.arange(len(parents))
+        shape = (len(parents) if remembered else 0, self.n_variables)
+        self.children = np.full(shape, EMPTY, dtype=np.int32)
 
     def _slot(self, monomial: Monomial, table: Table) -> int | None:
         """The slot of a monomial, claimed if it was empty; None if another owns its bucket."""
         if len(monomial) == 1:
             return monomial[0]
         key = monomial_key(monomial, self.variable_keys)
-        slot = int(_find(table, key))
+        slot = int(find(table, key))
         if slot == EMPTY:
             source = self._slot(monomial[:-1], table)
             if source is None:
                 return None
-            slot = int(_claim(table, key, source, monomial[-1]))
+            slot = int(claim(table, key, source, monomial[-1]))
         return None if slot == FOREIGN else slot
 
     def _table(self, n_rows: int = 0) -> Table:
@@ -155,8 +122,8 @@ class HashedLearner(RecordLearner, GrowingLearner):
             self.stamp[:] = 0
         return Table(
             self.records, self.keys, self.source, self.variable, self.degree, self.parent,
-            self.tags, self.owners, self.counts, self._scale, self.variable_keys,
-            self.learning.bits,
+            self.tags, self.owners, self.family, self.children, self.counts, self._scale,
+            self.variable_keys, self.learning.bits,
         )  # fmt: skip
 
     def _room(self, csr: CSR) -> tuple[Scratch, Worklist]:
@@ -186,152 +153,6 @@ class HashedLearner(RecordLearner, GrowingLearner):
         _predict(csr, self._table(len(out)), *self._room(csr), fixed, low, high, out)
 
 
-@njit(cache=True, nogil=True)
-def _find(table: Table, key: np.uint64) -> Int:
-    """The slot of a monomial of degree two or more, or EMPTY or FOREIGN as its bucket is."""
-    bits, mixed = np.uint64(table.bits), mix(key)
-    bucket = mixed >> (np.uint64(64) - bits)
-    if table.tags[bucket] == 0:
-        return EMPTY
-    owner = table.owners[bucket]
-    if owner >> bits != mixed << bits >> bits:
-        return FOREIGN
-    number = owner & ((np.uint64(1) << bits) - np.uint64(1))
-    return np.int64(number) + len(table.scale) + 1
-
-
-@njit(cache=True, nogil=True)
-def _claim(table: Table, key: np.uint64, source: Int, variable: Int) -> Int:
-    """Give a new slot to `key`, whose bucket is empty."""
-    number = np.int64(table.counts[CLAIMED])
-    table.counts[CLAIMED] += 1
-    bits, mixed = np.uint64(table.bits), mix(key)
-    bucket = mixed >> (np.uint64(64) - bits)
-    table.tags[bucket] = tag_of(mixed)
-    table.owners[bucket] = mixed << bits | np.uint64(number)
-    slot = len(table.scale) + 1 + number
-    table.records[slot].inverse = np.float32(1 / UNSEEN)
-    table.keys[slot] = key
-    table.source[slot] = source
-    table.variable[slot] = variable
-    table.degree[slot] = table.degree[source] + 1
-    return slot
-
-
-@njit(cache=True, nogil=True)
-def _adopt(table: Table, other: Table, slots: NDArray[np.intp], here: NDArray[np.intp]) -> None:
-    """Fill `here` with the slots of another table's monomials; it is -1 where there is no room."""
-    for slot in slots:
-        source = here[other.source[slot]]
-        here[slot] = _find(table, other.keys[slot])
-        if here[slot] == EMPTY and source >= 0:
-            here[slot] = _claim(table, other.keys[slot], source, other.variable[slot])
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _look_up(
-    place: Int,
-    base: int,
-    table: Table,
-    scratch: Scratch,
-    work: Worklist,
-    n_hits: int,
-    claims: bool,
-) -> int:
-    """Append the hits of the parent at `place` to the `n_hits` there are; returns their number.
-
-    Neither loop branches: in a crowded table the answer cannot be foreseen, and most say no.
-    """
-    keys, tags = scratch.keys, table.tags
-    mixed, left, right, hits = work.mixed, work.left, work.right, work.hits
-    key = table.keys[scratch.slots[place]]
-    for i in range(base):
-        mixed[i] = mix(key + keys[i])
-    shift = np.uint64(64 - table.bits)
-    for i in range(base):
-        tag = tags[mixed[i] >> shift]
-        left[n_hits] = place
-        right[n_hits] = i
-        hits[n_hits] = mixed[i]
-        n_hits += (tag == tag_of(mixed[i])) | (claims & (tag == 0))
-    return n_hits
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _locate(table: Table, work: Worklist, n_hits: int) -> None:
-    """Write the slots of the hits to `found`; -1 where only `_settle` can tell.
-
-    No iteration waits for the one before, though each reads far memory.
-    """
-    owners, hits, found = table.owners, work.hits, work.found
-    bits, first = np.uint64(table.bits), len(table.scale) + 1
-    shift, numbers = np.uint64(64) - bits, (np.uint64(1) << bits) - np.uint64(1)
-    for hit in range(n_hits):
-        key = hits[hit]
-        owner = owners[key >> shift]
-        sure = (owner != 0) & (owner >> bits == key << bits >> bits)
-        found[hit] = np.int64(owner & numbers) + first if sure else -1
-
-
-@njit(cache=True, nogil=True)
-def _settle(table: Table, source: Int, variable: Int, learning: bool) -> Int:
-    """The slot of a product, claimed if it may be; negative if it has none."""
-    key = table.keys[source] + table.variable_keys[variable]
-    slot = _find(table, key)
-    if slot == EMPTY and learning:
-        return _claim(table, key, source, variable)
-    return slot
-
-
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST, inline="always")
-def _emit(
-    csr: CSR, row: int, table: Table, scratch: Scratch, work: Worklist, learning: bool
-) -> tuple[int, int]:
-    """Expand a row into the scratch; returns how many features, and how many of them are base.
-
-    Only a row that is learned claims empty buckets.
-    """
-    records, is_parent, counts = table.records, table.parent, table.counts
-    slots, v = scratch.slots, scratch.v
-    parents, left, right, found, new = work.parents, work.left, work.right, work.found, work.new
-    base = emit_base(csr, row, table.scale, table.variable_keys, scratch)
-    counts[ROWS] += 1
-    stamp = np.uint32(counts[ROWS])
-    n_parents = 0
-    for i in range(base):
-        parents[n_parents] = i
-        n_parents += is_parent[slots[i]]
-    size = base + 1
-    done = 0
-    while done < n_parents:
-        n_hits = 0
-        dropped = 0
-        while done < n_parents and n_hits < BATCH:
-            n_hits = _look_up(parents[done], base, table, scratch, work, n_hits, learning)
-            dropped += base
-            done += 1
-        dropped -= n_hits
-        _locate(table, work, n_hits)
-        for hit in range(n_hits):
-            if found[hit] < 0:
-                source, variable = slots[left[hit]], slots[right[hit]]
-                found[hit] = _settle(table, source, variable, learning)
-                dropped += found[hit] < 0
-        if learning:
-            counts[COLLISIONS] += dropped
-        for hit in range(n_hits):
-            record = records[max(found[hit], 0)]
-            new[hit] = (record.stamp != stamp) & (found[hit] >= 0)
-            record.stamp = stamp
-        for hit in range(n_hits):
-            slots[size] = found[hit]
-            v[size] = v[left[hit]] * v[right[hit]]
-            parents[n_parents] = size
-            n_parents += new[hit] & is_parent[max(found[hit], 0)]
-            size += new[hit]
-    return size, base
-
-
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def _learn(
     csr: CSR,
@@ -343,7 +164,7 @@ def _learn(
     out: Floats,
 ) -> int:
     for t in range(len(labels)):
-        size, base = _emit(csr, t, table, scratch, work, True)
+        size, base = emit(csr, t, table, scratch, work, True)
         p = learn_emitted(table.records, scratch, size, base, labels[t], update)
         if not np.isfinite(p):
             return t
@@ -363,5 +184,5 @@ def _predict(
     out: Floats,
 ) -> None:
     for t in range(len(out)):
-        size, _ = _emit(csr, t, table, scratch, work, False)
+        size, _ = emit(csr, t, table, scratch, work, False)
         out[t] = clamp(predict_emitted(table.records, scratch, size, fixed), low, high)

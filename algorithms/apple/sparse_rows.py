@@ -64,7 +64,8 @@ class Update(NamedTuple):
 def csr_of(rows: Rows) -> CSR:
     """The arrays of sparse rows, or of dense ones made sparse."""
     rows = rows if sparse.issparse(rows) else sparse.csr_array(rows)
-    return CSR(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data)
+    indices = rows.indices.astype(np.int32, copy=False)
+    return CSR(rows.indptr.astype(np.int64), indices, rows.data)
 
 
 def new_scratch(n_features: int) -> Scratch:
