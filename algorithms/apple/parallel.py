@@ -10,6 +10,8 @@ average hashed weights that mean different monomials.
 
 from __future__ import annotations
 
+import copy
+import functools
 import itertools
 from collections.abc import Sequence
 from concurrent.futures import Executor
@@ -17,11 +19,10 @@ from dataclasses import dataclass as plain_dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from algorithms.apple.apple import Apple, Growth, adaptive_expansion
+from algorithms.apple.apple import Apple, adaptive_expansion
 from algorithms.apple.averaging import Averaging, merge, union_of_parents
 from algorithms.apple.growing import GrowingLearner
 from algorithms.apple.learner import largest_magnitudes
@@ -48,17 +49,17 @@ class Learned:
     predictions: Floats
 
 
-def select(learner: GrowingLearner, partition: Partition, growth: Growth) -> Learned:
-    """Step 1 at one node: Algorithm 1 on its partition alone."""
-    predictions = [np.empty(0, dtype=np.float32)]
-    chunks = adaptive_expansion(learner, *partition, growth)
-    predictions.extend(chunk.predictions for chunk in chunks)
-    return Learned(learner, np.concatenate(predictions))
+def select(learner: GrowingLearner, partition: Partition, algorithm: Apple) -> Learned:
+    """Step 1 at one node: Algorithm 1 on its partition alone, from its own copy of `learner`."""
+    node = copy.deepcopy(learner)
+    chunks = adaptive_expansion(node, *partition, algorithm.growth(len(partition[1])))
+    return Learned(node, np.concatenate([chunk.predictions for chunk in chunks]))
 
 
 def refine(learner: GrowingLearner, partition: Partition) -> Learned:
     """Step 3 at one node: a pass over its partition with the features as they are."""
-    return Learned(learner, learner.learn(*partition))
+    node = copy.deepcopy(learner)
+    return Learned(node, node.learn(*partition))
 
 
 def united(
@@ -75,7 +76,8 @@ def united(
 class ParallelApple(Apple):
     """apple over a partition of the examples: local choice, union of parents, averaged weights.
 
-    Of several learning rates the one with the lowest progressive loss of the first pass goes on.
+    Of several learning rates the one with the lowest progressive loss of the last pass answers.
+    That of the first pass is no guide: its nodes have learned a part of the examples alone.
 
     Parameters
     ----------
@@ -106,60 +108,54 @@ class ParallelApple(Apple):
             yield ConfigurationAdmitted(at=0, configuration=i, parameters=parameters)
             yield LeaseGranted(at=0, configuration=i, amount=bench.budget, slot=i)
         with executor(self.workers, self.partitions, self.address) as pool:
-            learner = yield from self._passes_of_nodes(bench, pool, rates)
+            learner = yield from self._race(bench, pool, rates)
         if bench.scores_test:
             bench.submit(learner.predict(self.features(bench).test))
         bench.note(metrics_of(learner) | {"parents": float(len(learner.parents()))})
         return learner
 
-    def _passes_of_nodes(self, bench: HoldoutBench, pool: Executor, rates: Sequence[float]) -> Run:
+    def _race(self, bench: HoldoutBench, pool: Executor, rates: Sequence[float]) -> Run:
+        """All passes of all rates; the learner of the rate that did best in the last."""
         base, labels = self.features(bench), bench.holdout.train.labels
         rows = base.train
-        n = min(bench.budget, len(labels))
-        parts = _partitions(rows[:n], labels[:n], self.partitions)
-        magnitude = largest_magnitudes(rows[:n])
-        nodes, predictions, best = self._first_pass(pool, parts, rates, magnitude)
-        yield from bench.record(predictions)
-        yield ChampionChanged(at=bench.at, configuration=best, previous=None)
-        learner = united(nodes, self.learner(rows, rates[best]), self.averaging)
-        yield ParentsMerged(
-            at=bench.at,
-            configuration=best,
-            found=tuple(len(node.parents()) for node in nodes),
-            parents=tuple(readable(m, base.names) for m in learner.parents()),
-            size=learner.size,
-            degree=learner.max_degree,
-        )
+        learners = [self.learner(rows, rate) for rate in rates]
+        for learner in learners:
+            learner.magnitude = largest_magnitudes(rows[: bench.budget])
+        champion = 0
+        yield ChampionChanged(at=0, configuration=champion, previous=None)
         while bench.at < bench.budget:
-            n = min(bench.budget - bench.at, len(labels))
+            start, n = bench.at, min(bench.budget - bench.at, len(labels))
             parts = _partitions(rows[:n], labels[:n], self.partitions)
-            results = list(pool.map(refine, [learner] * len(parts), parts))
-            yield from bench.record(np.concatenate([result.predictions for result in results]))
-            nodes = [result.learner for result in results]
-            learner = united(nodes, self.learner(rows, rates[best]), self.averaging)
-        return learner
+            losses = np.zeros(len(rates))
+            for i, rate in enumerate(rates):
+                nodes = self._pass(pool, learners[i], parts, first=start == 0)
+                predictions = np.concatenate([node.predictions for node in nodes])
+                losses[i] = squared_losses(predictions, labels[:n]).sum()
+                if i == champion:
+                    yield from bench.record(predictions)
+                trained = [node.learner for node in nodes]
+                learners[i] = united(trained, self.learner(rows, rate), self.averaging)
+                if start == 0:
+                    yield ParentsMerged(
+                        at=n,
+                        configuration=i,
+                        found=tuple(len(learner.parents()) for learner in trained),
+                        parents=tuple(readable(m, base.names) for m in learners[i].parents()),
+                        size=learners[i].size,
+                        degree=learners[i].max_degree,
+                    )
+            best = int(np.argmin(losses))
+            if best != champion:
+                yield ChampionChanged(at=bench.at, configuration=best, previous=champion)
+                champion = best
+        return learners[champion]
 
-    def _first_pass(
-        self,
-        pool: Executor,
-        parts: Sequence[Partition],
-        rates: Sequence[float],
-        magnitude: NDArray[np.float64],
-    ) -> tuple[list[GrowingLearner], Floats, int]:
-        """Every rate at every node: the best rate's nodes, its predictions, and its place."""
-        jobs = []
-        for rate in rates:
-            for part in parts:
-                learner = self.learner(part[0], rate)
-                learner.magnitude = magnitude
-                growth = self.growth(len(part[1]))
-                jobs.append((learner, part, growth))
-        results = list(pool.map(select, *zip(*jobs, strict=True)))
-        of_rate = [results[i : i + len(parts)] for i in range(0, len(results), len(parts))]
-        labels = np.concatenate([part[1] for part in parts])
-        predictions = [np.concatenate([node.predictions for node in nodes]) for nodes in of_rate]
-        best = int(np.argmin([squared_losses(p, labels).sum() for p in predictions]))
-        return [node.learner for node in of_rate[best]], predictions[best], best
+    def _pass(
+        self, pool: Executor, learner: GrowingLearner, parts: Sequence[Partition], *, first: bool
+    ) -> list[Learned]:
+        """A pass of every node over its own partition, all of them from `learner`."""
+        step = functools.partial(select, algorithm=self) if first else refine
+        return list(pool.map(step, [learner] * len(parts), parts))
 
 
 def _partitions(rows: Rows, labels: Floats, count: int) -> list[Partition]:
