@@ -21,10 +21,19 @@ START_SECONDS = 180.0
 """A fresh home on a quiet machine takes 9 s, on a loaded one half a minute and more."""
 STOP_SECONDS = 15.0
 COMMAND = ("-m", "prefect", "server", "start")
+_BATCHED = {
+    # By default each change of a task's state is a transaction of its own, with a look through all
+    # task runs that there ever were: the cost of a job would grow with the history.
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "100",
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
+}
 _UNUSED = {
-    # Nothing is scheduled on a server that goes away with its run.
+    # Nothing is scheduled on a server that goes away with its run, and no automation waits there.
     "PREFECT_SERVER_SERVICES_SCHEDULER_ENABLED": "false",
     "PREFECT_SERVER_SERVICES_LATE_RUNS_ENABLED": "false",
+    "PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED": "false",
+    # Task runs and their states are kept; the events say the same once more.
+    "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "false",
     "PREFECT_SERVER_UI_ENABLED": "false",
 }
 
@@ -61,7 +70,7 @@ class PrefectServer:
         self.url = f"http://127.0.0.1:{port}/api"
         self._leash = Leash()
         command = [sys.executable, *COMMAND, "--host", "127.0.0.1", "--port", str(port)]
-        environment = {k: v for k, v in os.environ.items() if k != "PREFECT_API_URL"}
+        environment = {k: v for k, v in os.environ.items() if k != "PREFECT_API_URL"} | _BATCHED
         if not self._scheduling:
             environment |= _UNUSED
         with self._open_log() as log:

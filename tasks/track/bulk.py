@@ -189,27 +189,26 @@ class BulkWriter(ClientWriter):
         )
         if dataset is None:
             dataset = uuid.uuid4().hex
-            row = SqlDataset(
-                dataset_uuid=dataset,
-                experiment_id=experiment,
-                name=data.name,
-                digest=data.digest,
-                dataset_source_type=data.kind,
-                dataset_source=data.source,
-            )
-            session.add(row)
+            described = {
+                "dataset_uuid": dataset,
+                "experiment_id": experiment,
+                "name": data.name,
+                "digest": data.digest,
+                "dataset_source_type": data.kind,
+                "dataset_source": data.source,
+            }
+            session.execute(SqlDataset.__table__.insert(), described)
         given = uuid.uuid4().hex
-        session.add(
-            SqlInput(
-                input_uuid=given,
-                source_type="DATASET",
-                source_id=dataset,
-                destination_type="RUN",
-                destination_id=run_id,
-            )
-        )
-        session.flush()
-        session.add(SqlInputTag(input_uuid=given, name="mlflow.data.context", value="benchmark"))
+        link = {
+            "input_uuid": given,
+            "source_type": "DATASET",
+            "source_id": dataset,
+            "destination_type": "RUN",
+            "destination_id": run_id,
+        }
+        context = {"input_uuid": given, "name": "mlflow.data.context", "value": "benchmark"}
+        session.execute(SqlInput.__table__.insert(), link)
+        session.execute(SqlInputTag.__table__.insert(), context)
 
 
 class _Rows:

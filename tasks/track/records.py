@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 import psutil
@@ -205,7 +206,11 @@ def table(configurations: Iterable[Configuration]) -> dict[str, Any]:
 
 def owner() -> str:
     """Which process writes, by host, number and start: numbers come again."""
-    pid = os.getpid()
+    return _owner(os.getpid())
+
+
+@cache
+def _owner(pid: int) -> str:
     return f"{platform.node()} {pid} {started(pid):.2f}"
 
 

@@ -101,7 +101,7 @@ class Tracker:
             log = folder / results.EVENTS
             events = results.read_partial_log(log) if log.is_file() else []
             considered = configurations(events)
-            files = sorted(path for path in folder.iterdir() if path.name != results.RESULT)
+            files = [path for path in sorted(folder.iterdir()) if _is_artifact(path)]
             tags = {
                 PARENT: self.run_id,
                 "leaseboard.suite": self.suite,
@@ -157,6 +157,11 @@ class Tracker:
         link = f"{place}?searchFilter={query}&workflowType=machine_learning"
         line = f"{result.status} {result.reason}".strip()
         return f"{line}\n\n[{count} configurations]({link})"
+
+
+def _is_artifact(path: Path) -> bool:
+    """Whether a file of a job's folder goes to the store: not the result, nor an empty log."""
+    return path.name != results.RESULT and path.stat().st_size > 0
 
 
 def mend_suites(client: MlflowClient, experiments: list[str]) -> list[str]:
