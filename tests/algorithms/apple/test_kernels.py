@@ -132,6 +132,40 @@ def test_a_full_table_drops_what_comes_later_and_counts_it():
     assert np.isfinite(learner.predict(sparse.csr_array(x))).all()
 
 
+@pytest.mark.parametrize("bits", [7, 18])
+def test_products_are_the_same_whether_remembered_or_looked_up(bits):
+    x, y = problem(n=600, d=8)
+    remembering, asking = (HashedLearner(8, Learning(bits=bits)) for _ in range(2))
+    for parents in ([(0,), (1,), (2,)], [(0, 1), (4,)], [(0, 1, 1), (2, 4)]):
+        for learner in (remembering, asking):
+            learner.expand(parents)
+        asking.children = asking.children[:0]
+
+        predictions = [learner.learn(x, y) for learner in (remembering, asking)]
+
+        assert len(remembering.children)
+        np.testing.assert_array_equal(*predictions)
+        np.testing.assert_array_equal(remembering.keys, asking.keys)
+        np.testing.assert_array_equal(remembering.totals, asking.totals)
+        np.testing.assert_array_equal(remembering.predict(x), asking.predict(x))
+    assert (remembering.totals[DROPPED] > 0) == (bits == 7)
+
+
+@pytest.mark.parametrize("bits", [8, 14])
+def test_memory_is_bounded_by_the_table_and_the_base_features(bits):
+    d = 300
+    x = sparse.random_array((2000, d), density=0.1, rng=np.random.default_rng(0), format="csr")
+    x = sparse.csr_array(x, dtype=np.float32)
+    learner = HashedLearner(d, Learning(bits=bits, moments=True))
+
+    expand(learner, x, np.asarray(x.sum(axis=1), dtype=np.float32), epochs=20)
+
+    held = sum(array.nbytes for array in vars(learner).values() if hasattr(array, "nbytes"))
+    views = sum(getattr(learner, name).nbytes for name in learner.records.dtype.names)
+    assert learner.totals[DROPPED] > 0
+    assert held - views <= 72 * (2**bits + d + 1)
+
+
 @pytest.mark.parametrize("degree", [1, 2, 3, 4])
 def test_full_expansions_hold_every_monomial_once(degree):
     x, y = problem(n=80, d=4, density=0.8)

@@ -6,31 +6,45 @@ import pytest
 
 from algorithms import registry
 from algorithms.base import play
-from tasks import fetch
+from tasks import fetch, paths
 from tasks.benches.holdout import make
+from tasks.config import load_suite
 from tasks.jobs import Job
 
 pytestmark = pytest.mark.mirror
+PRESENT = [
+    "titanic",
+    "abalone_bin",
+    "abalone_reg",
+    "magic04",
+    "letter",
+    "cal_housing",
+    "mushroom",
+    "shuttle",
+    "poker",
+    "a9a",
+    "adult",
+    "covtype",
+    "20news",
+    "census",
+]
+"""Sets of paper-apple that the mirror has."""
+
 SETS = {
-    "mirror:magic04": {},
-    "mirror:letter": {"positive": "A,B,C,D,E,F,G,H,I,J,K,L,M"},
-    "mirror:shuttle": {"positive": "1"},
-    "mirror:adult": {},
-    "openml:1430": {},
-    "openml:537": {"order": "kept", "scale_target": True},
-    "mirror:mushroom": {"missing": "zero"},
-    "mirror:20news": {"positive": "sci.space,sci.med", "drop": "split"},
+    entry.name: (entry.data, entry.bench)
+    for entry in load_suite("paper-apple", paths.shipped_conf()).data
+    if entry.name in PRESENT
 }
 
 
 def finished(mirror, name, data, settings=None, seed=0, **options):
-    options = {**SETS[data], **options}
-    job = Job(name, data, seed, seed, settings=settings or {}, bench=options)
-    bench = make(fetch.load(data, mirrors=(mirror,)), job)
+    reference, of_set = SETS[data]
+    job = Job(name, reference, seed, seed, settings=settings or {}, bench={**of_set, **options})
+    bench = make(fetch.load(reference, mirrors=(mirror,)), job)
     return list(play(name, registry.build(name, settings), bench, seed))[-1]
 
 
-@pytest.mark.parametrize("data", SETS)
+@pytest.mark.parametrize("data", PRESENT)
 def test_linear_loses_what_vw_loses(mirror, data):
     options = {"score_on": "progressive", "max_rows": 4000}
     ours = finished(mirror, "linear", data, **options)
@@ -43,15 +57,15 @@ def test_linear_loses_what_vw_loses(mirror, data):
 def test_magic_is_learned_as_well_as_by_stage_poly(mirror):
     seeds = range(3)
     rates = {"rates": (0.1, 0.5, 2)}
-    ours = [finished(mirror, "apple", "mirror:magic04", rates, s).score for s in seeds]
-    vws = [finished(mirror, "stage-poly", "mirror:magic04", rates, s).score for s in seeds]
+    ours = [finished(mirror, "apple", "magic04", rates, s).score for s in seeds]
+    vws = [finished(mirror, "stage-poly", "magic04", rates, s).score for s in seeds]
 
     assert sum(ours) / 3 == pytest.approx(sum(vws) / 3, abs=0.01)
     assert sum(ours) / 3 == pytest.approx(0.1696, abs=0.02)  # Table 3, its last column
 
 
 def test_cal_housing_is_hard_in_the_order_of_the_file(mirror):
-    linear = finished(mirror, "linear", "openml:537").score
-    shuffled = finished(mirror, "linear", "openml:537", order="shuffled").score
+    linear = finished(mirror, "linear", "cal_housing").score
+    shuffled = finished(mirror, "linear", "cal_housing", order="shuffled").score
 
     assert linear > 1.2 * shuffled
