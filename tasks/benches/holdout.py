@@ -104,17 +104,12 @@ def as_holdout(dataset: Dataset, options: Options, seed: int) -> Holdout:
             names += words
             continue
         _check_present(column, options, dataset.reference)
-        if columns.is_nominal(column) or options.one_hot == "all":
-            values = column.astype("category")
-            blocks.append(_indicators(values))
-            names += [f"{name}={value}" for value in values.cat.categories]
-        else:
-            numbers = column.fillna(0).to_numpy(dtype=np.float64)
-            blocks.append(sparse.csr_array(numbers[:, None]))
-            names.append(str(name))
+        values = indicated(column, options)
+        blocks.append(block(column, values))
+        names += [str(name)] if values is None else [f"{name}={value}" for value in values]
     matrix = sparse.hstack(blocks, format="csr")
     rows = as_rows(matrix)
-    labels = check_labels(_labels(dataset, options, train))
+    labels = check_labels(_labels(dataset, options, seed))
     train_part, test_part = (
         Part(rows[part], labels[part], None if tokens is None else tuple(tokens[i] for i in part))
         for part in (train, test)
@@ -122,15 +117,40 @@ def as_holdout(dataset: Dataset, options: Options, seed: int) -> Holdout:
     return Holdout(train_part, test_part, tuple(names), dataset.task)
 
 
-def _labels(dataset: Dataset, options: Options, train: NDArray[np.intp]) -> NDArray[np.float64]:
+def indicated(column: pd.Series, options: Options) -> pd.Index | None:
+    """The values of a column that become an indicator each; None if it is taken as a number."""
+    if columns.is_nominal(column) or options.one_hot == "all":
+        return column.astype("category").cat.categories
+    return None
+
+
+def block(column: pd.Series, values: pd.Index | None) -> sparse.csr_array:
+    """The features of one column; a value that is not among `values` has none."""
+    if values is None:
+        return sparse.csr_array(column.fillna(0).to_numpy(dtype=np.float64)[:, None])
+    codes = pd.Categorical(column, categories=values).codes
+    known = np.flatnonzero(codes >= 0)
+    shape = (len(codes), len(values))
+    return sparse.csr_array((np.ones(len(known)), (known, codes[known])), shape=shape)
+
+
+def target_range(dataset: Dataset, options: Options, seed: int) -> tuple[float, float]:
+    """The least target of the training rows, and what is mapped to 1; they differ."""
+    target = dataset.target.iloc[: options.max_rows].to_numpy(dtype=np.float64)
+    train, _ = split(len(target), seed, test_share=options.test_share, order=options.order)
+    low, high = float(target[train].min()), float(target[train].max())
+    return low, high if high > low else low + 1.0
+
+
+def _labels(dataset: Dataset, options: Options, seed: int) -> NDArray[np.float64]:
     target = dataset.target.iloc[: options.max_rows]
     if dataset.task == "regression":
         if options.positive:
             raise UsageError(f"{dataset.reference}: a regression has no positive classes")
         labels = target.to_numpy(dtype=np.float64)
         if options.scale_target:
-            low, high = labels[train].min(), labels[train].max()
-            labels = (labels - low) / (high - low or 1.0)
+            low, high = target_range(dataset, options, seed)
+            labels = (labels - low) / (high - low)
         return labels
     classes = [str(name) for name in target.cat.categories]
     positive = set(options.positive) or ({classes[1]} if len(classes) == 2 else set())
@@ -149,13 +169,6 @@ def _check_present(column: pd.Series, options: Options, reference: str) -> None:
             f"{reference}: column {column.name!r} is missing (NaN) in {missing} rows: impute it,"
             " or set missing=zero for the hold-out"
         )
-
-
-def _indicators(values: pd.Series) -> sparse.csr_array:
-    codes = values.cat.codes.to_numpy()
-    known = np.flatnonzero(codes >= 0)
-    shape = (len(codes), len(values.cat.categories))
-    return sparse.csr_array((np.ones(len(known)), (known, codes[known])), shape=shape)
 
 
 def _tokens(

@@ -27,6 +27,7 @@ _DEFAULT = "MLFLOW_TRACKING_URI"
 _CODE = Path(__file__).with_name("served.py")
 _NEEDS = {
     "stream": ("leaseboard", "mlflow", "numpy", "pandas", "vowpalwabbit"),
+    "holdout": ("leaseboard", "mlflow", "numba", "numpy", "pandas", "scipy"),
     "pipeline": ("leaseboard", "mlflow", "numpy", "pandas", "scikit-learn", "lightgbm", "skops"),
 }
 

@@ -1,4 +1,4 @@
-"""A fitted model as a folder of files without pickles: JSON beside VW's own format or skops."""
+"""A fitted model as a folder of files without pickles: JSON beside VW's, arrays or skops."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from algorithms.errors import UsageError
 from tasks.models.columns import Column, typed
+from tasks.models.encoding import Encoding
 from tasks.preprocess import StreamOptions
 
 DESCRIPTION = "model.json"
@@ -23,7 +24,7 @@ class Description(BaseModel):
 
     Attributes
     ----------
-    kind : {"stream", "pipeline"}
+    kind : {"stream", "pipeline", "holdout"}
     columns : tuple of Column
         Raw features, by name.
     classes : tuple of str
@@ -32,15 +33,18 @@ class Description(BaseModel):
         Of a stream: how features become numbers.
     shift : float, optional
         Of a stream: the target is the exponential of a prediction, less this.
+    encoding : Encoding, optional
+        Of a hold-out: how features become numbers.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    kind: Literal["stream", "pipeline"]
+    kind: Literal["stream", "pipeline", "holdout"]
     columns: tuple[Column, ...]
     classes: tuple[str, ...] = ()
     options: StreamOptions | None = None
     shift: float | None = None
+    encoding: Encoding | None = None
 
 
 class SavedModel(ABC):
@@ -86,6 +90,10 @@ def load(folder: Path) -> SavedModel:
         from tasks.models.stream import read as read_stream
 
         return read_stream(description, folder)
+    if description.kind == "holdout":
+        from tasks.models.holdout import read as read_holdout
+
+        return read_holdout(description, folder)
     from tasks.models.pipeline import read as read_pipeline
 
     return read_pipeline(description, folder)

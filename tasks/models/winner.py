@@ -87,12 +87,13 @@ def fit(
         What `job` came to.
     mirrors : tuple of Path
     learner
-        What the run on a stream left; without it the run is repeated, which gives the same.
+        What the run on a stream or hold-out left; without it the run is repeated, which gives
+        the same.
 
     Raises
     ------
     UsageError
-        If the data are others now, or the bench is one whose runs leave no model.
+        If the data are others now, or the run left no model.
     LeaseboardError
         If the repeated run does not come to the recorded score.
     """
@@ -106,18 +107,19 @@ def fit(
 
         model, test = chosen.fitted(dataset, job, result)
         return Fitted(model, dataset, test)
+    learner = learner or _repeated(job, result, mirrors)
     if result.bench == "stream":
         from tasks.models import stream
         from tasks.preprocess import StreamOptions
 
-        learner = learner or _repeated(job, result, mirrors)
-        return Fitted(
-            stream.fitted(dataset, StreamOptions(**job.bench), learner), dataset, test=None
-        )
-    raise UsageError(
-        f"{result.label} ran on the {result.bench} bench, whose models are not registered:"
-        " fit AppleClassifier or AppleRegressor of algorithms.apple on your data"
-    )
+        options = StreamOptions(**job.bench)
+        return Fitted(stream.fitted(dataset, options, learner), dataset, test=None)
+    from tasks.benches.holdout import Options
+    from tasks.models import holdout
+
+    held = Options(**job.bench)
+    model = holdout.fitted(dataset, held, job.environment_seed, learner)
+    return Fitted(model, dataset, result.score if held.score_on == "test" else None)
 
 
 def _repeated(job: Job, result: Result, mirrors: tuple[Path, ...]) -> Any:

@@ -70,6 +70,18 @@ def test_a_challenger_loads_by_its_alias_and_predicts_as_ours(uri, policy, monke
     assert float(tags["leaseboard.test"]) == pytest.approx(fitted.test)
 
 
+def test_an_apple_loads_by_its_alias_and_predicts_as_ours(uri, race, monkeypatch, tmp_path):
+    result, _, fitted = race("apple", FRIED)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    register(uri, "fried", fitted, [result], group="race", date="2026-11-21", versions={})
+    loaded = mlflow.pyfunc.load_model("models:/fried@challenger")
+
+    np.testing.assert_array_equal(
+        loaded.predict(fitted.dataset.features), fitted.model.predict(fitted.dataset.features)
+    )
+    assert not list((tmp_path / "mlruns").rglob("*.pkl"))
+
+
 def test_a_model_is_tied_to_the_run_of_its_job(uri, race, tmp_path):
     result, _, fitted = race("vanilla", FRIED)
     log_race(result, tmp_path / "job" / "events.jsonl.gz", uri)
@@ -160,8 +172,9 @@ def test_the_list_shows_scores_and_aliases(uri, add):
 
 
 @pytest.mark.slow
-def test_mlflow_serves_it_with_its_own_command(uri, race, tmp_path):
-    result, _, fitted = race("chacha", FRIED)
+@pytest.mark.parametrize("algorithm", ["chacha", "apple"])
+def test_mlflow_serves_it_with_its_own_command(uri, race, tmp_path, algorithm):
+    result, _, fitted = race(algorithm, FRIED)
     register(uri, "fried", fitted, [result], group="race", date="2026-11-21", versions={})
     promote(uri, "fried")
     with socket.socket() as free:

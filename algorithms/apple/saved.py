@@ -1,0 +1,121 @@
+"""What a learner predicts with, as plain values, and a learner that predicts the same.
+
+The kernels trust their arrays. So a learner is built by its own constructor, and what a file says
+of slots and variables is checked before a kernel sees it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.apple.full import FullLearner
+from algorithms.apple.growing import GrowingLearner
+from algorithms.apple.hashed import CLAIMED, HashedLearner
+from algorithms.apple.learner import Learner, Learning
+from algorithms.apple.plan import PlanLearner
+from algorithms.apple.update import UNSEEN
+from algorithms.plain import fill, values_of
+
+_SLOTS = ("keys", "source", "variable", "degree", "parent")
+_WEIGHTS = ("w", "inverse")
+_COMMON = ("magnitude", "totals")
+
+
+def state_of(learner: Learner) -> dict[str, Any]:
+    """Everything that predictions depend on; what only learning needs is left out."""
+    state = {
+        "n_variables": learner.n_variables,
+        "learning": dataclasses.asdict(learner.learning),
+        **values_of(learner, _COMMON),
+    }
+    if isinstance(learner, PlanLearner):
+        return state | {"kernel": "plan", **values_of(learner, (*_SLOTS, *_WEIGHTS))}
+    if isinstance(learner, HashedLearner):
+        used = learner.n_variables + 1 + int(learner.counts[CLAIMED])
+        slots = {name: getattr(learner, name)[:used] for name in (*_SLOTS, *_WEIGHTS)}
+        buckets = np.flatnonzero(learner.tags)
+        table = {"tags": learner.tags[buckets], "owners": learner.owners[buckets]}
+        return state | {"kernel": "hashed", "buckets": buckets, **slots, **table}
+    if isinstance(learner, FullLearner):
+        used_slots = np.flatnonzero(learner.inverse < 1 / UNSEEN)
+        slots = {name: getattr(learner, name)[used_slots] for name in _WEIGHTS}
+        more = {"degree": learner.full_degree, "indicators": learner.indicators}
+        return state | {"kernel": "full", "used": used_slots, **slots, **more}
+    raise TypeError(f"a {type(learner).__name__} is no learner of apple's kernels")
+
+
+def learner_of(state: Mapping[str, Any]) -> Learner:
+    """A learner that predicts as the one that `state_of` was told of; it is not to learn more.
+
+    Raises
+    ------
+    ValueError, TypeError, LookupError
+        If no learner has that state.
+    """
+    d, learning = int(state["n_variables"]), Learning(**state["learning"])
+    if not 0 < learning.bits <= 28:
+        raise ValueError(f"a table of 2^{learning.bits}")
+    learner: Learner
+    if state["kernel"] == "plan":
+        learner = _plan(d, learning, state)
+    elif state["kernel"] == "hashed":
+        learner = _hashed(d, learning, state)
+    else:
+        learner = _full(d, learning, state)
+    fill(learner, state, _COMMON)
+    return learner
+
+
+def _plan(d: int, learning: Learning, state: Mapping[str, Any]) -> PlanLearner:
+    learner = PlanLearner(d, learning)
+    used = len(state["w"])
+    for name in (*_SLOTS, *_WEIGHTS):
+        setattr(learner, name, np.zeros(used, dtype=getattr(learner, name).dtype))
+    fill(learner, state, (*_SLOTS, *_WEIGHTS))
+    _check_slots(learner, used)
+    return learner
+
+
+def _hashed(d: int, learning: Learning, state: Mapping[str, Any]) -> HashedLearner:
+    learner = HashedLearner(d, learning)
+    used, buckets, owners = len(state["w"]), state["buckets"], state["owners"]
+    for name in (*_SLOTS, *_WEIGHTS):
+        getattr(learner, name)[:used] = _same(state[name], used)
+    learner.counts[CLAIMED] = claimed = used - d - 1
+    mask = np.uint64((1 << learning.bits) - 1)
+    if len(owners) != claimed or (claimed and (owners & mask).max() >= claimed):
+        raise ValueError("the buckets name slots that are not there")
+    learner.tags[buckets], learner.owners[buckets] = state["tags"], owners
+    _check_slots(learner, used)
+    return learner
+
+
+def _full(d: int, learning: Learning, state: Mapping[str, Any]) -> FullLearner:
+    degree = int(state["degree"])
+    if not 1 <= degree <= 8:
+        raise ValueError(f"degree {degree}")
+    learner = FullLearner(d, learning, degree, np.zeros(d, dtype=np.bool_))
+    fill(learner, state, ["indicators"])
+    for name in _WEIGHTS:
+        getattr(learner, name)[state["used"]] = _same(state[name], len(state["used"]))
+    return learner
+
+
+def _same(values: Any, length: int) -> NDArray[Any]:
+    if len(values) != length:
+        raise ValueError(f"{len(values)} values for {length} slots")
+    return np.asarray(values)
+
+
+def _check_slots(learner: GrowingLearner, used: int) -> None:
+    """Every slot's source comes before it, and its variable is one; ValueError otherwise."""
+    d = learner.n_variables
+    products = np.arange(d + 1, used)
+    source, variable = learner.source[products], learner.variable[products]
+    if used <= d or (source >= products).any() or (variable >= max(d, 1)).any():
+        raise ValueError("a product of slots that come after it")

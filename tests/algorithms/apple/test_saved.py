@@ -1,0 +1,62 @@
+"""A learner that was built from plain values predicts bit by bit as the one they tell of."""
+
+import numpy as np
+import pytest
+
+from algorithms.apple.apple import Apple
+from algorithms.apple.example import parity
+from algorithms.apple.polynomial import Polynomial
+from algorithms.apple.saved import learner_of, state_of
+from algorithms.base import play
+
+ALGORITHMS = [
+    *(Apple(alpha=0.5), Apple(alpha=0.5, kernel="hashed", bits=8), Apple(kernel="plan")),
+    *(Polynomial(degree=2), Polynomial(degree=3, kernel="hashed", bits=10)),
+]
+
+
+def ran(algorithm):
+    """What a run leaves, and its bench."""
+    bench = parity(rows=500, order=2)
+    run = play("a", algorithm, bench, 0)
+    while True:
+        try:
+            next(run)
+        except StopIteration as end:
+            return end.value, bench
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=str)
+def test_predictions_are_the_same(algorithm):
+    learner, bench = ran(algorithm)
+    rows = bench.holdout.test.rows
+
+    assert learner is not None
+    np.testing.assert_array_equal(
+        learner_of(state_of(learner)).predict(rows), learner.predict(rows)
+    )
+
+
+@pytest.mark.parametrize("kernel", ["plan", "hashed"])
+def test_monomials_keep_their_names_and_weights(kernel):
+    learner, _ = ran(Apple(alpha=0.5, kernel=kernel, bits=10))
+
+    assert learner_of(state_of(learner)).weights() == learner.weights()
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"magnitude": np.zeros(3)}, ValueError),
+        ({"w": np.zeros(3, np.float32)}, ValueError),
+        ({"learning": {"bits": 60}}, ValueError),
+        ({"kernel": "full", "degree": 40}, ValueError),
+        ({"n_variables": "many"}, ValueError),
+    ],
+)
+@pytest.mark.parametrize("kernel", ["plan", "hashed"])
+def test_a_state_that_no_learner_has_is_refused(kernel, change, error):
+    learner, _ = ran(Apple(alpha=0.5, kernel=kernel, bits=10))
+    state = state_of(learner) | change
+    with pytest.raises(error):
+        learner_of(state)
