@@ -33,7 +33,8 @@ def funnels(events: Sequence[Event], real: Mapping[int, float]) -> Figure | None
         for trace in _funnel(bounds[n], real[n], most)
     ]
     titles = [f"{names[n]}, champion" if n == last else names[n] for n in chosen]
-    layout = facets.layout(titles, {"type": "log", "dtick": "D2"}, {}, "rows", "accuracy")
+    rows = {"type": "log", "dtick": "D2", "tickformat": "~s"}
+    layout = facets.layout(titles, rows, {}, "rows", "accuracy")
     note = (
         "A bar is the interval after a probe, red if it misses what full training gives, which is"
         f" dashed. The champion and the most probed, {len(chosen)} of {len(bounds)}."
