@@ -48,10 +48,10 @@ def finished(mirror, name, data, settings=None, seed=0, **options):
 def test_linear_loses_what_vw_loses(mirror, data):
     options = {"score_on": "progressive", "max_rows": 4000}
     ours = finished(mirror, "linear", data, **options)
-    vws = finished(mirror, "stage-poly", data, {"expansion": "linear"}, **options)
+    # So many bits, because VW hashes base features too; of 20news a few collide even so.
+    vws = finished(mirror, "stage-poly", data, {"expansion": "linear", "bits": 24}, **options)
 
-    # VW's clamp knows the present label, which tells at the few that set a new record.
-    assert ours.score == pytest.approx(vws.score, rel=1e-4, abs=5 / ours.at)
+    assert ours.score == pytest.approx(vws.score, rel=2e-4 if data == "20news" else 1e-5)
 
 
 def test_magic_is_learned_as_well_as_by_stage_poly(mirror):
