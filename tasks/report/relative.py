@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tasks.report.cells import Cell, Names, named, number
 from tasks.report.specs import Figure, Trace, axis, colour, rounded, text
@@ -46,11 +47,11 @@ def figures(found: Relative) -> list[Figure]:
     if not found.problems:
         return []
     everywhere = np.ones(len(found.problems), dtype=bool)
-    groups = [(everywhere, "data sets")]
+    groups = [(everywhere, f"on {_data_sets(everywhere)}")]
     if len(found.baselines) > 1:
         second = found.baselines[1]
         costly = found.times[found.labels.index(second)] >= 2
-        groups.append((costly, f"data sets where {second} takes twice the time"))
+        groups.append((costly, f"on {_data_sets(costly)} where {second} takes twice the time"))
     drawn = []
     for keep, where in groups:
         if keep.any():
@@ -61,23 +62,35 @@ def figures(found: Relative) -> list[Figure]:
 
 
 def _cdf(labels: tuple[str, ...], values: Floats, what: str, kind: str, where: str) -> Figure:
+    finite = values[np.isfinite(values)]
     data: list[Trace] = []
-    for index, label in enumerate(labels):
+    folded = ["(" in label for label in labels]  # one setting of a family that has a best
+    for place, index in enumerate(np.argsort(folded, kind="stable")):
         x, y = cumulative(values[index])
+        if len(x):  # a step from nothing, level to the edge: one data set is seen too
+            x, y = np.array([x[0], *x, finite.max()]), np.array([0, *y, y[-1]])
         data.append(
             {
                 "type": "scatter",
                 "mode": "lines",
-                "name": text(label),
+                "name": text(labels[index]),
                 "x": rounded(x),
                 "y": rounded(y),
-                "line": {"shape": "hv", "color": colour(index)},
-                "visible": "legendonly" if "(" in label else True,
+                "line": {"shape": "hv", "color": colour(place)},
+                "visible": "legendonly" if folded[index] else True,
             }
         )
-    layout = {"xaxis": axis(what, type=kind), "yaxis": axis("data sets"), "height": 420}
-    note = f"On how many of {values.shape[1]} {where} the {what} is at most x; left is better."
-    return Figure(f"{what.capitalize()}, {where}", note, data, layout)
+    layout = {
+        "xaxis": axis(what, type=kind),
+        "yaxis": axis("data sets", rangemode="tozero", dtick=-(-values.shape[1] // 8)),
+        "height": 420,
+    }
+    note = f"How many {what}s are at most x, {where}; further left and higher is better."
+    return Figure(f"{what.capitalize()} {where}", note, data, layout)
+
+
+def _data_sets(kept: NDArray[np.bool_]) -> str:
+    return "1 data set" if kept.sum() == 1 else f"{kept.sum()} data sets"
 
 
 def _median(values: Floats) -> float:

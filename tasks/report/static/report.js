@@ -160,7 +160,8 @@
       const paint = trace.fillcolor || trace.line?.color || trace.marker?.color || "$ink";
       swatch.style.background = paint.startsWith("$") ? `var(--${paint.slice(1)})` : paint;
       const name = new DOMParser().parseFromString(trace.name, "text/html").body.textContent;
-      const button = make("button", { type: "button", "aria-pressed": "true" }, swatch, name);
+      const shown = String((trace.visible ?? true) === true);
+      const button = make("button", { type: "button", "aria-pressed": shown }, swatch, name);
       button.addEventListener("click", () => {
         const on = button.getAttribute("aria-pressed") !== "true";
         button.setAttribute("aria-pressed", String(on));

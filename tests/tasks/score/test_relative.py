@@ -60,12 +60,18 @@ def test_the_page_shows_a_row_an_algorithm_and_a_curve_a_figure():
     ]
     drawn = figures(found)
     assert [figure.title for figure in drawn] == [
-        "Relative error, data sets",
-        "Relative time, data sets",
-        "Relative error, data sets where quadratic takes twice the time",
-        "Relative time, data sets where quadratic takes twice the time",
+        "Relative error on 2 data sets",
+        "Relative time on 2 data sets",
+        "Relative error on 1 data set where quadratic takes twice the time",
+        "Relative time on 1 data set where quadratic takes twice the time",
     ]
-    assert drawn[1].data[0]["x"] == [1, 1]
+    assert [(trace["name"], trace["visible"]) for trace in drawn[0].data] == [
+        *((name, True) for name in (*BASELINES, "apple-best")),
+        ("apple(1)", "legendonly"),
+        ("apple(0.5)", "legendonly"),
+    ]
+    assert drawn[1].data[0]["x"] == [1, 1, 1, 9]
+    assert drawn[1].data[0]["y"] == [0, 1, 2, 2]
     empty = relative(FRAME, ("linear", "quartic"))
     assert section(empty, {}) is None
     assert figures(empty) == []
