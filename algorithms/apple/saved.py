@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from algorithms.apple.full import FullLearner
 from algorithms.apple.growing import GrowingLearner
-from algorithms.apple.hashed import CLAIMED, HashedLearner
+from algorithms.apple.hashed import HashedLearner
 from algorithms.apple.learner import Learner, Learning
 from algorithms.apple.plan import PlanLearner
+from algorithms.apple.table import CLAIMED
 from algorithms.apple.update import UNSEEN
 from algorithms.plain import fill, values_of
 

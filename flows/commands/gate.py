@@ -108,11 +108,13 @@ def accept(
 
 def _speed(suite: Suite, commit: str, mirror: list[Path] | None) -> tuple[str, bool]:
     """The comparison of CPU times as markdown, and whether a scenario became slower."""
+    from flows.interruption import terminable
     from tasks import paths
     from tasks.speed import commits
 
     jobs = commits.timed(suite.jobs())
-    found = commits.compare(jobs, commit, mirrors=paths.mirrors(tuple(mirror or ())))
+    with terminable():
+        found = commits.compare(jobs, commit, mirrors=paths.mirrors(tuple(mirror or ())))
     return commits.markdown(found, commit), any(speed.slower for speed in found)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.commands.options import Mirrors, TrackingUri
+from flows.commands.options import Mirrors, TrackingUri, show_table
 
 if TYPE_CHECKING:
     from tasks.config import Suite
@@ -87,9 +87,6 @@ def list_models(tracking_uri: TrackingUri = None) -> int:
 
     Example: leaseboard model list
     """
-    from rich.console import Console
-    from rich.table import Table
-
     from tasks import paths
     from tasks.environment import prepare_environment
 
@@ -101,12 +98,7 @@ def list_models(tracking_uri: TrackingUri = None) -> int:
     if not rows:
         typer.echo("no model is registered: see `leaseboard model register --help`")
         return 3
-    table = Table(box=None, pad_edge=False)
-    for column in rows[0]:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*row.values())
-    Console(highlight=False, soft_wrap=True).print(table)
+    show_table("", tuple(rows[0]), [tuple(row.values()) for row in rows])
     return 0
 
 

@@ -6,6 +6,7 @@ now, with the same interpreter and libraries, job by job and turn by turn.
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
@@ -13,6 +14,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
@@ -87,7 +89,7 @@ def compare(
         If one of the trees cannot run a job.
     """
     with ExitStack() as stack:
-        other = stack.enter_context(checked_out(root, commit))
+        other = stack.enter_context(exported(root, commit))
         trees = [
             stack.enter_context(_Tree(folder, name, mirrors))
             for folder, name in ((other, commit), (root, "this tree"))
@@ -150,33 +152,34 @@ def markdown(found: Sequence[Speed], commit: str, tolerance: float = TOLERANCE) 
 
 
 @contextmanager
-def checked_out(root: Path, commit: str) -> Iterator[Path]:
-    """The tree of `commit` in a temporary folder, which git knows until it is removed."""
-    _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}",
-         rule=f"{commit!r} is no commit of the checkout {root}")  # fmt: skip
+def exported(root: Path, commit: str) -> Iterator[Path]:
+    """The files of `commit` in a temporary folder of which the checkout knows nothing.
+
+    A worktree would stay in the checkout's records when the process is killed.
+    """
+    words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
+    digest = _git(root, *words, rule=f"{commit!r} is no commit of the checkout {root}")
     with tempfile.TemporaryDirectory(prefix="leaseboard-") as folder:
-        tree = Path(folder) / "tree"
-        _git(root, "worktree", "add", "--detach", "--quiet", str(tree), commit,
-             rule=f"{commit!r} cannot be checked out")  # fmt: skip
-        try:
-            yield tree
-        finally:
-            _git(root, "worktree", "remove", "--force", str(tree), rule="cannot clean up")
+        words = ("archive", "--format=zip", digest.decode().strip())
+        files = _git(root, *words, rule=f"{commit!r} cannot be exported")
+        with zipfile.ZipFile(io.BytesIO(files)) as archive:
+            archive.extractall(folder)
+        yield Path(folder)
 
 
-def _git(root: Path, *words: str, rule: str) -> None:
+def _git(root: Path, *words: str, rule: str) -> bytes:
     try:
-        subprocess.run(
+        done = subprocess.run(
             ["git", "-C", str(root), *words],  # noqa: S607  (whichever git the user has)
             check=True,
             capture_output=True,
-            text=True,
         )
     except FileNotFoundError as error:
         raise UsageError("no git on the path: install it to compare two commits") from error
     except subprocess.CalledProcessError as error:
-        said = error.stderr.strip().partition("\n")[0]
+        said = error.stderr.decode(errors="replace").strip().partition("\n")[0]
         raise UsageError(f"{rule}: {said or 'name one that git log shows'}") from error
+    return done.stdout
 
 
 class _Tree:
@@ -185,7 +188,8 @@ class _Tree:
     def __init__(self, folder: Path, name: str, mirrors: Sequence[Path]) -> None:
         self._name = name
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed in __exit__)
-        environment = {**os.environ, "PYTHONPATH": str(folder)}
+        self._scratch = tempfile.TemporaryDirectory(prefix="leaseboard-")
+        environment = {**os.environ, "PYTHONPATH": str(folder), "TMPDIR": self._scratch.name}
         environment.pop("NUMBA_CACHE_DIR", None)  # each tree keeps kernels of its own
         self._process = subprocess.Popen(
             [sys.executable, "-P", str(_CHILD), *map(str, mirrors)],
@@ -203,6 +207,7 @@ class _Tree:
         self._process.kill()
         self._process.communicate()
         self._errors.close()
+        self._scratch.cleanup()
 
     def run(self, job: Job, times: int) -> float:
         """The mean CPU seconds of a job, run so many times."""

@@ -1,13 +1,23 @@
 """``leaseboard model``: which winners are registered, under which names."""
 
+import shutil
 from types import SimpleNamespace
 
 import pytest
 
 from algorithms.errors import LeaseboardError, UsageError
+from flows.cli import main
 from flows.commands import model
 from tasks import results
 from tasks.models import winner
+
+OWN = """
+title: my own sales
+data:
+  - "file:my sales.csv?target=units sold"
+  - "file:my sales.csv?target=units sold&threshold=3"
+algorithms: [vanilla]
+"""
 
 
 @pytest.fixture
@@ -48,3 +58,33 @@ def test_a_bad_name_is_refused_before_any_work_and_that_of_a_suite_is_mended(rec
     model.register_winners(suite, tmp_path, None, mirror=None, tracking_uri=None)
 
     assert recorded == ["v1-2"]
+
+
+def test_a_file_of_ones_own_from_run_to_champion(tmp_path, monkeypatch, capsys, empty_store):
+    monkeypatch.chdir(tmp_path)
+    store = tmp_path / "mlruns" / "mlflow.db"
+    store.parent.mkdir()
+    shutil.copy(empty_store, store)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{store}")
+    rows = [f"{i / 7:.2f},{'MonTueWed'[i % 3 * 3 :][:3]},{i * 0.1:.1f}" for i in range(200)]
+    (tmp_path / "my sales.csv").write_text("\n".join(["price (EUR),day,units sold", *rows]))
+    (tmp_path / "sales.yaml").write_text(OWN)
+
+    def leaseboard(*arguments):
+        with pytest.raises(SystemExit) as end:
+            main(list(arguments))
+        return end.value.code, capsys.readouterr()
+
+    assert leaseboard("run", "sales.yaml", "--local", "--workers", "1", "--register")[0] == 0
+    first = "sales-file-my-sales-csv-target-units-sold"
+    names = [first, f"{first}-threshold-3"]
+    for name in names:
+        assert leaseboard("model", "promote", name)[0] == 0
+        code, told = leaseboard("model", "promote", name)
+        assert code == 64
+        assert f"{name} has no challenger" in told.err
+    code, told = leaseboard("model", "list")
+    assert code == 0
+    assert [line.split()[:3] for line in told.out.splitlines()[1:]] == [
+        [name, "1", "champion"] for name in sorted(names)
+    ]

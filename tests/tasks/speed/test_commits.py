@@ -1,6 +1,11 @@
 """The speed gate on a tiny repository, in whose history the code becomes slower."""
 
+import signal
 import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,8 +13,9 @@ import pytest
 from algorithms.errors import LeaseboardError, UsageError
 from tasks.config import Suite
 from tasks.jobs import Job
-from tasks.speed.commits import checked_out, compare, judge, markdown, timed
+from tasks.speed.commits import compare, exported, judge, markdown, timed
 
+ROOT = Path(__file__).resolve().parents[3]
 JOB = Job("vanilla", "x", 0, 0, label="vanilla")
 RUN = """
 import time
@@ -52,22 +58,32 @@ def history(tmp_path):
     return commit
 
 
-def worktrees(root):
-    listed = subprocess.run(
-        ["git", "-C", root, "worktree", "list"], check=True, capture_output=True, text=True
-    )
-    return listed.stdout.splitlines()
+@pytest.fixture
+def scratch(tmp_path, monkeypatch):
+    """Where temporary folders are made."""
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    return folder
 
 
-def test_a_planted_slow_down_is_found_and_nothing_is_left_behind(history):
+def records(root):
+    """What git keeps of the checkout."""
+    return sorted(path.relative_to(root) for path in (root / ".git").rglob("*"))
+
+
+def test_a_planted_slow_down_is_found_and_nothing_is_left_behind(history, scratch):
     history(100_000)
     root = history(300_000)
+    before = records(root)
     (speed,) = compare([JOB], "HEAD~1", root=root)
 
     assert speed.slower
     assert 1.5 < speed.ratio.value < 6
     assert speed.ratio.lower > 1
-    assert len(worktrees(root)) == 1
+    assert records(root) == before
+    assert not list(scratch.iterdir())
 
 
 def test_a_commit_against_its_own_tree_passes(history):
@@ -84,7 +100,7 @@ def test_a_commit_that_does_not_exist_is_named(history):
 
 def test_a_folder_without_history_is_refused(tmp_path):
     with pytest.raises(UsageError, match="is no commit of the checkout"), \
-            checked_out(tmp_path, "HEAD"):  # fmt: skip
+            exported(tmp_path, "HEAD"):  # fmt: skip
         pass
 
 
@@ -96,7 +112,38 @@ def test_a_tree_that_cannot_run_a_job_is_named(history, status, code, words):
     root = history(1, status, code)
     with pytest.raises(LeaseboardError, match=f"HEAD.*{words}"):
         compare([JOB], "HEAD", root=root)
-    assert len(worktrees(root)) == 1
+
+
+GATE = """
+import sys
+from pathlib import Path
+from flows.interruption import terminable
+from tasks.jobs import Job
+from tasks.speed.commits import compare
+
+with terminable():
+    compare([Job("vanilla", "x", 0, 0, label="vanilla")], "HEAD", root=Path(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_a_gate_that_is_stopped_leaves_nothing_in_the_checkout(history, scratch, stop):
+    root = history(10**12)
+    before = records(root)
+    gate = subprocess.Popen([sys.executable, "-c", GATE, root], cwd=ROOT, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while not list(scratch.glob("leaseboard-*/tasks/run.py")):
+        assert gate.poll() is None, gate.stderr.read()
+        assert time.monotonic() < deadline, "the commit was never exported"
+        time.sleep(0.05)
+    time.sleep(0.5)
+    gate.send_signal(stop)
+    gate.communicate()
+
+    assert gate.returncode in (143, -stop, 1)
+    assert records(root) == before
+    if stop != signal.SIGKILL:
+        assert not list(scratch.iterdir())
 
 
 @pytest.mark.parametrize(
