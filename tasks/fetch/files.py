@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from algorithms.errors import DataError, UsageError, unknown
 from tasks.fetch.dataset import Table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _MOST_DENSE_BYTES = 4 << 30  # libsvm is sparse; a dense table beyond this is surely a mistake
 
@@ -57,29 +60,51 @@ def read_csv(path: Path, rows: int | None = None) -> pd.DataFrame:
     """A csv file in UTF-8 with a header line; the separator is a comma, semicolon or tab.
 
     Every line must have as many values as the header: a short one is an error, not a missing
-    value. Missing values are empty, ``?``, ``NA``, ``NaN``, ``nan`` or ``null``.
+    value. Missing values are empty, ``?``, ``NA``, ``NaN``, ``nan`` or ``null``. Where commas do
+    not separate, a column of numbers like ``1,5`` makes them decimal points.
     """
     import pyarrow as pa
-    from pyarrow import csv
 
     header = _header(path)
     separator = max(",;\t", key=header.count)
-    try:
-        table = csv.read_csv(
-            path,
-            parse_options=csv.ParseOptions(delimiter=separator),
-            convert_options=csv.ConvertOptions(
-                null_values=["", "?", "NA", "NaN", "nan", "null"], strings_can_be_null=True
-            ),
-        )
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{path}: malformed csv: {_first_line(error)}") from error
+    table = _arrow_table(path, separator, ".")
+    if separator != "," and any(_has_decimal_commas(column) for column in table.columns):
+        table = _arrow_table(path, separator, ",")
     for column in table.schema:
         if pa.types.is_binary(column.type):  # what Arrow makes of text that is not UTF-8
             raise DataError(f"{path}: column {column.name!r} is not UTF-8: convert the file")
     if all(_is_number(name) for name in table.column_names):
         raise DataError(f"{path}: no header line: the first line holds only numbers, add names")
     return _frame(table)
+
+
+def _arrow_table(path: Path, separator: str, decimal_point: str) -> pa.Table:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    try:
+        return csv.read_csv(
+            path,
+            parse_options=csv.ParseOptions(delimiter=separator),
+            convert_options=csv.ConvertOptions(
+                null_values=["", "?", "NA", "NaN", "nan", "null"],
+                strings_can_be_null=True,
+                decimal_point=decimal_point,
+            ),
+        )
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{path}: malformed csv: {_first_line(error)}") from error
+
+
+def _has_decimal_commas(column: pa.ChunkedArray) -> bool:
+    """Whether text is really numbers, some of them with a comma for a point."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_string(column.type):
+        return False
+    numbers = pc.all(pc.match_substring_regex(column, r"^[+-]?\d+(,\d+)?$")).as_py()
+    return bool(numbers and pc.any(pc.match_substring(column, ",")).as_py())
 
 
 def read_arff(path: Path, rows: int | None = None) -> pd.DataFrame:
@@ -91,6 +116,11 @@ def read_arff(path: Path, rows: int | None = None) -> pd.DataFrame:
             content = arff.load(lines)
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: not UTF-8 at byte {error.start}: convert the file") from error
+    except arff.BadAttributeType as error:
+        raise DataError(
+            f"{path}: malformed arff: {_first_line(error)} A type is numeric, real, integer,"
+            " string or {a, list, of, values}: make a date a number"
+        ) from error
     except (arff.ArffException, ValueError, IndexError) as error:
         raise DataError(f"{path}: malformed arff: {_first_line(error)}") from error
     names = [name for name, _ in content["attributes"]]

@@ -80,6 +80,18 @@ def test_the_header_may_be_separated_by_semicolons(tmp_path):
     assert load(str(path)).features["fixed acidity"].tolist() == [7.4, 7.8]
 
 
+def test_decimal_commas_are_read_where_commas_do_not_separate(tmp_path):
+    path = tmp_path / "temperature.csv"
+    path.write_text("a;b;y\n1,5;u,v;3,25\n-2;w;4\n;u,v;4,5\n")
+
+    data = load(str(path))
+
+    assert data.features["a"].tolist()[:2] == [1.5, -2.0]
+    assert data.features["a"].isna().tolist() == [False, False, True]
+    assert data.features["b"].tolist() == ["u,v", "w", "u,v"]
+    assert data.target.tolist() == [3.25, 4.0, 4.5]
+
+
 def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
     path = tmp_path / "excel.csv"
     path.write_text("a,y\n1,0.5\n2,1.5\n", encoding="utf-8-sig")
@@ -151,6 +163,8 @@ def test_the_first_rows_of_a_parquet_file_need_only_its_first_groups(tmp_path):
         ("bad.arff", b"@relation x\nrubbish\n", "malformed arff"),
         ("cell.arff", b"@relation x\n@attribute a {u,v}\n@attribute y real\n@data\nw,1\n",
          "malformed arff: .*w"),
+        ("date.arff", b"@relation x\n@attribute a date\n@attribute y real\n@data\n1,1\n",
+         "line 2. A type is numeric, .*make a date a number"),
         ("none.arff", b"@relation x\n@attribute a real\n@attribute y real\n@data\n", "0 rows"),
         ("latin.arff", "@relation \u00fc\n".encode("latin-1"), "not UTF-8 at byte 10"),
         ("bad.libsvm", b"1 1:2\nx 1:2\n", "malformed libsvm"),
