@@ -2,7 +2,8 @@
 
 ``python -m tasks.speed.tracking runs`` logs one job of many configurations to a fresh SQLite store
 and to an MLflow server on loopback. ``python -m tasks.speed.tracking jobs`` runs suites of trivial
-jobs through the command line, with Prefect and MLflow, in several sizes.
+jobs through the command line, with Prefect and MLflow, in several sizes. ``python -m
+tasks.speed.tracking search`` fills one SQLite store and asks it what MLflow's UI asks.
 """
 
 from __future__ import annotations
@@ -37,9 +38,21 @@ from tasks import results
 from tasks.environment import prepare_environment
 from tasks.jobs import Result
 from tasks.track import Tracker
+from tasks.track.store import experiment, open_store
 
 PARAMETERS, UPDATES = 10, 5
 SERVER_SECONDS = 120.0
+SUITE_NAME = "speed"
+SEARCHES = {
+    "newest first": ("", ["attributes.start_time DESC"]),
+    "by score": ("", ["metrics.score ASC"]),
+    "of one job": ("tags.leaseboard.job = 'job-0'", ["attributes.start_time DESC"]),
+    "by parameter and outcome": (
+        "params.p0 = '7.0' and tags.leaseboard.outcome = 'live'", ["metrics.score ASC"],
+    ),
+}  # fmt: skip
+"""What people ask of the configurations' experiment: a filter and an order."""
+PAGE = 100
 SUITE = """
 title: Trivial jobs
 data: ["synthetic:fried?rows=100&seed=0"]
@@ -78,17 +91,22 @@ def race(configurations: int) -> Iterator[Event]:
     )
 
 
-def log_runs(uri: str, folder: Path, configurations: int, server: int | None = None) -> Spent:
-    """Log one job of so many configurations to the store at `uri`; `server` is its process."""
-    key = "speed"
+def job(folder: Path, key: str, configurations: int) -> Result:
+    """A job of so many configurations that is over; its log is in the run folder."""
     write_log(results.begin(folder, key) / results.EVENTS, race(configurations))
-    result = Result(
+    return Result(
         key=key, algorithm="chacha", label="chacha", data="synthetic:fried", digest="0" * 32,
         seed=0, environment_seed=0, repetition=0, status="ok", score=0.1,
         metric="progressive_mse", bench="stream", unit="examples", units=1000,
         started="2026-01-01T00:00:00+00:00", events=results.EVENTS,
     )  # fmt: skip
-    tracker = Tracker(uri, "speed", [key])
+
+
+def log_runs(uri: str, folder: Path, configurations: int, server: int | None = None) -> Spent:
+    """Log one job of so many configurations to the store at `uri`; `server` is its process."""
+    key = "speed"
+    result = job(folder, key, configurations)
+    tracker = Tracker(uri, SUITE_NAME, [key])
     there, here, clock = _tree_cpu(server), time.process_time(), time.perf_counter()
     tracker.log(result, results.job_folder(folder, key))
     return Spent(
@@ -160,6 +178,36 @@ def _wait_for(url: str) -> None:
     raise TimeoutError(f"{url} did not answer within {SERVER_SECONDS:g} s")
 
 
+def search_seconds(uri: str) -> dict[str, float]:
+    """Wall seconds of the first page of each of `SEARCHES`."""
+    client = open_store(uri)
+    place = experiment(client, uri, f"{SUITE_NAME}/configurations")
+    seconds = {}
+    for name, (condition, order) in SEARCHES.items():
+        clock = time.perf_counter()
+        found = client.search_runs([place], condition, max_results=PAGE, order_by=order)
+        seconds[name] = time.perf_counter() - clock
+        if not found:
+            raise RuntimeError(f"the search {name!r} found nothing: {condition}")
+    return seconds
+
+
+def _show_searches(folder: Path, jobs: int, configurations: int) -> None:
+    uri, keys = f"sqlite:///{folder / 'mlflow.db'}", [f"job-{i}" for i in range(jobs)]
+    tracker = Tracker(uri, SUITE_NAME, keys)
+    cpu = 0.0
+    for key in keys:
+        result = job(folder, key, configurations)
+        here = time.process_time()
+        tracker.log(result, results.job_folder(folder, key))
+        cpu += time.process_time() - here
+    runs = jobs * configurations
+    size = (folder / "mlflow.db").stat().st_size
+    print(f"{runs} configuration runs: {1000 * cpu / runs:.2f} CPU ms a run, {size / 1e6:.0f} MB")
+    for name, seconds in search_seconds(uri).items():
+        print(f"first {PAGE}, {name:26} {seconds:6.2f} wall s")
+
+
 def _show_runs(folder: Path, configurations: int) -> None:
     ways = {"SQLite": log_runs(f"sqlite:///{folder / 'mlflow.db'}", folder, configurations)}
     with mlflow_server(folder) as (address, pid):
@@ -190,11 +238,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     jobs = commands.add_parser("jobs", help="run suites of trivial jobs")
     jobs.add_argument("sizes", type=int, nargs="*", default=[100, 500])
     jobs.add_argument("--local", action="store_true", help="without Prefect")
+    search = commands.add_parser("search", help="search a store of many runs")
+    search.add_argument("--jobs", type=int, default=200)
+    search.add_argument("--configurations", type=int, default=500)
     given = parser.parse_args(arguments)
     prepare_environment()
     with tempfile.TemporaryDirectory() as folder:
         if given.command == "runs":
             _show_runs(Path(folder), given.configurations)
+        elif given.command == "search":
+            _show_searches(Path(folder), given.jobs, given.configurations)
         else:
             _show_jobs(Path(folder), given.sizes, ["--local"] if given.local else [])
     return 0

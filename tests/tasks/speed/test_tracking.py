@@ -2,7 +2,9 @@
 
 import pytest
 
+from tasks.results import job_folder
 from tasks.speed import tracking
+from tasks.track import Tracker
 from tasks.track.store import open_store
 
 
@@ -25,3 +27,11 @@ def test_a_server_that_does_not_come_up_is_an_error(monkeypatch):
     monkeypatch.setattr(tracking, "SERVER_SECONDS", 0.1)
     with pytest.raises(TimeoutError, match="did not answer within"):
         tracking._wait_for("http://127.0.0.1:9/health")
+
+
+def test_every_search_finds_runs(tmp_path, empty_store):
+    uri = f"sqlite:///{empty_store}"
+    result = tracking.job(tmp_path, "job-0", 9)
+    Tracker(uri, tracking.SUITE_NAME, ["job-0"]).log(result, job_folder(tmp_path, "job-0"))
+
+    assert all(seconds > 0 for seconds in tracking.search_seconds(uri).values())
