@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from algorithms.errors import UsageError
@@ -83,6 +86,26 @@ def test_a_replay_is_charged_alike_and_costs_next_to_nothing(run):
     assert again.score == first.score
     assert again.cpu_seconds == first.cpu_seconds > 0
     assert again.metrics["spent_cpu_seconds"] < 0.5 * first.metrics["spent_cpu_seconds"]
+
+
+def test_a_replay_of_drawn_configurations_loads_no_learners(tmp_path):
+    code = f"""
+import sys
+from pathlib import Path
+from tasks.jobs import Job
+from tasks.run import run_job
+
+heavy = {{"lightgbm", "sklearn", "scipy.stats"}}
+job = Job("abc", {DATA!r}, 0, 0, bench={{"configurations": 2, "initial_rows": 300}})
+print(run_job(job, Path({str(tmp_path)!r}))[0].score, sorted(heavy & sys.modules.keys()))
+"""
+    first, again = (
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+        for _ in range(2)
+    )
+    score = first.stdout.split()[0]
+    assert "lightgbm" in first.stdout
+    assert again.stdout == f"{score} []\n"
 
 
 def test_another_scheduler_replays_the_probes_that_it_shares(run):
