@@ -5,8 +5,12 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import socket
 import sqlite3
+import subprocess
+import tempfile
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import hypothesis
@@ -91,10 +95,40 @@ def empty_store(tmp_path_factory, environment) -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgresql() -> Path:
-    """The folder of PostgreSQL's programs; only tests marked ``postgresql`` may ask for it."""
+def postgresql():
+    """The address of a PostgreSQL without its database's name; for tests marked ``postgresql``."""
     assert _POSTGRESQL is not None, "mark the test with pytest.mark.postgresql"
-    return Path(_POSTGRESQL).parent
+    programs = Path(_POSTGRESQL).parent
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with tempfile.TemporaryDirectory() as folder:
+        user = None
+        if os.geteuid() == 0:  # PostgreSQL refuses to run as root
+            user = "nobody"
+            shutil.chown(folder, user)
+        run = partial(subprocess.run, user=user, cwd=folder, check=True, capture_output=True)
+        run([programs / "initdb", "-D", "data", "-U", "mlflow", "--auth=trust", "--no-sync"])
+        options = f"-p {port} -c listen_addresses=127.0.0.1 -c fsync=off -k {folder}"
+        run([programs / "pg_ctl", "-D", "data", "-o", options, "-l", "log", "-w", "start"])
+        yield f"postgresql://mlflow:secret@127.0.0.1:{port}"
+        run([programs / "pg_ctl", "-D", "data", "-m", "fast", "-w", "stop"])
+
+
+@pytest.fixture
+def database(postgresql, tmp_path, monkeypatch):
+    """A function that makes a database and returns its address."""
+    from sqlalchemy import create_engine, text
+
+    def make(name):
+        engine = create_engine(f"{postgresql}/postgres", isolation_level="AUTOCOMMIT")
+        with engine.connect() as connection:
+            connection.execute(text(f"CREATE DATABASE {name}"))
+        engine.dispose()
+        return f"{postgresql}/{name}"
+
+    monkeypatch.setenv("LEASEBOARD_ARTIFACTS", str(tmp_path / "artifacts"))
+    return make
 
 
 @pytest.fixture(scope="module")

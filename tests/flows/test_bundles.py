@@ -52,6 +52,28 @@ def test_a_run_moves_to_another_machine(call, done, tmp_path, empty_store):
     assert keys(store) == sorted(row.key for row in results.read_results(done.out))
 
 
+@pytest.mark.postgresql
+def test_export_merge_and_prune_between_postgresql_stores(call, done, tmp_path, database):
+    here, there = database("here"), database("there")
+    call("export", done.out, "a.zip")
+    for store in (here, there):
+        for new in (2, 0):
+            said = call(
+                "merge", "a.zip", "--out", f"m{store.rpartition('/')[2]}", "--tracking-uri", store
+            ).out
+            assert f"merged:  2 jobs, {new} of them new" in said
+        assert keys(store) == sorted(row.key for row in results.read_results(done.out))
+    words = ("prune", "mthere", "--keep", "0", "--tracking-uri", there)
+    assert "MLflow: 2 jobs with 6 configurations" in call(*words).out
+    assert call(*words, "--archive", "old", "--remove").out.endswith("removed\n")
+
+    assert keys(there) == []
+    assert len(keys(here)) == 2
+    (archived,) = Path("old").iterdir()
+    call("merge", archived, "--out", "back", "--tracking-uri", there)
+    assert keys(there) == keys(here)
+
+
 def test_a_conflict_exits_with_2_and_is_one_line(call, done, put_result, tmp_path):
     call("export", done.out, "a.zip")
     put_result(done.out, score=9.0)

@@ -1,53 +1,16 @@
 """The same record in PostgreSQL, on a server that the test starts for itself."""
 
-import os
-import shutil
-import socket
-import subprocess
-import tempfile
 import time
-from functools import partial
+from pathlib import Path
 
 import pytest
+from sqlalchemy import create_engine, text
 
-from tasks.track import Tracker, bulk
+from tasks.prune import Rule
+from tasks.track import Tracker, bulk, prune
+from tasks.track.store import open_store
 
 pytestmark = pytest.mark.postgresql
-
-
-@pytest.fixture(scope="module")
-def server(postgresql):
-    """The address of a PostgreSQL without its database's name."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    with tempfile.TemporaryDirectory() as folder:
-        user = None
-        if os.geteuid() == 0:  # PostgreSQL refuses to run as root
-            user = "nobody"
-            shutil.chown(folder, user)
-        run = partial(subprocess.run, user=user, cwd=folder, check=True, capture_output=True)
-        run([postgresql / "initdb", "-D", "data", "-U", "mlflow", "--auth=trust", "--no-sync"])
-        options = f"-p {port} -c listen_addresses=127.0.0.1 -c fsync=off -k {folder}"
-        run([postgresql / "pg_ctl", "-D", "data", "-o", options, "-l", "log", "-w", "start"])
-        yield f"postgresql://mlflow:secret@127.0.0.1:{port}"
-        run([postgresql / "pg_ctl", "-D", "data", "-m", "fast", "-w", "stop"])
-
-
-@pytest.fixture
-def database(server, tmp_path, monkeypatch):
-    """A function that makes a database and returns its address."""
-    from sqlalchemy import create_engine, text
-
-    def make(name):
-        engine = create_engine(f"{server}/postgres", isolation_level="AUTOCOMMIT")
-        with engine.connect() as connection:
-            connection.execute(text(f"CREATE DATABASE {name}"))
-        engine.dispose()
-        return f"{server}/{name}"
-
-    monkeypatch.setenv("LEASEBOARD_ARTIFACTS", str(tmp_path / "artifacts"))
-    return make
 
 
 def test_both_ways_of_writing_read_the_same(database, finished, result, contents):
@@ -79,3 +42,46 @@ def test_a_failed_job_gives_way_and_costs_stay_low(database, finished, result, c
     assert len(contents(address, "s")) == 301
     assert contents(address, "s")["k1"]["tags"]["leaseboard.status"] == "ok"
     assert sorted(spent)[1] < 0.002
+
+
+def test_old_runs_go_for_good_with_rows_and_artifacts(database, finished, result, contents):
+    address = database("pruned")
+    for number, key in enumerate(("k1", "k2"), start=1):
+        made = result(key, started=f"2026-0{number}-01T00:00:00+00:00")
+        tracker = Tracker(address, "s", [key])
+        tracker.log(*finished(made))
+        tracker.close("FINISHED", {"ok": 1})
+    kept = {key: value for key, value in contents(address, "s").items() if "k1" not in key}
+    old = prune.surplus(address, Rule())
+    places = [Path(run.info.artifact_uri) for run in old.jobs]
+
+    assert [len(part) for part in (old.suites, old.jobs, old.configurations)] == [1, 1, 5]
+    assert all(place.is_dir() for place in places)
+    assert prune.remove(address, old)
+    assert contents(address, "s") == kept
+    assert not any(place.exists() for place in places)
+    assert rows(address, "runs") == 7
+    assert not prune.surplus(address, Rule()).runs
+
+
+def test_runs_that_somebody_deleted_go_for_good(database, finished, result, runs):
+    address = database("deleted")
+    tracker = Tracker(address, "s", ["k1"])
+    tracker.log(*finished(result("k1")))
+    tracker.close("FINISHED", {"ok": 1})
+    for run in runs(address, "s"):
+        open_store(address).delete_run(run.info.run_id)
+    old = prune.surplus(address, Rule())
+
+    assert len(old.deleted) == 2
+    assert prune.remove(address, old)
+    assert rows(address, "runs") == 5
+    assert not prune.surplus(address, Rule()).deleted
+
+
+def rows(address, table):
+    engine = create_engine(address)
+    with engine.connect() as connection:
+        count = connection.execute(text(f"SELECT count(*) FROM {table}")).scalar()
+    engine.dispose()
+    return count
