@@ -85,14 +85,14 @@ def simulate(
     for seed in range(runs):
         learners = SimulatedLearners(accuracies, train_rows, test_rows, seed)
         real = [learners.real_accuracy(index) for index in range(len(accuracies))]
+        bench = SamplesBench(learners, initial_rows=initial_rows)
         missed += any(
             not lower <= truth <= upper
             for index, truth in enumerate(real)
             for lower, upper in (
-                estimator(learners.measure(index, s, min(2 * s, test_rows))) for s in sizes
+                estimator(learners.measure(index, s, bench.tested_on(s))) for s in sizes
             )
         )
-        bench = SamplesBench(learners, initial_rows=initial_rows)
         for _ in play("abc", algorithm, bench, seed):
             pass
         lost += max(real) - bench.score().value > epsilon + 1e-12

@@ -114,7 +114,8 @@ class SamplesBench:
     Notes
     -----
     A probe is tested on twice its training rows, as the paper's appendix has it, and on all
-    test rows at most. Its cost is charged as it was recorded, whether it is run now or replayed.
+    test rows at most; at full size on all of them, so that the accuracy is measured. Its cost
+    is charged as it was recorded, whether it is run now or replayed.
     """
 
     kind: ClassVar[str] = "samples"
@@ -171,6 +172,10 @@ class SamplesBench:
                 yield Eliminated(at=self.at, configuration=index, reason=reason)
         return distinct
 
+    def tested_on(self, rows: int) -> int:
+        """|S_te| of a probe on `rows` training rows."""
+        return self.test_rows if rows == self.train_rows else min(2 * rows, self.test_rows)
+
     def probe(
         self, configuration: int, rows: int, *, train: bool = True, seconds: float = math.inf
     ) -> Generator[Event, None, Probe | None]:
@@ -194,7 +199,7 @@ class SamplesBench:
             return None
         start = self.at
         yield LeaseGranted(at=start, configuration=configuration, amount=rows)
-        probe = self.environment.measure(configuration, rows, min(2 * rows, self.test_rows))
+        probe = self.environment.measure(configuration, rows, self.tested_on(rows))
         train = train and rows < self.train_rows
         cpu, wall = probe.cpu(train=train), probe.wall(train=train)
         left = min(seconds, self.budget - start) if self.unit == "seconds" else seconds

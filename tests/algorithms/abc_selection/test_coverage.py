@@ -18,6 +18,13 @@ def test_promises_are_broken_no_more_often_than_allowed(kind, delta):
     assert found.lost <= found.allowed
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_test_part_larger_than_the_training_part_breaks_no_promise(kind):
+    found = simulate(kind, 0.05, RUNS, train_rows=100, test_rows=1000, initial_rows=25)
+    assert found.missed <= found.allowed
+    assert found.lost <= found.allowed
+
+
 def test_the_simulation_can_tell_intervals_that_are_too_narrow():
     """Ten times the promised probability of failure is seen to fail more often than promised."""
     found = simulate("exact", 0.5, RUNS)

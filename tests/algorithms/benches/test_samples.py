@@ -35,6 +35,11 @@ def test_a_probe_is_a_lease_and_its_result():
     assert samples.charged_cpu_seconds == pytest.approx(0.1)
 
 
+def test_a_full_training_is_tested_on_all_test_rows_however_many():
+    samples = SamplesBench(SimulatedLearners((0.8,), 100, 1000, 0), initial_rows=50)
+    assert [finish(samples.probe(0, rows))[1].test_rows for rows in (50, 100)] == [100, 1000]
+
+
 def test_a_probe_beyond_the_budget_in_rows_is_not_run():
     samples = bench(budget=150)
     finish(samples.probe(0, 100))
