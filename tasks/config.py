@@ -53,7 +53,6 @@ class Contender(_Strict):
     label: str = ""
     settings: dict[str, Any] = Field(default_factory=dict)
     bench: dict[str, Any] = Field(default_factory=dict)
-    seeds: list[int] | None = None
 
     @property
     def title(self) -> str:

@@ -66,6 +66,15 @@ class Surplus:
     size: int
 
 
+@dataclass(frozen=True, slots=True)
+class Races:
+    """The folders of single races that go, of how many there are, and their size in bytes."""
+
+    folders: list[Path]
+    of: int
+    size: int
+
+
 def run_folders(places: Iterable[Path]) -> list[Path]:
     """The run folders among `places` and below them, sorted.
 
@@ -92,12 +101,43 @@ def surplus(out: Path, rule: Rule) -> Surplus:
     found = {result.key: result for result in results.read_results(out)}
     held = {result.key for result in results.current(out)}
     aged = [
-        Aged(key, (r.label, r.data, str(r.repetition)), _started(out, r), key in held)
+        Aged(
+            key,
+            (r.label, r.data, str(r.repetition)),
+            _started(results.job_folder(out, key), r),
+            key in held,
+        )
         for key, r in found.items()
     ]
     gone = [found[one.name] for one in rule.surplus(aged)]
     size = sum(disk.used(results.job_folder(out, result.key)) for result in gone)
     return Surplus(out, gone, len(found), size)
+
+
+def race_surplus(places: Iterable[Path], rule: Rule) -> Races:
+    """The races in the folders `places` and below that `rule` lets go.
+
+    Races with other settings, seeds or budgets do not replace each other.
+    """
+    found = {}
+    for file in {file for place in places for file in place.rglob(results.RESULT)}:
+        result = results.read_folder(file.parent)
+        if result is not None and file.parent.parent.name != "jobs":
+            found[str(file.parent)] = result
+    aged = [
+        Aged(name, _race(result), _started(Path(name), result)) for name, result in found.items()
+    ]
+    folders = [Path(one.name) for one in rule.surplus(aged)]
+    return Races(folders, len(found), sum(map(disk.used, folders)))
+
+
+def remove_races(old: Races, archive: Path | None = None) -> None:
+    """Remove the folders of races, or move them into the folder `archive`, which exists."""
+    for folder in old.folders:
+        if archive is None:
+            shutil.rmtree(folder)
+        else:
+            shutil.move(folder, archive / folder.name)
 
 
 def remove(old: Surplus) -> None:
@@ -117,9 +157,16 @@ def _is_run(jobs: Path) -> bool:
     return jobs.is_dir() and any(jobs.glob(f"*/{results.RESULT}"))
 
 
-def _started(out: Path, result: Result) -> datetime:
+def _race(result: Result) -> tuple[str, ...]:
+    """What a race is of, but for the code that ran."""
+    seeds = (result.seed, result.environment_seed)
+    asked = (result.settings, result.bench_options, result.units)
+    return result.label, result.data, repr(seeds), repr(asked)
+
+
+def _started(folder: Path, result: Result) -> datetime:
     """When the job began; of one that could not, when that was written down."""
     if result.started:
         return datetime.fromisoformat(result.started)
-    written = (results.job_folder(out, result.key) / results.RESULT).stat().st_mtime
+    written = (folder / results.RESULT).stat().st_mtime
     return datetime.fromtimestamp(written, UTC)

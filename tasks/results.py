@@ -63,8 +63,13 @@ def write_result(folder: Path, result: Result) -> None:
 
 def read_result(out: Path, key: str) -> Result | None:
     """The recorded result of a job, None if it has none or a damaged one."""
+    return read_folder(job_folder(out, key))
+
+
+def read_folder(folder: Path) -> Result | None:
+    """The result in the folder of a job or a race, None if it has none or a damaged one."""
     try:
-        return Result(**json.loads((job_folder(out, key) / RESULT).read_bytes()))
+        return Result(**json.loads((folder / RESULT).read_bytes()))
     except (FileNotFoundError, NotADirectoryError, ValueError, TypeError):
         return None
 

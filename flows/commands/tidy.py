@@ -57,13 +57,17 @@ def prune(
         _prune_folder(folder, rule, archive, now.strftime("%Y%m%dT%H%M%S"), remove=remove)
         for folder in core.run_folders(given)
     )
+    races = core.race_surplus(given, rule)
+    typer.echo(f"races: {len(races.folders)} of {races.of}, {disk.shown(races.size)}")
+    if remove and races.folders:
+        core.remove_races(races, None if archive is None else output_folder(archive))
     old = tracked.surplus(uri, rule)
     typer.echo(
         f"MLflow: {len(old.jobs)} jobs with {len(old.configurations)} configurations,"
         f" {len(old.suites)} suite runs, {len(old.deleted)} runs deleted earlier,"
         f" {disk.shown(old.size)} of artifacts"
     )
-    total += len(old.runs)
+    total += len(races.folders) + len(old.runs)
     if not (total and remove):
         typer.echo("nothing was removed: add --remove" if total else "nothing to remove")
         return

@@ -91,3 +91,40 @@ def test_a_job_that_never_began_is_as_old_as_its_result(run, put_job):
 
     assert "never" not in {j.key for j in prune.surplus(run, Rule(0, DAY)).jobs}
     assert "never" in {j.key for j in prune.surplus(run, Rule(0, soon)).jobs}
+
+
+@pytest.fixture
+def races(tmp_path, put_job):
+    """Folders as `leaseboard race` leaves them: twice the same by other code, and others."""
+
+    def put(name, **fields):
+        made = put_job(tmp_path / "made", name, **fields)
+        (tmp_path / "runs" / "race").mkdir(parents=True, exist_ok=True)
+        results.job_folder(tmp_path / "made", name).rename(tmp_path / "runs" / "race" / name)
+        return made
+
+    put("old")
+    put("new", started="2026-02-01T00:00:00+00:00")
+    put("settings", started="2025-01-01T00:00:00+00:00", settings={"b": 3})
+    put("seed", started="2025-01-01T00:00:00+00:00", seed=9)
+    return tmp_path / "runs"
+
+
+def test_a_race_goes_when_other_code_ran_it_again(races, run):
+    old = prune.race_surplus([races], Rule())
+    assert ([folder.name for folder in old.folders], old.of) == (["old"], 4)
+    assert old.size > 100
+
+    prune.remove_races(old)
+    assert sorted(folder.name for folder in (races / "race").iterdir()) == [
+        "new", "seed", "settings",
+    ]  # fmt: skip
+    assert len(results.read_results(run)) == 4
+
+
+def test_races_are_moved_into_the_archive(races, tmp_path):
+    (tmp_path / "archive").mkdir()
+    prune.remove_races(prune.race_surplus([races], Rule(keep=0)), tmp_path / "archive")
+
+    assert not list((races / "race").iterdir())
+    assert results.read_folder(tmp_path / "archive" / "old").key == "old"
