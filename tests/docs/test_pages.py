@@ -1,5 +1,6 @@
 """No page names a command, option, algorithm, suite, module or page that is not there."""
 
+import ast
 import importlib.util
 import re
 import runpy
@@ -127,6 +128,20 @@ def test_every_departure_from_a_paper_is_on_its_page():
     for path in sources:
         module = ".".join(path.relative_to(pages.ROOT).with_suffix("").parts)
         assert f"`{module}`" in told, module
+
+
+def test_every_fault_names_a_test_as_pytest_takes_it():
+    text = (pages.ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    named = re.findall(r"\| `(tests/[^`]+)` \|", text)
+
+    assert len(named) > 15
+    for name in named:
+        file, *path = name.split("::")
+        body = ast.parse((pages.ROOT / file).read_text(encoding="utf-8")).body
+        for part in path:
+            found = [node for node in body if getattr(node, "name", "") == part]
+            assert found, name
+            body = found[0].body
 
 
 def test_the_workflow_is_yaml_and_finds_the_comment_that_the_gate_marks():
