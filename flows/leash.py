@@ -12,8 +12,13 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
+
+PATIENCE_SECONDS = 10.0
+"""How long processes are killed that go on forking; what is then left, a fork bomb, stays."""
 
 
 class Leash:
@@ -57,23 +62,84 @@ def descendants(pid: int) -> list[int]:
     found: list[int] = []
     todo = [pid]
     while todo:
-        parent = todo.pop(0)
-        with suppress(OSError):
-            for thread in Path(f"/proc/{parent}/task").iterdir():
-                children = [int(child) for child in (thread / "children").read_text().split()]
-                found += children
-                todo += children
+        children = _children(todo.pop(0))
+        found += children
+        todo += children
     return found
 
 
 def kill_tree(pid: int) -> None:
-    """Kill the process group led by `pid` and every descendant outside it."""
-    others = descendants(pid)
+    """Kill the process group led by `pid` and every descendant outside it.
+
+    `pid` itself goes last: if it is a subreaper, orphans stay below it until then.
+    """
+    _signal(pid, signal.SIGSTOP)
+    kill_below(pid)
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
-    for other in others:
-        with suppress(ProcessLookupError, PermissionError):
-            os.kill(other, signal.SIGKILL)
+
+
+def kill_below(pid: int, kept: Collection[int] = ()) -> bool:
+    """Kill all descendants of `pid` but `kept`, also those that keep forking away from it.
+
+    Returns
+    -------
+    bool
+        Whether none is left. `PATIENCE_SECONDS` bound the time that this may take.
+    """
+    over: set[int] = set()
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while met := _stop_below(pid, kept, over, deadline):
+        for other in met:
+            _signal(other, signal.SIGKILL)
+        if time.monotonic() > deadline:
+            return False
+    return True
+
+
+def _stop_below(pid: int, kept: Collection[int], over: set[int], deadline: float) -> list[int]:
+    """Stop every descendant not known to be `over`, and return it.
+
+    Each is stopped at sight, before it can fork and exit, and the newest first: of a chain of
+    forks that one alone is alive. One found to be over is returned too, this once, because its
+    children may have come to `pid` after those of `pid` were listed.
+    """
+    met: list[int] = []
+    todo = [pid]
+    while todo and time.monotonic() < deadline:
+        for child in reversed(_children(todo.pop(0))):
+            if child in over:
+                continue
+            if child not in kept:
+                _signal(child, signal.SIGSTOP)
+                met.append(child)
+                if _is_over(child):
+                    over.add(child)
+                    continue
+            todo.append(child)
+    return met
+
+
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
+    with suppress(OSError):
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            found += map(int, (thread / "children").read_text().split())
+    return found
+
+
+def _is_over(pid: int) -> bool:
+    """Whether a process has gone, or is a zombie."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return True
+    return status.rpartition(")")[2].split()[0] in "ZX"
+
+
+def _signal(pid: int, number: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
 
 
 def main(fd: int) -> None:

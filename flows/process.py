@@ -19,7 +19,7 @@ from typing import Any
 import psutil
 
 from algorithms.errors import LeaseboardError
-from flows.leash import descendants, kill_tree
+from flows.leash import descendants, kill_below, kill_tree
 
 POLL_SECONDS = 0.05
 START_SECONDS = 120.0
@@ -134,11 +134,12 @@ class Worker:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGTERM)
 
-    def kill_children(self) -> None:
-        """End what a finished job left behind, but for what its worker means to use again."""
-        for pid in set(descendants(self.pid)) - self._kept:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+    def kill_children(self) -> bool:
+        """End what a finished job left behind, but for what its worker means to use again.
+
+        Returns whether nothing is left; else the worker is not fit for another job.
+        """
+        return kill_below(self.pid, self._kept)
 
     def kill(self) -> None:
         """End the worker and all below it; returns when it is gone."""

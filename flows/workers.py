@@ -174,10 +174,8 @@ class WorkerPool:
         """The worker if it can take another job, else None after it has been ended."""
         if worker is None:
             return None
-        if fit:
-            worker.kill_children()
-            if worker.usage()[1] < STALE_BYTES:
-                return worker
+        if fit and worker.kill_children() and worker.usage()[1] < STALE_BYTES:
+            return worker
         worker.kill()
         self._leash.forget(worker.pid)
         with self._lock:

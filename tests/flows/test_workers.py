@@ -6,6 +6,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from flows import leash
 from flows.process import StoppedError
 from flows.workers import WorkerPool
 from tasks.config import Limits
@@ -152,6 +153,27 @@ def test_no_process_outlives_a_breach(folder, tmp_path):
         children = psutil.Process().children(recursive=True)
 
     assert not [child for child in children if "900_000_000" in " ".join(_cmdline(child))]
+
+
+@pytest.mark.parametrize(("data", "status"), [("flee-and-hang", "timeout"), ("flee", "ok")])
+def test_no_process_flees_a_limit_by_forking(folder, tmp_path, data, status):
+    """Whether the worker is killed, or is to take the next job."""
+    trace = tmp_path / "trace"
+    with pool(Limits(wall_seconds=1)) as workers:
+        assert run(workers, f"{data}:{trace}", folder).status == status
+        hops = trace.stat().st_size
+        time.sleep(0.5)
+
+        assert trace.stat().st_size == hops
+
+
+def test_a_fork_bomb_holds_up_nobody(monkeypatch):
+    """What forks faster than it is killed is given up after a while."""
+    monkeypatch.setattr(leash, "PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr(leash, "_children", lambda pid: [2**22 + 1] if pid == 1 else [])
+    monkeypatch.setattr(leash, "_is_over", lambda _: False)
+
+    assert not leash.kill_below(1)
 
 
 def test_stop_interrupts_running_jobs_at_once(folder):
