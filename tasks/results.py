@@ -33,6 +33,8 @@ RESULT = "result.json"
 EVENTS = "events.jsonl.gz"
 LOG = "log.txt"
 TABLE = "results.parquet"
+_LINE_BYTES = 1 << 26
+"""No event is as long: a line that is, such as a gigabyte of zeros, is not read to its end."""
 
 
 def job_folder(out: Path, key: str) -> Path:
@@ -160,42 +162,61 @@ def locked(out: Path) -> Iterator[None]:
 
 
 def read_partial_log(path: Path) -> list[Event]:
-    """The events of a log that may be cut off: everything up to the last whole line.
+    """The events of a log that may be cut off or damaged: everything up to there.
 
     Raises
     ------
     LeaseboardError
-        If the bytes before the cut are no event log at all.
+        If the file begins with something else.
     """
-    decoder = zlib.decompressobj(wbits=31)
-    try:
-        text = decoder.decompress(path.read_bytes())
-    except zlib.error as error:
-        raise LeaseboardError(f"{path} is not an event log: {error}") from error
-    lines = text.decode().split("\n")
-    return [from_json(line) for line in lines[:-1]]
+    events, damage = _read_events(path)
+    if not events and damage is not None and not isinstance(damage, EOFError):
+        raise LeaseboardError(f"{path} is not an event log: {damage}") from damage
+    return events
 
 
 def mend_log(path: Path) -> int:
-    """Close a log that a kill cut off, keeping its whole lines; returns how many there are.
+    """Close a log that was cut off or damaged, keeping its events; returns how many there are.
 
-    A file that holds no log at all, such as one that the job overwrote, is removed.
+    A file without any, such as one that the job overwrote, is removed. Where the disk has no room
+    for the mended log the damaged one stays: readers of logs take what it holds.
     """
     if not path.is_file():
         return 0
+    events, damage = _read_events(path)
+    if not events:
+        path.unlink()
+    elif damage is not None:
+        part = path.with_name(f"{path.name}.{os.getpid()}.part")
+        try:
+            write_log(part, events)
+            part.replace(path)
+        except OSError:
+            part.unlink(missing_ok=True)
+    return len(events)
+
+
+def _read_events(path: Path) -> tuple[list[Event], Exception | None]:
+    """The events at the beginning of a file, and what is wrong after them.
+
+    Anything at all may be there: a job owns its folder.
+    """
+    events: list[Event] = []
     try:
         with gzip.open(path) as log:
-            return sum(1 for _ in log)
-    except (EOFError, gzip.BadGzipFile, zlib.error):
-        try:
-            events = read_partial_log(path)
-        except LeaseboardError:
-            path.unlink()
-            return 0
-        part = path.with_suffix(".part")
-        write_log(part, events)
-        part.replace(path)
-        return len(events)
+            while line := log.readline(_LINE_BYTES):
+                events.append(from_json(line.decode()))
+    except (
+        EOFError,
+        OSError,
+        zlib.error,
+        ValueError,
+        KeyError,
+        TypeError,
+        RecursionError,
+    ) as error:
+        return events, error
+    return events, None
 
 
 def write_atomically(path: Path, content: bytes) -> None:

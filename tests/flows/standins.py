@@ -1,6 +1,7 @@
 """Jobs that behave badly, each by the name of its data; run by the worker pool's tests."""
 
 import ctypes
+import gzip
 import os
 import signal
 import subprocess
@@ -169,9 +170,16 @@ def _clock(_):
     time.sleep(1)
 
 
+def _overwrite(log):
+    """Leave bytes of another kind where the events belong, and die."""
+    Path(log).write_bytes(gzip.compress(b"\xff\xfe" * 1000)[:-8])
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 BEHAVIOUR = {
     "clock": _clock,
     "fill": _fill,
+    "overwrite": _overwrite,
     "raise": lambda text: _raise(ValueError(text)),
     "audit": lambda text: _raise(LeaseboardError(text)),
     "unavailable": lambda text: _raise(DataUnavailableError(text)),

@@ -11,7 +11,7 @@ from flows.process import StoppedError
 from flows.workers import WorkerPool
 from tasks.config import Limits
 from tasks.jobs import Job
-from tasks.results import LOG, read_partial_log
+from tasks.results import EVENTS, LOG, read_partial_log
 
 STANDINS = Path(__file__).with_name("standins.py")
 
@@ -84,6 +84,13 @@ def test_data_that_changed_since_the_plan_are_a_crash(shared, folder):
 
     assert (ended.key, ended.status) == ("another key", "crash")
     assert ended.reason == "the data or the code are not those that were planned"
+
+
+def test_a_log_that_the_job_overwrote_is_no_log(shared, folder):
+    ended = run(shared, f"overwrite:{folder / EVENTS}", folder)
+
+    assert (ended.status, ended.events) == ("crash", None)
+    assert not (folder / EVENTS).exists()
 
 
 def test_a_job_that_closes_every_file_is_a_crash(shared, folder):

@@ -1,3 +1,4 @@
+import gzip
 import json
 import math
 
@@ -160,6 +161,41 @@ class TestPartialLogs:
             results.read_partial_log(path)
         assert results.mend_log(path) == 0
         assert not path.exists()
+
+    @pytest.mark.parametrize(
+        "text",
+        [b"hello\n", b"\xff\xfe\n" * 9, b"[]\n", b'{"event":"Party"}\n', b"[" * 100_000,
+         b'{"event":"Measured","at":1,"value":{"$float":"?"}}\n'],
+    )  # fmt: skip
+    @pytest.mark.parametrize("cut", [0, 8])
+    def test_a_gzip_of_something_else_is_removed(self, tmp_path, text, cut):
+        path = tmp_path / results.EVENTS
+        whole = gzip.compress(text)
+        path.write_bytes(whole[: len(whole) - cut])
+
+        assert results.mend_log(path) == 0
+        assert not path.exists()
+
+    @pytest.mark.parametrize("tail", [b"no gzip", gzip.compress(b"hello\n", mtime=0)])
+    def test_events_before_the_damage_are_kept(self, tmp_path, tail):
+        path = self.cut(tmp_path, keep=1)
+        path.write_bytes(path.read_bytes() + tail)
+
+        assert results.mend_log(path) == 100
+        assert len(list(read_log(path))) == 100
+        assert [file.name for file in tmp_path.iterdir()] == [results.EVENTS]
+
+    def test_a_full_disk_leaves_the_log_as_it_was_cut(self, tmp_path, monkeypatch):
+        path = self.cut(tmp_path)
+        before = path.read_bytes()
+
+        def full(*_):
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(results, "write_log", full)
+
+        assert 32 <= results.mend_log(path) == len(results.read_partial_log(path)) < 100
+        assert path.read_bytes() == before
 
 
 def test_numpy_values_become_plain_numbers():
