@@ -16,7 +16,8 @@ from algorithms.seeds import derive_seed
 from tasks.fetch import Dataset
 from tasks.jobs import Job
 from tasks.paths import cache_dir
-from tasks.probes.environment import Build, Classifier, RecordedProbes
+from tasks.probes.environment import Build, RecordedProbes
+from tasks.probes.fitting import Classifier
 from tasks.probes.samples import split
 from tasks.probes.split import Split
 from tasks.probes.store import Store

@@ -4,35 +4,33 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import time
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.metadata import version
-from typing import Any, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from algorithms.benches.samples import Probe
 from algorithms.events import Parameters
 from tasks.probes import isolation
-from tasks.probes.split import Samples, Split
+from tasks.probes.fitting import Classifier, fit_and_test
+from tasks.probes.split import Split
 from tasks.probes.store import Store
 from tasks.versions import source_version
 
-_PREDICT_ROWS = 100_000
 _PACKAGES = ("lightgbm", "numpy", "scikit-learn", "scipy")
-_LEARNERS = tuple(f"tasks.learners.{name}" for name in ("build", "network", "shared_bins"))
-
-
-class Classifier(Protocol):
-    """What scikit-learn calls a classifier."""
-
-    def fit(self, X: Any, y: Any) -> Any:
-        """Train."""
-
-    def predict(self, X: Any) -> Any:
-        """Classes of rows."""
+SOURCES = (
+    "algorithms.seeds",
+    "tasks.fetch.columns",
+    "tasks.learners.build",
+    "tasks.learners.network",
+    "tasks.learners.shared_bins",
+    "tasks.probes.fitting",
+    "tasks.probes.isolation",
+    "tasks.probes.samples",
+    "tasks.probes.select",
+    "tasks.probes.split",
+)
+"""Modules that make the samples, build, fit, test and time the learners."""
 
 
 Build = Callable[[Parameters], Classifier]
@@ -102,7 +100,7 @@ class RecordedProbes:
             "test_rows": test_rows,
             "variant": self._variant,
             "versions": _versions(),
-            "learners": source_version(*_LEARNERS),
+            "sources": source_version(*SOURCES),
         }
         return json.dumps(identity, sort_keys=True, separators=(",", ":"), default=str)
 
@@ -165,55 +163,6 @@ class RecordedProbes:
 @cache
 def _versions() -> dict[str, str]:
     return {name: version(name) for name in _PACKAGES}
-
-
-def fit_and_test(model: Classifier, samples: Samples, rows: int, test_rows: int) -> Probe:
-    """Train on a prefix, test, and time the parts.
-
-    A sample of a single class has one best model, the constant; many learners refuse such a
-    sample, so the constant stands in for all of them.
-    """
-    features, labels = samples.train(rows)
-    if (labels == labels[0]).all():
-        from sklearn.dummy import DummyClassifier
-
-        model = DummyClassifier(strategy="most_frequent")
-    _, fit_cpu, fit_wall = _timed(lambda: model.fit(features, labels))
-    train_correct, train_cpu, train_wall = None, 0.0, 0.0
-    if rows < samples.train_rows:
-        train_correct, train_cpu, train_wall = _timed(lambda: correct(model, features, labels))
-    tested = samples.test(test_rows)
-    test_correct, test_cpu, test_wall = _timed(lambda: correct(model, *tested))
-    return Probe(
-        rows=rows,
-        test_rows=test_rows,
-        train_correct=train_correct,
-        test_correct=test_correct,
-        fit_cpu=fit_cpu,
-        fit_wall=fit_wall,
-        train_cpu=train_cpu,
-        train_wall=train_wall,
-        test_cpu=test_cpu,
-        test_wall=test_wall,
-    )
-
-
-def correct(model: Classifier, features: NDArray[np.float32], labels: NDArray[np.int32]) -> int:
-    """Rows that `model` classifies correctly, predicted in blocks to bound the memory."""
-    hits = 0
-    for start in range(0, len(labels), _PREDICT_ROWS):
-        block = slice(start, start + _PREDICT_ROWS)
-        predicted = np.asarray(model.predict(features[block]))
-        if predicted.shape != labels[block].shape:  # which == would broadcast
-            raise ValueError(f"{predicted.shape} is predicted for labels {labels[block].shape}")
-        hits += int(np.count_nonzero(predicted == labels[block]))
-    return hits
-
-
-def _timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
-    cpu, wall = time.process_time(), time.perf_counter()
-    value = work()
-    return value, time.process_time() - cpu, time.perf_counter() - wall
 
 
 def _probe(record: dict[str, Any]) -> Probe:

@@ -6,22 +6,13 @@ import time
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from algorithms.benches.samples import Probe
-from tasks.learners import build, spaces
-from tasks.probes.environment import RecordedProbes, fit_and_test
-from tasks.probes.split import Samples, Split
+from tasks import versions
+from tasks.probes.environment import SOURCES, RecordedProbes
+from tasks.probes.split import Split
 from tasks.probes.store import Store
-
-
-@pytest.fixture
-def samples():
-    rng = np.random.default_rng(0)
-    features = rng.random((600, 3), dtype=np.float32)
-    labels = (features[:, 0] > 0.5).astype(np.int32)
-    return Samples(features=features, labels=labels, train_rows=400)
 
 
 class Tree(DecisionTreeClassifier):
@@ -70,47 +61,6 @@ def test_training_samples_are_nested_and_never_meet_the_test_rows(samples):
     assert not np.shares_memory(large, samples.test(200)[0])
 
 
-def test_a_probe_counts_what_the_model_gets_right(samples):
-    probe = fit_and_test(DecisionTreeClassifier(max_depth=1), samples, 200, 100)
-    model = DecisionTreeClassifier(max_depth=1).fit(*samples.train(200))
-    assert probe.train_accuracy == model.score(*samples.train(200))
-    assert probe.test_accuracy == model.score(*samples.test(100))
-    assert probe.fit_cpu > 0
-
-
-def test_predictions_of_another_shape_are_refused(samples):
-    class Column(DecisionTreeClassifier):
-        def predict(self, X):
-            return super().predict(X)[:, np.newaxis]  # would be compared with every label
-
-    with pytest.raises(ValueError, match=r"\(200, 1\) is predicted for labels \(200,\)"):
-        fit_and_test(Column(), samples, 200, 100)
-
-
-def test_at_full_size_the_training_accuracy_is_not_asked_for(samples):
-    assert fit_and_test(DecisionTreeClassifier(), samples, 400, 200).train_correct is None
-
-
-def test_a_sample_of_one_class_trains_the_constant(samples):
-    labels = samples.labels.copy()
-    labels[:60] = 1
-    lopsided = Samples(features=samples.features, labels=labels, train_rows=400)
-    probe = fit_and_test(LogisticRegression(), lopsided, 50, 100)
-    assert probe.train_accuracy == 1.0
-    assert probe.test_correct == np.count_nonzero(lopsided.test(100)[1] == 1)
-
-
-@pytest.mark.parametrize("index", range(5))
-def test_a_class_that_a_small_sample_misses_harms_no_learner(samples, index):
-    labels = samples.labels.copy()
-    labels[300::7] = 2
-    rare = Samples(features=samples.features, labels=labels, train_rows=400)
-    parameters = spaces.draw_configurations("bounded", 5, seed=2)[index]
-    parameters = {**parameters, "steps": 20} if "steps" in parameters else parameters
-    probe = fit_and_test(build.build(parameters, seed=1), rare, 250, 200)
-    assert 0 < probe.test_correct < 200
-
-
 def test_a_probe_is_replayed_exactly(samples, tmp_path):
     first = probes(samples, tmp_path).measure(0, 100, 200)
     assert first.status == "ok"
@@ -134,11 +84,25 @@ def test_probes_of_other_data_or_options_are_their_own(samples, tmp_path):
     assert plain.key(0, 100, 200) != plain.key(1, 100, 200)
 
 
-def test_probes_of_other_code_are_their_own(samples, tmp_path, monkeypatch):
+@pytest.mark.parametrize("module", SOURCES)
+def test_probes_of_other_code_are_their_own(samples, tmp_path, monkeypatch, module):
+    """Whatever makes the samples, builds, fits, tests or times: see `SOURCES`."""
     recorded = probes(samples, tmp_path)
     before = recorded.key(0, 100, 200)
-    monkeypatch.setattr("tasks.probes.environment.source_version", lambda *_: "another")
+    meaning = versions._meaning
+    edited = versions._ROOT / (module.replace(".", "/") + ".py")
+    monkeypatch.setattr(
+        versions, "_meaning", lambda path: meaning(path) + "edited" * (path == edited)
+    )
     assert recorded.key(0, 100, 200) != before
+
+
+def test_what_the_sources_import_of_tasks_is_a_source_too():
+    """But for `select`, which also keeps the books of a run."""
+    paths = {name: versions._ROOT / (name.replace(".", "/") + ".py") for name in SOURCES}
+    reached = versions._reachable([p for n, p in paths.items() if n != "tasks.probes.select"])
+    modules = {p for p in reached if "tasks" in p.parts and p.name != "__init__.py"}
+    assert modules <= set(paths.values())
 
 
 def test_a_crash_is_recorded_with_its_reason(samples, tmp_path):
