@@ -37,7 +37,7 @@ def merge(
 ) -> int:
     """Merge bundles of several machines into one run folder, MLflow and a report.
 
-    Exits with 2 if two machines have different scores of one job.
+    Exits with 2 if two machines have different scores of one job, or the store failed.
 
     Example: leaseboard merge here.zip there.zip --out runs/both
     """
@@ -65,10 +65,11 @@ def merge(
             home, merged.results, lambda: Tracker(uri, name, keys, rule=rule)
         ) as recorder:
             pass
-        show_board(merged.rows, merged.suite, name, home, None if recorder.problems else uri)
+        known = None if recorder.problems else uri
+        published = show_board(merged.rows, merged.suite, name, home, known)
     typer.echo(f"merged:  {len(merged.results)} jobs, {merged.added} of them new")
     for line in merged.conflicts:
         typer.echo(f"leaseboard: conflict: {line}", err=True)
     for line in recorder.problems:
         typer.echo(f"leaseboard: {line}", err=True)
-    return 2 if merged.conflicts or recorder.problems else 0
+    return 2 if merged.conflicts or recorder.problems or not published else 0

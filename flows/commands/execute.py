@@ -79,8 +79,10 @@ def execute(
 
 def show_board(
     results: list[Result], suite: Suite | None, name: str, home: Path, uri: str | None
-) -> None:
+) -> bool:
     """Print the board, build the page, and put both into the MLflow store.
+
+    Returns False if the store was asked and refused, which is printed.
 
     Parameters
     ----------
@@ -101,7 +103,7 @@ def show_board(
     page = report.build(home, suite)
     typer.echo(f"results: {home / 'results.parquet'}\nreport:  {page}")
     if uri is None:
-        return
+        return True
     try:
         place = publish(
             uri,
@@ -114,8 +116,9 @@ def show_board(
         )
     except TrackingError as error:
         typer.echo(f"leaseboard: the board is not in MLflow: {error}", err=True)
-    else:
-        typer.echo(f"mlflow:  {_address(uri)}/{place}")
+        return False
+    typer.echo(f"mlflow:  {_address(uri)}/{place}")
+    return True
 
 
 def _address(uri: str) -> str:

@@ -59,7 +59,7 @@ def gate(
     for path in filter(None, (markdown, junit, json)):
         check_file(path)
     loaded, home = open_suite(suite, out, conf)
-    frame = _scores(loaded, home, workers, mirror, tracking_uri, local=local)
+    frame, troubled = _scores(loaded, home, workers, mirror, tracking_uri, local=local)
     limit = core.TOLERANCE if tolerance is None else tolerance
     verdict = core.gate(frame, core.read_baseline(_accepted(suite, loaded, conf)), limit)
     page, slower = gate_formats.markdown(verdict), False
@@ -74,9 +74,11 @@ def gate(
         if path is not None:
             path.write_text(content, encoding="utf-8")
     typer.echo(page)
-    if strict and slower and verdict.exit_code == core.PASSED:
+    if verdict.exit_code != core.PASSED:
+        return verdict.exit_code
+    if strict and slower:
         return core.REGRESSION
-    return verdict.exit_code
+    return core.RUN_FAILED if troubled else core.PASSED
 
 
 def accept(
@@ -87,7 +89,7 @@ def accept(
     mirror: Mirrors = None,
     conf: Conf = None,
     tracking_uri: TrackingUri = None,
-) -> None:
+) -> int:
     """Run a suite and accept its scores as the baseline that `gate` compares with.
 
     Example: leaseboard accept ci
@@ -98,12 +100,13 @@ def accept(
     from tasks.environment import versions
 
     loaded, home = open_suite(suite, out, conf)
-    frame = _scores(loaded, home, workers, mirror, tracking_uri, local=local)
+    frame, troubled = _scores(loaded, home, workers, mirror, tracking_uri, local=local)
     today = datetime.now(UTC).date().isoformat()
     baseline = core.accept(frame, loaded.name, date=today, versions=versions())
     path = _own_baseline(suite, loaded, conf)
     core.write_baseline(path, baseline)
     typer.echo(f"accepted {len(baseline.scenarios)} scenarios in {path}")
+    return core.RUN_FAILED if troubled else core.PASSED
 
 
 def _speed(suite: Suite, commit: str, mirror: list[Path] | None) -> tuple[str, bool]:
@@ -156,7 +159,8 @@ def _scores(
     tracking_uri: str | None,
     *,
     local: bool,
-) -> pd.DataFrame:
+) -> tuple[pd.DataFrame, bool]:
+    """The results of a run, and whether it had trouble beside its jobs, which has been said."""
     with resumable(home):
         outcome = execute(
             suite, home, mirror=mirror, workers=workers, local=local, tracking_uri=tracking_uri
@@ -164,4 +168,4 @@ def _scores(
 
     from tasks.score.frame import as_frame
 
-    return as_frame(outcome.results)
+    return as_frame(outcome.results), bool(outcome.problems)

@@ -89,8 +89,8 @@ def run_and_report(
     from tasks import paths
 
     uri = None if outcome.problems else paths.tracking_uri(tracking_uri)
-    show_board(outcome.results, loaded, loaded.name, home, uri)
-    return exit_code(outcome)
+    published = show_board(outcome.results, loaded, loaded.name, home, uri)
+    return exit_code(outcome) if published else 2
 
 
 def plan(suite: SuiteName, out: Out = None, mirror: Mirrors = None, conf: Conf = None) -> int:

@@ -6,6 +6,7 @@ import pytest
 
 from flows import cli
 from tasks import report, results
+from tasks.track import TrackingError
 from tasks.track.store import open_store
 
 
@@ -50,6 +51,18 @@ def test_a_run_moves_to_another_machine(call, done, tmp_path, empty_store):
     assert results.read_results(Path("runs/m")) == results.read_results(done.out)
     assert (tmp_path / "runs" / "m" / "report.html").stat().st_size > 100_000
     assert keys(store) == sorted(row.key for row in results.read_results(done.out))
+
+
+def test_a_board_that_the_store_refuses_is_a_failed_merge(call, done, monkeypatch):
+    def refuse(*_, **__):
+        raise TrackingError("no space")
+
+    monkeypatch.setattr("tasks.track.publish.publish", refuse)
+    call("export", done.out, "a.zip")
+    said = call("merge", "a.zip", "--out", "m", "--tracking-uri", done.uri, code=2)
+
+    assert "the board is not in MLflow: no space" in said.err
+    assert "merged:  2 jobs" in said.out
 
 
 @pytest.mark.postgresql

@@ -1,8 +1,11 @@
 """The commands `gate` and `accept` as CI calls them: exit codes, and where the scores go."""
 
+import json
+
 import pytest
 
 from flows.cli import main
+from tasks.track import recorder
 
 SUITE = """
 title: small
@@ -55,3 +58,24 @@ def test_a_suites_way_through_the_gate(leaseboard, tmp_path, capsys):
     (suites / "small.yaml").write_text(crash)
     assert leaseboard("gate", "small") == 2
     assert "planted" in capsys.readouterr().out
+
+
+def test_a_store_in_trouble_is_no_pass(leaseboard, tmp_path, monkeypatch, capsys):
+    """The scores are accepted and compared all the same, and a regression weighs more."""
+    monkeypatch.setattr(recorder, "RETRY_SECONDS", (0.01,))
+    (tmp_path / "conf" / "suites").mkdir(parents=True)
+    (tmp_path / "conf" / "suites" / "small.yaml").write_text(SUITE)
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'file' / 'mlflow.db'}")
+
+    assert leaseboard("accept", "small") == 2
+    baseline = tmp_path / "conf" / "baselines" / "small.json"
+    assert baseline.is_file()
+    assert leaseboard("gate", "small") == 2
+    assert "the next run logs what is missing" in capsys.readouterr().err
+
+    accepted = json.loads(baseline.read_text())
+    for scenario in accepted["scenarios"]:
+        scenario["scores"] = {seed: score / 2 for seed, score in scenario["scores"].items()}
+    baseline.write_text(json.dumps(accepted))
+    assert leaseboard("gate", "small") == 1

@@ -11,6 +11,7 @@ from tasks.report import suite_of
 from tasks.report.commands import race_command
 from tasks.results import assemble
 from tasks.run import run_job
+from tasks.track import TrackingError
 
 SUITE = """
 title: Two learners
@@ -52,6 +53,22 @@ def finished(tmp_path):
     assemble(tmp_path / "run", rows)
     report.build(tmp_path / "run", suite)
     return rows, suite
+
+
+def test_a_board_that_the_store_refuses_is_a_failed_run(call, tmp_path, empty_store, monkeypatch):
+    def refuse(uri, *_, **__):
+        raise TrackingError(f"{uri}: no space")
+
+    monkeypatch.setattr("tasks.track.publish.publish", refuse)
+    (tmp_path / "one.yaml").write_text(
+        "title: t\ndata: ['synthetic:fried?rows=300&seed=0']\nalgorithms: [vanilla]\n"
+    )
+    store = f"sqlite:///{empty_store}"
+    code, said = call("run", "one.yaml", "--local", "--workers", "1", "--tracking-uri", store)
+
+    assert code == 2
+    assert f"leaseboard: the board is not in MLflow: {store}: no space" in said.err
+    assert "report:" in said.out
 
 
 def test_the_command_on_a_jobs_page_repeats_its_score(finished, call):
