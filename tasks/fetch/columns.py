@@ -7,7 +7,8 @@ import pandas as pd
 
 from algorithms.errors import DataError
 
-_LARGEST = np.finfo(np.float32).max
+LARGEST = np.finfo(np.float32).max
+"""The largest finite number of the float32 that all learners get."""
 
 LONGEST_LABEL = 255
 """A column with a longer value, in characters, is free text; shorter strings are nominal."""
@@ -65,7 +66,7 @@ def is_text(column: pd.Series) -> bool:
 
 def is_infinite(values: np.ndarray) -> bool:
     """Whether a number is infinite as a float32, which all learners get; NaN is not."""
-    return values.dtype.kind == "f" and bool((np.abs(values) > _LARGEST).any())
+    return values.dtype.kind == "f" and bool((np.abs(values) > LARGEST).any())
 
 
 def is_numeral(text: str) -> bool:

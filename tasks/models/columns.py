@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from pydantic import BaseModel, ConfigDict
 
 from tasks.fetch import columns
@@ -22,7 +23,7 @@ class Column(BaseModel):
     name : str
     kind : {"integer", "real", "boolean", "nominal"}
     dtype : str
-        Of numbers, as numpy names it.
+        Of reals, as numpy names it; integers are read as int64, however narrow the data's were.
     categories : tuple of str
         Of a nominal column, in their declared order.
     """
@@ -44,11 +45,13 @@ def typed(frame: pd.DataFrame, known: Sequence[Column]) -> pd.DataFrame:
     """A caller's `frame` with the columns of the data set, in its order and types.
 
     A missing value stays missing, and so becomes a nominal value that the data set has not.
+    Integers are int64, so that one beyond the data's own range is still the same number.
 
     Raises
     ------
     ValueError
-        If a column is absent or cannot be read as what it was.
+        If a column is absent, or a value is not of its column's kind: a fraction or a missing
+        value among integers, an infinite number, anything but true and false among booleans.
     """
     absent = [column.name for column in known if column.name not in frame.columns]
     if absent:
@@ -83,8 +86,9 @@ def _describe(column: pd.Series) -> Column:
         raise ValueError(f"column {name!r} holds free text, which no registered model takes")
     if column.dtype == np.bool_:
         return Column(name=name, kind="boolean")
-    kind = "integer" if np.issubdtype(column.dtype, np.integer) else "real"
-    return Column(name=name, kind=kind, dtype=str(column.dtype))
+    if np.issubdtype(column.dtype, np.integer):
+        return Column(name=name, kind="integer")
+    return Column(name=name, kind="real", dtype=str(column.dtype))
 
 
 def _typed(values: pd.Series, column: Column) -> pd.Series:
@@ -94,8 +98,42 @@ def _typed(values: pd.Series, column: Column) -> pd.Series:
         codes = [-1 if pd.isna(v) else code.get(columns.label(v), -1) for v in values]
         nominal = pd.Categorical.from_codes(codes, list(column.categories))
         return pd.Series(nominal, name=column.name)
-    wanted: Any = bool if column.kind == "boolean" else column.dtype
+    if column.kind == "boolean":
+        return _booleans(values, column.name)
+    if values.dtype.kind in "mM":
+        raise ValueError(f"column {column.name!r} must be {column.kind}: give seconds since 1970")
     try:
-        return values.astype(wanted)
+        numbers = pd.to_numeric(values)
     except (TypeError, ValueError) as error:
         raise ValueError(f"column {column.name!r} must be {column.kind}: {error}") from error
+    return _integers(numbers, column.name) if column.kind == "integer" else _reals(numbers, column)
+
+
+def _booleans(values: pd.Series, name: str) -> pd.Series:
+    _refuse(values, [not isinstance(v, bool | np.bool_) for v in values], name, "true or false")
+    return values.astype(bool)
+
+
+def _integers(values: pd.Series, name: str) -> pd.Series:
+    if values.dtype == np.int64:
+        return values
+    reals = values.to_numpy(np.float64, na_value=np.nan)
+    whole = (np.trunc(reals) == reals) & (reals >= -(2.0**63)) & (reals < 2.0**63)
+    _refuse(values, ~whole, name, "an integer of 64 bits")
+    return values.astype(np.int64)
+
+
+def _reals(values: pd.Series, column: Column) -> pd.Series:
+    reals = values.to_numpy(np.float64, na_value=np.nan)
+    _refuse(values, np.abs(reals) > columns.LARGEST, column.name, "finite as a float32")
+    return pd.Series(reals.astype(column.dtype), values.index, name=column.name)
+
+
+def _refuse(values: pd.Series, wrong: ArrayLike, name: str, rule: str) -> None:
+    found = np.flatnonzero(wrong)
+    if len(found):
+        row = found[0]
+        value = values.iloc[row]
+        raise ValueError(
+            f"column {name!r}: {value} in row {row} must be {rule}, not a {type(value).__name__}"
+        )
