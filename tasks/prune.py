@@ -27,7 +27,7 @@ class Aged:
         Equal for results of the same thing: an algorithm on a data set in one repetition.
     started : datetime
     held : bool
-        It is in use and stays while anything of its scenario does.
+        It is in use, on a board or by a registered model.
     """
 
     name: str
@@ -38,7 +38,10 @@ class Aged:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What may go: all but the `keep` newest of each scenario, if done before `before`."""
+    """What may go: all but the `keep` newest of each scenario, if done before `before`.
+
+    What is held stays beside the newest, unless nothing is kept.
+    """
 
     keep: int = 1
     before: datetime | None = None
@@ -47,7 +50,7 @@ class Rule:
         """Those that go, the oldest first."""
         place: dict[tuple[str, ...], int] = {}
         gone = []
-        for one in sorted(found, key=lambda a: (a.held, a.started, a.name), reverse=True):
+        for one in sorted(found, key=lambda a: (a.started, a.name), reverse=True):
             newer = place.setdefault(one.scenario, 0)
             place[one.scenario] = newer + 1
             stays = newer < self.keep or (one.held and self.keep > 0)

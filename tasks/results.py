@@ -64,8 +64,9 @@ def write_result(folder: Path, result: Result) -> None:
 
 
 def read_result(out: Path, key: str) -> Result | None:
-    """The recorded result of a job, None if it has none or a damaged one."""
-    return read_folder(job_folder(out, key))
+    """The recorded result of a job, None if it has none, a damaged one or another job's."""
+    result = read_folder(job_folder(out, key))
+    return result if result is not None and result.key == key else None
 
 
 def read_folder(folder: Path) -> Result | None:
@@ -80,10 +81,7 @@ def is_done(out: Path, key: str) -> bool:
     """Whether the job's result can be reused: its status is ``ok`` and its log is there."""
     result = read_result(out, key)
     return (
-        result is not None
-        and result.key == key
-        and result.status == "ok"
-        and (job_folder(out, key) / EVENTS).is_file()
+        result is not None and result.status == "ok" and (job_folder(out, key) / EVENTS).is_file()
     )
 
 

@@ -119,14 +119,14 @@ def register_winners(
     from tasks import paths
     from tasks.models.names import check_name, slug
     from tasks.models.winner import fit, winner_of
-    from tasks.results import read_results
+    from tasks.results import current
 
     title = slug(suite.name) if name is None else check_name(name)
     references = [entry.data for entry in suite.data]
     if data is not None and data not in references:
         raise unknown("data of the suite", data, references)
     mirrors = paths.mirrors(tuple(mirror or ()))
-    results = read_results(run)
+    results = current(run)
     wanted = [entry for entry in suite.data if data in (None, entry.data)]
     failures = 0
     for entry in wanted:

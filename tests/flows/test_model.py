@@ -32,7 +32,7 @@ def recorded(monkeypatch):
     names = []
     monkeypatch.setattr(winner, "winner_of", winner_of)
     monkeypatch.setattr(winner, "fit", lambda *_, **__: None)
-    monkeypatch.setattr(results, "read_results", lambda _: [])
+    monkeypatch.setattr(results, "current", lambda _: [])
     monkeypatch.setattr(model, "record", lambda name, *_: names.append(name))
     return names
 

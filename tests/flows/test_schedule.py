@@ -14,9 +14,10 @@ from prefect.client.orchestration import get_client
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Cancelling
 
+import flows.schedule
+from flows.commands import schedule as command
 from tasks.results import read_results
 
-pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 SLEEPER = '''
 import time
@@ -96,6 +97,21 @@ def until(holds, home, process=None, within=180):
         time.sleep(0.5)
 
 
+def test_prefect_is_not_told_the_address_of_the_store(monkeypatch, environment):
+    """An address may hold a password, and Prefect shows the parameters of a flow."""
+    secret = "postgresql://me:hunter2@db/x"
+    given = []
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "")
+    monkeypatch.setattr(flows.schedule, "serve", lambda *made, **_: given.extend(made))
+    command.schedule(conf=ROOT / "conf", tracking_uri=secret)
+
+    assert given
+    assert "hunter2" not in str([deployment.model_dump() for deployment in given])
+    assert os.environ["MLFLOW_TRACKING_URI"] == secret
+
+
+@pytest.mark.slow
 def test_cron_strikes_and_the_board_is_on_the_run_s_page(served):
     home, client = served
 
@@ -112,6 +128,7 @@ def test_cron_strikes_and_the_board_is_on_the_run_s_page(served):
     assert "report.html" in shown["report"]
 
 
+@pytest.mark.slow
 def test_runs_do_not_overlap_and_a_cancelled_one_stops_its_jobs(served):
     home, client = served
     deployment = client.read_deployment_by_name("scheduled/yearly")

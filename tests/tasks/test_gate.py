@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from algorithms.errors import UsageError
-from tasks.gate import Baseline, accept, gate, read_baseline, write_baseline
+from tasks.gate import Baseline, accept, dropped, gate, read_baseline, write_baseline
 from tasks.gate_formats import as_json, junit, markdown
 from tasks.jobs import Result
 from tasks.score.frame import as_frame, to_frame
@@ -42,6 +42,12 @@ def accepted(scores=None, **fields):
 
 def scaled(factor, key=CHACHA):
     return {**SCORES, key: [factor * score for score in SCORES[key]]}
+
+
+def tolerant(baseline, tolerance):
+    """Each scenario with a tolerance of its own."""
+    own = [dataclasses.replace(one, tolerance=tolerance) for one in baseline.scenarios]
+    return dataclasses.replace(baseline, scenarios=tuple(own))
 
 
 def verdicts(verdict):
@@ -95,12 +101,25 @@ def test_a_scenario_that_ignores_the_seed_is_exact():
 
 
 def test_a_scenario_with_its_own_tolerance():
-    baseline = accept(
-        frame_of(SCORES), "ci", date="", versions={}, tolerances={CHACHA: 0.1, VANILLA: 0.1}
-    )
+    baseline = tolerant(accepted(), 0.1)
     worse = {**scaled(1.05), VANILLA: [2.1] * 5}
     assert gate(frame_of(worse), baseline).exit_code == 0
     assert gate(frame_of(scaled(1.2)), baseline).exit_code == 1
+
+
+def test_what_is_accepted_anew_keeps_its_tolerance_and_names_what_is_lost():
+    before = tolerant(accepted(), 0.1)
+    frame = frame_of({CHACHA: SCORES[CHACHA]})
+    after = accept(frame, "ci", date="", versions={}, before=before)
+
+    assert [scenario.tolerance for scenario in after.scenarios] == [0.1]
+    assert dropped(before, after) == ["vanilla on x"]
+    assert dropped(None, after) == []
+
+
+def test_a_crash_of_a_seed_that_was_never_accepted_is_a_failed_run():
+    more = {**SCORES, CHACHA: [*SCORES[CHACHA], "crash"]}
+    assert gate(frame_of(more), accepted()).exit_code == 2
 
 
 @pytest.mark.parametrize("status", ["timeout", "memout", "crash", "diverged"])

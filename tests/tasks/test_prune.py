@@ -23,8 +23,8 @@ def aged(*days, held=()):
         (Rule(keep=9), (), []),
         (Rule(keep=0), (), ["a0", "a1", "a2", "a3"]),
         (Rule(before=DAY + timedelta(days=1)), (), ["a0"]),
-        (Rule(), (0,), ["a1", "a2", "a3"]),
-        (Rule(), (0, 1), ["a2", "a3"]),
+        (Rule(), (0,), ["a1", "a2"]),
+        (Rule(), (0, 3), ["a1", "a2"]),
         (Rule(keep=0), (0,), ["a0", "a1", "a2", "a3"]),
     ],
 )

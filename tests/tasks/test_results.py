@@ -56,6 +56,15 @@ def test_a_damaged_result_is_no_result(tmp_path, content):
     assert not results.is_done(tmp_path, "k1")
 
 
+def test_a_result_that_names_another_job_is_no_result(tmp_path):
+    finished(tmp_path)
+    path = results.job_folder(tmp_path, "k1") / results.RESULT
+    path.write_text(path.read_text().replace('"k1"', '"../../victim"'))
+
+    assert results.read_result(tmp_path, "k1") is None
+    assert results.read_results(tmp_path) == []
+
+
 def test_a_result_without_its_log_is_not_done(tmp_path):
     finished(tmp_path)
     (results.job_folder(tmp_path, "k1") / results.EVENTS).unlink()

@@ -1,5 +1,6 @@
 """The speed gate on a tiny repository, in whose history the code becomes slower."""
 
+import re
 import signal
 import subprocess
 import sys
@@ -8,9 +9,10 @@ import time
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
-from algorithms.errors import LeaseboardError, UsageError
+from algorithms.errors import UsageError
 from tasks.config import Suite
 from tasks.jobs import Job
 from tasks.speed.commits import compare, exported, judge, markdown, timed
@@ -77,18 +79,19 @@ def test_a_planted_slow_down_is_found_and_nothing_is_left_behind(history, scratc
     history(100_000)
     root = history(300_000)
     before = records(root)
-    (speed,) = compare([JOB], "HEAD~1", root=root)
+    (speed,), incomparable = compare([JOB], "HEAD~1", root=root)
 
     assert speed.slower
     assert 1.5 < speed.ratio.value < 6
     assert speed.ratio.lower > 1
+    assert incomparable == []
     assert records(root) == before
     assert not list(scratch.iterdir())
 
 
 def test_a_commit_against_its_own_tree_passes(history):
     root = history(300_000)
-    (speed,) = compare([JOB], "HEAD", root=root, tolerance=0.5)
+    (speed,), _ = compare([JOB], "HEAD", root=root, tolerance=0.5)
 
     assert not speed.slower
 
@@ -106,12 +109,22 @@ def test_a_folder_without_history_is_refused(tmp_path):
 
 @pytest.mark.parametrize(
     ("status", "code", "words"),
-    [("crash", RUN, "ended as crash"), ("ok", "import nothing_like_it\n", "nothing_like_it")],
+    [
+        ("crash", RUN, "ended as crash"),
+        ("ok", "import nothing_like_it\n", "nothing_like_it"),
+        ("ok", "def run_job(*_, **__): raise KeyError('what')\n", "KeyError: 'what'"),
+    ],
 )
-def test_a_tree_that_cannot_run_a_job_is_named(history, status, code, words):
+def test_a_tree_that_cannot_run_a_job_is_named_and_the_others_are_compared(
+    history, status, code, words
+):
     root = history(1, status, code)
-    with pytest.raises(LeaseboardError, match=f"HEAD.*{words}"):
-        compare([JOB], "HEAD", root=root)
+    found, (first, second) = compare([JOB, JOB], "HEAD", root=root)
+
+    assert found == []
+    assert re.search(f"HEAD.*{words}", first)
+    assert re.search(f"HEAD.*{words}", second)
+    assert f"- not comparable: {first}" in markdown(found, [first], "HEAD")
 
 
 GATE = """
@@ -137,10 +150,12 @@ def test_a_gate_that_is_stopped_leaves_nothing_in_the_checkout(history, scratch,
         assert time.monotonic() < deadline, "the commit was never exported"
         time.sleep(0.05)
     time.sleep(0.5)
+    family = psutil.Process(gate.pid).children(recursive=True)
     gate.send_signal(stop)
     gate.communicate()
 
     assert gate.returncode in (143, -stop, 1)
+    assert psutil.wait_procs(family, timeout=20)[1] == []
     assert records(root) == before
     if stop != signal.SIGKILL:
         assert not list(scratch.iterdir())
@@ -156,7 +171,7 @@ def test_slower_is_beyond_the_tolerance_and_beyond_chance(after, slower):
 
     assert speed.slower is slower
     verdict = "**slower**" if slower else "passed"
-    assert f"| {verdict} | vanilla | x |" in markdown([speed], "HEAD~1")
+    assert f"| {verdict} | vanilla | x |" in markdown([speed], [], "HEAD~1")
 
 
 def test_only_work_that_is_done_anew_is_timed():

@@ -107,6 +107,53 @@ def test_nothing_is_logged_twice(uri, finished, through_client, result, runs):
     assert len(runs(uri, "s/configurations")) == 5
 
 
+def test_two_who_looked_before_either_wrote_log_a_job_once(
+    uri, finished, through_client, result, runs
+):
+    made, folder = finished(result())
+    trackers = [Tracker(uri, "s", ["k1"], through_client=through_client) for _ in range(2)]
+    for tracker in trackers:
+        tracker.log(made, folder)
+
+    assert len(runs(uri, "s", "tags.leaseboard.level = 'job'")) == 1
+    assert len(runs(uri, "s/configurations")) == 5
+
+
+def test_of_two_who_write_at_once_one_goes_on(uri, finished, result, runs, monkeypatch):
+    """The other's run appears between the look and the writing, with a lower number."""
+    made, _ = finished(result())
+    writer = Tracker(uri, "s", ["k1"], through_client=True).writer
+    record, create = job_record(made, []), writer._create
+    others = []
+
+    def create_both(experiment, run):
+        others.extend(create(experiment, run) for _ in range(8))
+        return create(experiment, run)
+
+    monkeypatch.setattr(writer, "_create", create_both)
+    kept = writer.write(record, [], [])
+
+    left = [run.info.run_id for run in runs(uri, "s", "tags.leaseboard.level = 'job'")]
+    assert kept in left
+    assert kept == min(left)
+
+
+def test_what_a_failed_try_left_is_written_anew(uri, finished, result, runs, monkeypatch):
+    made, folder = finished(result())
+    tracker = Tracker(uri, "s", ["k1"], through_client=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            ClientWriter, "_artifacts", lambda *_: (_ for _ in ()).throw(OSError(28, ""))
+        )
+        with pytest.raises(TrackingError):
+            tracker.log(made, folder)
+    tracker.log(made, folder)
+
+    (job,) = runs(uri, "s", "tags.leaseboard.level = 'job'")
+    assert job.info.status == "FINISHED"
+    assert len(runs(uri, "s/configurations")) == 5
+
+
 def test_a_job_that_failed_gives_way_to_its_repeat(uri, finished, through_client, result, runs):
     for status, started in (("crash", "2026-01-01T00:00:00+00:00"),
                             ("timeout", "2026-01-02T00:00:00+00:00"),
