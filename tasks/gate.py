@@ -61,6 +61,11 @@ class Scenario:
     scores: Mapping[str, float]
     tolerance: float | None = None
 
+    @property
+    def name(self) -> str:
+        """What reports call the scenario."""
+        return f"{self.label} on {self.data}"
+
 
 @dataclass(frozen=True)
 class Baseline:
@@ -157,7 +162,7 @@ def accept(
     *,
     date: str,
     versions: Mapping[str, str],
-    tolerances: Mapping[tuple[str, str], float] | None = None,
+    before: Baseline | None = None,
 ) -> Baseline:
     """The baseline that a frame of results makes (see `tasks.score.frame.as_frame`).
 
@@ -167,8 +172,8 @@ def accept(
         When it is accepted, ISO 8601.
     versions : mapping
         Of the project and of the libraries that scores depend on.
-    tolerances : mapping, optional
-        ``{(label, data): tolerance}`` of scenarios with one of their own.
+    before : Baseline, optional
+        What was accepted so far: scenarios with a tolerance of their own keep it.
 
     Raises
     ------
@@ -185,6 +190,8 @@ def accept(
     done = frame[frame["status"] == "ok"]
     if not len(done):
         raise UsageError(f"no job of {suite!r} is ok: there is nothing to accept")
+    old = before.scenarios if before else ()
+    tolerances = {(scenario.label, scenario.data): scenario.tolerance for scenario in old}
     scenarios = []
     for (label, data), rows in done.groupby(["label", "data"], sort=True):
         first = rows.iloc[0]
@@ -199,10 +206,17 @@ def accept(
                 version=first["version"],
                 exact=len(scores) > 1 and len(set(scores.values())) == 1,
                 scores=scores,
-                tolerance=(tolerances or {}).get((label, data)),
+                tolerance=tolerances.get((label, data)),
             )
         )
     return Baseline(suite, date, dict(versions), tuple(scenarios))
+
+
+def dropped(before: Baseline | None, after: Baseline) -> list[str]:
+    """The names of the scenarios that were accepted `before` and are not any more."""
+    kept = {scenario.name for scenario in after.scenarios}
+    old = before.scenarios if before else ()
+    return [scenario.name for scenario in old if scenario.name not in kept]
 
 
 def gate(frame: pd.DataFrame, baseline: Baseline | None, tolerance: float = TOLERANCE) -> Verdict:
@@ -234,11 +248,11 @@ def _check(scenario: Scenario, rows: pd.DataFrame | None, tolerance: float) -> C
 
     if rows is None:
         return verdict("missing", "no result: the scenario vanished from the suite")
-    mine = rows[[str(seed) in scenario.scores for seed in rows["seed"]]]
-    broken = mine[~mine["status"].isin(["ok", "skipped"])]
+    broken = rows[~rows["status"].isin(["ok", "skipped"])]
     if len(broken):
         row = broken.iloc[0]
         return verdict("failed", f"seed {row['seed']}: {row['status']}: {row['reason']}")
+    mine = rows[[str(seed) in scenario.scores for seed in rows["seed"]]]
     done = mine[mine["status"] == "ok"]
     absent = sorted(set(scenario.scores) - {str(seed) for seed in done["seed"]})
     if absent:

@@ -58,14 +58,15 @@ def gate(
 
     for path in filter(None, (markdown, junit, json)):
         check_file(path)
+    if speed_against is not None:
+        from tasks.speed.commits import resolved
+
+        resolved(speed_against)
     loaded, home = open_suite(suite, out, conf)
     frame, troubled = _scores(loaded, home, workers, mirror, tracking_uri, local=local)
     limit = core.TOLERANCE if tolerance is None else tolerance
     verdict = core.gate(frame, core.read_baseline(_accepted(suite, loaded, conf)), limit)
     page, slower = gate_formats.markdown(verdict), False
-    if speed_against is not None:
-        text, slower = _speed(loaded, speed_against, mirror)
-        page += "\n" + text
     for path, content in (
         (markdown, page),
         (junit, gate_formats.junit(verdict)),
@@ -74,6 +75,11 @@ def gate(
         if path is not None:
             path.write_text(content, encoding="utf-8")
     typer.echo(page)
+    if speed_against is not None:
+        text, slower = _speed(loaded, frame, speed_against, mirror)
+        typer.echo(text)
+        if markdown is not None:
+            markdown.write_text(f"{page}\n{text}", encoding="utf-8")
     if verdict.exit_code != core.PASSED:
         return verdict.exit_code
     if strict and slower:
@@ -102,23 +108,33 @@ def accept(
     loaded, home = open_suite(suite, out, conf)
     frame, troubled = _scores(loaded, home, workers, mirror, tracking_uri, local=local)
     today = datetime.now(UTC).date().isoformat()
-    baseline = core.accept(frame, loaded.name, date=today, versions=versions())
+    before = core.read_baseline(_accepted(suite, loaded, conf))
+    baseline = core.accept(frame, loaded.name, date=today, versions=versions(), before=before)
     path = _own_baseline(suite, loaded, conf)
     core.write_baseline(path, baseline)
     typer.echo(f"accepted {len(baseline.scenarios)} scenarios in {path}")
+    for gone in core.dropped(before, baseline):
+        typer.echo(f"not accepted any more: {gone} has no score now", err=True)
     return core.RUN_FAILED if troubled else core.PASSED
 
 
-def _speed(suite: Suite, commit: str, mirror: list[Path] | None) -> tuple[str, bool]:
+def _speed(
+    suite: Suite, frame: pd.DataFrame, commit: str, mirror: list[Path] | None
+) -> tuple[str, bool]:
     """The comparison of CPU times as markdown, and whether a scenario became slower."""
     from flows.interruption import terminable
     from tasks import paths
     from tasks.speed import commits
 
-    jobs = commits.timed(suite.jobs())
+    done = frame[frame["status"] == "ok"]
+    ran = set(zip(done["label"], done["data"], strict=True))
+    jobs = [job for job in commits.timed(suite.jobs()) if (job.label, job.data) in ran]
     with terminable():
-        found = commits.compare(jobs, commit, mirrors=paths.mirrors(tuple(mirror or ())))
-    return commits.markdown(found, commit), any(speed.slower for speed in found)
+        found, incomparable = commits.compare(
+            jobs, commit, mirrors=paths.mirrors(tuple(mirror or ()))
+        )
+    page = commits.markdown(found, incomparable, commit)
+    return page, any(speed.slower for speed in found)
 
 
 def _accepted(named: str, suite: Suite, conf: Path | None) -> Path:

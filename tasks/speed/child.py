@@ -1,13 +1,18 @@
 """A script that runs jobs in the code of whatever tree is on the path, and tells their CPU time.
 
-Each line of standard input is a job in JSON, each line of standard output what it came to.
+Each line of standard input is a job in JSON, each line of standard output what it came to. A job
+that fails, or that this code does not know, is an answer too. When the other end is gone, so is
+this process, in the middle of a job if need be.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import queue
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 from tasks.environment import prepare_environment
@@ -15,17 +20,29 @@ from tasks.environment import prepare_environment
 
 def serve(mirrors: tuple[Path, ...]) -> None:
     """Answer every line until there is none."""
+    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=_read, args=(lines,), daemon=True).start()
     prepare_environment()
 
     from tasks.jobs import Job
     from tasks.run import run_job
 
     answers, sys.stdout = sys.stdout, sys.stderr  # jobs may print
-    for line in sys.stdin:
-        with tempfile.TemporaryDirectory() as folder:
-            result, _ = run_job(Job(**json.loads(line)), Path(folder), mirrors=mirrors)
-        answer = {"status": result.status, "cpu_seconds": result.cpu_seconds}
+    while True:
+        line = lines.get()
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                result, _ = run_job(Job(**json.loads(line)), Path(folder), mirrors=mirrors)
+            answer = {"status": result.status, "cpu_seconds": result.cpu_seconds}
+        except Exception as error:  # noqa: BLE001  (whatever it is, the other jobs go on)
+            answer = {"status": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), file=answers, flush=True)
+
+
+def _read(lines: queue.SimpleQueue[str]) -> None:
+    for line in sys.stdin:
+        lines.put(line)
+    os._exit(0)
 
 
 if __name__ == "__main__":

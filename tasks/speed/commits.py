@@ -75,35 +75,48 @@ def compare(
     mirrors: Sequence[Path] = (),
     turns: int = TURNS,
     tolerance: float = TOLERANCE,
-) -> list[Speed]:
+) -> tuple[list[Speed], list[str]]:
     """Run each of `jobs` `turns` times in the tree of `root` and in that of `commit`.
 
     The trees take turns, job by job, and change who begins; a turn that compiles and loads is
     run before and not counted.
 
+    Returns
+    -------
+    list of Speed
+        One for each job that both trees can run.
+    list of str
+        Why another one cannot be compared, in one line each.
+
     Raises
     ------
     UsageError
         If `root` is no git checkout or does not know the commit.
-    LeaseboardError
-        If one of the trees cannot run a job.
     """
+    found, incomparable = [], []
     with ExitStack() as stack:
         other = stack.enter_context(exported(root, commit))
         trees = [
             stack.enter_context(_Tree(folder, name, mirrors))
             for folder, name in ((other, commit), (root, "this tree"))
         ]
-        found = []
         for job in jobs:
-            slowest = max(tree.run(job, times=1) for tree in trees)  # compiles and loads
-            times = math.ceil(SAMPLE_SECONDS / max(slowest, LEAST_SECONDS))
-            pairs = np.empty((turns, 2))
-            for turn in range(turns):
-                for side in (0, 1) if turn % 2 else (1, 0):
-                    pairs[turn, side] = trees[side].run(job, times)
-            found.append(judge(job, pairs, tolerance))
-    return found
+            try:
+                found.append(judge(job, _in_turns(trees, job, turns), tolerance))
+            except LeaseboardError as error:
+                incomparable.append(str(error))
+    return found, incomparable
+
+
+def _in_turns(trees: Sequence[_Tree], job: Job, turns: int) -> np.ndarray:
+    """CPU seconds of `job` in both trees, of shape (n_turns, 2)."""
+    slowest = max(tree.run(job, times=1) for tree in trees)  # compiles and loads
+    times = math.ceil(SAMPLE_SECONDS / max(slowest, LEAST_SECONDS))
+    pairs = np.empty((turns, 2))
+    for turn in range(turns):
+        for side in (0, 1) if turn % 2 else (1, 0):
+            pairs[turn, side] = trees[side].run(job, times)
+    return pairs
 
 
 def judge(job: Job, pairs: np.ndarray, tolerance: float) -> Speed:
@@ -124,8 +137,13 @@ def timed(jobs: Sequence[Job]) -> list[Job]:
     ]
 
 
-def markdown(found: Sequence[Speed], commit: str, tolerance: float = TOLERANCE) -> str:
-    """The comparison as a table for a pull request."""
+def markdown(
+    found: Sequence[Speed],
+    incomparable: Sequence[str],
+    commit: str,
+    tolerance: float = TOLERANCE,
+) -> str:
+    """The comparison as a table for a pull request, and below it what `compare` could not."""
     slower = sum(speed.slower for speed in found)
     lines = [
         f"### Speed against {commit}: {slower} of {len(found)} scenarios slower",
@@ -148,7 +166,8 @@ def markdown(found: Sequence[Speed], commit: str, tolerance: float = TOLERANCE) 
         f"Slower: medians differ by more than {tolerance:.0%} and the interval excludes 1. Both"
         " commits ran in turns, just now."
     )
-    return "\n".join([*lines, "", rule]) + "\n"
+    others = [f"- not comparable: {reason}" for reason in incomparable]
+    return "\n".join([*lines, "", rule, *([""] if others else []), *others]) + "\n"
 
 
 @contextmanager
@@ -157,14 +176,20 @@ def exported(root: Path, commit: str) -> Iterator[Path]:
 
     A worktree would stay in the checkout's records when the process is killed.
     """
-    words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
-    digest = _git(root, *words, rule=f"{commit!r} is no commit of the checkout {root}")
+    digest = resolved(commit, root)
     with tempfile.TemporaryDirectory(prefix="leaseboard-") as folder:
-        words = ("archive", "--format=zip", digest.decode().strip())
+        words = ("archive", "--format=zip", digest)
         files = _git(root, *words, rule=f"{commit!r} cannot be exported")
         with zipfile.ZipFile(io.BytesIO(files)) as archive:
             archive.extractall(folder)
         yield Path(folder)
+
+
+def resolved(commit: str, root: Path = ROOT) -> str:
+    """The full name of `commit`; UsageError if the checkout `root` does not know it."""
+    words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
+    found = _git(root, *words, rule=f"{commit!r} is no commit of the checkout {root}")
+    return found.decode().strip()
 
 
 def _git(root: Path, *words: str, rule: str) -> bytes:
