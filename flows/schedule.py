@@ -26,9 +26,12 @@ def scheduled(
     out: str | None = None,
     workers: int | None = None,
     limits: dict[str, Any] | None = None,
-    tracking_uri: str | None = None,
 ) -> State[Any]:
-    """Run one suite as ``leaseboard run`` does, and show its board on this run's page."""
+    """Run one suite as ``leaseboard run`` does, and show its board on this run's page.
+
+    The MLflow store is that of ``MLFLOW_TRACKING_URI``: an address may hold a password, and
+    Prefect shows the parameters of a flow to everybody.
+    """
     from flows.commands.execute import open_suite
     from flows.commands.run import run_and_report
     from tasks import board, results
@@ -37,8 +40,8 @@ def scheduled(
     loaded, home = open_suite(suite, Path(out) if out else None, Path(conf))
     if limits is not None:
         loaded = loaded.model_copy(update={"limits": Limits(**limits)})
-    code = run_and_report(loaded, home, workers=workers, tracking_uri=tracking_uri)
-    rows = results.read_results(home)
+    code = run_and_report(loaded, home, workers=workers)
+    rows = results.current(home)
     create_markdown_artifact(board.markdown(rows, loaded), key="board", description=loaded.title)
     page = home / "report.html"
     create_link_artifact(page.as_uri(), link_text=str(page), key="report")
@@ -48,7 +51,7 @@ def scheduled(
     return Completed(message=f"{len(rows)} jobs")
 
 
-def serve_schedules(schedule: Schedule, conf: Path, tracking_uri: str | None) -> None:
+def serve_schedules(schedule: Schedule, conf: Path) -> None:
     """Serve every schedule until this process is interrupted."""
     one_at_a_time = ConcurrencyLimitConfig.model_validate(
         {"limit": 1, "collision_strategy": "CANCEL_NEW"}
@@ -63,7 +66,6 @@ def serve_schedules(schedule: Schedule, conf: Path, tracking_uri: str | None) ->
                 "out": entry.out,
                 "workers": entry.workers,
                 "limits": entry.limits.model_dump() if entry.limits else None,
-                "tracking_uri": tracking_uri,
             },
             concurrency_limit=one_at_a_time,
             entrypoint_type=EntrypointType.MODULE_PATH,

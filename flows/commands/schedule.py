@@ -34,21 +34,23 @@ def schedule(
     prepare_environment()
     folder = paths.conf_dir(conf)
     loaded = load_schedule(folder)
+    if tracking_uri is not None:  # the runs' processes inherit it, and Prefect does not show it
+        os.environ["MLFLOW_TRACKING_URI"] = tracking_uri
     for entry in loaded.schedules:
         typer.echo(f"{entry.name}: {entry.suite} at {entry.cron!r} ({entry.timezone})")
     if os.environ.get("PREFECT_API_URL"):
-        _serve(loaded, folder, tracking_uri)
+        _serve(loaded, folder)
         return 0
     from flows.server import PrefectServer, server_log
 
     with PrefectServer(server_log(), port=port, scheduling=True) as server:
         os.environ["PREFECT_API_URL"] = server.wait()
         typer.echo(f"Prefect: http://127.0.0.1:{port}")
-        _serve(loaded, folder, tracking_uri)
+        _serve(loaded, folder)
     return 0
 
 
-def _serve(loaded: Schedule, folder: Path, tracking_uri: str | None) -> None:
+def _serve(loaded: Schedule, folder: Path) -> None:
     from flows.schedule import serve_schedules
 
-    serve_schedules(loaded, folder, tracking_uri)
+    serve_schedules(loaded, folder)

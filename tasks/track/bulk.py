@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tasks.track.client import PARENT, ClientWriter, Known
+from tasks.track.client import PARENT, ClientWriter, Known, stays
 from tasks.track.records import OWNER, Metric, RunRecord
 
 if TYPE_CHECKING:
@@ -255,9 +255,7 @@ def _stays(session: Session, run_id: str, job: RunRecord) -> bool:
     if stage != "active":
         return False
     query = sa.select(SqlTag.key, SqlTag.value).where(SqlTag.run_uuid == run_id)
-    tags = dict(session.execute(query).tuples().all())
-    same = tags.get("leaseboard.started") == job.tags["leaseboard.started"]
-    return same or tags.get("leaseboard.status") == "ok"
+    return stays(dict(session.execute(query).tuples().all()), job)
 
 
 def _purge(session: Session, run_id: str) -> None:

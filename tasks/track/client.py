@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tasks.track.records import DataInput, RunRecord
+from tasks.track.records import OWNER, DataInput, RunRecord, is_alive, owner
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
@@ -70,9 +70,18 @@ class ClientWriter:
     ) -> str:
         """Write a job and its configurations; returns the job's run.
 
-        The job's run ends last: one that is cut off stays ``RUNNING`` and is told apart by it.
+        The job's run ends last: one that is cut off stays ``RUNNING`` and is told apart by it. Of
+        several processes that write one job at the same time, that with the least run goes on.
         """
+        for twin in self._twins(job):
+            if _is_in_hand(twin) or (twin.info.status != "RUNNING" and stays(twin.data.tags, job)):
+                return str(twin.info.run_id)
+            self.remove(twin.info.run_id)
         run_id = self._create(self.jobs, job)
+        first = min((str(twin.info.run_id) for twin in self._twins(job)), default=run_id)
+        if first != run_id:
+            self.remove(run_id)
+            return first
         self._fill(run_id, job)
         self._artifacts(self.client.get_run(run_id).info.artifact_uri, files)
         for record in configurations:
@@ -90,6 +99,10 @@ class ClientWriter:
             if run.info.status == "RUNNING":
                 self.client.set_terminated(run.info.run_id, "KILLED")
             self.client.delete_run(run.info.run_id)
+
+    def _twins(self, job: RunRecord) -> list[Run]:
+        """The runs of this job that the store has just now."""
+        return list(search(self.client, self.jobs, f"tags.leaseboard.key = '{job.key}'"))
 
     def _create(self, experiment: str, record: RunRecord) -> str:
         run = self.client.create_run(
@@ -114,6 +127,18 @@ class ClientWriter:
         repository = get_artifact_repository(uri, tracking_uri=self.uri)
         for path in files:
             repository.log_artifact(str(path))
+
+
+def stays(tags: Mapping[str, str], job: RunRecord) -> bool:
+    """Whether a run with `tags` is of this very result of `job`, or of one that is ``ok``."""
+    same = tags.get("leaseboard.started") == job.tags["leaseboard.started"]
+    return same or tags.get("leaseboard.status") == "ok"
+
+
+def _is_in_hand(run: Run) -> bool:
+    """Whether another live process is writing the run just now."""
+    writer = run.data.tags.get(OWNER, "")
+    return run.info.status == "RUNNING" and writer != owner() and is_alive(writer)
 
 
 def search(
