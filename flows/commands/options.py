@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -42,6 +42,42 @@ def use_conf(conf: Path | None) -> None:
 
     if conf is not None:
         os.environ["LEASEBOARD_CONF"] = str(own_conf(conf))
+
+
+def parse_settings(pairs: list[str]) -> dict[str, Any]:
+    """KEY=VALUE pairs as a mapping; lists and mappings are written as YAML flow style.
+
+    Examples
+    --------
+    >>> parse_settings(["b=5", "rates=[0.1, 0.5]", "limit=null"])
+    {'b': '5', 'rates': [0.1, 0.5], 'limit': None}
+    """
+    from algorithms.errors import UsageError
+
+    settings: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise UsageError(f"--set {pair!r} is not KEY=VALUE: write for example --set b=5")
+        if key in settings:
+            raise UsageError(f"--set names {key!r} twice: keep one")
+        settings[key] = _value(value)
+    return settings
+
+
+def _value(text: str) -> Any:
+    if text == "null":
+        return None
+    if text.startswith(("[", "{")):
+        import yaml
+
+        from algorithms.errors import UsageError
+
+        try:
+            return yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise UsageError(f"--set value {text!r} is no YAML list or mapping") from error
+    return text
 
 
 def output_folder(path: Path) -> Path:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
+import sys
+from contextlib import redirect_stdout
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.commands.options import Conf, Mirrors, TrackingUri, new_folder, use_conf
+from flows.commands.options import Conf, Mirrors, TrackingUri, new_folder, parse_settings, use_conf
+
+if TYPE_CHECKING:
+    from tasks.jobs import Job, Result
 
 
 def race(
@@ -48,6 +53,7 @@ def race(
     from tasks.environment import prepare_environment
     from tasks.jobs import Job
     from tasks.models.names import check_name
+    from tasks.results import EVENTS
     from tasks.run import check, route_settings
 
     prepare_environment()
@@ -70,21 +76,26 @@ def race(
         check_name(register)
     mirrors = paths.mirrors(tuple(mirror or ()))
     with new_folder(out) as folder:
-        result, log, learner = _attempt(job, folder, mirrors)
-    if track:
-        _track(result, log, paths.tracking_uri(tracking_uri))
-    if register is not None and result.status == "ok":
-        from flows.commands.model import register_race
+        attempt = _attempt(job, folder, mirrors)
+        result = attempt.result
+        _print(result, attempt.home / EVENTS, as_json=as_json)  # before anything can go wrong
+        attempt.keep()
+    with redirect_stdout(sys.stderr):  # the JSON stays the last line
+        if track:
+            from tasks.track import log_race
 
-        register_race(job, result, learner, register, mirrors=mirrors, tracking_uri=tracking_uri)
-    _print(result, log, as_json=as_json)
+            log_race(result, attempt.home / EVENTS, paths.tracking_uri(tracking_uri))
+        if register is not None and result.status == "ok":
+            from flows.commands.model import register_race
+
+            register_race(
+                job, result, attempt.model, register, mirrors=mirrors, tracking_uri=tracking_uri
+            )
     return 0 if result.status == "ok" else 3 if result.status == "skipped" else 2
 
 
 def _with_options(data: str, **given: str | None) -> str:
     """The reference `data` with the options that were given beside it."""
-    from dataclasses import replace
-
     from tasks.fetch import references
 
     options = {key: value for key, value in given.items() if value is not None}
@@ -94,85 +105,57 @@ def _with_options(data: str, **given: str | None) -> str:
     return str(replace(reference, options={**reference.options, **options}))
 
 
-def parse_settings(pairs: list[str]) -> dict[str, Any]:
-    """KEY=VALUE pairs as a mapping; lists and mappings are written as YAML flow style.
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """What came of the job, and where its events are."""
 
-    Examples
-    --------
-    >>> parse_settings(["b=5", "rates=[0.1, 0.5]", "limit=null"])
-    {'b': '5', 'rates': [0.1, 0.5], 'limit': None}
-    """
-    from algorithms.errors import UsageError
+    result: Result
+    home: Path
+    model: Any = None
+    traceback: str = ""
 
-    settings: dict[str, Any] = {}
-    for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals or not key:
-            raise UsageError(f"--set {pair!r} is not KEY=VALUE: write for example --set b=5")
-        if key in settings:
-            raise UsageError(f"--set names {key!r} twice: keep one")
-        settings[key] = _value(value)
-    return settings
+    def keep(self) -> None:
+        """Write the result, and the traceback of a crash, beside the events."""
+        from tasks.results import LOG, write_result
+
+        write_result(self.home, self.result)
+        if self.traceback:
+            (self.home / LOG).write_text(self.traceback, encoding="utf-8")
 
 
-def _value(text: str) -> Any:
-    if text == "null":
-        return None
-    if text.startswith(("[", "{")):
-        import yaml
-
-        from algorithms.errors import UsageError
-
-        try:
-            return yaml.safe_load(text)
-        except yaml.YAMLError as error:
-            raise UsageError(f"--set value {text!r} is no YAML list or mapping") from error
-    return text
-
-
-def _attempt(job: Any, out: Path, mirrors: tuple[Path, ...]) -> tuple[Any, Path, Any]:
-    """The job's result, log and model; a crash is a result too, wrong usage an error."""
+def _attempt(job: Job, out: Path, mirrors: tuple[Path, ...]) -> _Attempt:
+    """Run the job; whatever it raises is a result, but for wrong usage and Ctrl-C."""
     import shutil
     import tempfile
+    import traceback
 
-    from algorithms.errors import DataUnavailableError, LeaseboardError, SkipError
+    from algorithms.errors import UsageError
+    from flows.worker import verdict
+    from tasks.results import EVENTS
     from tasks.run import failed, run_job
 
     folder = Path(tempfile.mkdtemp(prefix=".race-", dir=out))
-    learner = None
+    model, trace = None, ""
     try:
-        result, learner = run_job(job, folder, mirrors=mirrors)
-    except (DataUnavailableError, SkipError) as error:
-        result = failed(job, "skipped", str(error))
-    except MemoryError as error:
-        result = failed(job, "memout", str(error) or "out of memory")
-    except (LeaseboardError, OSError, KeyboardInterrupt):
+        result, model = run_job(job, folder, mirrors=mirrors)
+    except (UsageError, KeyboardInterrupt):
         shutil.rmtree(folder)
         raise
-    except Exception as error:  # noqa: BLE001  (whatever an algorithm raises is its status)
-        import traceback
-
-        (folder / "log.txt").write_text(traceback.format_exc(), encoding="utf-8")
-        result = failed(job, "crash", f"{type(error).__name__}: {error}")
+    except BaseException as error:  # noqa: BLE001  (SystemExit too, as in a suite's worker)
+        status, reason = verdict(error)
+        result = failed(job, status, reason)
+        if status in {"crash", "memout"}:
+            trace = traceback.format_exc()
     home = out / f"{result.label.replace('/', '_').replace(':', '_')}-{result.key}"
     if home.exists():
         shutil.rmtree(home)
     folder.rename(home)
-    log = home / "events.jsonl.gz"
-    result = dataclasses.replace(result, events=str(log) if log.exists() else None)
-    from tasks.results import write_result
-
-    write_result(home, result)
-    return result, log, learner
+    log = home / EVENTS
+    result = replace(result, events=str(log) if log.exists() else None)
+    return _Attempt(result, home, model, trace)
 
 
-def _track(result: Any, log: Path, uri: str) -> None:
-    from tasks.track import log_race
-
-    log_race(result, log, uri)
-
-
-def _print(result: Any, log: Path, *, as_json: bool) -> None:
+def _print(result: Result, log: Path, *, as_json: bool) -> None:
     if result.status != "ok":
         reason = " ".join(result.reason.split())
         typer.echo(f"{result.label} on {result.data}: {result.status}: {reason}", err=True)

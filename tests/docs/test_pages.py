@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 
 from algorithms import registry
 from flows.cli import app
-from flows.commands.race import parse_settings
+from flows.commands.options import parse_settings
 from tasks.config import Suite, suite_names
 from tasks.gate_formats import MARK
 from tasks.jobs import Job

@@ -1,0 +1,108 @@
+"""``leaseboard race``: whatever an algorithm or a store does, the result is told and kept."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from flows.cli import main
+from tasks.results import read_partial_log
+
+ALGORITHM = """
+import sys
+from pydantic.dataclasses import dataclass
+from algorithms.base import Algorithm
+from algorithms.errors import AuditError, DivergedError
+from algorithms.events import ConfigurationAdmitted, Eliminated
+
+@dataclass(frozen=True, kw_only=True)
+class Failing(Algorithm):
+    bench = "stream"
+
+    def run(self, bench, seed):
+        yield ConfigurationAdmitted(at=0, configuration=0, parameters={{}})
+        {end}
+"""
+
+
+@pytest.fixture
+def race(tmp_path, monkeypatch, capsys):
+    """Runs a race in an empty folder: the JSON, what was complained, and the exit code."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(algorithm, *arguments):
+        with pytest.raises(SystemExit) as stop:
+            main(["race", algorithm, "sklearn:diabetes", "--json", *arguments])
+        said = capsys.readouterr()
+        return json.loads(said.out.splitlines()[-1]), said.err, stop.value.code
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("end", "status", "reason"),
+    [
+        ("raise ValueError('no luck')", "crash", "ValueError: no luck"),
+        ("raise AuditError('lower above upper')", "crash", "lower above upper"),
+        ("yield Eliminated(at=0, configuration=7, reason='x')", "crash", "configuration 7"),
+        ("raise OSError(28, 'No space left on device')", "crash", "No space left on device"),
+        ("sys.exit(0)", "crash", "SystemExit: 0"),
+        ("raise MemoryError", "memout", "no memory could be allocated"),
+        ("raise DivergedError('NaN at 7')", "diverged", "NaN at 7"),
+    ],
+)
+def test_every_ending_is_told_and_its_events_are_kept(race, tmp_path, end, status, reason):
+    (tmp_path / "mine.py").write_text(ALGORITHM.format(end=end))
+    told, complained, code = race("mine.py:Failing")
+
+    assert (told["status"], told["score"], code) == (status, None, 2)
+    assert reason in told["reason"]
+    assert reason in complained
+    log = Path(told["events"])
+    assert [type(event).__name__ for event in read_partial_log(log)][-1] == "ConfigurationAdmitted"
+    assert [folder.name for folder in (tmp_path / "runs" / "race").iterdir()] == [log.parent.name]
+    assert json.loads((log.parent / "result.json").read_text())["status"] == status
+    assert (log.parent / "log.txt").exists() == (status != "diverged")
+
+
+def test_a_store_in_trouble_costs_the_record_and_not_the_result(race, tmp_path):
+    (tmp_path / "file").write_text("")
+    store = f"sqlite:///{tmp_path / 'file' / 'mlflow.db'}"
+    for option in (["--track"], ["--register", "mine"]):
+        told, complained, code = race("vanilla", *option, "--tracking-uri", store)
+
+        assert (told["status"], code) == ("ok", 2)
+        assert told["score"] > 0
+        assert store in complained
+
+
+def test_a_full_disk_costs_the_file_and_not_the_result(race, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tasks.results.write_atomically", full)
+    told, complained, code = race("vanilla")
+
+    assert (told["status"], code) == ("ok", 2)
+    assert "No space left on device" in complained
+
+
+def test_what_a_store_prints_stays_off_the_json(race, monkeypatch):
+    monkeypatch.setattr("tasks.track.log_race", lambda *_: print("View run at ..."))
+    told, complained, code = race("vanilla", "--track")
+
+    assert (told["status"], code) == ("ok", 0)
+    assert "View run at" in complained
+
+
+def test_wrong_usage_and_ctrl_c_leave_nothing_behind(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for error, code in (("UsageError('no')", 64), ("KeyboardInterrupt", 130)):
+        (tmp_path / "mine.py").write_text(
+            ALGORITHM.format(end=f"from algorithms.errors import UsageError; raise {error}")
+        )
+        with pytest.raises(SystemExit) as stop:
+            main(["race", "mine.py:Failing", "sklearn:diabetes"])
+
+        assert stop.value.code == code
+        assert [path.name for path in tmp_path.iterdir() if path.name == "runs"] == []
