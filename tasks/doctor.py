@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from algorithms.errors import LeaseboardError
 from tasks import disk, paths
-from tasks.track.client import ClientWriter
+from tasks.track.client import ClientWriter, every, search
 from tasks.track.records import OWNER, is_alive
 from tasks.track.store import SQLITE, open_store, redacted, reported
 from tasks.track.tracker import mend_suites
@@ -149,14 +149,13 @@ def store(client: MlflowClient, uri: str) -> Iterator[Finding]:
 
 def stuck_runs(client: MlflowClient, uri: str, *, mend: bool) -> Iterator[Finding]:
     """Runs that are RUNNING though their process is gone."""
-    experiments = {e.name: e.experiment_id for e in client.search_experiments()}
+    experiments = {e.name: e.experiment_id for e in every(client.search_experiments)}
     stuck = 0
     for name, identifier in experiments.items():
         if name.endswith("/configurations"):
             continue
-        running = client.search_runs(
-            [identifier], "attributes.status = 'RUNNING' and tags.leaseboard.level LIKE '%'"
-        )
+        condition = "attributes.status = 'RUNNING' and tags.leaseboard.level LIKE '%'"
+        running = search(client, identifier, condition)
         dead = [run for run in running if not is_alive(run.data.tags.get(OWNER, ""))]
         stuck += len(dead)
         if mend:

@@ -13,6 +13,7 @@ from tasks.models.logged import KEY, log
 from tasks.models.names import check_name
 from tasks.models.winner import Fitted
 from tasks.score.frame import as_frame
+from tasks.track.client import every
 from tasks.track.store import experiment, open_store, reported
 
 if TYPE_CHECKING:
@@ -149,9 +150,9 @@ def listed(uri: str) -> list[dict[str, str]]:
     client = open_store(uri)
     found = []
     with reported(uri):
-        for model in client.search_registered_models():
+        for model in every(client.search_registered_models):
             by_version = {str(version): alias for alias, version in model.aliases.items()}
-            for entry in client.search_model_versions(f"name='{model.name}'"):
+            for entry in every(client.search_model_versions, f"name='{model.name}'"):
                 if ACCEPTED not in entry.tags:
                     continue
                 (scenario,) = Baseline.from_json(entry.tags[ACCEPTED]).scenarios
@@ -198,16 +199,21 @@ def _readable(result: Result, fitted: Fitted) -> dict[str, str]:
 
 
 def _known(client: MlflowClient, name: str, key: str) -> ModelVersion | None:
-    versions = client.search_model_versions(f"name='{name}'")
+    versions = every(client.search_model_versions, f"name='{name}'")
     found = next((entry for entry in versions if entry.tags.get(KEY) == key), None)
     return None if found is None else client.get_model_version(name, found.version)
 
 
 def _model(client: MlflowClient, uri: str, name: str) -> Any:
-    known = {model.name: model for model in client.search_registered_models()}
-    if name not in known:
-        raise unknown("registered model", name, known)
-    return known[name]
+    from mlflow.exceptions import MlflowException
+
+    try:
+        return client.get_registered_model(name)
+    except MlflowException as error:
+        if error.error_code != "RESOURCE_DOES_NOT_EXIST":
+            raise
+        known = [model.name for model in every(client.search_registered_models)]
+        raise unknown("registered model", name, known) from error
 
 
 def _baseline(client: MlflowClient, name: str, version: str) -> Baseline:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -144,15 +144,18 @@ def _is_in_hand(run: Run) -> bool:
 def search(
     client: MlflowClient, experiment: str, condition: str, *, deleted: bool = False
 ) -> Iterator[Run]:
-    """The runs of an experiment that meet a condition, page by page."""
+    """The runs of an experiment that meet a condition."""
     from mlflow.entities import ViewType
 
     view = ViewType.DELETED_ONLY if deleted else ViewType.ACTIVE_ONLY
+    return every(client.search_runs, [experiment], condition, view, max_results=PAGE)
+
+
+def every(find: Callable[..., Any], *what: Any, **how: Any) -> Iterator[Any]:
+    """All that one of a client's searches finds, page by page: by itself it gives the first."""
     token: str | None = None
     while True:
-        page = client.search_runs(
-            [experiment], condition, view, max_results=PAGE, page_token=token
-        )
+        page = find(*what, page_token=token, **how)
         yield from page
         token = page.token
         if not token:

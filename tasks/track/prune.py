@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from tasks import disk
 from tasks.prune import Aged, Rule
-from tasks.track.client import PARENT, search
+from tasks.track.client import PARENT, every, search
 from tasks.track.records import OWNER, is_alive
 from tasks.track.store import compact, open_store, reported
 
@@ -57,8 +57,8 @@ def surplus(uri: str, rule: Rule) -> Surplus:
     client = open_store(uri)
     found = Surplus()
     with reported(uri):
-        used = {version.run_id for version in client.search_model_versions()}
-        experiments = {e.name: e.experiment_id for e in client.search_experiments()}
+        used = {version.run_id for version in every(client.search_model_versions)}
+        experiments = {e.name: e.experiment_id for e in every(client.search_experiments)}
         for name, experiment in experiments.items():
             found.deleted += search(client, experiment, f"tags.{LEVEL} LIKE '%'", deleted=True)
             jobs = _over(client, experiment, "job")

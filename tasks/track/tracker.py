@@ -14,7 +14,7 @@ from tasks import results
 from tasks.configurations import configurations
 from tasks.jobs import Result
 from tasks.track import bulk
-from tasks.track.client import PARENT, ClientWriter, Known
+from tasks.track.client import PARENT, ClientWriter, Known, every
 from tasks.track.records import (
     OWNER,
     configuration_record,
@@ -166,9 +166,8 @@ def _is_artifact(path: Path) -> bool:
 
 def mend_suites(client: MlflowClient, experiments: list[str]) -> list[str]:
     """End the suite runs whose process is gone; returns their identifiers."""
-    running = client.search_runs(
-        experiments, "attributes.status = 'RUNNING' and tags.leaseboard.level = 'suite'"
-    )
+    condition = "attributes.status = 'RUNNING' and tags.leaseboard.level = 'suite'"
+    running = every(client.search_runs, experiments, condition)
     dead = [run.info.run_id for run in running if not is_alive(run.data.tags.get(OWNER, ""))]
     for run_id in dead:
         client.set_terminated(run_id, "KILLED")

@@ -188,6 +188,18 @@ def test_the_list_shows_scores_and_aliases(uri, add):
     }
 
 
+def test_a_model_behind_a_hundred_others_is_promoted_and_listed(uri, add):
+    client = open_store(uri)
+    for number in range(101):
+        client.create_registered_model(f"a{number}")
+    add([1.0, 1.2])
+
+    assert promote(uri, "m").promoted
+    assert [row["name"] for row in listed(uri)] == ["m"]
+    with pytest.raises(UsageError, match="did you mean 'm'"):
+        promote(uri, "mm")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["chacha", "apple"])
 def test_mlflow_serves_it_with_its_own_command(uri, race, tmp_path, algorithm):

@@ -3,9 +3,11 @@
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime
+from functools import partialmethod
 from pathlib import Path
 
 import pytest
+from mlflow.tracking import MlflowClient
 
 from tasks.prune import Rule
 from tasks.track import Tracker, prune
@@ -92,6 +94,20 @@ def test_a_run_with_a_registered_model_stays(uri, twice):
 
     found = prune.surplus(uri, Rule())
     assert (found.jobs, found.configurations, found.suites) == ([], [], [])
+
+
+def test_models_and_experiments_behind_the_first_page_count_too(uri, twice, monkeypatch):
+    client = open_store(uri)
+    (old,) = prune.surplus(uri, Rule()).jobs
+    for name in ("search_experiments", "search_model_versions"):
+        whole = getattr(MlflowClient, name)
+        monkeypatch.setattr(MlflowClient, name, partialmethod(whole, max_results=1))
+    assert prune.surplus(uri, Rule()).jobs
+
+    client.create_registered_model("m")
+    for run in (old.info.run_id, client.create_run("0").info.run_id):
+        client.create_model_version("m", source=old.info.artifact_uri, run_id=run)
+    assert not prune.surplus(uri, Rule()).jobs
 
 
 def test_runs_that_somebody_deleted_go_for_good(uri, twice, runs):
