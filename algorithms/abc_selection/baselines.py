@@ -66,7 +66,7 @@ class SuccessiveHalving(Algorithm):
     initial_rows : int, optional
         The first sample size, ABC's own by default; the paper varies it from 250 (Figure 7).
     keep : float
-        The share that survives a round, rounded up.
+        The share that survives a round, rounded down, but at least one.
 
     Notes
     -----

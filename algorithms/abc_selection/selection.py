@@ -57,6 +57,9 @@ class ABC(Algorithm):
       indentation says otherwise.
     - The leader is never pruned, because line 9 would remove it when its own interval is
       narrower than epsilon.
+    - A configuration takes the lead when its own new lower bound is above the leader's. So where
+      the leader's bound falls, after crossed bounds or with ``paper`` between two snapshots, it
+      leads until another one is probed, though line 7 has the highest lower bound lead at once.
     - At full size both bounds are the measured accuracy, because nothing is left to estimate
       and equal configurations would never separate.
     - With ``exact`` and ``serfling`` bounds the intervals of a configuration are intersected at
