@@ -57,15 +57,17 @@ def with_bigrams(holdout: Holdout) -> Base:
 
 
 def pairs_of(tokens: NDArray[np.int32], n_words: int) -> NDArray[np.int64]:
-    """A number for each pair of neighbours, ``first * n_words + second``.
+    """A number for each pair of neighbouring known words, ``first * n_words + second``.
 
     Examples
     --------
     >>> pairs_of(np.array([2, 0, 1], dtype=np.int32), 10)
     array([20,  1])
+    >>> pairs_of(np.array([2, -1, 0, 1], dtype=np.int32), 10)
+    array([1])
     """
-    wide = tokens.astype(np.int64)
-    return wide[:-1] * n_words + wide[1:]
+    first, second = tokens[:-1].astype(np.int64), tokens[1:]
+    return (first * n_words + second)[(first >= 0) & (second >= 0)]
 
 
 def _widened(part: Part, known: NDArray[np.int64]) -> Rows:

@@ -32,7 +32,8 @@ class Part:
     labels : ndarray of float32, shape (n_examples,)
         A regression's target, or -1 and 1 for two classes.
     tokens : tuple of ndarray of int32, optional
-        For text: the column of each word of each example, in the order of the text.
+        For text: the column of each word of each example, in the order of the text; -1 for a
+        word unknown to training and between two text columns.
     """
 
     rows: Rows

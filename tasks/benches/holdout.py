@@ -86,7 +86,7 @@ def as_holdout(dataset: Dataset, options: Options, seed: int) -> Holdout:
 
     Numbers are taken as they are. A nominal column becomes indicators named ``column=value``. A
     text column becomes the counts of the words of the training rows; the order of the words is
-    kept for algorithms that look at neighbours.
+    kept for algorithms that look at neighbours, of which a column's first and last word have one.
     """
     features = dataset.features.iloc[: options.max_rows]
     unknown = sorted(set(options.drop) - set(features.columns))
@@ -96,10 +96,11 @@ def as_holdout(dataset: Dataset, options: Options, seed: int) -> Holdout:
     train, test = split(len(features), seed, test_share=options.test_share, order=options.order)
     blocks: list[sparse.csr_array] = []
     names: list[str] = []
-    tokens: list[NDArray[np.int32]] | None = None
+    texts: list[list[NDArray[np.int32]]] = []
     for name, column in features.items():
         if columns.is_text(column):
             tokens, words = _tokens(column, train, len(names))
+            texts.append(tokens)
             blocks.append(_counts(tokens, len(names), len(words)))
             names += words
             continue
@@ -111,7 +112,7 @@ def as_holdout(dataset: Dataset, options: Options, seed: int) -> Holdout:
     rows = as_rows(matrix)
     labels = check_labels(_labels(dataset, options, seed))
     train_part, test_part = (
-        Part(rows[part], labels[part], None if tokens is None else tuple(tokens[i] for i in part))
+        Part(rows[part], labels[part], _joined(texts, part) if texts else None)
         for part in (train, test)
     )
     return Holdout(train_part, test_part, tuple(names), dataset.task)
@@ -174,19 +175,30 @@ def _check_present(column: pd.Series, options: Options, reference: str) -> None:
 def _tokens(
     column: pd.Series, train: NDArray[np.intp], first: int
 ) -> tuple[list[NDArray[np.int32]], list[str]]:
-    """The column of each known word of each text, counted from `first`; and the words."""
+    """The feature of each word of each text, from `first` on, -1 if unknown; and the words."""
     texts = [str(text).split() for text in column.fillna("")]
     words = dict.fromkeys(chain.from_iterable(texts[i] for i in train))
     places = {word: first + i for i, word in enumerate(words)}
     return [
-        np.array([places[word] for word in text if word in places], dtype=np.int32)
-        for text in texts
+        np.array([places.get(word, -1) for word in text], dtype=np.int32) for text in texts
     ], list(words)
 
 
+def _joined(
+    texts: list[list[NDArray[np.int32]]], part: NDArray[np.intp]
+) -> tuple[NDArray[np.int32], ...]:
+    """The words of all text columns of each row; an unknown word keeps the columns apart."""
+    apart = np.array([-1], dtype=np.int32)
+    return tuple(
+        np.concatenate([texts[0][i], *(word for one in texts[1:] for word in (apart, one[i]))])
+        for i in part
+    )
+
+
 def _counts(tokens: list[NDArray[np.int32]], first: int, n_words: int) -> sparse.csr_array:
-    indptr = np.cumsum([0, *map(len, tokens)])
-    indices = np.concatenate(tokens) - first
+    known = [text[text >= 0] for text in tokens]
+    indptr = np.cumsum([0, *map(len, known)])
+    indices = np.concatenate(known) - first
     counts = sparse.csr_array(
         (np.ones(len(indices)), indices, indptr), shape=(len(tokens), n_words)
     )

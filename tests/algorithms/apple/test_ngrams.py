@@ -49,6 +49,16 @@ def test_pairs_of_the_training_texts_are_counted_and_named():
     assert base.train.toarray()[:, :5].tolist() == train.rows.toarray().tolist()
 
 
+def test_words_beside_an_unknown_one_are_no_pair():
+    train = part([[0, 4], [1, 2]], [1, 1])  # 0 * 5 + 4 would be 1 * 5 - 1, too
+    test = Part(train.rows[:1], train.labels[:1], (np.array([1, -1, 1, 2, -1], dtype=np.int32),))
+
+    base = with_bigrams(Holdout(train, test, WORDS))
+
+    assert base.names[5:] == ["not_all", "good_bad"]
+    assert base.test.toarray()[:, 5:].tolist() == [[0, 1]]
+
+
 def test_order_of_words_is_what_bigrams_see_and_words_do_not():
     def score(algorithm):
         return list(play("it", algorithm, reviews(), 0))[-1].score

@@ -66,6 +66,25 @@ def test_text_becomes_counts_of_the_training_words_with_their_order_kept():
             assert list(row) == [list(places).count(i) for i in range(len(words))]
 
 
+def test_two_text_columns_keep_their_words_apart_and_unknown_words_in_place():
+    n = 8
+    features = pd.DataFrame({
+        "title": pd.Series(["a b"] * n, dtype=object),
+        "body": pd.Series([f"b own{i} c" for i in range(n)], dtype=object),
+    })  # fmt: skip
+    target = pd.Series(pd.Categorical(list("pq" * (n // 2))))
+    made = encoded(Dataset("file:t", "t", features, target, "classification", ""), test_share=0.25)
+
+    assert made.names[:3] == ("a", "b", "b")
+    end = made.names.index("c")
+    for places in made.train.tokens:
+        own = places[4]
+        assert made.names[own].startswith("own")
+        assert places.tolist() == [0, 1, -1, 2, own, end]
+    assert [places.tolist() for places in made.test.tokens] == [[0, 1, -1, 2, -1, end]] * 2
+    assert table(made.test).sum(axis=1).tolist() == [4, 4]
+
+
 @pytest.mark.parametrize(
     ("positive", "expected"), [((), [-1, 1]), (("p",), [1, -1]), ("q", [-1, 1])]
 )
