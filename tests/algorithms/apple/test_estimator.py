@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.datasets import load_breast_cancer
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from algorithms.apple.estimator import AppleClassifier, AppleRegressor
@@ -35,7 +36,7 @@ def test_found_monomials_have_names():
     X, y = interaction()
     frame = pd.DataFrame(X, columns=list("abcde"))
 
-    model = AppleRegressor().fit(frame, y)
+    model = AppleRegressor(random_state=0).fit(frame, y)
 
     names = list(model.get_feature_names_out())
     assert names[:5] == list("abcde")
@@ -48,7 +49,7 @@ def test_found_monomials_have_names():
 
 def test_weights_add_up_to_the_prediction():
     X, y = interaction()
-    model = AppleRegressor(alpha=0.7).fit(X, y)
+    model = AppleRegressor(alpha=0.7, random_state=0).fit(X, y)
     total = np.zeros(len(X))
     columns = {f"x{i}": X[:, i].astype(np.float64) for i in range(X.shape[1])}
     for name, weight in model.monomial_weights():
@@ -64,11 +65,39 @@ def test_weights_add_up_to_the_prediction():
 def test_dense_and_sparse_input_predict_the_same():
     X, y = interaction()
     X[np.abs(X) < 1.2] = 0
-    dense = AppleRegressor().fit(X, y)
-    thin = AppleRegressor().fit(sparse.csr_matrix(X), y)
+    dense = AppleRegressor(random_state=0).fit(X, y)
+    thin = AppleRegressor(random_state=0).fit(sparse.csr_matrix(X), y)
 
     np.testing.assert_array_equal(dense.predict(X), thin.predict(sparse.csc_matrix(X)))
     np.testing.assert_array_equal(thin.predict(X), thin.predict(sparse.coo_array(X)))
+
+
+def test_sorted_rows_are_learned_as_well_as_shuffled_ones():
+    X, y = load_breast_cancer(return_X_y=True)
+    by_class = np.argsort(y, kind="stable")
+
+    def accuracy(**kwargs):
+        model = AppleClassifier(random_state=0, **kwargs).fit(X[by_class], y[by_class])
+        return model.score(X, y)
+
+    assert accuracy() > 0.9
+    assert accuracy(shuffle=False) < 0.7
+
+
+def test_a_seed_fixes_the_fit():
+    X, y = interaction()
+    first, again, other = (
+        AppleRegressor(random_state=seed).fit(X, y).predict(X) for seed in (3, 3, 4)
+    )
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).any()
+
+
+def test_a_stream_is_learned_in_its_order():
+    X, y = interaction(n=3000)
+    one, other = (AppleRegressor(random_state=seed).partial_fit(X, y) for seed in (0, 1))
+
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
 
 
 def test_a_stream_grows_without_knowing_its_length():
@@ -85,7 +114,7 @@ def test_a_stream_grows_without_knowing_its_length():
 def test_a_fitted_model_survives_pickling_and_goes_on():
     X, y = interaction()
     X[np.abs(X) < 1.2] = 0
-    model = AppleRegressor().fit(X, y)
+    model = AppleRegressor(random_state=0).fit(X, y)
     twin = pickle.loads(pickle.dumps(model))
 
     np.testing.assert_array_equal(
