@@ -90,25 +90,37 @@ def main(arguments: list[str] | None = None) -> None:
 def _call(arguments: list[str], *, debug: bool) -> int:
     try:
         outcome = app(arguments, standalone_mode=False, prog_name="leaseboard")
-    except _CommandLineError as error:
-        if type(error).__name__ == "NoArgsIsHelpError":  # it has printed the help already
-            return USAGE
-        return _complain(error.format_message(), USAGE, debug=debug)
-    except UsageError as error:
-        return _complain(str(error), USAGE, debug=debug)
-    except (DataUnavailableError, SkipError) as error:
-        return _complain(str(error), NOTHING, debug=debug)
     except (typer.Abort, KeyboardInterrupt):
         outcome = SIGINT_EXIT
-    except LeaseboardError as error:
-        code = error.code if isinstance(error, InterruptedRunError) else FAILED
-        return _complain(str(error), code, debug=debug)
-    except OSError as error:
-        where = f" {error.filename!r}" if error.filename else ""
-        return _complain(f"{error.strerror or error}{where}", FAILED, debug=debug)
+    except Exception as error:  # noqa: BLE001  (Python's own code for it, 1, means a regression)
+        if type(error).__name__ == "NoArgsIsHelpError":  # it has printed the help already
+            return USAGE
+        return _complain(*_verdict(error), debug=debug)
     if outcome == SIGINT_EXIT:  # typer returns it as well, for a command's KeyboardInterrupt
         return _complain("stopped by the user; run the same command again", SIGINT_EXIT)
     return outcome if isinstance(outcome, int) else PASSED
+
+
+def _verdict(error: Exception) -> tuple[str, int]:
+    """What to say of an error, and the exit code."""
+    if isinstance(error, _CommandLineError):
+        return error.format_message(), USAGE
+    match error:
+        case UsageError():
+            return str(error), USAGE
+        case DataUnavailableError() | SkipError():
+            return str(error), NOTHING
+        case InterruptedRunError():
+            return str(error), error.code
+        case LeaseboardError():
+            return str(error), FAILED
+        case OSError():
+            where = f" {error.filename!r}" if error.filename else ""
+            return f"{error.strerror or error}{where}", FAILED
+        case _:
+            first = str(error).partition("\n")[0]
+            kind = type(error).__name__
+            return f"internal error: {kind}: {first}; repeat with --debug for where", FAILED
 
 
 def _complain(message: str, code: int, *, debug: bool = False) -> int:

@@ -97,12 +97,10 @@ def current(out: Path) -> list[Result]:
 
     Results of earlier code stay in the folder, and are on no board.
     """
-    import pandas as pd
-
     found = read_results(out)
     if not (out / TABLE).is_file():
         return found
-    keys = set(pd.read_parquet(out / TABLE, columns=["key"])["key"])
+    keys = set(read_table(out / TABLE)["key"])
     return [result for result in found if result.key in keys]
 
 
@@ -128,12 +126,31 @@ def assemble(out: Path, results: Iterable[Result]) -> Path:
     return _write_table(out, pd.DataFrame(rows, columns=names).astype({"score": float}))
 
 
+def read_table(path: Path) -> pd.DataFrame:
+    """The table that `assemble` wrote.
+
+    Raises
+    ------
+    LeaseboardError
+        If it is damaged.
+    """
+    import pandas as pd
+    from pyarrow import ArrowException
+
+    try:
+        return pd.read_parquet(path)
+    except (ArrowException, OSError) as error:
+        first = str(error).partition("\n")[0].rstrip(".")
+        raise LeaseboardError(
+            f"{path} cannot be read ({first}): run its suite again, which writes it anew and"
+            " repeats no finished job"
+        ) from error
+
+
 def keep_rows(out: Path, keys: set[str]) -> None:
     """Leave only the rows of the jobs `keys` in the table, if there is one."""
-    import pandas as pd
-
     if (out / TABLE).is_file():
-        frame = pd.read_parquet(out / TABLE)
+        frame = read_table(out / TABLE)
         _write_table(out, frame[frame["key"].isin(keys)])
 
 

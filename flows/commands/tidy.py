@@ -22,7 +22,8 @@ def prune(
         int, typer.Option(min=0, help="How many of each scenario stay, the newest.")
     ] = 1,
     older_than: Annotated[
-        float | None, typer.Option(min=0, help="Only what is older than so many days.")
+        float | None,
+        typer.Option(min=0, max=36_500, help="Only what is older than so many days."),
     ] = None,
     archive: Annotated[
         Path | None, typer.Option(help="First put what goes into bundles in this folder.")

@@ -12,6 +12,7 @@ import pandas as pd
 
 from algorithms.errors import UsageError
 from tasks.jobs import Result
+from tasks.results import read_table
 
 COLUMNS = tuple(field.name for field in dataclasses.fields(Result))
 MAPPINGS = ("metrics", "champion", "settings", "bench_options")
@@ -28,7 +29,7 @@ def read_frame(path: Path) -> pd.DataFrame:
     path = path / "results.parquet" if path.is_dir() else path
     if not path.is_file():
         raise UsageError(f"no results at {str(path)!r}: name the output folder of a finished run")
-    return as_frame(pd.read_parquet(path))
+    return as_frame(read_table(path))
 
 
 def as_frame(results: pd.DataFrame | Iterable[Result]) -> pd.DataFrame:

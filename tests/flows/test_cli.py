@@ -71,6 +71,7 @@ def test_every_command_has_help_with_an_example(leaseboard, command):
         ("plan quick --mirror nowhere", "has no catalogue.csv"),
         ("list algorithm", "did you mean 'algorithms'"),
         ("report nowhere", "has no results.parquet"),
+        ("prune --older-than 1000000", "'--older-than'"),
         ("model register nowhere", "is not the folder of a suite's finished run"),
     ],
 )
@@ -105,6 +106,38 @@ def test_ctrl_c_is_one_line_and_exits_with_130(monkeypatch, capsys):
 
     assert stopped.value.code == 130
     assert capsys.readouterr().err.strip().startswith("leaseboard: stopped by the user")
+
+
+@pytest.mark.parametrize("debug", [[], ["--debug"]])
+def test_an_unforeseen_error_is_one_line_and_no_regression(monkeypatch, capsys, debug):
+    from flows import cli
+
+    def broken():
+        raise OverflowError("date value out of range\nand more")
+
+    app = typer.Typer()
+    app.command()(broken)
+    monkeypatch.setattr(cli, "app", app)
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(debug)
+    said = capsys.readouterr().err
+
+    assert stopped.value.code == 2
+    assert said.splitlines()[-1] == (
+        "leaseboard: internal error: OverflowError: date value out of range;"
+        " repeat with --debug for where"
+    )
+    assert ("Traceback" in said) == bool(debug)
+
+
+@pytest.mark.parametrize("command", ["compare run run", "report run"])
+def test_a_damaged_table_is_named_with_its_mend(leaseboard, tmp_path, command):
+    (tmp_path / "run" / "jobs").mkdir(parents=True)
+    (tmp_path / "run" / "results.parquet").write_bytes(b"PAR1 and no more")
+    (line,) = leaseboard(*command.split(), code=2).stderr.strip().splitlines()
+
+    assert line.startswith("leaseboard: run/results.parquet cannot be read (")
+    assert line.endswith("run its suite again, which writes it anew and repeats no finished job")
 
 
 def test_an_output_folder_that_cannot_be_written_is_named(leaseboard, tmp_path):
