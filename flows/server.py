@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from algorithms.errors import LeaseboardError
+from algorithms.errors import LeaseboardError, UsageError
 from flows.leash import Leash
 
 START_SECONDS = 180.0
@@ -65,8 +65,19 @@ class PrefectServer:
         self.url = ""
 
     def start(self) -> None:
-        """Start the process; it does not hold up the caller."""
+        """Start the process; it does not hold up the caller.
+
+        Raises
+        ------
+        UsageError
+            If something else answers at the port: it would be taken for ours.
+        """
         port = self._port or _free_port()
+        if _answers(port):
+            raise UsageError(
+                f"port {port} is taken: set PREFECT_API_URL to use that server,"
+                " or name another --port"
+            )
         self.url = f"http://127.0.0.1:{port}/api"
         self._leash = Leash()
         command = [sys.executable, *COMMAND, "--host", "127.0.0.1", "--port", str(port)]
@@ -151,6 +162,14 @@ def _free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+def _answers(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=2).close()
+    except OSError:
+        return False
+    return True
 
 
 def is_healthy(url: str) -> bool:

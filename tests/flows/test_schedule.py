@@ -5,7 +5,9 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import psutil
@@ -15,6 +17,7 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Cancelling
 
 import flows.schedule
+from algorithms.errors import UsageError
 from flows.commands import schedule as command
 from tasks.results import read_results
 
@@ -36,6 +39,17 @@ schedules:
   - {{name: minutely, cron: "* * * * *", suite: tiny, out: {out}/tiny}}
   - {{name: yearly, cron: "0 0 1 1 *", suite: slow, out: {out}/slow, workers: 1}}
 """
+
+
+class Healthy(BaseHTTPRequestHandler):
+    """Answers as a Prefect server's ``/health`` does."""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +123,23 @@ def test_prefect_is_not_told_the_address_of_the_store(monkeypatch, environment):
     assert given
     assert "hunter2" not in str([deployment.model_dump() for deployment in given])
     assert os.environ["MLFLOW_TRACKING_URI"] == secret
+
+
+def test_a_server_of_somebody_else_is_not_taken_for_ours(monkeypatch, tmp_path, environment):
+    """4200 is Prefect's own default, so another one may well be there."""
+    served = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    monkeypatch.setattr(flows.schedule, "serve_schedules", lambda *_: served.append(1))
+    with HTTPServer(("127.0.0.1", 0), Healthy) as theirs:
+        threading.Thread(target=theirs.serve_forever, daemon=True).start()
+        port = theirs.server_port
+        with pytest.raises(UsageError, match=f"port {port} is taken: set PREFECT_API_URL"):
+            command.schedule(conf=ROOT / "conf", port=port)
+        theirs.shutdown()
+
+    assert served == []
+    assert "PREFECT_API_URL" not in os.environ
 
 
 @pytest.mark.slow
