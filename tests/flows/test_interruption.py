@@ -1,8 +1,14 @@
 """A run that is stopped from outside says in one line what it kept."""
 
 import os
+import shutil
 import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
+import psutil
 import pytest
 
 from flows import cli
@@ -10,6 +16,54 @@ from flows.commands import run as command
 from flows.interruption import InterruptedRunError, resumable, terminable
 from tasks import results
 from tasks.jobs import Result
+
+ROOT = Path(__file__).resolve().parents[2]
+SLEEPER = '''
+import subprocess
+from pathlib import Path
+from algorithms.chacha.baselines import Vanilla
+
+class Sleeper(Vanilla):
+    """Leave a child in a session of its own and never end."""
+
+    def run(self, bench, seed):
+        child = subprocess.Popen(["sleep", "60"], start_new_session=True)
+        Path(__file__).with_name("asleep").touch()
+        child.wait()
+        yield from super().run(bench, seed)
+'''
+SUITE = """
+title: One ends, one does not
+data: ["synthetic:fried?rows=300&seed=0"]
+algorithms: [vanilla, "sleeper.py:Sleeper"]
+"""
+
+
+def test_sigterm_leaves_what_is_finished_and_no_process(tmp_path, empty_store, environment):
+    (tmp_path / "sleeper.py").write_text(SLEEPER)
+    (tmp_path / "suite.yaml").write_text(SUITE)
+    out = tmp_path / "out"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "flows", "run", "suite.yaml", "--local", "--workers", "2",
+         "--out", out, "--tracking-uri", f"sqlite:///{shutil.copy(empty_store, tmp_path)}"],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not (list(out.glob("jobs/*/result.json")) and (tmp_path / "asleep").exists()):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    family = psutil.Process(process.pid).children(recursive=True)
+    assert "sleep" in {member.name() for member in family}
+    process.terminate()
+    _, complained = process.communicate(timeout=30)
+    _, alive = psutil.wait_procs(family, timeout=10)
+
+    assert not alive
+    assert process.returncode == 143, complained
+    assert "1 finished job kept" in complained.strip().splitlines()[-1]
+    assert [result.label for result in results.read_results(out)] == ["vanilla"]
 
 
 @pytest.fixture
