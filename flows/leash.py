@@ -89,12 +89,13 @@ def kill_below(pid: int, kept: Collection[int] = ()) -> bool:
     """
     over: set[int] = set()
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while met := _stop_below(pid, kept, over, deadline):
+    while time.monotonic() < deadline:
+        met = _stop_below(pid, kept, over, deadline)
+        if not met:
+            return True
         for other in met:
             _signal(other, signal.SIGKILL)
-        if time.monotonic() > deadline:
-            return False
-    return True
+    return False
 
 
 def _stop_below(pid: int, kept: Collection[int], over: set[int], deadline: float) -> list[int]:
