@@ -34,7 +34,8 @@ def conf_dir(named: Path | None = None) -> Path:
 def own_conf(named: Path | None = None) -> Path | None:
     """The user's own configuration folder, None if there is none.
 
-    ``./conf`` is one if it has a folder that ours has; other programs keep a ``conf`` too.
+    ``./conf`` is one if it has a folder or a schedule as ours has; other programs keep a ``conf``
+    too.
     """
     for source, given in (("--conf", named), ("LEASEBOARD_CONF", _env("LEASEBOARD_CONF"))):
         if given is not None:
@@ -42,7 +43,8 @@ def own_conf(named: Path | None = None) -> Path | None:
                 raise UsageError(f"{source} {str(given)!r} is no folder: name one with suites/")
             return given.resolve()
     here = Path("conf")
-    return here.resolve() if any((here / kind).is_dir() for kind in CONF_KINDS) else None
+    ours = (here / "schedule.yaml").is_file() or any((here / k).is_dir() for k in CONF_KINDS)
+    return here.resolve() if ours else None
 
 
 def shipped_conf() -> Path:

@@ -18,6 +18,7 @@ from algorithms.apple.growing import GrowingLearner
 from algorithms.apple.heuristics import Heuristic
 from algorithms.apple.monomials import readable
 from algorithms.apple.rows import as_rows, check_labels
+from algorithms.base import configured
 from algorithms.benches.holdout import Floats, Rows
 
 RandomState = int | np.random.RandomState | None
@@ -103,16 +104,17 @@ class _Apple(BaseEstimator):
         return list(given)
 
     def _algorithm(self, schedule: Literal["equal", "doubling"]) -> Apple:
-        return Apple(
-            alpha=self.alpha,
-            epochs=self.epochs,
-            schedule=schedule,
-            learning_rate=self.learning_rate,
-            heuristic=self.heuristic,
-            fallback=self.fallback,
-            batch=self.batch,
-            bits=self.bits,
-        )
+        settings = {
+            "alpha": self.alpha,
+            "epochs": self.epochs,
+            "schedule": schedule,
+            "learning_rate": self.learning_rate,
+            "heuristic": self.heuristic,
+            "fallback": self.fallback,
+            "batch": self.batch,
+            "bits": self.bits,
+        }
+        return configured(Apple, type(self).__name__, settings)
 
     def _fit(self, X: Any, labels: Floats) -> Self:
         """All passes from nothing; the features grow in the first."""
@@ -183,6 +185,12 @@ class AppleRegressor(RegressorMixin, _Apple):
     n_features_in_ : int
     feature_names_in_ : ndarray of str, shape (n_features_in_,)
         Where X had names that are all strings.
+
+    Notes
+    -----
+    The features may have any scale, as in Vowpal Wabbit, but steps are made for targets of about
+    unit size. Scale others, as with scikit-learn's
+    ``TransformedTargetRegressor(AppleRegressor(), transformer=StandardScaler())``.
 
     References
     ----------

@@ -14,7 +14,10 @@ import typer
 from flows.commands.options import Conf, Mirrors, TrackingUri, new_folder, parse_settings, use_conf
 
 if TYPE_CHECKING:
+    from algorithms.events import Event
     from tasks.jobs import Job, Result
+
+MOST_FAILURES = 5
 
 
 def race(
@@ -78,7 +81,7 @@ def race(
     with new_folder(out) as folder:
         attempt = _attempt(job, folder, mirrors)
         result = attempt.result
-        _print(result, attempt.home / EVENTS, as_json=as_json)  # before anything can go wrong
+        _print(result, attempt, as_json=as_json)  # before anything can go wrong
         attempt.keep()
     with redirect_stdout(sys.stderr):  # the JSON stays the last line
         if track:
@@ -107,12 +110,13 @@ def _with_options(data: str, **given: str | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """What came of the job, and where its events are."""
+    """What came of the job and of configurations that failed in it, and where its events are."""
 
     result: Result
     home: Path
     model: Any = None
     traceback: str = ""
+    failures: tuple[str, ...] = ()
 
     def keep(self) -> None:
         """Write the result, and the traceback of a crash, beside the events."""
@@ -130,14 +134,21 @@ def _attempt(job: Job, out: Path, mirrors: tuple[Path, ...]) -> _Attempt:
     import traceback
 
     from algorithms.errors import UsageError
+    from algorithms.events import ConfigurationFailed
     from flows.worker import verdict
     from tasks.results import EVENTS
     from tasks.run import failed, run_job
 
     folder = Path(tempfile.mkdtemp(prefix=".race-", dir=out))
     model, trace = None, ""
+    failures: list[str] = []
+
+    def watch(event: Event) -> None:
+        if isinstance(event, ConfigurationFailed):
+            failures.append(f"configuration {event.configuration} failed: {event.reason}")
+
     try:
-        result, model = run_job(job, folder, mirrors=mirrors)
+        result, model = run_job(job, folder, mirrors=mirrors, sinks=(watch,))
     except (UsageError, KeyboardInterrupt):
         shutil.rmtree(folder)
         raise
@@ -152,10 +163,17 @@ def _attempt(job: Job, out: Path, mirrors: tuple[Path, ...]) -> _Attempt:
     folder.rename(home)
     log = home / EVENTS
     result = replace(result, events=str(log) if log.exists() else None)
-    return _Attempt(result, home, model, trace)
+    return _Attempt(result, home, model, trace, tuple(failures))
 
 
-def _print(result: Result, log: Path, *, as_json: bool) -> None:
+def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
+    from tasks.results import EVENTS, plain
+
+    for failure in attempt.failures[:MOST_FAILURES]:
+        typer.echo(" ".join(failure.split()), err=True)
+    more = len(attempt.failures) - MOST_FAILURES
+    if more > 0:
+        typer.echo(f"and {more} more configurations failed: their reasons are events", err=True)
     if result.status != "ok":
         reason = " ".join(result.reason.split())
         typer.echo(f"{result.label} on {result.data}: {result.status}: {reason}", err=True)
@@ -167,14 +185,11 @@ def _print(result: Result, log: Path, *, as_json: bool) -> None:
         )
         if result.champion:
             typer.echo(f"champion: {json.dumps(dict(result.champion), default=str)}")
-        typer.echo(f"events: {log}")
+        typer.echo(f"events: {attempt.home / EVENTS}")
     if as_json:
         names = ("status", "score", "metric", "direction", "metrics", "champion", "units", "unit",
                  "cpu_seconds", "wall_seconds", "setup_seconds", "seed", "environment_seed",
                  "algorithm", "data", "digest", "settings", "bench_options", "reason",
                  "events")  # fmt: skip
-        typer.echo(json.dumps({name: getattr(result, name) for name in names}, default=_plain))
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else dict(value)
+        row = plain(result)
+        typer.echo(json.dumps({name: row[name] for name in names}))

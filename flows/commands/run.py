@@ -103,7 +103,7 @@ def plan(suite: SuiteName, out: Out = None, mirror: Mirrors = None, conf: Conf =
     names = loaded.data_names
     called = [names.get(e.job.data, e.job.data) for e in planned]
     rows = [
-        (e.job.label, data, str(e.job.seed), e.key, _state(e))
+        (e.job.label, data, str(e.job.seed), e.key, _state(e, home))
         for e, data in zip(planned, called, strict=True)
     ]
     show_table("", ("algorithm", "data", "seed", "key", "state"), rows)
@@ -131,8 +131,14 @@ def report(
         typer.echo(page.build(folder, page.suite_of(folder)))
 
 
-def _state(entry: Planned) -> str:
-    return "skipped" if entry.obstacle else "done" if entry.done else "to run"
+def _state(entry: Planned, home: Path) -> str:
+    """What becomes of a job; of one that failed before, also how."""
+    from tasks.results import read_result
+
+    if entry.obstacle or entry.done:
+        return "skipped" if entry.obstacle else "done"
+    before = read_result(home, entry.key)
+    return "to run" if before is None else f"to run (was {before.status})"
 
 
 def _summary(planned: list[Planned], home: Path) -> str:

@@ -235,3 +235,18 @@ def test_a_file_that_cannot_be_written_is_found_before_anything_runs(leaseboard,
 
     assert "cannot write 'nowhere/gate.xml'" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["s.yaml"]
+
+
+def test_a_plan_says_how_a_job_ended_that_runs_again(tmp_path):
+    from flows.commands.run import _state
+    from tasks import results
+    from tasks.jobs import Job
+    from tasks.plan import Planned
+    from tasks.run import failed
+
+    job = Job("vanilla", "sklearn:diabetes", 0, 0)
+    waiting = Planned(job, "k", done=False)
+    assert _state(waiting, tmp_path) == "to run"
+
+    results.finish(tmp_path, failed(job, "timeout", "too slow", key="k"))
+    assert _state(waiting, tmp_path) == "to run (was timeout)"

@@ -106,3 +106,30 @@ def test_wrong_usage_and_ctrl_c_leave_nothing_behind(tmp_path, monkeypatch):
 
         assert stop.value.code == code
         assert [path.name for path in tmp_path.iterdir() if path.name == "runs"] == []
+
+
+PIPELINES = """
+from sklearn.tree import DecisionTreeClassifier
+
+class Broken(DecisionTreeClassifier):
+    def fit(self, X, y, sample_weight=None, check_input=True):
+        raise RuntimeError("planted")
+
+PIPELINES = {"good": DecisionTreeClassifier(max_depth=2), "broken": Broken()}
+"""
+
+
+def test_a_path_among_the_settings_is_text_and_failed_configurations_are_told(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pipes.py").write_text(PIPELINES)
+    settings = ["--set", "pipelines=pipes.py", "--set", "initial_rows=100"]
+    with pytest.raises(SystemExit) as stop:
+        main(["race", "full-run", "sklearn:breast_cancer", *settings, "--json"])
+    said = capsys.readouterr()
+
+    assert stop.value.code == 0, said.err
+    assert json.loads(said.out.splitlines()[-1])["bench_options"]["pipelines"].endswith("pipes.py")
+    assert "configuration 1 failed: " in said.err
+    assert "planted" in said.err

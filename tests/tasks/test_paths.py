@@ -44,6 +44,15 @@ def test_a_conf_folder_of_another_program_is_none_of_ours(tmp_path, monkeypatch)
     assert paths.conf_dir() == paths.shipped_conf().resolve()
 
 
+def test_a_schedule_alone_makes_a_folder_ours(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LEASEBOARD_CONF", raising=False)
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "schedule.yaml").write_text("schedules: []\n")
+
+    assert paths.conf_dir() == tmp_path / "conf"
+
+
 def test_a_named_folder_must_be_one(tmp_path):
     with pytest.raises(UsageError, match=r"--conf .* is no folder"):
         paths.conf_dir(tmp_path / "nowhere")

@@ -267,7 +267,10 @@ class OnlineChaCha(ABC):
         UsageError
             If the file is none that `save` wrote, or it needs the `oracle`.
         """
-        unfit = f"{str(path)!r} is no saved model of this version ({FORMAT}): save it again"
+        unfit = (
+            f"{str(path)!r} is no saved model of this version ({FORMAT}), or a damaged one:"
+            " name a file that `save` wrote and nothing has changed since"
+        )
         try:
             state = plain.read(Path(path), FORMAT)
             name, own = state["class"], state["oracle"]

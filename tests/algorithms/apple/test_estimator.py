@@ -12,6 +12,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from algorithms.apple.estimator import AppleClassifier, AppleRegressor
+from algorithms.errors import SettingError
 
 CHECKS = [
     pytest.param(estimator, check, id=f"{type(estimator).__name__}-{check.func.__name__}-{i}")
@@ -137,3 +138,10 @@ def test_classes_are_checked():
         AppleRegressor(passes=0).fit(X, y)
     with pytest.raises(ValueError, match="alpha"):
         AppleRegressor(alpha=-1).fit(X, y)
+
+
+def test_a_wrong_parameter_is_named_in_one_line():
+    with pytest.raises(SettingError, match="AppleRegressor: setting alpha") as caught:
+        AppleRegressor(alpha=-1).fit([[0.0], [1.0]], [0.0, 1.0])
+
+    assert "\n" not in str(caught.value)
