@@ -201,6 +201,7 @@ def _show_searches(folder: Path, jobs: int, configurations: int) -> None:
         here = time.process_time()
         tracker.log(result, results.job_folder(folder, key))
         cpu += time.process_time() - here
+    tracker.close("FINISHED", {})
     runs = jobs * configurations
     size = (folder / "mlflow.db").stat().st_size
     print(f"{runs} configuration runs: {1000 * cpu / runs:.2f} CPU ms a run, {size / 1e6:.0f} MB")

@@ -122,6 +122,7 @@ class Tracker:
     def close(self, status: str, counts: dict[str, int], files: Iterable[Path] = ()) -> None:
         """End the suite's run with its counts of jobs by status."""
         with reported(self.uri):
+            self.writer.settle()
             for name, count in counts.items():
                 self._client.log_metric(self.run_id, f"jobs.{name}", count)
             for path in files:

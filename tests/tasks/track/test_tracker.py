@@ -317,3 +317,24 @@ def test_two_runs_at_once_log_a_job_once(uri, finished, result, runs):
 
     assert len(runs(uri, "s", "tags.leaseboard.level = 'job'")) == 1
     assert len(runs(uri, "s/configurations")) == 5
+
+
+def test_a_store_of_ours_counts_its_rows_for_searches(uri, finished, result):
+    made, folder = finished(result())
+    tracker = Tracker(uri, "s", ["k1"])
+    tracker.log(made, folder)
+    tracker.close("FINISHED", {})
+
+    with sqlite3.connect(uri.removeprefix("sqlite:///")) as store:
+        counted = {table for (table,) in store.execute("SELECT tbl FROM sqlite_stat1")}
+    assert {"runs", "tags", "params", "metrics", "latest_metrics"} <= counted
+
+
+def test_the_configurations_of_a_job_lie_together(uri, finished, result, runs):
+    for key in ("k1", "k2"):
+        made, folder = finished(result(key))
+        Tracker(uri, "s", [key]).log(made, folder)
+
+    found = sorted(runs(uri, "s/configurations"), key=lambda run: run.info.run_id)
+    jobs = [run.data.tags["leaseboard.job"] for run in found]
+    assert jobs in (["k1"] * 5 + ["k2"] * 5, ["k2"] * 5 + ["k1"] * 5)
