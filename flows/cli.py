@@ -26,6 +26,7 @@ from flows.commands import (
     tidy,
 )
 from flows.interruption import SIGINT_EXIT, InterruptedRunError
+from flows.terminal import say
 
 _CommandLineError: Any = typer.BadParameter.__base__
 """What typer raises for wrong usage; it offers the class under no public name."""
@@ -64,7 +65,7 @@ app.command("doctor")(operate.doctor)
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"leaseboard {version('leaseboard')}")
+        say(f"leaseboard {version('leaseboard')}")
         raise typer.Exit
 
 
@@ -127,7 +128,7 @@ def _complain(message: str, code: int, *, debug: bool = False) -> int:
     """One line on standard error, with a traceback only on demand."""
     if debug:
         traceback.print_exc()
-    typer.echo("leaseboard: " + " ".join(message.split()), err=True)
+    say("leaseboard: " + " ".join(message.split()), err=True)
     return code
 
 

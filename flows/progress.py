@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
 
 from tasks.jobs import Result
+from tasks.terminal import shown
 
 if TYPE_CHECKING:
     import rich.progress
@@ -47,7 +48,7 @@ class Progress:
         """Show that one more job is over."""
         with self._lock:
             self._done += 1
-            line = describe(result, self._names.get(result.data, result.data))
+            line = shown(describe(result, self._names.get(result.data, result.data)))
             if self._bar is None:
                 width = len(str(self._total))
                 self.say(f"[{self._done:>{width}}/{self._total}] {line}")
@@ -58,6 +59,7 @@ class Progress:
 
     def say(self, line: str) -> None:
         """Show a line that is about the whole run."""
+        line = shown(line)
         if self._bar is None:
             print(line, file=self._file, flush=True)
         else:

@@ -14,6 +14,7 @@ from tasks.score.leaderboard import leaderboard as rank
 from tasks.score.significance import compare_all
 from tasks.score.summary import Answer, bracket, fixed, short, summarise
 from tasks.score.table import MISSING_RULE
+from tasks.terminal import cell
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -88,12 +89,11 @@ def leaderboard(results: Results, suite: Suite | None = None) -> Group:
     """The board as something that `rich` prints; names are shown literally."""
     from rich.console import Group
     from rich.table import Table
-    from rich.text import Text
 
     board, answer = board_of(results, suite)
     title = suite.title if suite is not None else "Leaderboard"
     table = Table(
-        title=Text(title), title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0)
+        title=cell(title), title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0)
     )
     one_set = len(board.table.problems) == 1
     shown = [cells(row, one_set=one_set) for row in board.rows]
@@ -105,13 +105,11 @@ def leaderboard(results: Results, suite: Suite | None = None) -> Group:
             table.add_column(name, justify="right", no_wrap=True, min_width=width)
     for row, texts in zip(board.rows, shown, strict=True):
         style = "bold" if row.place == 1 else "dim" if not row.n_ok else ""
-        table.add_row(*(Text(cell) for cell in texts), style=style)
+        table.add_row(*map(cell, texts), style=style)
     notes = [f"{LEGEND} Score: {score_name(board)}."]
     if any(row.n_failed or row.n_skipped or row.n_not_run for row in board.rows):
         notes.append(MISSING_RULE)
-    return Group(
-        table, Text(), *(Text(line) for line in answer.lines()), *(Text(n, "dim") for n in notes)
-    )
+    return Group(table, cell(""), *map(cell, answer.lines()), *(cell(n, "dim") for n in notes))
 
 
 def plain(results: Results, suite: Suite | None = None, width: int = 120) -> str:

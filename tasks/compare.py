@@ -19,6 +19,7 @@ from tasks.gate import ROUNDING
 from tasks.score.bootstrap import Interval, paired_mean
 from tasks.score.summary import short
 from tasks.score.table import Floats
+from tasks.terminal import cell
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -158,30 +159,29 @@ def renderable(found: Comparison, names: tuple[str, str]) -> Group:
     """The comparison as something that `rich` prints; what is unchanged is only counted."""
     from rich.console import Group, RenderableType
     from rich.table import Table
-    from rich.text import Text
 
-    totals = Table(box=None, pad_edge=False, title=Text(f"A: {names[0]}\nB: {names[1]}"),
+    totals = Table(box=None, pad_edge=False, title=cell(f"A: {names[0]}\nB: {names[1]}"),
                    title_justify="left")  # fmt: skip
     for column in ("algorithm", "B against A, mean over data sets", "data sets"):
         totals.add_column(column)
     for total in found.overall:
         listed = ", ".join(f"{n} {v}" for v in VERDICTS if (n := total.counts.get(v)))
-        totals.add_row(*(Text(t) for t in (total.label, percent(total.change), listed)))
+        totals.add_row(*map(cell, (total.label, percent(total.change), listed)))
     details = Table(box=None, pad_edge=False)
     columns = ("verdict", "algorithm", "data", "A", "B", "change", "CPU B/A", "n")
     for column in columns:
         details.add_column(column, overflow="fold")
     for difference in sorted(found.differences, key=lambda d: VERDICTS.index(d.verdict)):
         if difference.verdict != "same":
-            details.add_row(*(Text(cell) for cell in _cells(difference)))
-    parts: list[RenderableType] = [totals, Text()]
+            details.add_row(*map(cell, _cells(difference)))
+    parts: list[RenderableType] = [totals, cell("")]
     if details.row_count:
-        parts += [details, Text()]
+        parts += [details, cell("")]
     note = (
         "Change is the paired mean improvement over A's mean, with a 95 % bootstrap interval;"
         " positive is better. Totals are bootstrapped over data sets. CPU seconds are advisory."
     )
-    return Group(*parts, Text(note, "dim"))
+    return Group(*parts, cell(note, "dim"))
 
 
 def as_json(found: Comparison) -> str:

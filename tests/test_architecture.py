@@ -59,6 +59,21 @@ def test_global_random_state_is_never_touched():
                                      "PCG64", "get_state"}, f"{path}: {called}"  # fmt: skip
 
 
+def test_nothing_reaches_a_terminal_but_through_the_one_function():
+    """`tasks.terminal` shows what a terminal would obey, such as the escape signs of a label."""
+    for path in MODULES:
+        if path.name == "terminal.py":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+            assert called not in {"typer.echo", "typer.secho", "click.echo", "rprint"}, (
+                f"{path}: print with flows.terminal.say"
+            )
+            assert called not in {"Text", "rich.text.Text", "Text.from_markup"}, (
+                f"{path}: make it with tasks.terminal.cell"
+            )
+
+
 def test_tests_hold_no_init_files():
     assert not list((ROOT / "tests").rglob("__init__.py"))
 

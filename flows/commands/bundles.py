@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from flows.commands.options import TrackingUri, check_file, output_folder
+from flows.terminal import say
 
 
 def export(
@@ -27,7 +28,7 @@ def export(
     with results.locked(run):
         manifest = bundle.export(run, file)
     jobs = sum(name.endswith(results.RESULT) for name in manifest.files)
-    typer.echo(f"{file}: {jobs} jobs of {manifest.suite}, {disk.shown(file.stat().st_size)}")
+    say(f"{file}: {jobs} jobs of {manifest.suite}, {disk.shown(file.stat().st_size)}")
 
 
 def merge(
@@ -67,9 +68,9 @@ def merge(
             pass
         known = None if recorder.problems else uri
         published = show_board(merged.rows, merged.suite, name, home, known)
-    typer.echo(f"merged:  {len(merged.results)} jobs, {merged.added} of them new")
+    say(f"merged:  {len(merged.results)} jobs, {merged.added} of them new")
     for line in merged.conflicts:
-        typer.echo(f"leaseboard: conflict: {line}", err=True)
+        say(f"leaseboard: conflict: {line}", err=True)
     for line in recorder.problems:
-        typer.echo(f"leaseboard: {line}", err=True)
+        say(f"leaseboard: {line}", err=True)
     return 2 if merged.conflicts or recorder.problems or not published else 0

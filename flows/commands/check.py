@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from flows.terminal import say
+
 
 def check(
     algorithm: Annotated[
@@ -26,8 +28,8 @@ def check(
             promise(built)
         except Exception as error:  # noqa: BLE001  (whatever an algorithm raises breaks a promise)
             failed += 1
-            typer.echo(f"FAILED  {name}: {type(error).__name__}: {error}")
+            say(f"FAILED  {name}: {type(error).__name__}: {error}")
         else:
-            typer.echo(f"ok      {name}: {(promise.__doc__ or '').strip()}")
-    typer.echo(f"{len(checks()) - failed} promises kept, {failed} broken")
+            say(f"ok      {name}: {(promise.__doc__ or '').strip()}")
+    say(f"{len(checks()) - failed} promises kept, {failed} broken")
     return 1 if failed else 0

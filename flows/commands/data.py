@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from flows.commands.options import Conf, Mirrors
+from flows.terminal import say
 
 app = typer.Typer(help="List, fetch, verify and import data sets.", no_args_is_help=True)
 
@@ -36,7 +37,7 @@ def fetch_data(
 
     for reference in references:
         data = fetch.load(reference, mirrors=paths.mirrors(tuple(mirror or ())))
-        typer.echo(
+        say(
             f"{reference}: {len(data.features)} rows, {data.features.shape[1]} features,"
             f" {data.task}, target {data.target.name!r}, digest {data.digest}"
         )
@@ -55,8 +56,8 @@ def verify_data(mirror: Mirrors = None) -> int:
     for entry in fetch.verify(paths.mirrors(tuple(mirror or ()))):
         checked += 1
         wrong += not entry.whole
-        typer.echo(f"{'ok' if entry.whole else 'WRONG'}  {entry.name}  {entry.detail}".rstrip())
-    typer.echo(f"{checked} files checked, {wrong} wrong")
+        say(f"{'ok' if entry.whole else 'WRONG'}  {entry.name}  {entry.detail}".rstrip())
+    say(f"{checked} files checked, {wrong} wrong")
     return 2 if wrong else 0 if checked else 3
 
 
@@ -75,4 +76,4 @@ def import_data(
 
     replaces = fetch.is_imported(file.stem if name is None else name)
     entry = fetch.import_file(file, name=name, target=target, task=task)
-    typer.echo(f"{'imported again, replacing' if replaces else 'imported as'} {entry}")
+    say(f"{'imported again, replacing' if replaces else 'imported as'} {entry}")

@@ -6,9 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from flows.commands.options import check_writable, output_folder, use_conf
+from flows.terminal import say
 
 if TYPE_CHECKING:
     from flows.suite import Outcome
@@ -73,7 +72,7 @@ def execute(
             tracking_uri=paths.tracking_uri(tracking_uri),
         )
     for problem in outcome.problems:
-        typer.echo(f"leaseboard: {problem}", err=True)
+        say(f"leaseboard: {problem}", err=True)
     return outcome
 
 
@@ -101,7 +100,7 @@ def show_board(
 
     board.show(results, suite)
     page = report.build(home, suite)
-    typer.echo(f"results: {home / 'results.parquet'}\nreport:  {page}")
+    say(f"results: {home / 'results.parquet'}\nreport:  {page}")
     if uri is None:
         return True
     try:
@@ -115,9 +114,9 @@ def show_board(
             figures=report.figures(home, suite),
         )
     except TrackingError as error:
-        typer.echo(f"leaseboard: the board is not in MLflow: {error}", err=True)
+        say(f"leaseboard: the board is not in MLflow: {error}", err=True)
         return False
-    typer.echo(f"mlflow:  {_address(uri)}/{place}")
+    say(f"mlflow:  {_address(uri)}/{place}")
     return True
 
 

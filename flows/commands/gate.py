@@ -19,6 +19,7 @@ from flows.commands.options import (
     check_file,
 )
 from flows.interruption import resumable
+from flows.terminal import say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,10 +75,10 @@ def gate(
     ):
         if path is not None:
             path.write_text(content, encoding="utf-8")
-    typer.echo(page)
+    say(page)
     if speed_against is not None:
         text, slower = _speed(loaded, frame, speed_against, mirror)
-        typer.echo(text)
+        say(text)
         if markdown is not None:
             markdown.write_text(f"{page}\n{text}", encoding="utf-8")
     if verdict.exit_code != core.PASSED:
@@ -112,9 +113,9 @@ def accept(
     baseline = core.accept(frame, loaded.name, date=today, versions=versions(), before=before)
     path = _own_baseline(suite, loaded, conf)
     core.write_baseline(path, baseline)
-    typer.echo(f"accepted {len(baseline.scenarios)} scenarios in {path}")
+    say(f"accepted {len(baseline.scenarios)} scenarios in {path}")
     for gone in core.dropped(before, baseline):
-        typer.echo(f"not accepted any more: {gone} has no score now", err=True)
+        say(f"not accepted any more: {gone} has no score now", err=True)
     return core.RUN_FAILED if troubled else core.PASSED
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flows.commands.options import Mirrors, TrackingUri, show_table
+from flows.terminal import say
 
 if TYPE_CHECKING:
     from tasks.config import Suite
@@ -77,7 +78,7 @@ def promote(
         paths.tracking_uri(tracking_uri), name, tolerance=limit, better=better
     )
     became = "is champion now" if outcome.promoted else "stays challenger"
-    typer.echo(f"{name}: version {outcome.version} {became}; {outcome.explanation}")
+    say(f"{name}: version {outcome.version} {became}; {outcome.explanation}")
     return 0 if outcome.promoted else 1
 
 
@@ -96,7 +97,7 @@ def list_models(tracking_uri: TrackingUri = None) -> int:
 
     rows = registry.listed(paths.tracking_uri(tracking_uri))
     if not rows:
-        typer.echo("no model is registered: see `leaseboard model register --help`")
+        say("no model is registered: see `leaseboard model register --help`")
         return 3
     show_table("", tuple(rows[0]), [tuple(row.values()) for row in rows])
     return 0
@@ -138,7 +139,7 @@ def register_winners(
         except LeaseboardError as error:
             if len(wanted) == 1:
                 raise
-            typer.echo(f"not registered: the winner on {entry.data}: {error}", err=True)
+            say(f"not registered: the winner on {entry.data}: {error}", err=True)
             failures += 1
     if failures:
         raise LeaseboardError(
@@ -182,7 +183,7 @@ def record(
         date=datetime.now(UTC).date().isoformat(),
         versions=versions(),
     )
-    typer.echo(
+    say(
         f"registered {results[0].label} on {results[0].data} as models:/{name}/{version};"
         f" next: leaseboard model promote {name}",
         err=True,

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from flows.commands.options import TrackingUri
+from flows.terminal import say
 
 
 def ui(
@@ -27,7 +28,7 @@ def ui(
     prepare_environment()
     # By the environment: anybody can read a process's arguments, and it may hold a password.
     store = {"MLFLOW_BACKEND_STORE_URI": paths.tracking_uri(tracking_uri)}
-    typer.echo(f"http://127.0.0.1:{port}/#/experiments?workflowType=machine_learning")
+    say(f"http://127.0.0.1:{port}/#/experiments?workflowType=machine_learning")
     server = [sys.executable, "-m", "mlflow", "ui", "--host", "127.0.0.1", "--port", str(port)]
     return subprocess.call([*server, "--workers", "1"], env=os.environ | store)
 
@@ -48,5 +49,5 @@ def doctor(
     troubled = False
     for finding in examine(paths.tracking_uri(tracking_uri), mend=mend):
         troubled |= not finding.healthy
-        typer.echo(f"{'ok ' if finding.healthy else 'BAD'}  {finding.name}: {finding.detail}")
+        say(f"{'ok ' if finding.healthy else 'BAD'}  {finding.name}: {finding.detail}")
     return 2 if troubled else 0

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from flows.terminal import say
+
 Mirrors = Annotated[
     list[Path] | None,
     typer.Option(
@@ -98,21 +100,23 @@ def show_table(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]
     """Print a table: on a terminal as wide as that, elsewhere one line a row, never wrapped."""
     import sys
 
+    from tasks.terminal import cell, shown
+
+    rows = [tuple(map(shown, row)) for row in rows]
     if not sys.stdout.isatty():
         widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
         for cells in ([(title,)] if title else []) + [columns, *rows]:
-            padded = (cell.ljust(width) for cell, width in zip(cells, widths, strict=False))
-            typer.echo("  ".join(padded).rstrip())
+            padded = (text.ljust(width) for text, width in zip(cells, widths, strict=False))
+            say("  ".join(padded).rstrip())
         return
     from rich.console import Console
     from rich.table import Table
-    from rich.text import Text
 
-    table = Table(title=Text(title), title_justify="left", box=None, pad_edge=False)
+    table = Table(title=cell(title), title_justify="left", box=None, pad_edge=False)
     for column in columns:
         table.add_column(column, no_wrap=column == "name", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*map(cell, row))
     Console(highlight=False).print(table)
 
 

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from flows.terminal import say
+
 app = typer.Typer(
     help="List, install and remove other AutoML systems to compare with.", no_args_is_help=True
 )
@@ -22,7 +24,7 @@ def list_peers() -> None:
 
     for name in environment.names():
         place = environment.folder(name) if environment.is_installed(name) else "not installed"
-        typer.echo(f"{name}  {place}")
+        say(f"{name}  {place}")
 
 
 @app.command("install")
@@ -33,7 +35,7 @@ def install(name: Name) -> None:
     """
     from tasks.peers import environment
 
-    typer.echo(f"{name}  {environment.install(name)}")
+    say(f"{name}  {environment.install(name)}")
 
 
 @app.command("remove")
@@ -45,5 +47,5 @@ def remove(name: Name) -> int:
     from tasks.peers import environment
 
     removed = environment.remove(name)
-    typer.echo(f"{name}  {'removed' if removed else 'was not installed'}")
+    say(f"{name}  {'removed' if removed else 'was not installed'}")
     return 0 if removed else 3

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flows.commands.options import Conf, Mirrors, TrackingUri, new_folder, parse_settings, use_conf
+from flows.terminal import say
 
 if TYPE_CHECKING:
     from algorithms.events import Event
@@ -170,26 +171,26 @@ def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
     from tasks.results import EVENTS, plain
 
     for failure in attempt.failures[:MOST_FAILURES]:
-        typer.echo(" ".join(failure.split()), err=True)
+        say(" ".join(failure.split()), err=True)
     more = len(attempt.failures) - MOST_FAILURES
     if more > 0:
-        typer.echo(f"and {more} more configurations failed: their reasons are events", err=True)
+        say(f"and {more} more configurations failed: their reasons are events", err=True)
     if result.status != "ok":
         reason = " ".join(result.reason.split())
-        typer.echo(f"{result.label} on {result.data}: {result.status}: {reason}", err=True)
+        say(f"{result.label} on {result.data}: {result.status}: {reason}", err=True)
     elif not as_json:
-        typer.echo(
+        say(
             f"{result.label} on {result.data}, seed {result.seed}:"
             f" {result.metric} {result.score:.6g}"
             f" in {result.cpu_seconds:.3f} CPU s ({result.units:g} {result.unit})"
         )
         if result.champion:
-            typer.echo(f"champion: {json.dumps(dict(result.champion), default=str)}")
-        typer.echo(f"events: {attempt.home / EVENTS}")
+            say(f"champion: {json.dumps(dict(result.champion), default=str)}")
+        say(f"events: {attempt.home / EVENTS}")
     if as_json:
         names = ("status", "score", "metric", "direction", "metrics", "champion", "units", "unit",
                  "cpu_seconds", "wall_seconds", "setup_seconds", "seed", "environment_seed",
                  "algorithm", "data", "digest", "settings", "bench_options", "reason",
                  "events")  # fmt: skip
         row = plain(result)
-        typer.echo(json.dumps({name: row[name] for name in names}))
+        say(json.dumps({name: row[name] for name in names}))

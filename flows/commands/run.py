@@ -22,6 +22,7 @@ from flows.commands.options import (
     show_table,
 )
 from flows.interruption import resumable
+from flows.terminal import say
 
 if TYPE_CHECKING:
     from tasks.config import Suite
@@ -107,10 +108,10 @@ def plan(suite: SuiteName, out: Out = None, mirror: Mirrors = None, conf: Conf =
         for e, data in zip(planned, called, strict=True)
     ]
     show_table("", ("algorithm", "data", "seed", "key", "state"), rows)
-    typer.echo(_summary(planned, home))
+    say(_summary(planned, home))
     for obstacle, count in Counter(entry.obstacle for entry in planned).items():
         if obstacle:
-            typer.echo(f"skipped, {count} jobs: {obstacle}")
+            say(f"skipped, {count} jobs: {obstacle}")
     return 0 if any(not entry.obstacle for entry in planned) else 3
 
 
@@ -128,7 +129,7 @@ def report(
     from tasks import report as page
 
     for folder in runs:
-        typer.echo(page.build(folder, page.suite_of(folder)))
+        say(page.build(folder, page.suite_of(folder)))
 
 
 def _state(entry: Planned, home: Path) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.commands.options import Conf, TrackingUri
+from flows.terminal import say
 
 if TYPE_CHECKING:
     from tasks.schedule import Schedule
@@ -37,7 +38,7 @@ def schedule(
     if tracking_uri is not None:  # the runs' processes inherit it, and Prefect does not show it
         os.environ["MLFLOW_TRACKING_URI"] = tracking_uri
     for entry in loaded.schedules:
-        typer.echo(f"{entry.name}: {entry.suite} at {entry.cron!r} ({entry.timezone})")
+        say(f"{entry.name}: {entry.suite} at {entry.cron!r} ({entry.timezone})")
     if os.environ.get("PREFECT_API_URL"):
         _serve(loaded, folder)
         return 0
@@ -45,7 +46,7 @@ def schedule(
 
     with PrefectServer(server_log(), port=port, scheduling=True) as server:
         os.environ["PREFECT_API_URL"] = server.wait()
-        typer.echo(f"Prefect: http://127.0.0.1:{port}")
+        say(f"Prefect: http://127.0.0.1:{port}")
         _serve(loaded, folder)
     return 0
 

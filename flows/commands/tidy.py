@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.commands.options import TrackingUri, output_folder
+from flows.terminal import say
 
 if TYPE_CHECKING:
     from tasks.prune import Rule, Surplus
@@ -59,22 +60,22 @@ def prune(
         for folder in core.run_folders(given)
     )
     races = core.race_surplus(given, rule)
-    typer.echo(f"races: {len(races.folders)} of {races.of}, {disk.shown(races.size)}")
+    say(f"races: {len(races.folders)} of {races.of}, {disk.shown(races.size)}")
     if remove and races.folders:
         core.remove_races(races, None if archive is None else output_folder(archive))
     old = tracked.surplus(uri, rule)
-    typer.echo(
+    say(
         f"MLflow: {len(old.jobs)} jobs with {len(old.configurations)} configurations,"
         f" {len(old.suites)} suite runs, {len(old.deleted)} runs deleted earlier,"
         f" {disk.shown(old.size)} of artifacts"
     )
     total += len(races.folders) + len(old.runs)
     if not (total and remove):
-        typer.echo("nothing was removed: add --remove" if total else "nothing to remove")
+        say("nothing was removed: add --remove" if total else "nothing to remove")
         return
     if old.runs and not tracked.remove(uri, old):
-        typer.echo("MLflow: marked as deleted; `mlflow gc` on the server's machine frees the disk")
-    typer.echo("removed")
+        say("MLflow: marked as deleted; `mlflow gc` on the server's machine frees the disk")
+    say("removed")
 
 
 def _prune_folder(
@@ -95,7 +96,7 @@ def _prune_folder(
 
             file = output_folder(archive) / f"{folder.resolve().name}-{stamp}.zip"
             bundle.export(folder, file, old.jobs)
-            typer.echo(f"{file}: {disk.shown(file.stat().st_size)}")
+            say(f"{file}: {disk.shown(file.stat().st_size)}")
         shown = results.current(folder)
         core.remove(old)
         if 0 < len(results.current(folder)) < len(shown):
@@ -108,5 +109,5 @@ def _prune_folder(
 def _say(old: Surplus) -> int:
     from tasks import disk
 
-    typer.echo(f"{old.out}: {len(old.jobs)} of {old.of} jobs, {disk.shown(old.size)}")
+    say(f"{old.out}: {len(old.jobs)} of {old.of} jobs, {disk.shown(old.size)}")
     return len(old.jobs)
