@@ -36,13 +36,15 @@ def scheduled(
     from flows.commands.run import run_and_report
     from tasks import board, results
     from tasks.config import Limits
+    from tasks.score.compared import compared
 
     loaded, home = open_suite(suite, Path(out) if out else None, Path(conf))
     if limits is not None:
         loaded = loaded.model_copy(update={"limits": Limits(**limits)})
     code = run_and_report(loaded, home, workers=workers)
     rows = results.current(home)
-    create_markdown_artifact(board.markdown(rows, loaded), key="board", description=loaded.title)
+    text = board.markdown(compared(rows, loaded))
+    create_markdown_artifact(text, key="board", description=loaded.title)
     page = home / "report.html"
     create_link_artifact(page.as_uri(), link_text=str(page), key="report")
     if code:

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-import pandas as pd
-
-from tasks.jobs import Result
-from tasks.score.frame import as_frame
+from tasks.score.compared import Compared
 from tasks.score.leaderboard import Board, Row
-from tasks.score.leaderboard import leaderboard as rank
-from tasks.score.significance import compare_all
-from tasks.score.summary import Answer, bracket, fixed, short, summarise
+from tasks.score.summary import bracket, fixed, short
 from tasks.score.table import MISSING_RULE
 from tasks.terminal import cell
 
 if TYPE_CHECKING:
     from rich.console import Group
-
-    from tasks.config import Suite
-
-Results: TypeAlias = pd.DataFrame | Iterable[Result]
 
 COLUMNS = (
     "#", "algorithm", "rank", "score", "95 % interval", "w/t/l", "CPU s", "× cost", "jobs",
@@ -31,20 +21,6 @@ LEGEND = (
     "Rank: mean over data sets. w/t/l: wins, ties, losses."
     " CPU s: of a job, and × the cheapest. Jobs: finished of all."
 )
-
-
-def board_of(results: Results, suite: Suite | None = None) -> tuple[Board, Answer]:
-    """The board of some results by a suite's own scale, and what it says in words."""
-    frame = as_frame(results)
-    scale = suite.normalise if suite is not None else None
-    meaningless = () if suite is None else tuple(d.data for d in suite.data if not d.meaningful)
-    board = rank(
-        frame,
-        zero=scale.zero if scale else None,
-        one=scale.one if scale else None,
-        meaningless=meaningless,
-    )
-    return board, summarise(board, compare_all(board.table))
 
 
 def cells(row: Row, *, one_set: bool) -> tuple[str, ...]:
@@ -85,15 +61,18 @@ def score_name(board: Board) -> str:
     return board.scale
 
 
-def leaderboard(results: Results, suite: Suite | None = None) -> Group:
+def leaderboard(found: Compared) -> Group:
     """The board as something that `rich` prints; names are shown literally."""
     from rich.console import Group
     from rich.table import Table
 
-    board, answer = board_of(results, suite)
-    title = suite.title if suite is not None else "Leaderboard"
+    board = found.board
     table = Table(
-        title=cell(title), title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0)
+        title=cell(found.title),
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
     )
     one_set = len(board.table.problems) == 1
     shown = [cells(row, one_set=one_set) for row in board.rows]
@@ -109,32 +88,33 @@ def leaderboard(results: Results, suite: Suite | None = None) -> Group:
     notes = [f"{LEGEND} Score: {score_name(board)}."]
     if any(row.n_failed or row.n_skipped or row.n_not_run for row in board.rows):
         notes.append(MISSING_RULE)
-    return Group(table, cell(""), *map(cell, answer.lines()), *(cell(n, "dim") for n in notes))
+    said = found.answer.lines()
+    return Group(table, cell(""), *map(cell, said), *(cell(note, "dim") for note in notes))
 
 
-def plain(results: Results, suite: Suite | None = None, width: int = 120) -> str:
+def plain(found: Compared, width: int = 120) -> str:
     """The board as text without colours."""
     import io
 
     from rich.console import Console
 
     console = Console(file=io.StringIO(), width=width, color_system=None, highlight=False)
-    console.print(leaderboard(results, suite))
+    console.print(leaderboard(found))
     printed: str = console.file.getvalue()  # type: ignore[attr-defined]
     return "\n".join(line.rstrip() for line in printed.splitlines()) + "\n"
 
 
-def show(results: Results, suite: Suite | None = None) -> None:
+def show(found: Compared) -> None:
     """Print the board on standard output."""
     from rich.console import Console
 
-    Console(highlight=False).print(leaderboard(results, suite))
+    Console(highlight=False).print(leaderboard(found))
 
 
-def markdown(results: Results, suite: Suite | None = None) -> str:
+def markdown(found: Compared) -> str:
     """The board for a description or a comment; names are escaped."""
-    board, answer = board_of(results, suite)
-    lines = [" ".join(_literal(line) for line in answer.lines()), ""]
+    board = found.board
+    lines = [" ".join(_literal(line) for line in found.answer.lines()), ""]
     lines.append(f"| {' | '.join(COLUMNS)} |")
     lines.append("| ---: | --- |" + " ---: |" * 6 + " --- |")
     one_set = len(board.table.problems) == 1

@@ -95,11 +95,13 @@ def show_board(
         The store; None if it is in trouble, which has been said.
     """
     from tasks import board, report
+    from tasks.score.compared import compared
     from tasks.track import TrackingError
     from tasks.track.publish import publish
 
-    board.show(results, suite)
-    page = report.build(home, suite)
+    found = compared(results, suite)
+    board.show(found)
+    page = report.build(home, suite, found)
     say(f"results: {home / 'results.parquet'}\nreport:  {page}")
     if uri is None:
         return True
@@ -108,10 +110,10 @@ def show_board(
             uri,
             name,
             results,
-            board=board.markdown(results, suite),
+            board=board.markdown(found),
             names=suite.data_names if suite else {},
             files=[page],
-            figures=report.figures(home, suite),
+            figures=report.figures(found),
         )
     except TrackingError as error:
         say(f"leaseboard: the board is not in MLflow: {error}", err=True)

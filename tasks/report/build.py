@@ -28,12 +28,12 @@ from tasks.report.selection import Selections, section
 from tasks.report.selection_figures import figures as selection_figures
 from tasks.report.specs import Figure
 from tasks.report.speed_up import Races
+from tasks.score.compared import Compared, compared
 from tasks.score.frame import read_frame
-from tasks.score.leaderboard import Board, leaderboard
+from tasks.score.leaderboard import Board
 from tasks.score.published import published_against_measured
 from tasks.score.relative import relative
 from tasks.score.selection import with_metrics
-from tasks.score.significance import Comparison, compare_all
 
 PAGE = "report.html"
 
@@ -50,7 +50,7 @@ class Logs:
     races: Races = field(default_factory=Races)
 
 
-def build(out: Path, suite: Suite | None = None) -> Path:
+def build(out: Path, suite: Suite | None = None, found: Compared | None = None) -> Path:
     """Write ``report.html`` of the run folder `out`, whole or not at all.
 
     Parameters
@@ -60,6 +60,8 @@ def build(out: Path, suite: Suite | None = None) -> Path:
     suite : Suite, optional
         Gives title, scale, published numbers and the commands; it is stored beside the page, so
         that `suite_of` finds it when the report is built again.
+    found : Compared, optional
+        The comparison of these results, where it has been made already.
 
     Returns
     -------
@@ -70,13 +72,14 @@ def build(out: Path, suite: Suite | None = None) -> Path:
     if suite is not None:
         _replace(out / SUITE_FILE, suite.model_dump_json(indent=1))
     page = out / PAGE
-    _replace(page, render(frame, suite, read_logs(out, frame), title=out.name))
+    found = found or compared(frame, suite)
+    _replace(page, render(frame, suite, found, read_logs(out, frame), title=out.name))
     return page
 
 
-def figures(out: Path, suite: Suite | None = None) -> str:
-    """The pictures of the summary of the run folder `out`, small, as HTML without scripts."""
-    board, tests, _ = _compared(read_frame(out), suite)
+def figures(found: Compared) -> str:
+    """The pictures of the summary, small, as HTML without scripts."""
+    board, tests = found.board, found.tests
     name = terminal.score_name(board)
     return svg.sheet(
         [
@@ -127,9 +130,13 @@ def read_logs(out: Path, frame: pd.DataFrame) -> Logs:
     return logs
 
 
-def render(frame: pd.DataFrame, suite: Suite | None, logs: Logs, title: str) -> str:
+def render(
+    frame: pd.DataFrame, suite: Suite | None, found: Compared, logs: Logs, title: str
+) -> str:
     """The page as HTML."""
-    board, tests, (zero, one) = _compared(frame, suite)
+    board, tests = found.board, found.tests
+    scale = suite.normalise if suite else None
+    zero, one = (scale.zero, scale.one) if scale else (None, None)
     claims = suite.published if suite else []
     selected = logs.selections.compared()
     derived = with_metrics(frame, selected)
@@ -148,7 +155,7 @@ def render(frame: pd.DataFrame, suite: Suite | None, logs: Logs, title: str) -> 
         "title": suite.title if suite else title,
         "name": (suite.name if suite else "") or title,
         "description": suite.description if suite else "",
-        "summary": views.summary(board, tests),
+        "summary": views.summary(found),
         "board": views.board(board, names),
         "figures": [
             {"id": f"curve-{i}", "title": label, "data": packed(figure.payload())}
@@ -188,17 +195,6 @@ def render(frame: pd.DataFrame, suite: Suite | None, logs: Logs, title: str) -> 
         "plotly": packed_text(_plotly()),
     }
     return environment.get_template("report.html").render(context)
-
-
-def _compared(
-    frame: pd.DataFrame, suite: Suite | None
-) -> tuple[Board, Comparison, tuple[str | None, str | None]]:
-    """The leaderboard, its tests, and the algorithms that are 0 and 1 of its scale."""
-    scale = suite.normalise if suite else None
-    ends = (scale.zero, scale.one) if scale else (None, None)
-    meaningless = tuple(d.data for d in suite.data if not d.meaningful) if suite else ()
-    board = leaderboard(frame, *ends, meaningless)
-    return board, compare_all(board.table), ends
 
 
 def anytime(

@@ -9,16 +9,17 @@ from typing import Any
 from tasks import board as terminal
 from tasks.report import svg
 from tasks.report.cells import Cell, Names, data_cell, finite, named, number, spread
+from tasks.score.compared import Compared
 from tasks.score.leaderboard import Board
 from tasks.score.published import Agreement, printed_decimals
 from tasks.score.significance import Comparison
-from tasks.score.summary import bracket, fixed, short, summarise
+from tasks.score.summary import bracket, fixed, short
 from tasks.score.table import MISSING_RULE
 
 
-def summary(board: Board, tests: Comparison) -> dict[str, Any]:
+def summary(found: Compared) -> dict[str, Any]:
     """The questions with their answers, and the picture beside them."""
-    answer = summarise(board, tests)
+    board, answer = found.board, found.answer
     questions = (
         ("Which is best?", answer.best),
         ("By how much?", answer.by_how_much),

@@ -6,6 +6,7 @@ from rich.console import Console
 from tasks import board
 from tasks.config import Suite
 from tasks.jobs import Result
+from tasks.score.compared import compared
 
 LOSSES = {"vanilla": 4.0, "exhaustive": 2.0, "cha<b>[red]|_*": 3.0}
 
@@ -33,7 +34,7 @@ def suite(**more):
 
 
 def test_plain_text_has_the_numbers_and_names_as_they_are():
-    text = board.plain(results(), suite())
+    text = board.plain(compared(results(), suite()))
     lines = text.splitlines()
     assert lines[0] == "A <title> [bold]"
     assert lines[2].split() == [
@@ -44,44 +45,47 @@ def test_plain_text_has_the_numbers_and_names_as_they_are():
 
 
 def test_the_board_fits_80_columns_without_breaking_a_number():
-    lines = board.plain(results(), suite(), width=80).splitlines()
+    lines = board.plain(compared(results(), suite()), width=80).splitlines()
     assert max(map(len, lines)) <= 80
     assert sum("2/0/0" in line and "[2, 2.1]" in line for line in lines) == 1
 
 
 def test_failures_bring_their_rule():
-    text = board.plain(results({("vanilla", 0): "timeout"}.items()), suite())
+    text = board.plain(compared(results({("vanilla", 0): "timeout"}.items()), suite()))
     assert "1/2" in text
     assert "5 of 6 jobs finished (1 failed)." in text
     assert "counts as the worst score" in " ".join(text.split())
 
 
 def test_the_suites_own_scale_is_used():
-    shown, _ = board.board_of(results(), suite(normalise={"zero": "vanilla", "one": "exhaustive"}))
+    scaled = suite(normalise={"zero": "vanilla", "one": "exhaustive"})
+    shown = compared(results(), scaled).board
     scores = {row.label: row.score.value for row in shown.rows}
     assert scores == pytest.approx({"vanilla": 0, "exhaustive": 1, "cha<b>[red]|_*": 0.5})
 
 
 def test_a_coloured_terminal_gets_literal_names_too():
     console = Console(file=io.StringIO(), force_terminal=True, width=120)
-    console.print(board.leaderboard(results()))
+    console.print(board.leaderboard(compared(results())))
     assert "cha<b>[red]|_*" in console.file.getvalue()
 
 
 def test_markdown_escapes_names():
-    text = board.markdown(results(), suite())
+    text = board.markdown(compared(results(), suite()))
     assert "cha&lt;b>[red]\\|\\_\\*" in text
     assert "| 1 | exhaustive | 1.00 | 2.05 | [2, 2.1] | 2/0/0 | 0.5 | 1 | 2/2 |" in text
 
 
 def test_nothing_finished_is_said():
     failed = {(label, seed): "crash" for label in LOSSES for seed in (0, 1)}
-    text = board.plain(results(failed.items()), suite())
+    text = board.plain(compared(results(failed.items()), suite()))
     assert "No job finished" in text
     assert "0 of 6 jobs finished (6 failed)." in text
 
 
 def test_an_algorithm_that_never_finished_has_no_score_on_a_board_of_one_data_set():
-    text = board.plain(results({("vanilla", seed): "crash" for seed in (0, 1)}.items()), suite())
+    text = board.plain(
+        compared(results({("vanilla", seed): "crash" for seed in (0, 1)}.items()), suite())
+    )
     row = next(line for line in text.splitlines() if "vanilla" in line).split()
     assert row == ["3", "vanilla", "3.00", "–", "0/0/2", "–", "–", "0/2"]
