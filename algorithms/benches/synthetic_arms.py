@@ -124,8 +124,7 @@ def simulate(algorithm: ArmPolicy, arms: Arms, budget: int, repeats: int, seed: 
     """Play `repeats` runs of `budget` pulls side by side."""
     if repeats < 1:
         raise UsageError(f"{repeats} repeats: at least one run is needed")
-    problem = algorithm.checked(Problem(arms.n_arms, budget, repeats=repeats))
-    policy = algorithm.policy(problem, generator(seed, "policy"))
+    policy = algorithm.start(Problem(arms.n_arms, budget, repeats=repeats), seed)
     rng = generator(seed, "arms")
     runs = np.arange(repeats)
     best = np.full(repeats, -np.inf)

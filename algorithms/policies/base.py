@@ -125,10 +125,14 @@ class ArmPolicy(Algorithm):
             )
         return problem
 
+    def start(self, problem: Problem, seed: int) -> Policy:
+        """A fresh state for `problem`, checked, whose chance is that of `seed`."""
+        return self.policy(self.checked(problem), generator(seed, "policy"))
+
     def run(self, bench: PullsBench, seed: int) -> Run:
         """Pull arms until the budget ends; the answer is the best trial."""
-        problem = self.checked(Problem(len(bench.arms), bench.budget, bench.unit, bench.tunable))
-        policy = self.policy(problem, generator(seed, "policy"))
+        problem = Problem(len(bench.arms), bench.budget, bench.unit, bench.tunable)
+        policy = self.start(problem, seed)
         record = Record(bench)
         yield from record.arms()
         while bench.at < bench.budget:

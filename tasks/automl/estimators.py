@@ -24,7 +24,7 @@ from algorithms.benches.pulls import PullsBench, Trial
 from algorithms.events import ConfigurationAdmitted, Event, TrialFinished
 from algorithms.policies.joint import JointSpace
 from algorithms.policies.peer import Peer
-from algorithms.seeds import derive_seed, generator
+from algorithms.seeds import generator
 from tasks.automl.columns import encoder
 from tasks.preprocess.splits import deal, quotas
 from tasks.trials import estimators
@@ -205,7 +205,7 @@ class _PolicyEstimator(BaseEstimator):  # type: ignore[misc] - scikit-learn has 
         columns = encoder(frame, self.scale)  # type: ignore[arg-type]
         n_columns = columns.fit_transform(frame).shape[1]
         values = {**arm.constants, **best.parameters}
-        model = estimators.build(arm.estimator, values, n_columns, derive_seed(seed, "refit"))
+        model = estimators.winner(arm.estimator, values, n_columns, seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what a trial may do, its refit may do too
             return Pipeline([("columns", columns), ("model", model)]).fit(frame, target)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from algorithms.errors import UsageError
-from algorithms.seeds import derive_seed, generator
 from tasks.automl.columns import encoder
 from tasks.benches import pulls, samples
 from tasks.fetch import Dataset
@@ -81,8 +80,8 @@ def _of_policy(dataset: Dataset, job: Job, champion: dict[str, Any]) -> Fit:
     frame = dataset.features.iloc[train]
     columns = encoder(frame, options.scale)
     n_columns = columns.fit_transform(frame).shape[1]
-    seed = derive_seed(job.environment_seed, "refit")
-    model = estimators.build(arm.estimator, {**arm.constants, **champion}, n_columns, seed)
+    values = {**arm.constants, **champion}
+    model = estimators.winner(arm.estimator, values, n_columns, job.environment_seed)
     return Fit(Pipeline([("columns", columns), ("model", model)]), dataset, train, test)
 
 
@@ -90,7 +89,5 @@ def _of_selection(dataset: Dataset, job: Job, champion: dict[str, Any]) -> Fit:
     options = samples.Options(**job.bench)
     rows = samples_split(dataset, job.environment_seed, options.test_fraction)
     model = samples.learners(options, rows, job.environment_seed).build(champion)
-    everyone = np.arange(len(dataset.target), dtype=np.int32)
-    order = generator(job.environment_seed, "samples", "order").permutation(everyone)
     pipeline = Pipeline([("columns", TrainingRange()), ("model", model)])
-    return Fit(pipeline, dataset, order[: rows.train_rows], order[rows.train_rows :])
+    return Fit(pipeline, dataset, *rows.rows())

@@ -7,9 +7,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from algorithms.errors import DataError
-from algorithms.seeds import generator
 from tasks.fetch import Dataset, columns
-from tasks.probes.split import Samples, Split
+from tasks.probes.split import Rows, Samples, Split
 
 _BLOCK = 1 << 18  # rows shuffled at once: NumPy's copy of their positions stays small
 
@@ -25,18 +24,19 @@ def split(dataset: Dataset, seed: int, test_fraction: float) -> Split:
     """
     _check(dataset)
     n_rows = len(dataset.target)
-    train_rows = n_rows - max(1, round(n_rows * test_fraction))
-    if train_rows < 2:
-        raise DataError(f"{dataset.reference}: {n_rows} rows are too few to split")
-    return Split(
-        train_rows=train_rows,
-        test_rows=n_rows - train_rows,
-        identity=f"{dataset.digest}/{seed}/{test_fraction:g}",
-        make=lambda: _samples(dataset, seed, train_rows),
+    divided = Split(
+        digest=dataset.digest,
+        n_rows=n_rows,
+        seed=seed,
+        test_fraction=test_fraction,
+        make=lambda train, test: _samples(dataset, train, test),
     )
+    if divided.train_rows < 2:
+        raise DataError(f"{dataset.reference}: {n_rows} rows are too few to split")
+    return divided
 
 
-def _samples(dataset: Dataset, seed: int, train_rows: int) -> Samples:
+def _samples(dataset: Dataset, train: Rows, test: Rows) -> Samples:
     """The shuffled array; features as float32, within [0, 1] on the training rows.
 
     Nominal columns become their category codes. Every column is scaled by the least and the
@@ -44,8 +44,8 @@ def _samples(dataset: Dataset, seed: int, train_rows: int) -> Samples:
     training values. The array is filled column by column and block by block, so that little is
     copied beside it.
     """
-    n_rows = len(dataset.target)
-    order = generator(seed, "samples", "order").permutation(np.arange(n_rows, dtype=np.int32))
+    order, train_rows = np.concatenate([train, test]), len(train)
+    n_rows = len(order)
     features = np.empty((n_rows, dataset.features.shape[1]), dtype=np.float32)
     for position, name in enumerate(dataset.features.columns):
         numbers = _numbers(dataset.features[name], dataset.reference)

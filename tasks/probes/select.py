@@ -19,11 +19,10 @@ from algorithms.base import Algorithm, Score, play
 from algorithms.benches.samples import SamplesBench
 from algorithms.errors import DataError, UsageError
 from algorithms.events import Event
-from algorithms.seeds import generator
 from tasks.benches import check_options
 from tasks.learners.pipelines import named
 from tasks.probes.environment import RecordedProbes
-from tasks.probes.split import Samples, Split
+from tasks.probes.split import Rows, Samples, Split
 from tasks.probes.store import Store
 
 
@@ -137,20 +136,21 @@ def _split(X: Any, y: Any, test_fraction: float, seed: int) -> Split:
     if len(classes) == 1:
         raise DataError("y has one class, nothing can be learned")
     labels = labels.astype(np.int32)
-    train_rows = len(X) - max(1, round(len(X) * test_fraction))
-    if train_rows < 2:
-        raise DataError(f"{len(X)} rows are too few to split")
     digest = hashlib.sha256(np.ascontiguousarray(X))
     digest.update(labels)
-    return Split(
-        train_rows=train_rows,
-        test_rows=len(X) - train_rows,
-        identity=f"{digest.hexdigest()}/{seed}/{test_fraction:g}",
-        make=lambda: _samples(X, labels, train_rows, seed),
+    divided = Split(
+        digest=digest.hexdigest(),
+        n_rows=len(X),
+        seed=seed,
+        test_fraction=test_fraction,
+        make=lambda train, test: _samples(X, labels, train, test),
     )
+    if divided.train_rows < 2:
+        raise DataError(f"{len(X)} rows are too few to split")
+    return divided
 
 
-def _samples(X: Any, labels: Any, train_rows: int, seed: int) -> Samples:
-    order = generator(seed, "samples", "order").permutation(len(X))
+def _samples(X: Any, labels: Any, train: Rows, test: Rows) -> Samples:
+    order = np.concatenate([train, test])
     features = np.ascontiguousarray(X[order])
-    return Samples(features=features, labels=labels[order], train_rows=train_rows)
+    return Samples(features=features, labels=labels[order], train_rows=len(train))

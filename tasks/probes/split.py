@@ -1,4 +1,4 @@
-"""One shuffled array whose prefixes are the samples, and the split, known before it is made."""
+"""The rows configurations are trained and tested on, and the array whose prefixes are samples."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+
+from algorithms.seeds import generator
+
+Rows = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,25 +42,51 @@ class Samples:
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """How many rows are for training and for testing; the array is made when it is asked for.
+    """The rows of a data set in a random order: first those to train on, then those to test on.
 
-    A run whose probes are all stored never asks.
+    The order and the array are made when they are asked for: a run whose probes are all stored
+    never asks.
 
     Attributes
     ----------
-    train_rows, test_rows : int
-    identity : str
-        Digest of the data, seed and fraction of the split: what the probes are filed under.
+    digest : str
+        Of the data.
+    n_rows : int
+    seed : int
+    test_fraction : float
+        The share of rows to test on; at least one row is.
     make : callable
-        Returns the `Samples`.
+        From the training rows and the test rows, by number, to the `Samples`.
     """
 
-    train_rows: int
-    test_rows: int
-    identity: str
-    make: Callable[[], Samples]
+    digest: str
+    n_rows: int
+    seed: int
+    test_fraction: float
+    make: Callable[[Rows, Rows], Samples]
+
+    @property
+    def train_rows(self) -> int:
+        """How many rows there are to train on."""
+        return self.n_rows - self.test_rows
+
+    @property
+    def test_rows(self) -> int:
+        """How many rows there are to test on."""
+        return max(1, round(self.n_rows * self.test_fraction))
+
+    @property
+    def identity(self) -> str:
+        """What the probes are filed under."""
+        return f"{self.digest}/{self.seed}/{self.test_fraction:g}"
+
+    def rows(self) -> tuple[Rows, Rows]:
+        """The numbers of the rows to train on and of those to test on, each in random order."""
+        order = np.arange(self.n_rows, dtype=np.int32)
+        generator(self.seed, "samples", "order").shuffle(order)
+        return order[: self.train_rows], order[self.train_rows :]
 
     @cached_property
     def samples(self) -> Samples:
         """The array, made at the first use."""
-        return self.make()
+        return self.make(*self.rows())

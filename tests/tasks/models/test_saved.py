@@ -16,6 +16,7 @@ from tasks.models.pipeline import FILE, PipelineModel
 from tasks.models.saved import Description, load
 from tasks.models.stream import StreamModel
 from tasks.preprocess import as_stream
+from tasks.probes.samples import split
 
 FRIED = "synthetic:fried?rows=400&seed=0"
 CANCER = "sklearn:breast_cancer"
@@ -169,3 +170,23 @@ def test_a_folder_without_a_model_is_one_clear_line(tmp_path):
 def test_free_text_is_refused():
     with pytest.raises(ValueError, match="'t' holds free text"):
         columns.describe(pd.DataFrame({"t": pd.Series(["a" * 300, "b"], dtype=object)}))
+
+
+def test_what_selection_chose_never_saw_its_test_rows(race, tmp_path):
+    """The learner keeps its training rows; every column of the data tells one row from another."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.random(300), "y": rng.choice(["no", "yes"], 300)})
+    frame.to_csv(tmp_path / "noise.csv", index=False)
+    pipelines = tmp_path / "nearest.py"
+    pipelines.write_text(
+        "from sklearn.neighbors import KNeighborsClassifier\n"
+        "PIPELINES = {'one': KNeighborsClassifier(1, algorithm='brute')}\n"
+    )
+    bench = {"pipelines": str(pipelines), "initial_rows": 50}
+    result, _, fitted = race("full-run", f"file:{tmp_path / 'noise.csv'}?target=y", bench=bench)
+    samples = split(fitted.dataset, 0, 0.2).samples
+    known = set(fitted.model.estimator["model"]._fit_X[:, 0].tolist())
+
+    assert known == set(samples.train(240)[0][:, 0].tolist())
+    assert not known & set(samples.test(60)[0][:, 0].tolist())
+    assert fitted.test == result.score < 0.8

@@ -33,10 +33,13 @@ class Tree(DecisionTreeClassifier):
 CONFIGURATIONS = [{"learner": "tree"}, {"behaviour": "crash"}, {"behaviour": "hang"}]
 
 
+def split(make):
+    return Split(digest="test", n_rows=600, seed=0, test_fraction=1 / 3, make=make)
+
+
 def probes(samples, tmp_path, **kwargs):
-    split = Split(train_rows=400, test_rows=200, identity="test", make=lambda: samples)
     return RecordedProbes(
-        split,
+        split(lambda *_: samples),
         CONFIGURATIONS,
         lambda parameters: Tree(parameters.get("behaviour", "")),
         Store(tmp_path / "probes.sqlite"),
@@ -72,7 +75,7 @@ def test_a_probe_is_replayed_exactly(samples, tmp_path):
 def test_a_replay_does_not_make_the_array(samples, tmp_path):
     first = probes(samples, tmp_path).measure(0, 100, 200)
     again = probes(samples, tmp_path)
-    again.split = Split(train_rows=400, test_rows=200, identity="test", make=never)
+    again.split = split(never)
     assert again.measure(0, 100, 200) == first
 
 
