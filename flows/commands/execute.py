@@ -101,7 +101,7 @@ def show_board(
 
     found = compared(results, suite)
     board.show(found)
-    page = report.build(home, suite, found)
+    page = report.refresh(home, suite, found)
     say(f"results: {home / 'results.parquet'}\nreport:  {page}")
     if uri is None:
         return True

@@ -28,6 +28,7 @@ from tasks.report.selection import Selections, section
 from tasks.report.selection_figures import figures as selection_figures
 from tasks.report.specs import Figure
 from tasks.report.speed_up import Races
+from tasks.report.stamp import is_stamped, stamp
 from tasks.score.compared import Compared, compared
 from tasks.score.frame import read_frame
 from tasks.score.leaderboard import Board
@@ -73,8 +74,15 @@ def build(out: Path, suite: Suite | None = None, found: Compared | None = None) 
         _replace(out / SUITE_FILE, suite.model_dump_json(indent=1))
     page = out / PAGE
     found = found or compared(frame, suite)
-    _replace(page, render(frame, suite, found, read_logs(out, frame), title=out.name))
+    logs, made_from = read_logs(out, frame), stamp(out, suite)
+    _replace(page, render(frame, suite, found, logs, title=out.name, made_from=made_from))
     return page
+
+
+def refresh(out: Path, suite: Suite | None, found: Compared) -> Path:
+    """`build` the page, unless it is there and would come out the same."""
+    page = out / PAGE
+    return page if is_stamped(page, stamp(out, suite)) else build(out, suite, found)
 
 
 def figures(found: Compared) -> str:
@@ -131,7 +139,13 @@ def read_logs(out: Path, frame: pd.DataFrame) -> Logs:
 
 
 def render(
-    frame: pd.DataFrame, suite: Suite | None, found: Compared, logs: Logs, title: str
+    frame: pd.DataFrame,
+    suite: Suite | None,
+    found: Compared,
+    logs: Logs,
+    *,
+    title: str,
+    made_from: str,
 ) -> str:
     """The page as HTML."""
     board, tests = found.board, found.tests
@@ -153,6 +167,7 @@ def render(
     jobs = job_views.jobs(frame, commands_of(suite), logs.damaged, names)
     context = {
         "title": suite.title if suite else title,
+        "made_from": made_from,
         "name": (suite.name if suite else "") or title,
         "description": suite.description if suite else "",
         "summary": views.summary(found),

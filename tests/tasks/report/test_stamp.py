@@ -1,0 +1,66 @@
+"""A run with nothing new leaves its page; whatever can change the page makes it anew."""
+
+import shutil
+
+import pytest
+
+from tasks import report
+from tasks.report import stamp
+from tasks.results import TABLE, read_table
+from tasks.score.compared import compared
+from tasks.score.frame import read_frame
+
+MARK = "<!-- the page of before -->"
+
+
+@pytest.fixture
+def refreshed(run_folder, suite):
+    """Whether a refresh builds the page of the folder anew, by a mark in the present one."""
+    page = report.build(run_folder, suite)
+
+    def refresh(with_suite=suite):
+        page.write_text(page.read_text(encoding="utf-8") + MARK, encoding="utf-8")
+        found = compared(read_frame(run_folder), with_suite)
+        assert report.refresh(run_folder, with_suite, found) == page
+        return MARK not in page.read_text(encoding="utf-8")
+
+    return refresh
+
+
+def test_a_page_of_the_same_run_stays(refreshed):
+    assert not refreshed()
+    assert not refreshed()
+
+
+def test_another_score_makes_the_page_anew(refreshed, run_folder):
+    frame = read_table(run_folder / TABLE)
+    frame.loc[0, "score"] += 0.125
+    frame.to_parquet(run_folder / TABLE, index=False)
+    assert refreshed()
+    assert not refreshed()
+
+
+def test_another_text_of_the_suite_makes_the_page_anew(refreshed, suite):
+    assert refreshed(suite.model_copy(update={"title": "Another title"}))
+
+
+def test_other_code_makes_the_page_anew(refreshed, tmp_path, monkeypatch):
+    for top in ("algorithms", "tasks"):
+        shutil.copytree(stamp._CODE / top, tmp_path / "code" / top)
+    monkeypatch.setattr(stamp, "_CODE", tmp_path / "code")
+    assert not refreshed()
+    style = tmp_path / "code" / "tasks" / "report" / "static" / "report.css"
+    style.write_text(style.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    assert refreshed()
+
+
+def test_another_version_of_a_package_makes_the_page_anew(refreshed, monkeypatch):
+    monkeypatch.setattr(stamp, "packages", lambda: {"plotly": "99"})
+    assert refreshed()
+
+
+def test_a_page_that_is_gone_is_made_anew(run_folder, suite):
+    found = compared(read_frame(run_folder), suite)
+    page = report.refresh(run_folder, suite, found)
+    page.unlink()
+    assert report.refresh(run_folder, suite, found).is_file()
