@@ -1,15 +1,41 @@
-"""The version of an algorithm's code: a hash of everything its result can depend on."""
+"""The versions of the code that a result or a recorded value can depend on."""
 
 from __future__ import annotations
 
 import ast
 import functools
 import hashlib
+import importlib.util
+from collections.abc import Iterable
+from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from algorithms import registry
 
 _ROOT = Path(__file__).resolve().parent.parent
+
+_READING = ("tasks.fetch", "tasks.paths")
+"""Modules that read the data, whose digest stands for them in every key."""
+
+_KINDS_OF_COLUMNS = "tasks.fetch.columns"
+"""Reads data and is asked again when they are encoded, so it counts."""
+
+_USING = (
+    "algorithms.audit",
+    "algorithms.base",
+    "algorithms.benches",
+    "algorithms.events",
+    "algorithms.policies",
+    "algorithms.registry",
+    "tasks.config",
+    "tasks.jobs",
+    "tasks.versions",
+)
+"""Modules that ask for recorded values or use them; none of their code runs in making one."""
+
+LIBRARIES = ("numpy", "scikit-learn", "scipy")
+"""What every recorded value is computed with. Other versions may compute other numbers."""
 
 
 def code_version(algorithm: str) -> str:
@@ -22,68 +48,128 @@ def code_version(algorithm: str) -> str:
     if colon and path.endswith(".py"):
         start = [Path(path).resolve()]
     else:
-        module = registry.entry(algorithm).target.partition(":")[0]
-        start = [_ROOT / (module.replace(".", "/") + ".py")]
+        start = [_file(registry.entry(algorithm).target.partition(":")[0])]
     bench = registry.algorithm_class(algorithm).bench
-    start.append(_ROOT / "tasks" / "benches" / f"{bench}.py")
-    digest = hashlib.sha256()
-    for source in sorted(_reachable(start)):
-        digest.update(_meaning(source).encode())
-    return digest.hexdigest()[:12]
+    start.append(_file(f"tasks.benches.{bench}"))
+    return _hash_of(_reachable(start, _READING))
 
 
-def source_version(*modules: str) -> str:
-    """A hash of what modules of this project say, without what they import.
+def recorded_key(
+    *,
+    code: Iterable[str],
+    libraries: Iterable[str] = (),
+    classes: Iterable[str] = (),
+    **given: Any,
+) -> dict[str, Any]:
+    """What a recorded value is filed under: what it was asked for, and the code that makes it.
 
-    Stored trials and probes are filed under it, so that a change of a learner's code is not
-    answered with what the old code computed.
+    A value that other code or other libraries made is never an answer. A job's own key holds no
+    version of a library, so that scores can be compared between installations; but the trials
+    and probes of one comparison must come from one.
+
+    Parameters
+    ----------
+    code : iterable of str
+        Modules of this project that make the value; what they import counts too, see `sources`.
+    libraries : iterable of str
+        Distributions beside `LIBRARIES`.
+    classes : iterable of str
+        Learners from anywhere, as ``package.module:Class``.
+    **given
+        Data, seeds and options.
     """
+    return given | {
+        "code": _code_hash(*code),
+        "libraries": {name: _library_version(name) for name in (*LIBRARIES, *libraries)},
+        "classes": {name: _package_version(name.partition(":")[0]) for name in classes},
+    }
+
+
+def sources(*modules: str) -> frozenset[Path]:
+    """The files of `modules` and of what they import of this project to make a value.
+
+    Left out are the modules that read the data, and those that only use what was made.
+    """
+    return _reachable([_file(module) for module in modules], (*_READING, *_USING))
+
+
+@functools.cache
+def _code_hash(*modules: str) -> str:
+    return _hash_of(sources(*modules))
+
+
+def _hash_of(files: Iterable[Path]) -> str:
     digest = hashlib.sha256()
-    for module in modules:
-        digest.update(_meaning(_ROOT / (module.replace(".", "/") + ".py")).encode())
+    for source in sorted(files):
+        digest.update(_read(source)[1].encode())
     return digest.hexdigest()[:12]
 
 
-def _reachable(start: list[Path]) -> set[Path]:
+def _file(module: str) -> Path:
+    return _ROOT / (module.replace(".", "/") + ".py")
+
+
+def _reachable(start: Iterable[Path], apart: tuple[str, ...]) -> frozenset[Path]:
+    """The files in `start` and those they import, but for the modules and packages `apart`."""
     found: set[Path] = set()
     todo = [path for path in start if path.is_file()]
     while todo:
         path = todo.pop()
-        if path not in found:
-            found.add(path)
-            todo.extend(_imports(path))
-    return found
+        if path in found:
+            continue
+        found.add(path)
+        for module in _read(path)[0]:
+            if module == _KINDS_OF_COLUMNS or not f"{module}.".startswith(
+                tuple(f"{name}." for name in apart)
+            ):
+                base = _ROOT / module.replace(".", "/")
+                todo += [p for p in (base.with_suffix(".py"), base / "__init__.py") if p.is_file()]
+    return frozenset(found)
 
 
 @functools.cache
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+def _read(path: Path) -> tuple[frozenset[str], str]:
+    """What a file imports of this project, anywhere in it, and what its code says.
 
-
-@functools.cache
-def _imports(path: Path) -> tuple[Path, ...]:
+    Comments, layout and texts that stand alone, such as docstrings, say nothing.
+    """
+    tree = ast.parse(path.read_text(encoding="utf-8"))
     modules: list[str] = []
-    for node in ast.walk(_tree(path)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             modules += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             modules += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    paths: list[Path] = []
-    for module in modules:
-        top, _, rest = module.partition(".")
-        if top == "algorithms" or (top == "tasks" and not rest.startswith(("fetch", "paths"))):
-            base = _ROOT / module.replace(".", "/")
-            paths += [p for p in (base.with_suffix(".py"), base / "__init__.py") if p.is_file()]
-    return tuple(paths)
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            body[:] = [statement for statement in body if not _is_text(statement)]
+    ours = frozenset(name for name in modules if name.startswith(("algorithms.", "tasks.")))
+    return ours, ast.dump(tree)
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    if not isinstance(statement, ast.Expr):
+        return False
+    value = statement.value
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
 @functools.cache
-def _meaning(path: Path) -> str:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
-            value = body[0].value
-            if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                del body[0]
-    return ast.dump(tree)
+def _library_version(name: str) -> str:
+    return metadata.version(name)
+
+
+@functools.cache
+def _package_version(module: str) -> str:
+    """The version of its package, or the hash of its code where it is a user's own."""
+    top = module.partition(".")[0]
+    spec = importlib.util.find_spec(top)
+    if spec is None:
+        return "absent"
+    places = [Path(place) for place in spec.submodule_search_locations or [spec.origin or ""]]
+    if {"site-packages", "dist-packages"} & set(places[0].parts):
+        owners = set(metadata.packages_distributions().get(top, []))
+        return ", ".join(f"{owner} {metadata.version(owner)}" for owner in sorted(owners))
+    return _hash_of(
+        file for place in places for file in (place.rglob("*.py") if place.is_dir() else [place])
+    )

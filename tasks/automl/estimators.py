@@ -170,6 +170,7 @@ class _PolicyEstimator(BaseEstimator):  # type: ignore[misc] - scikit-learn has 
                 digest="" if self.store is None else joblib.hash((frame, labels)),
                 split={"protocol": "automl", "seed": seed, "share": self.validation_fraction},
                 encoding={"scale": self.scale},
+                code=(__name__,),
             ),
             arrays,
             optimiser=self.optimiser,

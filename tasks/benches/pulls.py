@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -114,7 +115,7 @@ def peer_trials(
     return PeerTrials(
         system,
         _protocol(dataset, options, seed),
-        functools.partial(encoded, dataset, options, seed),
+        _arrays(dataset, options, seed),
         budget=budget,
         unit=options.unit,
         seed=derive_seed(seed, "peer"),
@@ -137,7 +138,7 @@ def stored_trials(dataset: Dataset, options: Options, seed: int) -> StoredTrials
     return StoredTrials(
         space,
         _protocol(dataset, options, seed),
-        functools.partial(encoded, dataset, options, seed),
+        _arrays(dataset, options, seed),
         optimiser=options.optimiser,
         seed=derive_seed(seed, "trials"),
         folder=cache_dir() / "trials",
@@ -153,7 +154,12 @@ def _protocol(dataset: Dataset, options: Options, seed: int) -> Protocol:
         split |= {"folds": options.folds, "column": options.split_column}
         if options.split_column is not None:
             del split["seed"]  # the rows are the data's own, whatever the seed
-    return Protocol(digest=dataset.digest, split=split, encoding={"scale": options.scale})
+    return Protocol(
+        digest=dataset.digest,
+        split=split,
+        encoding={"scale": options.scale},
+        code=(plans.__name__,),
+    )
 
 
 def _space(options: Options) -> spaces.Space:
@@ -161,10 +167,15 @@ def _space(options: Options) -> spaces.Space:
     return space if options.arms is None else space.restricted(options.arms)
 
 
-def encoded(dataset: Dataset, options: Options, seed: int) -> Arrays:
-    """The arrays of every fit of a trial."""
+def _arrays(dataset: Dataset, options: Options, seed: int) -> Callable[[], Arrays]:
+    """What makes the arrays of every fit of a trial."""
     if options.protocol == "holdout":
-        return plans.holdout(dataset, seed, options.scale)
-    return plans.cross_validation(
-        dataset, seed, options.folds, options.split_column, options.scale
+        return partial(plans.holdout, dataset, seed, options.scale)
+    return partial(
+        plans.cross_validation,
+        dataset,
+        seed,
+        options.folds,
+        options.split_column,
+        options.scale,
     )

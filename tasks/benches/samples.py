@@ -88,6 +88,7 @@ def make(dataset: Dataset, job: Job) -> SamplesBench:
         drawn.configurations,
         drawn.build,
         probe_store(dataset.digest),
+        code=__name__,
         probe_seconds=options.probe_seconds,
         variant="shared bins" if options.shared_bins else "",
         prepare=drawn.prepare,

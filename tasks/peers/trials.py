@@ -20,6 +20,7 @@ from tasks.trials.evaluate import Arrays
 from tasks.trials.replay import Protocol
 from tasks.trials.store import Record, TrialFile
 from tasks.trials.worker import ONE_THREAD
+from tasks.versions import recorded_key
 
 
 class PeerTrials:
@@ -73,14 +74,15 @@ class PeerTrials:
             "seconds": budget if unit == "cpu_seconds" else None,
             "trial_seconds": trial_seconds,
         }
-        key = {
-            "peer": system,
-            "environment": environment.digest(system),
-            "data": protocol.digest,
-            "split": protocol.split,
-            "encoding": protocol.encoding,
-            "request": self._request,
-        }
+        key = recorded_key(
+            code=(__name__, *protocol.code),
+            peer=system,
+            environment=environment.digest(system),
+            data=protocol.digest,
+            split=protocol.split,
+            encoding=protocol.encoding,
+            request=self._request,
+        )
         self._file = TrialFile(folder, key)
         self._trials: list[Trial] | None = None
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Sequence
-from functools import cache
-from importlib.metadata import version
 from typing import Any
 
 from algorithms.benches.samples import Probe
@@ -15,23 +13,7 @@ from tasks.probes import isolation
 from tasks.probes.fitting import Classifier, fit_and_test
 from tasks.probes.split import Split
 from tasks.probes.store import Store
-from tasks.versions import source_version
-
-_PACKAGES = ("lightgbm", "numpy", "scikit-learn", "scipy")
-SOURCES = (
-    "algorithms.seeds",
-    "tasks.fetch.columns",
-    "tasks.learners.build",
-    "tasks.learners.network",
-    "tasks.learners.shared_bins",
-    "tasks.probes.fitting",
-    "tasks.probes.isolation",
-    "tasks.probes.samples",
-    "tasks.probes.select",
-    "tasks.probes.split",
-)
-"""Modules that make the samples, build, fit, test and time the learners."""
-
+from tasks.versions import recorded_key
 
 Build = Callable[[Parameters], Classifier]
 """From a configuration to an untrained model; the same model at every call."""
@@ -47,6 +29,8 @@ class RecordedProbes:
     build : callable
         From a configuration to an untrained model.
     store : Store
+    code : str
+        The module that makes the samples and the models.
     probe_seconds : float
         CPU seconds after which a probe is given up.
     variant : str
@@ -69,6 +53,7 @@ class RecordedProbes:
         build: Build,
         store: Store,
         *,
+        code: str,
         probe_seconds: float = 3600.0,
         variant: str = "",
         prepare: Callable[[], object] = lambda: None,
@@ -79,6 +64,7 @@ class RecordedProbes:
         self.test_rows = split.test_rows
         self._build = build
         self._store = store
+        self._code = code
         self._limit = probe_seconds
         self._variant = variant
         self._prepare = prepare
@@ -93,15 +79,15 @@ class RecordedProbes:
 
     def key(self, configuration: int, rows: int, test_rows: int) -> str:
         """What a probe is filed under: all that its accuracies and costs depend on."""
-        identity = {
-            "samples": self.split.identity,
-            "configuration": dict(self.configurations[configuration]),
-            "rows": rows,
-            "test_rows": test_rows,
-            "variant": self._variant,
-            "versions": _versions(),
-            "sources": source_version(*SOURCES),
-        }
+        identity = recorded_key(
+            code=(__name__, self._code),
+            libraries=("lightgbm",),
+            samples=self.split.identity,
+            configuration=dict(self.configurations[configuration]),
+            rows=rows,
+            test_rows=test_rows,
+            variant=self._variant,
+        )
         return json.dumps(identity, sort_keys=True, separators=(",", ":"), default=str)
 
     def _recorded(self, key: str, configuration: int, rows: int, test_rows: int) -> Probe:
@@ -158,11 +144,6 @@ class RecordedProbes:
             status=outcome.status,
             reason=outcome.reason,
         )
-
-
-@cache
-def _versions() -> dict[str, str]:
-    return {name: version(name) for name in _PACKAGES}
 
 
 def _probe(record: dict[str, Any]) -> Probe:

@@ -104,6 +104,7 @@ def select(
             own.configurations(),
             own.build,
             Store(store or Path(scratch) / "probes.sqlite"),
+            code=__name__,
             probe_seconds=probe_seconds,
         )
         bench = SamplesBench(probes, seed, initial_rows=initial_rows)

@@ -15,9 +15,6 @@ from numpy.typing import NDArray
 from algorithms.seeds import generator
 from tasks.trials import estimators
 
-VERSION = 1
-"""Part of every trial's key; raised when the same trial would come out differently."""
-
 Task = Literal["classification", "regression"]
 Matrix = NDArray[np.float64]
 

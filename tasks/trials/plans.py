@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.fetch import Dataset
-from tasks.preprocess import as_arrays, split, split_by_column
+from tasks.preprocess.splits import split, split_by_column
+from tasks.preprocess.tables import as_arrays
 from tasks.trials.evaluate import Arrays, Fold
 
 Rows = NDArray[np.int64]

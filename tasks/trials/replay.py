@@ -7,20 +7,25 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from algorithms.benches.pulls import Trial
 from algorithms.seeds import derive_seed
 from tasks.trials import evaluate, optimisers
-from tasks.trials.evaluate import VERSION, Arrays, Order, Outcome
+from tasks.trials.evaluate import Arrays, Order, Outcome
 from tasks.trials.optimiser import Optimiser, Suggestion
 from tasks.trials.spaces import Space
 from tasks.trials.store import Record, TrialFile
 from tasks.trials.worker import Limits, close_resting, resting
+from tasks.versions import recorded_key
 
-_LIBRARIES = {"tpe": ("hyperopt",), "smac": ("smac",), "bohb": ("smac",), "random": ()}
+_LIBRARIES = {
+    "tpe": ("hyperopt",),
+    "smac": ("smac", "ConfigSpace"),
+    "bohb": ("smac", "ConfigSpace"),
+    "random": (),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +40,14 @@ class Protocol:
         How rows are divided, and the seed of it.
     encoding : mapping
         How columns become numbers.
+    code : tuple of str
+        The modules that split and encode.
     """
 
     digest: str
     split: Mapping[str, Any]
     encoding: Mapping[str, Any]
+    code: tuple[str, ...]
 
 
 class StoredTrials:
@@ -130,21 +138,20 @@ class StoredTrials:
 
     def _new_stream(self, optimiser: str, space: Space) -> _Stream:
         optimisers.require(optimiser)
-        libraries = ("scikit-learn", *_LIBRARIES[optimiser])
-        if any(arm.estimator == "lightgbm" for arm in space.arms.values()):
-            libraries += ("lightgbm",)
+        learners = {arm.estimator for arm in space.arms.values()}
         seed = derive_seed(self._seed, optimiser, *space.arms)
-        key = {
-            "version": VERSION,
-            "data": self._protocol.digest,
-            "split": self._protocol.split,
-            "encoding": self._protocol.encoding,
-            "arms": {name: arm.model_dump() for name, arm in space.arms.items()},
-            "optimiser": optimiser,
-            "seed": seed,
-            "limits": self._limits and [self._limits.cpu_seconds, self._limits.memory_mb],
-            "libraries": {name: version(name) for name in libraries},
-        }
+        key = recorded_key(
+            code=(__name__, *self._protocol.code),
+            libraries=(*_LIBRARIES[optimiser], *(["lightgbm"] if "lightgbm" in learners else [])),
+            classes=[name for name in learners if ":" in name],
+            data=self._protocol.digest,
+            split=self._protocol.split,
+            encoding=self._protocol.encoding,
+            arms={name: arm.model_dump() for name, arm in space.arms.items()},
+            optimiser=optimiser,
+            seed=seed,
+            limits=self._limits and [self._limits.cpu_seconds, self._limits.memory_mb],
+        )
         return _Stream(TrialFile(self._folder, key), optimiser, space, seed)
 
     def _compute(self, stream: _Stream, n: int) -> Record:

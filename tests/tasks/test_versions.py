@@ -1,7 +1,11 @@
+import importlib
+from importlib import metadata
+from importlib.metadata import version
+
 import pytest
 
 from tasks import versions
-from tasks.versions import code_version
+from tasks.versions import code_version, recorded_key
 
 MINE = '''"""Mine."""
 from pydantic.dataclasses import dataclass
@@ -19,17 +23,22 @@ class Mine(Algorithm):
 '''
 
 
-@pytest.fixture(autouse=True)
 def forget():
     """What is cached for a process's life is not, for a test's."""
-    for function in (versions._tree, versions._imports, versions._meaning):
-        function.cache_clear()
+    for function in vars(versions).values():
+        if hasattr(function, "cache_clear"):
+            function.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def forgotten():
+    forget()
+    yield
+    forget()
 
 
 def version_of(tmp_path, text):
-    forgotten = (versions._tree, versions._imports, versions._meaning)
-    for function in forgotten:
-        function.cache_clear()
+    forget()
     (tmp_path / "mine.py").write_text(text)
     return code_version(f"{tmp_path / 'mine.py'}:Mine")
 
@@ -50,15 +59,54 @@ def test_code_counts(tmp_path):
 
 def test_what_an_algorithm_imports_counts_and_reading_data_does_not():
     start = ("algorithms/chacha/chacha.py", "tasks/benches/stream.py")
-    sources = versions._reachable([versions._ROOT / name for name in start])
+    sources = versions._reachable([versions._ROOT / name for name in start], versions._READING)
     names = {str(path.relative_to(versions._ROOT)) for path in sources}
 
     assert {"algorithms/online/kernel.py", "algorithms/chacha/published/bounds.py"} <= names
     assert any(name.startswith("tasks/preprocess") for name in names)
-    assert not any(name.startswith("tasks/fetch") for name in names)
+    assert {name for name in names if name.startswith("tasks/fetch")} == {"tasks/fetch/columns.py"}
     assert not any(name.startswith("algorithms/apple/") for name in names)
 
 
 def test_algorithms_have_versions_of_their_own():
     assert code_version("chacha") != code_version("apple")
     assert code_version("chacha") == code_version("chacha-aggressive")
+
+
+def test_texts_that_stand_alone_do_not_count_wherever_they_are(tmp_path):
+    before = version_of(tmp_path, MINE)
+
+    assert version_of(tmp_path, MINE.replace("int = 3", 'int = 3\n    """Of what."""')) == before
+    assert (
+        version_of(tmp_path, MINE.replace("int = 3", 'int = 3\n    said = """A value."""'))
+        != before
+    )
+
+
+def test_a_learner_of_ones_own_counts_by_its_code_and_others_by_their_version(
+    tmp_path, monkeypatch
+):
+    def key(*classes):
+        forget()
+        importlib.invalidate_caches()
+        return recorded_key(code=(), classes=classes)["classes"]
+
+    package = tmp_path / "my_learners"
+    monkeypatch.syspath_prepend(tmp_path)
+    assert key("my_learners:Net") == {"my_learners:Net": "absent"}
+    package.mkdir()
+    (package / "__init__.py").write_text("from my_learners.net import Net")
+    (package / "net.py").write_text("class Net: depth = 1")
+    first = key("my_learners:Net")
+    (package / "net.py").write_text("class Net: depth = 2")
+
+    assert key("my_learners:Net") != first
+    assert set(key("sklearn.svm:SVC").values()) == {f"scikit-learn {version('scikit-learn')}"}
+
+
+def test_another_version_of_a_library_is_another_key(monkeypatch):
+    before = recorded_key(code=())
+    forget()
+    monkeypatch.setattr(metadata, "version", lambda name: f"9 of {name}")
+
+    assert recorded_key(code=()) != before

@@ -47,7 +47,7 @@ def peer(tmp_path, monkeypatch):
         script.write_text(SYSTEM.format(counter=str(tmp_path / "runs"), misbehave=misbehave))
         monkeypatch.setattr(program, "__file__", str(script))
         return PeerTrials(
-            "flaml", Protocol(digest="d", split={}, encoding={}), arrays,
+            "flaml", Protocol(digest="d", split={}, encoding={}, code=()), arrays,
             budget=budget, unit=unit, seed=seed, folder=tmp_path / "store",
             trial_seconds=5.0, patience=patience,
         )  # fmt: skip
@@ -112,7 +112,7 @@ def test_where_it_is_not_installed_a_job_is_skipped(monkeypatch, tmp_path):
 
     with pytest.raises(SkipError, match="leaseboard peers install tpot"):
         PeerTrials(
-            "tpot", Protocol(digest="d", split={}, encoding={}), arrays,
+            "tpot", Protocol(digest="d", split={}, encoding={}, code=()), arrays,
             budget=1, unit="trials", seed=0, folder=tmp_path, trial_seconds=5.0, patience=1.0,
         )  # fmt: skip
 

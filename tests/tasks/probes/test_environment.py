@@ -9,8 +9,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from algorithms.benches.samples import Probe
-from tasks import versions
-from tasks.probes.environment import SOURCES, RecordedProbes
+from tasks.probes.environment import RecordedProbes
 from tasks.probes.split import Split
 from tasks.probes.store import Store
 
@@ -43,6 +42,7 @@ def probes(samples, tmp_path, **kwargs):
         CONFIGURATIONS,
         lambda parameters: Tree(parameters.get("behaviour", "")),
         Store(tmp_path / "probes.sqlite"),
+        code="tasks.benches.samples",
         **kwargs,
     )
 
@@ -85,27 +85,6 @@ def test_probes_of_other_data_or_options_are_their_own(samples, tmp_path):
     assert plain.key(0, 100, 200) != other.key(0, 100, 200)
     assert plain.key(0, 100, 200) != plain.key(0, 200, 200)
     assert plain.key(0, 100, 200) != plain.key(1, 100, 200)
-
-
-@pytest.mark.parametrize("module", SOURCES)
-def test_probes_of_other_code_are_their_own(samples, tmp_path, monkeypatch, module):
-    """Whatever makes the samples, builds, fits, tests or times: see `SOURCES`."""
-    recorded = probes(samples, tmp_path)
-    before = recorded.key(0, 100, 200)
-    meaning = versions._meaning
-    edited = versions._ROOT / (module.replace(".", "/") + ".py")
-    monkeypatch.setattr(
-        versions, "_meaning", lambda path: meaning(path) + "edited" * (path == edited)
-    )
-    assert recorded.key(0, 100, 200) != before
-
-
-def test_what_the_sources_import_of_tasks_is_a_source_too():
-    """But for `select`, which also keeps the books of a run."""
-    paths = {name: versions._ROOT / (name.replace(".", "/") + ".py") for name in SOURCES}
-    reached = versions._reachable([p for n, p in paths.items() if n != "tasks.probes.select"])
-    modules = {p for p in reached if "tasks" in p.parts and p.name != "__init__.py"}
-    assert modules <= set(paths.values())
 
 
 def test_a_crash_is_recorded_with_its_reason(samples, tmp_path):

@@ -28,7 +28,12 @@ def arrays():
 def stored(folder, *, arrays=arrays, arms=ARMS, optimiser="tpe", seed=1, limits=None):
     return StoredTrials(
         load_space("fast").restricted(arms),
-        Protocol(digest="toy", split={"protocol": "holdout", "seed": 0}, encoding={}),
+        Protocol(
+            digest="toy",
+            split={"protocol": "holdout", "seed": 0},
+            encoding={},
+            code=("tasks.trials.plans",),
+        ),
         arrays,
         optimiser=optimiser,
         seed=seed,
