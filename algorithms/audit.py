@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from algorithms.errors import AuditError
 from algorithms.events import (
     BoundsUpdated,
@@ -11,8 +13,11 @@ from algorithms.events import (
     ConfigurationScored,
     Eliminated,
     Event,
+    FeaturesExpanded,
     Finished,
     LeaseGranted,
+    Measured,
+    ParentsMerged,
     Paused,
     ProbeFinished,
     Started,
@@ -26,7 +31,7 @@ class Auditor:
     - the log starts with `Started`, ends with `Finished`, and never goes back in time;
     - the budget is conserved: nothing happens after it is spent;
     - only admitted configurations are spoken of, each admitted once, numbered from 0;
-    - no lease, trial or probe goes to a configuration that was eliminated or failed;
+    - no lease, trial, probe or feature goes to a configuration that was eliminated or failed;
     - a lease is positive; it extends a live configuration or starts one afresh;
     - at most `capacity` configurations are live, and a slot holds one of them;
     - every lower bound is at most its upper bound;
@@ -42,7 +47,7 @@ class Auditor:
         self.live: dict[int, int | None] = {}
         self.champion: int | None = None
 
-    def __call__(self, event: Event) -> None:
+    def __call__(self, event: Event) -> None:  # noqa: C901, PLR0912  (a case for every kind)
         """Check one event; the events must come in order."""
         self._check_order(event)
         match event:
@@ -98,10 +103,14 @@ class Auditor:
                 self._require_known(event.configuration)
             case ProbeFinished():
                 self._require_alive(event.configuration, "was probed")
+            case FeaturesExpanded() | ParentsMerged():
+                self._require_alive(event.configuration, "was given features")
+            case Measured():
+                pass  # a score may be any number, and its time is checked above
             case Finished():
                 self.finished = True
             case _:
-                pass
+                assert_never(event)
 
     def close(self) -> None:
         """Check that the log is complete."""

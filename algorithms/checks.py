@@ -18,7 +18,7 @@ import numpy as np
 from algorithms.audit import Auditor
 from algorithms.base import Algorithm, Bench, play, settings_of
 from algorithms.errors import BrokenPromiseError, DivergedError
-from algorithms.events import Event, Finished, LeaseGranted, TrialFinished, to_json
+from algorithms.events import Event, Finished, LeaseGranted, TrialFinished, of, to_json
 from algorithms.tiny import Tiny, tiny_bench
 
 Check = Callable[[Algorithm], None]
@@ -93,7 +93,7 @@ def check_zero_budget(algorithm: Algorithm) -> None:
     """With nothing to spend it spends nothing and stops."""
     log = _run(algorithm, tiny_bench(algorithm.bench, Tiny(budget=0)))
     _promise(log[-1].at == 0, f"without a budget it spends {log[-1].at}")
-    trials = sum(isinstance(event, TrialFinished) for event in log)
+    trials = len(of(log, TrialFinished))
     _promise(not trials, f"without a budget it runs {trials} trials")
 
 
@@ -128,8 +128,7 @@ def check_leases(algorithm: Algorithm) -> None:
     """What is live says so: an algorithm with a capacity grants leases."""
     if algorithm.capacity is not None:
         log = _run(algorithm, tiny_bench(algorithm.bench))
-        leased = any(isinstance(event, LeaseGranted) for event in log)
-        _promise(leased, "it has a capacity and grants no lease")
+        _promise(of(log, LeaseGranted), "it has a capacity and grants no lease")
 
 
 def _promise(kept: object, broken: str) -> None:

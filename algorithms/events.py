@@ -19,20 +19,20 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeAlias, TypeVar, get_args
 
 Parameters = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
-    """Something that happened when the job had consumed `at` units of its budget."""
+class _Happened:
+    """What all events have: `at`, the units of its budget that the job had consumed by then."""
 
     at: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Started(Event):
+class Started(_Happened):
     """The first event of every log.
 
     `unit` names what `at` counts (``examples``, ``trials``, ``rows``); `capacity` is the number
@@ -51,7 +51,7 @@ class Started(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigurationAdmitted(Event):
+class ConfigurationAdmitted(_Happened):
     """A configuration entered consideration; identifiers count up from 0 in a job.
 
     `parent` is the configuration it was derived from (ChaCha's champion, a trial's arm).
@@ -64,7 +64,7 @@ class ConfigurationAdmitted(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeaseGranted(Event):
+class LeaseGranted(_Happened):
     """A configuration may consume units until it has had `amount` of them since it was fresh.
 
     `fresh` says that a new model starts; otherwise the lease extends a live one. The new model
@@ -79,7 +79,7 @@ class LeaseGranted(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BoundsUpdated(Event):
+class BoundsUpdated(_Happened):
     """Confidence bounds of a configuration's loss or reward, after `units` of its own."""
 
     configuration: int
@@ -90,7 +90,7 @@ class BoundsUpdated(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigurationScored(Event):
+class ConfigurationScored(_Happened):
     """What a configuration itself achieved, in the job's own metric.
 
     `value` is the mean over the `units` that it consumed in all its leases, and so comparable
@@ -103,7 +103,7 @@ class ConfigurationScored(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Paused(Event):
+class Paused(_Happened):
     """A live configuration lost its slot and may return; it had used `units` of its lease."""
 
     configuration: int
@@ -112,7 +112,7 @@ class Paused(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Eliminated(Event):
+class Eliminated(_Happened):
     """A configuration left consideration for good: no lease may follow."""
 
     configuration: int
@@ -120,7 +120,7 @@ class Eliminated(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigurationFailed(Event):
+class ConfigurationFailed(_Happened):
     """A configuration crashed, timed out or diverged: no lease may follow."""
 
     configuration: int
@@ -128,7 +128,7 @@ class ConfigurationFailed(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChampionChanged(Event):
+class ChampionChanged(_Happened):
     """The configuration that stands for the algorithm's answer changed."""
 
     configuration: int
@@ -136,7 +136,7 @@ class ChampionChanged(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrialFinished(Event):
+class TrialFinished(_Happened):
     """One pull: a hyperparameter trial of `arm`, with the costs recorded when it was run.
 
     `test` is for the record: no policy may read it.
@@ -153,7 +153,7 @@ class TrialFinished(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProbeFinished(Event):
+class ProbeFinished(_Happened):
     """One probe: a configuration trained on `rows` rows; accuracies and recorded costs."""
 
     configuration: int
@@ -168,7 +168,7 @@ class ProbeFinished(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FeaturesExpanded(Event):
+class FeaturesExpanded(_Happened):
     """apple chose new parents: monomials by name, and the sizes of the expansion."""
 
     epoch: int
@@ -179,7 +179,7 @@ class FeaturesExpanded(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ParentsMerged(Event):
+class ParentsMerged(_Happened):
     """apple's nodes united their parents: how many each found, and the union by name."""
 
     found: tuple[int, ...]
@@ -190,14 +190,14 @@ class ParentsMerged(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured(Event):
+class Measured(_Happened):
     """A point of the anytime curve: the job's own score after `at` units."""
 
     value: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finished(Event):
+class Finished(_Happened):
     """The last event of every complete log."""
 
     reason: str
@@ -207,11 +207,29 @@ class Finished(Event):
     metrics: Parameters = dataclasses.field(default_factory=dict)
 
 
-KINDS: Mapping[str, type[Event]] = {
-    cls.__name__: cls
-    for cls in list(globals().values())
-    if isinstance(cls, type) and issubclass(cls, Event)
-}
+Event: TypeAlias = (
+    Started
+    | ConfigurationAdmitted
+    | LeaseGranted
+    | BoundsUpdated
+    | ConfigurationScored
+    | Paused
+    | Eliminated
+    | ConfigurationFailed
+    | ChampionChanged
+    | TrialFinished
+    | ProbeFinished
+    | FeaturesExpanded
+    | ParentsMerged
+    | Measured
+    | Finished
+)
+"""All kinds, and there are no others: who matches on an event ends with ``assert_never``, so that
+mypy names every reader that has not decided what to do with a new kind."""
+
+KINDS: Mapping[str, type[Event]] = {cls.__name__: cls for cls in get_args(Event)}
+
+Kind = TypeVar("Kind", bound=Event)
 
 
 def kind(name: str) -> type[Event]:
@@ -219,6 +237,18 @@ def kind(name: str) -> type[Event]:
     if name not in KINDS:
         raise ValueError(f"unknown event {name!r}: a log holds only {', '.join(sorted(KINDS))}")
     return KINDS[name]
+
+
+def of(events: Iterable[Event], kind: type[Kind]) -> list[Kind]:
+    """The events of one kind, in order.
+
+    Examples
+    --------
+    >>> log = [Measured(at=5, value=0.5), ChampionChanged(at=7, configuration=2, previous=0)]
+    >>> of(log, ChampionChanged)
+    [ChampionChanged(at=7, configuration=2, previous=0)]
+    """
+    return [event for event in events if isinstance(event, kind)]
 
 
 def to_json(event: Event) -> str:

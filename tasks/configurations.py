@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, assert_never
 
 from algorithms.events import (
     BoundsUpdated,
@@ -18,8 +18,11 @@ from algorithms.events import (
     ConfigurationScored,
     Eliminated,
     Event,
+    FeaturesExpanded,
     Finished,
     LeaseGranted,
+    Measured,
+    ParentsMerged,
     Paused,
     ProbeFinished,
     Started,
@@ -54,6 +57,21 @@ class Observation:
     value: float
     lower: float | None = None
     upper: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """The features that a configuration had from `at` on.
+
+    `parents` are the monomials that were expanded, by name; `found` says how many each node had
+    found before they were united, and is empty where there was one node.
+    """
+
+    at: float
+    size: int
+    degree: int
+    parents: tuple[str, ...]
+    found: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +116,7 @@ class Configuration:
     cpu_seconds: float = 0.0
     leases: tuple[Lease, ...] = ()
     observations: tuple[Observation, ...] = ()
+    expansions: tuple[Expansion, ...] = ()
 
 
 def configurations(events: Iterable[Event]) -> list[Configuration]:
@@ -135,6 +154,7 @@ class _Draft:
     cpu_seconds: float = 0.0
     leases: list[Lease] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
+    expansions: list[Expansion] = field(default_factory=list)
 
     def end_lease(self, at: float) -> None:
         if self.held is not None:
@@ -156,7 +176,7 @@ class _Ledger:
         self.loss = ""
         self.metric = ""
 
-    def take(self, event: Event) -> None:
+    def take(self, event: Event) -> None:  # noqa: C901, PLR0912  (a case for every kind)
         self.at = event.at
         match event:
             case Started():
@@ -190,8 +210,18 @@ class _Ledger:
                 self._trial(event)
             case ProbeFinished():
                 self._probe(event)
+            case FeaturesExpanded():
+                expansion = Expansion(event.at, event.size, event.degree, event.parents)
+                self.drafts[event.configuration].expansions.append(expansion)
+            case ParentsMerged():
+                union = Expansion(event.at, event.size, event.degree, event.parents, event.found)
+                self.drafts[event.configuration].expansions.append(union)
+            case Measured():
+                pass  # the job's own score, not a configuration's
             case Finished():
                 self.metric = event.metric
+            case _:
+                assert_never(event)
 
     def close(self) -> list[Configuration]:
         return [self._record(number) for number in sorted(self.drafts)]
@@ -277,4 +307,5 @@ class _Ledger:
             cpu_seconds=draft.cpu_seconds,
             leases=tuple(draft.leases),
             observations=tuple(draft.observations),
+            expansions=tuple(draft.expansions),
         )

@@ -11,19 +11,30 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_never
 
 from algorithms import registry
 from algorithms.audit import Auditor
 from algorithms.base import play, setting_names
 from algorithms.errors import DivergedError, unknown
 from algorithms.events import (
+    BoundsUpdated,
     ChampionChanged,
     ConfigurationAdmitted,
+    ConfigurationFailed,
+    ConfigurationScored,
+    Eliminated,
     Event,
+    FeaturesExpanded,
     Finished,
+    LeaseGranted,
     LogWriter,
+    Measured,
+    ParentsMerged,
+    Paused,
+    ProbeFinished,
     Started,
+    TrialFinished,
 )
 from tasks import benches, fetch
 from tasks.jobs import Job, Result
@@ -217,6 +228,22 @@ class _Watched:
                 self.parameters[event.configuration] = event.parameters
             case ChampionChanged():
                 self.champion = event.configuration
+            case (
+                LeaseGranted()
+                | BoundsUpdated()
+                | ConfigurationScored()
+                | Paused()
+                | Eliminated()
+                | ConfigurationFailed()
+                | TrialFinished()
+                | ProbeFinished()
+                | FeaturesExpanded()
+                | ParentsMerged()
+                | Measured()
+            ):
+                pass  # the log keeps them: a result says how the job began and how it ended
+            case _:
+                assert_never(event)
 
 
 def _cpu_seconds() -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from algorithms.events import BoundsUpdated, ChampionChanged, Event, ProbeFinished
+from algorithms.events import BoundsUpdated, ChampionChanged, Event, ProbeFinished, of
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def real_accuracies(events: Iterable[Event], full: int | None = None) -> dict[in
     full : int, optional
         |D_tr|; by default the most rows of any probe in the log.
     """
-    probes = [e for e in events if isinstance(e, ProbeFinished) and e.status == "ok"]
+    probes = [probe for probe in of(events, ProbeFinished) if probe.status == "ok"]
     full = full or max((probe.rows for probe in probes), default=0)
     return {probe.configuration: probe.test_accuracy for probe in probes if probe.rows == full}
 
@@ -63,20 +63,15 @@ def calibrate(events: Iterable[Event], real: Mapping[int, float], full: int) -> 
     full : int
         |D_tr|.
     """
-    intervals = above = below = 0
-    champion: int | None = None
-    for event in events:
-        match event:
-            case ChampionChanged():
-                champion = event.configuration
-            case BoundsUpdated() if event.configuration in real and event.units < full:
-                truth = real[event.configuration]
-                intervals += 1
-                above += event.lower > truth
-                below += event.upper < truth
-            case _:
-                pass
+    log = list(events)
+    known = [b for b in of(log, BoundsUpdated) if b.configuration in real and b.units < full]
     loss = None
-    if champion is not None and champion in real:
-        loss = max(real.values()) - real[champion]
-    return Calibration(intervals, above, below, loss)
+    for last in of(log, ChampionChanged)[-1:]:
+        if last.configuration in real:
+            loss = max(real.values()) - real[last.configuration]
+    return Calibration(
+        intervals=len(known),
+        above=sum(bounds.lower > real[bounds.configuration] for bounds in known),
+        below=sum(bounds.upper < real[bounds.configuration] for bounds in known),
+        loss=loss,
+    )

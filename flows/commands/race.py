@@ -135,7 +135,7 @@ def _attempt(job: Job, out: Path, mirrors: tuple[Path, ...]) -> _Attempt:
     import traceback
 
     from algorithms.errors import UsageError
-    from algorithms.events import ConfigurationFailed
+    from algorithms.events import ConfigurationFailed, of
     from flows.worker import verdict
     from tasks.results import EVENTS
     from tasks.run import failed, run_job
@@ -145,8 +145,10 @@ def _attempt(job: Job, out: Path, mirrors: tuple[Path, ...]) -> _Attempt:
     failures: list[str] = []
 
     def watch(event: Event) -> None:
-        if isinstance(event, ConfigurationFailed):
-            failures.append(f"configuration {event.configuration} failed: {event.reason}")
+        failures.extend(
+            f"configuration {failure.configuration} failed: {failure.reason}"
+            for failure in of((event,), ConfigurationFailed)
+        )
 
     try:
         result, model = run_job(job, folder, mirrors=mirrors, sinks=(watch,))

@@ -21,7 +21,7 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted, validat
 from algorithms import registry
 from algorithms.base import Algorithm, play
 from algorithms.benches.pulls import PullsBench, Trial
-from algorithms.events import ConfigurationAdmitted, Event, TrialFinished
+from algorithms.events import ConfigurationAdmitted, Event, TrialFinished, of
 from algorithms.policies.joint import JointSpace
 from algorithms.policies.peer import Peer
 from algorithms.seeds import generator
@@ -34,7 +34,7 @@ from tasks.trials.spaces import Space, load_space
 from tasks.trials.worker import Limits
 
 
-class _PolicyEstimator(BaseEstimator):  # type: ignore[misc] - scikit-learn has no types
+class _PolicyEstimator(BaseEstimator):
     """What the classifier and the regressor share: the search, and the refit of its best trial."""
 
     _task: Task
@@ -234,7 +234,7 @@ class _PolicyEstimator(BaseEstimator):  # type: ignore[misc] - scikit-learn has 
         return X.reset_index(drop=True)
 
 
-class PolicyClassifier(ClassifierMixin, _PolicyEstimator):  # type: ignore[misc]
+class PolicyClassifier(ClassifierMixin, _PolicyEstimator):
     """A classifier that is chosen and tuned by a policy over learning algorithms.
 
     Parameters
@@ -316,7 +316,7 @@ class PolicyClassifier(ClassifierMixin, _PolicyEstimator):  # type: ignore[misc]
         return np.asarray(codes, dtype=np.int64)
 
 
-class PolicyRegressor(RegressorMixin, _PolicyEstimator):  # type: ignore[misc]
+class PolicyRegressor(RegressorMixin, _PolicyEstimator):
     """A regressor that is chosen and tuned by a policy over learning algorithms.
 
     A trial's reward is 1 / (1 + MSE / Var y) on the validation rows: the loss mapped into
@@ -334,8 +334,7 @@ class PolicyRegressor(RegressorMixin, _PolicyEstimator):  # type: ignore[misc]
 
 def leaderboard(events: tuple[Event, ...]) -> pd.DataFrame:
     """All trials, the best first: arm, score, costs, status, parameters, order of running."""
-    parameters = {e.configuration: e.parameters for e in events
-                  if isinstance(e, ConfigurationAdmitted)}  # fmt: skip
+    parameters = {e.configuration: e.parameters for e in of(events, ConfigurationAdmitted)}
     rows = [
         {
             "arm": parameters[event.configuration]["arm"],
@@ -346,8 +345,7 @@ def leaderboard(events: tuple[Event, ...]) -> pd.DataFrame:
             "parameters": {k: v for k, v in parameters[event.configuration].items() if k != "arm"},
             "trial": event.configuration,
         }
-        for event in events
-        if isinstance(event, TrialFinished)
+        for event in of(events, TrialFinished)
     ]
     board = pd.DataFrame(rows)
     board["trial"] -= board["trial"].min()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from algorithms.events import BoundsUpdated, ChampionChanged, Event
+from algorithms.events import BoundsUpdated, ChampionChanged, Event, of
 from tasks.configurations import Configuration, Observation
 from tasks.report.leases import reigns
 from tasks.report.specs import Figure, Trace, axis, colour, names_of, rounded, text, thinned
@@ -29,9 +29,9 @@ def bounds(
     by_units : bool
         Draw against what the configuration itself consumed: a funnel that narrows.
     """
-    if not any(isinstance(event, BoundsUpdated) for event in events):
+    if not of(events, BoundsUpdated):
         return None
-    champions = [e.configuration for e in events if isinstance(e, ChampionChanged)]
+    champions = [change.configuration for change in of(events, ChampionChanged)]
     longest = sorted(reigns(events, events[-1].at), key=lambda reign: reign[1] - reign[2])
     bounded = {
         c.configuration: [o for o in c.observations if o.lower is not None] for c in configurations

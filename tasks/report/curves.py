@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
-from algorithms.events import Event, FeaturesExpanded, Measured, TrialFinished
+from algorithms.events import Event, FeaturesExpanded, Measured, TrialFinished, of
 from tasks.report.specs import Figure, Trace, axis, colour, rounded, text, thinned
 from tasks.score.table import Floats, nanmean
 
@@ -25,7 +25,7 @@ Curves = Mapping[tuple[str, str], Sequence[Curve]]
 
 def curve_of(events: Sequence[Event]) -> Curve:
     """The points that a job measured; of pulls, the best reward so far."""
-    points = [(event.at, event.value) for event in events if isinstance(event, Measured)]
+    points = [(point.at, point.value) for point in of(events, Measured)]
     if not points:
         points = [(trial.at, best) for trial, best, _ in _trials(events)]
     return _curve(points)
@@ -39,13 +39,12 @@ def cost_curve_of(events: Sequence[Event]) -> Curve:
 def _trials(events: Sequence[Event]) -> Iterator[tuple[TrialFinished, float, float]]:
     """Every trial once there is a reward, with the best reward and the CPU seconds so far."""
     best, seconds = -math.inf, 0.0
-    for event in events:
-        if isinstance(event, TrialFinished):
-            seconds += event.cpu_seconds
-            if event.status == "ok":
-                best = max(best, event.reward)
-            if math.isfinite(best):
-                yield event, best, seconds
+    for trial in of(events, TrialFinished):
+        seconds += trial.cpu_seconds
+        if trial.status == "ok":
+            best = max(best, trial.reward)
+        if math.isfinite(best):
+            yield trial, best, seconds
 
 
 def _curve(points: list[tuple[float, float]]) -> Curve:
@@ -153,7 +152,7 @@ def job_figure(events: Sequence[Event], unit: str, metric: str) -> Figure | None
 
 def expansion_figure(events: Sequence[Event]) -> Figure | None:
     """How many features apple used in each epoch, and which parents it chose."""
-    found = [event for event in events if isinstance(event, FeaturesExpanded)]
+    found = of(events, FeaturesExpanded)
     if not found:
         return None
     kept = [found[i] for i in thinned(len(found), MOST_POINTS)]

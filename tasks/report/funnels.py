@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from algorithms.events import BoundsUpdated, Eliminated, Event
+from algorithms.events import BoundsUpdated, Eliminated, Event, of
 from tasks.configurations import configurations
 from tasks.report import facets
 from tasks.report.specs import Figure, Trace, axis, colour, name_of, rounded, text
@@ -18,8 +18,8 @@ _BROKEN = 3
 def funnels(events: Sequence[Event], real: Mapping[int, float]) -> Figure | None:
     """The intervals of the most probed configurations, a panel each, with the real accuracy."""
     bounds: dict[int, list[BoundsUpdated]] = {}
-    for event in events:
-        if isinstance(event, BoundsUpdated) and event.configuration in real:
+    for event in of(events, BoundsUpdated):
+        if event.configuration in real:
             bounds.setdefault(event.configuration, []).append(event)
     if not bounds:
         return None
@@ -44,10 +44,10 @@ def funnels(events: Sequence[Event], real: Mapping[int, float]) -> Figure | None
 
 def verdicts(events: Sequence[Event], real: Mapping[int, float]) -> Figure | None:
     """Every configuration's last interval with its real accuracy, in the order of pruning."""
-    last = {e.configuration: e for e in events if isinstance(e, BoundsUpdated)}
+    last = {event.configuration: event for event in of(events, BoundsUpdated)}
     if not last:
         return None
-    pruned = [e.configuration for e in events if isinstance(e, Eliminated)]
+    pruned = [event.configuration for event in of(events, Eliminated)]
     order = [n for n in pruned if n in last] + [n for n in last if n not in pruned]
     names = _names(events, 34)
     bars: Trace = {

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, assert_never
 
 from algorithms.events import (
+    BoundsUpdated,
     ChampionChanged,
+    ConfigurationAdmitted,
     ConfigurationFailed,
+    ConfigurationScored,
     Eliminated,
     Event,
     FeaturesExpanded,
     Finished,
+    LeaseGranted,
+    Measured,
+    ParentsMerged,
     Paused,
+    ProbeFinished,
     Started,
+    TrialFinished,
+    of,
 )
 from tasks.configurations import OUTCOMES, Configuration, configurations
 from tasks.report import bands, curves, leases, pulls
@@ -37,8 +46,8 @@ def job_payload(events: Sequence[Event]) -> dict[str, Any]:
 
 def figures(records: Sequence[Configuration], events: Sequence[Event]) -> list[Figure]:
     """The pictures that the events of a job give, whatever its algorithm."""
-    started = next((event for event in events if isinstance(event, Started)), None)
-    finished = next((event for event in events if isinstance(event, Finished)), None)
+    started = next(iter(of(events, Started)), None)
+    finished = next(iter(of(events, Finished)), None)
     unit = started.unit if started else "units"
     metric = finished.metric if finished else "score"
     bench = started.bench if started else ""
@@ -97,7 +106,9 @@ def decision_table(records: Sequence[Configuration], events: Sequence[Event]) ->
     return {"total": len(decisions), "rows": [[short_number(a, 7), b, c] for a, b, c in rows]}
 
 
-def _told(event: Event, names: dict[int, str]) -> tuple[str, str] | None:
+def _told(  # noqa: PLR0911  (a case for every kind)
+    event: Event, names: dict[int, str]
+) -> tuple[str, str] | None:
     def name(number: int) -> str:
         return names.get(number, str(number))
 
@@ -112,13 +123,31 @@ def _told(event: Event, names: dict[int, str]) -> tuple[str, str] | None:
         case ConfigurationFailed():
             return "failed", f"{name(event.configuration)}: {event.reason[:120]}"
         case FeaturesExpanded():
-            chosen = ", ".join(event.parents[:10])
-            more = f" and {len(event.parents) - 10} more" if len(event.parents) > 10 else ""
-            return "expanded", f"to {event.size} features; parents {chosen}{more}"
+            return "expanded", f"to {event.size} features; parents {_listed(event.parents)}"
+        case ParentsMerged():
+            found = _listed(str(number) for number in event.found)
+            return "merged", (
+                f"{name(event.configuration)}: {len(event.found)} nodes found {found} parents;"
+                f" {event.size} features of degree {event.degree} at most from their union,"
+                f" {_listed(event.parents)}"
+            )
         case Paused():
             reason = f": {event.reason}" if event.reason else ""
             return "paused", f"{name(event.configuration)}{reason}"
-    return None
+        case Started() | Finished():
+            return None  # the axes of the pictures; the score is the job's row
+        case ConfigurationAdmitted() | ConfigurationScored():
+            return None  # rows of the table of configurations
+        case LeaseGranted() | BoundsUpdated() | TrialFinished() | ProbeFinished() | Measured():
+            return None  # drawn, each in a picture of its own
+        case _:
+            assert_never(event)
+
+
+def _listed(words: Iterable[str], most: int = 10) -> str:
+    every = list(words)
+    more = f" and {len(every) - most} more" if len(every) > most else ""
+    return ", ".join(every[:most]) + more
 
 
 def _origin(record: Configuration) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from algorithms.events import ChampionChanged, Event
+from algorithms.events import ChampionChanged, Event, of
 from tasks.configurations import Configuration
 from tasks.report.specs import PALETTE, Figure, Trace, axis, colour, names_of, rounded, text
 
@@ -78,7 +78,7 @@ def merged(found: Sequence[Segment], most: int = MOST_SEGMENTS) -> list[Segment]
 
 def reigns(events: Sequence[Event], end: float) -> list[tuple[int, float, float]]:
     """Every champion with the time from which and until which it reigned."""
-    changes = [event for event in events if isinstance(event, ChampionChanged)]
+    changes = of(events, ChampionChanged)
     stops = [change.at for change in changes[1:]] + [end] * bool(changes)
     return [
         (change.configuration, change.at, stop)

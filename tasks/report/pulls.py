@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from algorithms.events import ConfigurationFailed, Eliminated, Event, ProbeFinished, TrialFinished
+from algorithms.events import (
+    ConfigurationFailed,
+    Eliminated,
+    Event,
+    ProbeFinished,
+    TrialFinished,
+    of,
+)
 from tasks.configurations import Configuration
 from tasks.report.specs import Figure, Trace, axis, colour, names_of, rounded, text, thinned
 
@@ -17,7 +24,7 @@ def allocation(
     configurations: Sequence[Configuration], events: Sequence[Event], unit: str
 ) -> Figure | None:
     """Pulls of every arm over time, stacked, with a cross where an arm was eliminated."""
-    trials = [event for event in events if isinstance(event, TrialFinished)]
+    trials = of(events, TrialFinished)
     if not trials:
         return None
     totals = Counter(trial.arm for trial in trials)
@@ -57,7 +64,7 @@ def rewards(
     configurations: Sequence[Configuration], events: Sequence[Event], unit: str
 ) -> Figure | None:
     """The best reward of every arm so far."""
-    trials = [event for event in events if isinstance(event, TrialFinished)]
+    trials = of(events, TrialFinished)
     if not trials:
         return None
     pulled = {trial.arm for trial in trials}
@@ -93,9 +100,9 @@ def rewards(
 def probes(configurations: Sequence[Configuration], events: Sequence[Event]) -> Figure | None:
     """Test accuracy of the most probed configurations against the rows they were trained on."""
     found: dict[int, list[ProbeFinished]] = {}
-    for event in events:
-        if isinstance(event, ProbeFinished) and event.status == "ok":
-            found.setdefault(event.configuration, []).append(event)
+    for probe in of(events, ProbeFinished):
+        if probe.status == "ok":
+            found.setdefault(probe.configuration, []).append(probe)
     if not found:
         return None
     names = names_of((c for c in configurations if c.configuration in found), 30)
@@ -141,11 +148,11 @@ def _eliminations(
     names: Mapping[int, str],
 ) -> Trace | None:
     """A cross on top of the arm's own layer at the time it was eliminated."""
-    gone = [
-        event
-        for event in events
-        if isinstance(event, (Eliminated, ConfigurationFailed)) and event.configuration in arms
+    left: list[Eliminated | ConfigurationFailed] = [
+        *of(events, Eliminated),
+        *of(events, ConfigurationFailed),
     ]
+    gone = sorted((e for e in left if e.configuration in arms), key=lambda e: e.at)
     if not gone:
         return None
     heights = []

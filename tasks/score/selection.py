@@ -19,6 +19,7 @@ from algorithms.events import (
     Finished,
     ProbeFinished,
     Started,
+    of,
 )
 
 _ROUNDING = 1e-12
@@ -43,10 +44,9 @@ class Truth:
         names = configurations(events)
         for index, accuracy in real_accuracies(events).items():
             self.accuracy[names[index]] = accuracy
-        for event in events:
-            if isinstance(event, ProbeFinished):
-                self.rows = max(self.rows, event.rows)
-                self.seconds[names[event.configuration]] = event.cpu_seconds
+        for probe in of(events, ProbeFinished):
+            self.rows = max(self.rows, probe.rows)
+            self.seconds[names[probe.configuration]] = probe.cpu_seconds
 
     def by_number(self, events: Sequence[Event]) -> dict[int, float]:
         """The real accuracies by the numbers that a log gives its configurations."""
@@ -102,8 +102,7 @@ def configurations(events: Sequence[Event]) -> dict[int, str]:
     """Every admitted configuration's hyperparameters as text, by number."""
     return {
         event.configuration: json.dumps(dict(event.parameters), sort_keys=True, default=str)
-        for event in events
-        if isinstance(event, ConfigurationAdmitted)
+        for event in of(events, ConfigurationAdmitted)
     }
 
 
@@ -117,8 +116,8 @@ def compare(
     algorithm: str = "",
 ) -> Selection | None:
     """One run's log beside the truth; None for an unfinished log or without any truth."""
-    started = next((event for event in events if isinstance(event, Started)), None)
-    finished = next((event for event in events if isinstance(event, Finished)), None)
+    started = next(iter(of(events, Started)), None)
+    finished = next(iter(of(events, Finished)), None)
     if started is None or finished is None or not truth.rows:
         return None
     names = set(configurations(events).values())
@@ -130,7 +129,9 @@ def compare(
     result = calibrate(events, real, truth.rows)
     loss = result.loss if complete else None
     epsilon = started.settings.get("epsilon")
-    promised = epsilon is not None and loss is not None and decided(events, truth.rows)
+    kept = None
+    if epsilon is not None and loss is not None and decided(events, truth.rows):
+        kept = loss <= float(epsilon) + _ROUNDING
     return Selection(
         key=key,
         label=label,
@@ -143,9 +144,9 @@ def compare(
         loss=loss,
         relative_loss=None if loss is None else loss / max(real.values()),
         epsilon=None if epsilon is None else float(epsilon),
-        kept=loss <= float(epsilon) + _ROUNDING if promised else None,
-        probes=sum(isinstance(event, ProbeFinished) for event in events),
-        largest_rows=max((e.rows for e in events if isinstance(e, ProbeFinished)), default=0),
+        kept=kept,
+        probes=len(of(events, ProbeFinished)),
+        largest_rows=max((probe.rows for probe in of(events, ProbeFinished)), default=0),
         calibration=result,
     )
 
@@ -155,18 +156,12 @@ def decided(events: Iterable[Event], full: int) -> bool:
 
     A run that a time limit or a budget ended before that has guessed.
     """
-    open_ones: set[int] = set()
-    for event in events:
-        match event:
-            case ConfigurationAdmitted():
-                open_ones.add(event.configuration)
-            case Eliminated() | ConfigurationFailed():
-                open_ones.discard(event.configuration)
-            case ProbeFinished() if event.rows == full:
-                open_ones.discard(event.configuration)
-            case _:
-                pass
-    return len(open_ones) <= 1
+    log = list(events)
+    left = {event.configuration for event in of(log, Eliminated)}
+    left |= {event.configuration for event in of(log, ConfigurationFailed)}
+    left |= {probe.configuration for probe in of(log, ProbeFinished) if probe.rows == full}
+    admitted = {event.configuration for event in of(log, ConfigurationAdmitted)}
+    return len(admitted - left) <= 1
 
 
 def with_metrics(frame: pd.DataFrame, found: Iterable[Selection]) -> pd.DataFrame:
@@ -191,5 +186,5 @@ def with_metrics(frame: pd.DataFrame, found: Iterable[Selection]) -> pd.DataFram
 
 def champion_of(events: Sequence[Event]) -> int | None:
     """The last champion of a log."""
-    changes = [event.configuration for event in events if isinstance(event, ChampionChanged)]
-    return changes[-1] if changes else None
+    changes = of(events, ChampionChanged)
+    return changes[-1].configuration if changes else None

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from algorithms.events import Event, TrialFinished
+from algorithms.events import Event, TrialFinished, of
 
 REFERENCES = ("smac-joint", "tpe-joint", "random-joint", "average")
 """Whose final score is the target: the first of these that ran (Tables 3 and 4 of Li et al.)."""
@@ -63,12 +63,13 @@ class SpeedUp:
 
 def progress_of(events: Iterable[Event]) -> Progress | None:
     """The progress of a run of trials; None if it had none."""
-    units, cpu, best = [], [], []
-    for event in events:
-        if isinstance(event, TrialFinished):
-            units.append(float(event.at))
-            cpu.append((cpu[-1] if cpu else 0.0) + event.cpu_seconds)
-            best.append(max(best[-1] if best else 0.0, event.reward))
+    units: list[float] = []
+    cpu: list[float] = []
+    best: list[float] = []
+    for trial in of(events, TrialFinished):
+        units.append(float(trial.at))
+        cpu.append((cpu[-1] if cpu else 0.0) + trial.cpu_seconds)
+        best.append(max(best[-1] if best else 0.0, trial.reward))
     return Progress(tuple(units), tuple(cpu), tuple(best)) if units else None
 
 

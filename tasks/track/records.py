@@ -21,7 +21,7 @@ from typing import Any
 
 import psutil
 
-from algorithms.events import Event, Measured, Started
+from algorithms.events import Event, Measured, Started, of
 from tasks.configurations import Configuration
 from tasks.environment import versions
 from tasks.jobs import Result
@@ -75,7 +75,7 @@ class RunRecord:
 def job_record(result: Result, events: Iterable[Event]) -> RunRecord:
     """The run of one job."""
     events = list(events)
-    started = next((event for event in events if isinstance(event, Started)), None)
+    started = next(iter(of(events, Started)), None)
     start, end = _times(result)
     params = {
         "algorithm": result.algorithm,
@@ -144,6 +144,10 @@ def configuration_record(configuration: Configuration, result: Result) -> RunRec
         tags["leaseboard.origin"] = configuration.origin
     if configuration.parent is not None:
         tags["leaseboard.parent"] = configuration.parent
+    for last in configuration.expansions[-1:]:
+        tags["leaseboard.features.parents"] = last.parents
+        if last.found:
+            tags["leaseboard.features.found"] = last.found
     return RunRecord(
         level="configuration",
         key=f"{result.key}/{configuration.configuration}",
@@ -196,12 +200,13 @@ def table(configurations: Iterable[Configuration]) -> dict[str, Any]:
     rows = [
         [
             *(_finite(getattr(c, name)) for name in names),
+            c.expansions[-1].size if c.expansions else None,
             len(c.leases),
             json.dumps(dict(c.parameters), default=str),
         ]
         for c in configurations
     ]
-    return {"columns": [*names, "leases", "parameters"], "data": rows}
+    return {"columns": [*names, "features", "leases", "parameters"], "data": rows}
 
 
 def owner() -> str:
@@ -256,7 +261,7 @@ def thin(count: int, keep: int) -> list[int]:
 
 
 def _job_metrics(result: Result, events: list[Event]) -> list[Metric]:
-    curve = [event for event in events if isinstance(event, Measured)]
+    curve = of(events, Measured)
     curve = [curve[i] for i in thin(len(curve), CURVE_POINTS)]
     name = result.metric or "measured"
     points = [(name, event.value, event.at) for event in curve]
@@ -282,6 +287,11 @@ def _configuration_metrics(configuration: Configuration, bench: str) -> list[Met
         if seen[i].lower is not None:
             points.append(("bound.lower", seen[i].lower, seen[i].at))
             points.append(("bound.upper", seen[i].upper, seen[i].at))
+    grown = configuration.expansions
+    for i in thin(len(grown), CONFIGURATION_POINTS):
+        points.append(("features", grown[i].size, grown[i].at))
+        points.append(("features.degree", grown[i].degree, grown[i].at))
+        points.append(("features.parents", len(grown[i].parents), grown[i].at))
     last = seen[-1].at if seen else configuration.admitted_at
     points.append(("score", configuration.score, last))
     points.append(("units", configuration.units, last))

@@ -140,6 +140,7 @@ def samples_events(seed: int = 0, configurations: int = 6) -> list[Event]:
 
 def apple_events(epochs: int = 6) -> list[Event]:
     events: list[Event] = [start("apple", "holdout", "examples", 6000)]
+    events.append(ConfigurationAdmitted(at=0, configuration=0, parameters={"rate": 0.5}))
     for epoch in range(epochs):
         events.append(FeaturesExpanded(at=1000 * epoch, epoch=epoch, size=10 * (epoch + 1),
                                        degree=epoch + 1,

@@ -1,0 +1,200 @@
+"""Every kind of event is read, or left out by name, by everyone who reads events."""
+
+import ast
+import dataclasses
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from algorithms import events, registry
+from algorithms.audit import Auditor
+from algorithms.base import play
+from algorithms.events import (
+    BoundsUpdated,
+    ChampionChanged,
+    ConfigurationAdmitted,
+    ConfigurationFailed,
+    ConfigurationScored,
+    Eliminated,
+    FeaturesExpanded,
+    Finished,
+    LeaseGranted,
+    Measured,
+    ParentsMerged,
+    Paused,
+    ProbeFinished,
+    Started,
+    TrialFinished,
+    of,
+)
+from algorithms.tiny import tiny_bench
+from tasks.configurations import configurations
+from tasks.jobs import Job
+from tasks.report.job_page import job_payload
+from tasks.run import _Watched, failed
+from tasks.track.records import configuration_record, job_record, table
+
+ROOT = Path(__file__).resolve().parents[1]
+MODULES = [path for top in ("algorithms", "tasks", "flows") for path in (ROOT / top).rglob("*.py")]
+
+EVERY = [
+    Started(at=0, algorithm="a", bench="samples", unit="rows", budget=100, capacity=3, seed=7,
+            settings={"b": 5}),
+    *(ConfigurationAdmitted(at=0, configuration=n, parameters={"rate": n}) for n in range(7)),
+    *(LeaseGranted(at=0, configuration=n, amount=50, slot=n) for n in range(3)),
+    ChampionChanged(at=0, configuration=0, previous=None),
+    Measured(at=1, value=0.5),
+    BoundsUpdated(at=10, configuration=0, value=0.5, lower=0.4, upper=0.6, units=10),
+    TrialFinished(at=11, configuration=5, arm=4, reward=0.7, test=0.6, cpu_seconds=1,
+                  wall_seconds=1),
+    ProbeFinished(at=20, configuration=6, rows=9, train_accuracy=0.9, test_accuracy=0.8,
+                  test_rows=9, cpu_seconds=1, wall_seconds=1),
+    Paused(at=30, configuration=1, units=30, reason="lease over"),
+    Eliminated(at=40, configuration=2, reason="worse"),
+    ConfigurationFailed(at=50, configuration=3, reason="diverged"),
+    FeaturesExpanded(at=60, epoch=1, parents=("x1", "x2"), size=12, degree=2),
+    ParentsMerged(at=70, found=(2, 3), parents=("x1", "x3", "x4"), size=30, degree=3,
+                  configuration=1),
+    ConfigurationScored(at=80, configuration=1, value=0.25, units=80),
+    Measured(at=90, value=0.25),
+    Finished(at=100, reason="budget spent", score=0.25, metric="loss", direction="min"),
+]  # fmt: skip
+
+OTHERWISE = {
+    Started: {"unit": "examples", "budget": 200},
+    ConfigurationAdmitted: {"parameters": {"rate": 99}},
+    LeaseGranted: {"at": 5, "amount": 45},
+    BoundsUpdated: {"value": 0.55, "lower": 0.45},
+    ConfigurationScored: {"value": 0.125},
+    Paused: {"reason": "tired"},
+    Eliminated: {"reason": "hopeless"},
+    ConfigurationFailed: {"reason": "timeout"},
+    ChampionChanged: {"configuration": 1},
+    TrialFinished: {"reward": 0.75},
+    ProbeFinished: {"test_accuracy": 0.85},
+    FeaturesExpanded: {"size": 13, "parents": ("x1", "x9")},
+    ParentsMerged: {"found": (2, 4), "size": 31},
+    Measured: {"value": 0.75},
+    Finished: {"metric": "error"},
+}
+"""What every kind carries, told otherwise: whoever reads the kind says something else then."""
+
+RESULT = dataclasses.replace(
+    failed(Job(algorithm="a", data="d", seed=1, environment_seed=1), "ok", ""), bench="samples"
+)
+
+
+def audit(event):
+    watching = Auditor()
+    for each in (EVERY[0], event):
+        watching(each)
+
+
+READERS = {
+    "auditor": audit,
+    "result": lambda event: _Watched()._note(event),
+    "configurations": lambda event: configurations([event]),
+    "job page": lambda event: job_payload([event]),
+}
+
+
+def recorded(log):
+    """What MLflow and a bundle are told of a log."""
+    considered = configurations(log)
+    return (
+        job_record(RESULT, log),
+        [configuration_record(one, RESULT) for one in considered],
+        table(considered),
+    )
+
+
+def told_otherwise(kind):
+    place = next(i for i, event in enumerate(EVERY) if type(event) is kind)
+    changed = dataclasses.replace(EVERY[place], **OTHERWISE[kind])
+    return [*EVERY[:place], changed, *EVERY[place + 1 :]]
+
+
+def test_the_union_holds_every_kind_and_the_log_above_too():
+    defined = {cls for cls in vars(events).values() if isinstance(cls, type)
+               and issubclass(cls, events._Happened)} - {events._Happened}  # fmt: skip
+
+    assert set(events.KINDS.values()) == defined
+    assert {type(event) for event in EVERY} == defined
+    assert set(OTHERWISE) == defined
+
+
+def test_one_event_of_every_kind_passes_every_reader():
+    watching, result = Auditor(), _Watched()
+    for event in EVERY:
+        watching(event)
+        result._note(event)
+    watching.close()
+
+    assert job_payload(EVERY)["events"].keys() == events.KINDS.keys()
+    recorded(EVERY)
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_no_reader_passes_over_a_kind_that_it_does_not_know(reader):
+    @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+    class Lunch(events._Happened):
+        configuration: int = 0
+
+    with pytest.raises(AssertionError, match="Lunch"):
+        READERS[reader](Lunch(at=0))
+
+
+@pytest.mark.parametrize("kind", OTHERWISE, ids=lambda kind: kind.__name__)
+def test_what_an_event_carries_reaches_the_page_and_mlflow(kind):
+    changed = told_otherwise(kind)
+
+    assert job_payload(changed) != job_payload(EVERY)
+    assert recorded(changed) != recorded(EVERY)
+
+
+def test_the_union_of_the_nodes_parents_is_on_the_page_and_in_mlflow():
+    bench = tiny_bench("holdout")
+    log = list(play("apple-parallel", registry.build("apple-parallel"), bench, seed=1))
+    (merged, *_) = of(log, ParentsMerged)
+    (row, *_) = [r for r in job_payload(log)["decisions"]["rows"] if r[1] == "merged"]
+    _, (run, *_), artifact = recorded(log)
+    features = [(m.step, m.value) for m in run.metrics if m.key == "features"]
+
+    assert f"{len(merged.found)} nodes" in row[2]
+    assert merged.parents[0] in row[2]
+    assert features == [(merged.at, merged.size)]
+    assert run.tags["leaseboard.features.parents"].startswith(f'["{merged.parents[0]}"')
+    assert run.tags["leaseboard.features.found"] == str(list(merged.found))
+    assert merged.size in artifact["data"][0]
+
+
+ONE_KIND = (
+    "algorithms/audit.py",  # is the first event Started?
+    "algorithms/checks.py",  # is the last event Finished?
+    "algorithms/chacha/streaming/base.py",  # keeps all events but bounds
+)
+
+
+def class_patterns(match):
+    return {ast.unparse(node.cls) for case in match.cases for node in ast.walk(case.pattern)
+            if isinstance(node, ast.MatchClass)}  # fmt: skip
+
+
+def test_every_match_on_events_is_exhaustive_for_the_type_checker():
+    mypy = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mypy"]
+    found = 0
+    for path in MODULES:
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Match) and class_patterns(node) & events.KINDS.keys():
+                last = ast.unparse(node.cases[-1])
+                assert last.startswith("case _:\n    assert_never("), f"{path}: {last}"
+                assert name.startswith("algorithms.") or name in mypy["modules"]
+                found += 1
+            elif isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
+                asked = {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)}
+                if not str(path).endswith(ONE_KIND):
+                    assert not asked & events.KINDS.keys(), f"{path}: use events.of"
+
+    assert found == len(READERS)
