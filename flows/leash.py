@@ -114,7 +114,7 @@ def _stop_below(pid: int, kept: Collection[int], over: set[int], deadline: float
             if child not in kept:
                 _signal(child, signal.SIGSTOP)
                 met.append(child)
-                if _is_over(child):
+                if is_over(child):
                     over.add(child)
                     continue
             todo.append(child)
@@ -129,7 +129,7 @@ def _children(pid: int) -> list[int]:
     return found
 
 
-def _is_over(pid: int) -> bool:
+def is_over(pid: int) -> bool:
     """Whether a process has gone, or is a zombie."""
     try:
         status = Path(f"/proc/{pid}/stat").read_text()

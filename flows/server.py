@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
 import socket
-import subprocess
 import sys
 import time
 import urllib.error
@@ -15,11 +13,10 @@ from types import TracebackType
 from typing import IO, Self
 
 from algorithms.errors import LeaseboardError, UsageError
-from flows.leash import Leash
+from flows.service import Service, answers
 
 START_SECONDS = 180.0
 """A fresh home on a quiet machine takes 9 s, on a loaded one half a minute and more."""
-STOP_SECONDS = 15.0
 COMMAND = ("-m", "prefect", "server", "start")
 _BATCHED = {
     # By default each change of a task's state is a transaction of its own, with a look through all
@@ -35,6 +32,14 @@ _UNUSED = {
     # Task runs and their states are kept; the events say the same once more.
     "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "false",
     "PREFECT_SERVER_UI_ENABLED": "false",
+}
+_PAGE = {
+    # Relative, so that the page asks the server that it came from: at whatever port, and also
+    # through a tunnel or a proxy. Prefect's own default is port 4200, wherever it listens.
+    "PREFECT_UI_API_URL": "/api",
+    # Prefect's newer page asks a third party for a configuration, whatever telemetry is set to;
+    # it stays one click away.
+    "PREFECT_SERVER_UI_V2_ENABLED": "false",
 }
 
 
@@ -60,8 +65,7 @@ class PrefectServer:
         self._log = log
         self._port = port
         self._scheduling = scheduling
-        self._leash: Leash | None = None
-        self._process: subprocess.Popen[bytes] | None = None
+        self._service: Service | None = None
         self.url = ""
 
     def start(self) -> None:
@@ -73,27 +77,17 @@ class PrefectServer:
             If something else answers at the port: it would be taken for ours.
         """
         port = self._port or _free_port()
-        if _answers(port):
+        if answers(port):
             raise UsageError(
                 f"port {port} is taken: set PREFECT_API_URL to use that server,"
                 " or name another --port"
             )
         self.url = f"http://127.0.0.1:{port}/api"
-        self._leash = Leash()
         command = [sys.executable, *COMMAND, "--host", "127.0.0.1", "--port", str(port)]
         environment = {k: v for k, v in os.environ.items() if k != "PREFECT_API_URL"} | _BATCHED
-        if not self._scheduling:
-            environment |= _UNUSED
+        environment = _PAGE | environment if self._scheduling else environment | _UNUSED
         with self._open_log() as log:
-            self._process = subprocess.Popen(
-                command,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        self._leash.watch(self._process.pid)
+            self._service = Service(command, environment, log)
 
     def wait(self, seconds: float = START_SECONDS) -> str:
         """The address, once the server answers.
@@ -103,14 +97,14 @@ class PrefectServer:
         LeaseboardError
             If it ends, or does not answer in time.
         """
-        process = self._process
-        if process is None:
+        if self._service is None:
             raise LeaseboardError("the Prefect server was not started")
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            if process.poll() is not None:
+            code = self._service.exit_code()
+            if code is not None:
                 raise LeaseboardError(
-                    f"the Prefect server ended with exit code {process.returncode}:"
+                    f"the Prefect server ended with exit code {code}:"
                     f" see {self._log}, or run without it: --local"
                 )
             if is_healthy(self.url):
@@ -122,18 +116,10 @@ class PrefectServer:
         )
 
     def stop(self) -> None:
-        """End exactly the process that `start` started."""
-        if self._process is None or self._leash is None:
-            return
-        self._process.send_signal(signal.SIGTERM)
-        try:
-            self._process.wait(timeout=STOP_SECONDS)
-            self._leash.forget(self._process.pid)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._leash.close()
-        self._process = self._leash = None
+        """End what `start` started."""
+        if self._service is not None:
+            self._service.stop()
+            self._service = None
 
     def __enter__(self) -> Self:
         self.start()
@@ -162,14 +148,6 @@ def _free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
-
-
-def _answers(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), timeout=2).close()
-    except OSError:
-        return False
-    return True
 
 
 def is_healthy(url: str) -> bool:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from algorithms.errors import LeaseboardError, UsageError
 from flows.commands.options import TrackingUri
 from flows.terminal import say
 
@@ -13,24 +14,33 @@ from flows.terminal import say
 def ui(
     port: Annotated[int, typer.Option(min=1, max=65535, help="On loopback.")] = 5000,
     tracking_uri: TrackingUri = None,
-) -> int:
+) -> None:
     """Open the MLflow UI on the local store, on loopback only.
 
     Example: leaseboard ui --port 5001
     """
     import os
-    import subprocess
     import sys
 
+    from flows.interruption import terminable
+    from flows.service import Service, answers
     from tasks import paths
     from tasks.environment import prepare_environment
 
     prepare_environment()
+    if answers(port):
+        raise UsageError(f"port {port} is taken: name another --port")
     # By the environment: anybody can read a process's arguments, and it may hold a password.
     store = {"MLFLOW_BACKEND_STORE_URI": paths.tracking_uri(tracking_uri)}
-    say(f"http://127.0.0.1:{port}/#/experiments?workflowType=machine_learning")
-    server = [sys.executable, "-m", "mlflow", "ui", "--host", "127.0.0.1", "--port", str(port)]
-    return subprocess.call([*server, "--workers", "1"], env=os.environ | store)
+    command = [sys.executable, "-m", "mlflow", "ui", "--host", "127.0.0.1", "--port", str(port)]
+    with terminable():
+        server = Service([*command, "--workers", "1"], os.environ | store)
+        try:
+            say(f"http://127.0.0.1:{port}/#/experiments?workflowType=machine_learning")
+            code = server.wait()
+        finally:
+            server.stop()
+    raise LeaseboardError(f"MLflow's server ended with exit code {code}")
 
 
 def doctor(

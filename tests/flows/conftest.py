@@ -90,7 +90,7 @@ def url(tmp_path_factory, environment):
             patch.setenv("PREFECT_API_URL", address)
             with temporary_settings({PREFECT_API_URL: address}):
                 yield address
-        pid = server._process.pid
+        pid = server._service.pid
         assert pid in before
     assert not psutil.pid_exists(pid)
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
 
+import psutil
 import pytest
 from playwright.sync_api import expect
 
@@ -55,9 +54,7 @@ def server(store):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "flows", "ui", "--port", str(port), "--tracking-uri", store]
-    process = subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-    )
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}"
     deadline = time.monotonic() + 180
     try:
@@ -67,8 +64,11 @@ def server(store):
             time.sleep(0.2)
         yield address
     finally:
-        os.killpg(process.pid, signal.SIGTERM)
+        family = psutil.Process(process.pid).children(recursive=True)
+        process.terminate()
         process.wait(timeout=30)
+        _, alive = psutil.wait_procs(family, timeout=20)
+        assert not alive
 
 
 def _answers(address):

@@ -1,5 +1,6 @@
 """The schedule on a real server: it strikes, does not overlap, and can be cancelled."""
 
+import json
 import os
 import signal
 import socket
@@ -7,8 +8,10 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from urllib.parse import urljoin
 
 import psutil
 import pytest
@@ -140,6 +143,16 @@ def test_a_server_of_somebody_else_is_not_taken_for_ours(monkeypatch, tmp_path, 
 
     assert served == []
     assert "PREFECT_API_URL" not in os.environ
+
+
+def test_the_page_asks_the_server_that_it_came_from(served):
+    """Whatever the port, and under whatever name a browser reaches it."""
+    _, client = served
+    page = str(client.api_url).removesuffix("/api/").removesuffix("/api")
+    for place in (page, page.replace("127.0.0.1", "localhost")):
+        with urllib.request.urlopen(f"{place}/ui-settings", timeout=30) as answer:
+            asked = urljoin(f"{place}/dashboard", json.load(answer)["api_url"])
+        assert asked == f"{place}/api"
 
 
 @pytest.mark.slow

@@ -178,7 +178,7 @@ def test_a_fork_bomb_holds_up_nobody(monkeypatch):
     """What forks faster than it is killed is given up after a while."""
     monkeypatch.setattr(leash, "PATIENCE_SECONDS", 0.2)
     monkeypatch.setattr(leash, "_children", lambda pid: [2**22 + 1] if pid == 1 else [])
-    monkeypatch.setattr(leash, "_is_over", lambda _: False)
+    monkeypatch.setattr(leash, "is_over", lambda _: False)
 
     assert not leash.kill_below(1)
 

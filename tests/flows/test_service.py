@@ -1,0 +1,120 @@
+"""A service ends with all that it started, and with the process that it belongs to."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from algorithms.errors import UsageError
+from flows import service
+from flows.commands import operate
+from flows.service import Service
+
+ROOT = Path(__file__).resolve().parents[2]
+LISTENER = """
+import socket, sys, time
+with socket.create_server(("127.0.0.1", int(sys.argv[sys.argv.index("--port") + 1]))):
+    time.sleep(600)
+"""
+LEADER = f"""
+import subprocess, sys
+raise SystemExit(subprocess.call([sys.executable, "-c", {LISTENER!r}, *sys.argv[1:]]))
+"""
+"""Passes no signal on to the process that listens, as MLflow's command does not."""
+STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)" + LEADER
+
+COMMAND = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell may have set to ignore
+runpy.run_module("flows", run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.fixture
+def port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def until(holds, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def serve(code, port):
+    made = Service([sys.executable, "-c", code, "--port", str(port)], os.environ)
+    until(lambda: service.answers(port))
+    return made, psutil.Process(made.pid).children(recursive=True)
+
+
+def test_what_the_first_process_leaves_behind_is_ended_too(port):
+    made, family = serve(LEADER, port)
+    assert made.exit_code() is None
+    made.stop()
+
+    _, alive = psutil.wait_procs(family, timeout=20)
+    assert not alive
+    assert not service.answers(port)
+
+
+def test_a_service_that_ignores_sigterm_is_killed(port, monkeypatch):
+    monkeypatch.setattr(service, "STOP_SECONDS", 0.2)
+    made, family = serve(STUBBORN, port)
+    made.stop()
+
+    psutil.wait_procs(family, timeout=20)
+    assert not service.answers(port)
+
+
+def test_the_leftovers_of_a_service_that_ended_by_itself_are_ended(port):
+    made, family = serve(LEADER, port)
+    os.kill(made.pid, signal.SIGKILL)
+    assert made.wait() == -signal.SIGKILL
+    assert service.answers(port)
+    made.stop()
+
+    _, alive = psutil.wait_procs(family, timeout=20)
+    assert not alive
+
+
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -signal.SIGKILL)],
+)
+def test_the_ui_s_server_ends_with_the_command(tmp_path, port, number, status):
+    """MLflow's place is taken by a command that passes no signal on, which is what matters."""
+    (tmp_path / "mlflow").mkdir()
+    (tmp_path / "mlflow" / "__init__.py").touch()
+    (tmp_path / "mlflow" / "__main__.py").write_text(LEADER)
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, "ui", "--port", str(port)],
+        cwd=tmp_path, env=os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    until(lambda: service.answers(port) or process.poll() is not None)
+    family = psutil.Process(process.pid).children(recursive=True)
+    assert len(family) == 3  # the leash, and the server's two
+    process.send_signal(number)
+    _, complained = process.communicate(timeout=60)
+
+    assert process.returncode == status, complained
+    _, alive = psutil.wait_procs(family, timeout=20)
+    assert not alive
+    assert not service.answers(port)
+
+
+def test_the_ui_of_somebody_else_is_not_taken_for_ours(tmp_path, monkeypatch, environment):
+    monkeypatch.chdir(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as theirs:
+        taken = theirs.getsockname()[1]
+        with pytest.raises(UsageError, match=f"port {taken} is taken: name another --port"):
+            operate.ui(port=taken)
