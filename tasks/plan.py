@@ -51,11 +51,13 @@ def check_suite(suite: Suite, path: Path) -> None:
     UsageError
         With file, line and key of what does not exist or cannot be.
     """
+    kinds: dict[str, str] = {}
     for i, contender in enumerate(suite.algorithms):
         with _located(path, "algorithms", i, "name"):
             registry.algorithm_class(contender.name)
         with _located(path, "algorithms", i, "settings"):
             algorithm = registry.build(contender.name, contender.settings)
+        kinds[contender.title] = algorithm.bench
         with _located(path, "algorithms", i, "bench"):
             benches.check_options(algorithm.bench, contender.bench)
         with _located(path, "bench"):
@@ -66,6 +68,22 @@ def check_suite(suite: Suite, path: Path) -> None:
     for j, entry in enumerate(suite.data):
         with _located(path, "data", j, "data"):
             fetch.check(entry.data)
+    _check_measures(suite, kinds, path)
+
+
+def _check_measures(suite: Suite, kinds: dict[str, str], path: Path) -> None:
+    """UsageError for two algorithms on one data set whose scores no board can compare."""
+    titles = [contender.title for contender in suite.algorithms]
+    first: dict[str, tuple[str, str]] = {}
+    for job in suite.jobs():
+        mine = benches.measure(kinds[job.label], job.bench)
+        label, measure = first.setdefault(job.data, (job.label, mine))
+        if measure != mine:
+            raise UsageError(
+                f"{where(path, ['algorithms', titles.index(job.label)])}: on {job.data}"
+                f" {job.label} is scored by its {mine} and {label} by its {measure}, which one"
+                f" board cannot compare: give {job.label} a suite or a data set of its own"
+            )
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """A bench for a job: the data set as the environment that the algorithm's kind works against.
 
 Each module is named after a kind of bench and offers ``Options``, a pydantic model of the bench's
-own options, and ``make(dataset, job)``.
+own options, ``make(dataset, job)``, and ``measure(options)``: what its scores measure.
 """
 
 from __future__ import annotations
@@ -66,6 +66,19 @@ def identity(kind: str, given: Mapping[str, Any]) -> str:
     if not hasattr(module, "identity"):
         return ""
     found: str = module.identity(module.Options(**given))
+    return found
+
+
+def measure(kind: str, given: Mapping[str, Any]) -> str:
+    """What the scores of a bench measure: on one data set, those of one measure can be compared.
+
+    Examples
+    --------
+    >>> measure("holdout", {}), measure("holdout", {"score_on": "progressive"})
+    ('test error', 'progressive squared loss')
+    """
+    module = _module(kind)
+    found: str = module.measure(module.Options(**given))
     return found
 
 

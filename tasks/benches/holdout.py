@@ -66,6 +66,11 @@ class Options(BaseModel):
     score_on: Literal["test", "progressive"] = "test"
 
 
+def measure(options: Options) -> str:
+    """What its scores measure."""
+    return "test error" if options.score_on == "test" else "progressive squared loss"
+
+
 def make(dataset: Dataset, job: Job) -> HoldoutBench:
     """The bench of `job` on `dataset`; the budget counts examples, passes included."""
     options = Options(**job.bench)

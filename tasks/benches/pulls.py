@@ -74,6 +74,11 @@ class Options(BaseModel):
     trial_memory_mb: int = Field(default=4000, ge=200)
 
 
+def measure(options: Options) -> str:
+    """What its scores measure."""
+    return "best feedback" if options.protocol == "table" else "validation score"
+
+
 def make(dataset: Dataset, job: Job) -> PullsBench:
     """The bench of `job` on `dataset`; nothing is encoded or run until a trial is missing."""
     options = Options(**job.bench)

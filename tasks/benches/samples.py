@@ -78,6 +78,11 @@ def identity(options: Options) -> str:
     return pipelines.file_digest(options.pipelines)
 
 
+def measure(options: Options) -> str:
+    """What its scores measure."""
+    return "test accuracy"
+
+
 def make(dataset: Dataset, job: Job) -> SamplesBench:
     """The bench of `job` on `dataset`; probes are stored under the cache folder."""
     options = Options(**job.bench)

@@ -12,6 +12,11 @@ Options = StreamOptions
 """What ``job.bench`` may hold."""
 
 
+def measure(options: Options) -> str:
+    """What its scores measure."""
+    return "progressive loss"
+
+
 def make(dataset: Dataset, job: Job) -> StreamBench:
     """The bench of `job` on `dataset`, the first `job.budget` examples if that is given."""
     if job.budget is not None and (job.budget < 1 or job.budget != int(job.budget)):

@@ -60,6 +60,28 @@ def test_a_sound_suite_passes(tmp_path):
     checked(tmp_path, "b: 5", "b: 6")
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ("vanilla", "linear", "linear is scored by its test error and vanilla by its progressive"),
+        ("linear", "er-ucb", "er-ucb is scored by its validation score and linear by its test"),
+        ("abc", "chacha", "chacha is scored by its progressive loss and abc by its test accuracy"),
+        (
+            "linear",
+            "{name: linear, label: early, bench: {score_on: progressive}}",
+            "early is scored by its progressive squared loss and linear by its test error",
+        ),
+    ],
+)
+def test_what_one_board_cannot_compare_is_refused(tmp_path, first, second, message):
+    path = tmp_path / "s.yaml"
+    path.write_text(f"title: t\ndata: [sklearn:diabetes]\nalgorithms:\n- {first}\n- {second}\n")
+
+    with pytest.raises(UsageError, match=f"s.yaml:5: algorithms.1: .*{message}") as error:
+        check_suite(load_suite(str(path), tmp_path), path)
+    assert "\n" not in str(error.value)
+
+
 @pytest.fixture
 def two_sets(tmp_path):
     """A mirror of two data sets, and the file of the first."""
