@@ -4,11 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
 
 from algorithms.errors import UsageError
+
+executed: set[Path] = set()
+"""The files that this process has run, also those that failed: they may have changed anything."""
+
+_REFERENCE = re.compile(r".*\.py(:\w*)?", re.DOTALL)
+
+
+def is_reference(text: str) -> bool:
+    """Whether a setting names a user's file.
+
+    Examples
+    --------
+    >>> [is_reference(text) for text in ("mine.py:Mine", "pipes.py", "chacha", "a.pyc")]
+    [True, True, False, False]
+    """
+    return _REFERENCE.fullmatch(text) is not None
 
 
 def import_file(path: Path, what: str) -> ModuleType:
@@ -34,6 +51,7 @@ def import_file(path: Path, what: str) -> ModuleType:
         raise UsageError(f"{str(path)!r} cannot be imported as Python")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    executed.add(path)
     try:
         spec.loader.exec_module(module)
     except BaseException:

@@ -86,7 +86,7 @@ def dispatch(
             _on_cluster(run, cluster, mirrors, work, url)
             return
         with WorkerPool(size, run.suite.limits, mirrors=mirrors, work=work) as pool:
-            pool.warm()
+            pool.warm(entry.job for entry in run.waiting.values())
 
             def attempt(key: str) -> Attempt:
                 job = run.waiting[key].job

@@ -47,15 +47,26 @@ class Ending:
 
 
 class Worker:
-    """One worker process and the socket to it."""
+    """One worker process and the socket to it.
 
-    def __init__(self, work: str) -> None:
+    Parameters
+    ----------
+    work : str
+        The function that runs a job.
+    forks : bool
+        Fork for each job, which is foreign.
+    """
+
+    def __init__(self, work: str, *, forks: bool) -> None:
         ours, theirs = socket.socketpair()
         # What it says outside a job, such as why it could not start.
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  (closed in `kill`)
         with theirs:
             self.process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "flows.worker", str(theirs.fileno()), work],
+                [
+                    *(sys.executable, "-P", "-m", "flows.worker"),
+                    *(str(theirs.fileno()), work, str(int(forks))),
+                ],
                 pass_fds=(theirs.fileno(),),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -71,6 +82,7 @@ class Worker:
         self._children: list[psutil.Process] = []
         self._kept: set[int] = set()
         self._looked = 0.0
+        self._forks = forks
         self._cpu = 0.0  # the most seen: a process that has gone counts no more
 
     def order(self, message: dict[str, Any]) -> None:
@@ -88,14 +100,25 @@ class Worker:
             self._received += chunk or b""
         if b"\n" in self._received:
             line, _, self._received = self._received.partition(b"\n")
-            message = json.loads(line)
-            self._kept = set(message.get("kept", ()))
-            if "result" in message:
-                return Ending(message["result"]["status"], row=message["result"], fit=True)
-            return Ending(message["status"], message["reason"], fit=message["status"] != "stopped")
+            return self._understood(json.loads(line))
         if self.process.poll() is not None or (ready and not chunk):
             return Ending("crash", self._cause())
         return None
+
+    def _understood(self, message: dict[str, Any]) -> Ending:
+        """The ending that a message tells, directly or as what a fork said."""
+        if "code" in message:
+            return Ending("crash", cause(message["code"]), fit=True)
+        if "said" in message:
+            told = json.loads(message["said"])
+            fit, self._kept = True, set()  # a foreign job's word about processes counts nothing
+        else:
+            told = message
+            fit = not message.get("spoilt", False) and message.get("status") != "stopped"
+            self._kept = set(message.get("kept", ()))
+        if "result" in told:
+            return Ending(told["result"]["status"], row=told["result"], fit=fit)
+        return Ending(told["status"], told["reason"], fit=fit)
 
     def start(self, stopping: threading.Event) -> Ending | None:
         """Wait until the worker has imported what jobs need; how it ended instead, if it did."""
@@ -112,9 +135,12 @@ class Worker:
         return None
 
     def usage(self) -> tuple[float, int]:
-        """CPU seconds and resident bytes of the worker and its descendants, up to now."""
+        """CPU seconds and resident bytes of the worker and its descendants, up to now.
+
+        A fork shares the worker's memory, so of a foreign job the fork's alone counts.
+        """
         now = time.monotonic()
-        if now - self._looked > TREE_SECONDS:
+        if now - self._looked > TREE_SECONDS or (self._forks and not self._children):
             self._looked = now
             self._children = []
             for pid in descendants(self.pid):
@@ -125,7 +151,8 @@ class Worker:
             with suppress(psutil.Error):
                 times = process.cpu_times()
                 cpu += times.user + times.system + times.children_user + times.children_system
-                memory += process.memory_info().rss
+                if not (self._forks and process is self._watch):
+                    memory += process.memory_info().rss
         self._cpu = max(self._cpu, cpu)
         return self._cpu, memory
 
@@ -154,11 +181,16 @@ class Worker:
             code = self.process.wait(timeout=1.0)  # its end of the socket closes a little earlier
         except subprocess.TimeoutExpired:
             return "the job closed the worker's channel"
-        if code < 0:
-            name = signal.Signals(-code).name
-            hint = " (the system does that when memory runs out)" if name == "SIGKILL" else ""
-            return f"killed by {name}{hint}"
         self._stderr.seek(0)
         lines = self._stderr.read()[-_TAIL_BYTES:].decode(errors="replace").strip().splitlines()
-        said = f": {lines[-1]}" if lines else ""
-        return f"the worker process ended with exit code {code}{said}"
+        said = f": {lines[-1]}" if lines and code >= 0 else ""
+        return f"{cause(code)}{said}"
+
+
+def cause(code: int) -> str:
+    """What the exit code of a process says, in one line."""
+    if code >= 0:
+        return f"the worker process ended with exit code {code}"
+    name = signal.Signals(-code).name
+    hint = " (the system does that when memory runs out)" if name == "SIGKILL" else ""
+    return f"killed by {name}{hint}"

@@ -2,7 +2,8 @@
 
 It is told what to do by lines of JSON on a socket, and answers there. Standard output and error
 belong to the job and go to its ``log.txt``, so nothing that a job prints can be taken for an
-answer.
+answer. A job that is foreign (`tasks.foreign`) runs in a fork, which ends with it: whatever it
+changes, no other job meets it.
 """
 
 from __future__ import annotations
@@ -22,8 +23,11 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from algorithms.errors import DataUnavailableError, DivergedError, LeaseboardError, SkipError
+from algorithms.user_files import executed
+from tasks.forks import Fork
 from tasks.jobs import Job
 from tasks.results import LOG, plain
+from tasks.run import warm
 from tasks.trials.worker import resting_pids
 
 _BECOME_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of linux/prctl.h
@@ -33,19 +37,30 @@ class Stop(BaseException):
     """The pool asked the job to end; no `except Exception` of a job can hold it up."""
 
 
-def serve(channel: socket.socket) -> None:
+def serve(channel: socket.socket, *, forks: bool) -> None:
     """Say that the imports are done, then run jobs until the pool closes its end."""
     with channel, channel.makefile("rw", encoding="utf-8") as lines:
         print(json.dumps({"status": "ready", "reason": ""}), file=lines, flush=True)
         for line in lines:
-            answer = run(json.loads(line))
+            order = json.loads(line)
+            answer = forked(order, channel) if forks else run(order)
             print(json.dumps(answer), file=lines, flush=True)
+
+
+def forked(order: dict[str, Any], channel: socket.socket) -> dict[str, Any]:
+    """Run the ordered job in a fork: what it ``said``, or the ``code`` that it ended with."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the job's own process takes it, as one of us
+    with Fork(lambda: json.dumps(run(order)).encode(), [channel.fileno()]) as job:
+        said = job.answer()
+    signal.signal(signal.SIGTERM, _stop)
+    return {"code": job.code} if said is None else {"said": said.decode(errors="replace")}
 
 
 def run(order: dict[str, Any]) -> dict[str, Any]:
     """Run the ordered job; the answer holds a ``result``, or a ``status`` with its ``reason``.
 
-    ``kept`` are the children that a later job will need again.
+    ``kept`` are the children that a later job will need again. ``spoilt`` says that a user's file
+    was run, by a job of which that was not known.
     """
     # An earlier job may have changed what belongs to the process.
     os.chdir(order["cwd"])
@@ -60,8 +75,12 @@ def run(order: dict[str, Any]) -> dict[str, Any]:
             status, reason = verdict(error)
             if status in {"crash", "memout"}:
                 traceback.print_exc()
-            return {"status": status, "reason": reason, "kept": resting_pids()}
-    return {"result": plain(result), "kept": resting_pids()}
+            return {"status": status, "reason": reason, **_left()}
+    return {"result": plain(result), **_left()}
+
+
+def _left() -> dict[str, Any]:
+    return {"kept": resting_pids(), "spoilt": bool(executed)}
 
 
 def verdict(error: BaseException) -> tuple[str, str]:
@@ -122,19 +141,20 @@ def _adopt_orphans() -> None:
         ctypes.CDLL(None, use_errno=True).prctl(_BECOME_SUBREAPER, 1, 0, 0, 0)
 
 
-def main(descriptor: int, warm: str) -> None:
-    """Import what jobs need, then serve."""
+def main(descriptor: int, work: str, *, forks: bool) -> None:
+    """Import what jobs need, and what forks would each import, then serve."""
     os.set_inheritable(descriptor, False)
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _adopt_orphans()
     try:
-        if warm:
-            _imported(warm)
-        serve(socket.socket(fileno=descriptor))
+        _imported(work)
+        if forks:
+            warm()
+        serve(socket.socket(fileno=descriptor), forks=forks)
     except Stop:
         sys.exit(0)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2])
+    main(int(sys.argv[1]), sys.argv[2], forks=bool(int(sys.argv[3])))

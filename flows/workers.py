@@ -3,27 +3,38 @@
 A worker lives on from job to job, because importing the learners takes seconds. It is killed, with
 its whole process group and every descendant, and replaced when a job breaks a limit, kills it, or
 answers nonsense. Limits are enforced from here: asked to stop at first, killed after a grace.
+
+Foreign jobs have workers of their own, which fork for each and run no job themselves. Which jobs
+are foreign is decided here, before they run.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import math
 import queue
 import threading
 import time
+from collections import Counter
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from pydantic import TypeAdapter, ValidationError
+
 from flows.leash import Leash
 from flows.process import POLL_SECONDS, Ending, StoppedError, Worker
 from tasks.config import Limits
+from tasks.foreign import is_foreign
 from tasks.jobs import Job, Result
 from tasks.results import EVENTS, mend_log
 from tasks.run import failed
 
 RUN_JOB = "tasks.run:run_job"
+NONSENSE = "the worker's answer is not understood"
+CHANGED = "the data or the code are not those that were planned"
 STALE_BYTES = 1 << 30
 """A worker that still holds so much after a job is replaced, so that the next starts small."""
 
@@ -41,6 +52,9 @@ class Attempt:
 
     result: Result
     files: dict[str, bytes] | None = None
+
+
+_RESULT = TypeAdapter(Result)
 
 
 class WorkerPool:
@@ -74,17 +88,26 @@ class WorkerPool:
         self._work = work
         self._grace = grace_seconds
         self._leash = Leash()
-        self._idle: queue.SimpleQueue[Worker | None] = queue.SimpleQueue()
+        # Of our own jobs, and of foreign ones: as many as jobs may run at once.
+        self._idle: dict[bool, queue.SimpleQueue[Worker | None]] = {
+            foreign: queue.SimpleQueue() for foreign in (False, True)
+        }
         self._workers: set[Worker] = set()
         self._lock = threading.Lock()
         self._stopping = threading.Event()
-        for _ in range(size):
-            self._idle.put(None)
+        for idle in self._idle.values():
+            for _ in range(size):
+                idle.put(None)
 
-    def warm(self) -> None:
-        """Start all workers now, so that they import while the caller does something else."""
-        for _ in range(self.size):
-            self._idle.put(self._idle.get() or self._start())
+    def warm(self, jobs: Iterable[Job]) -> None:
+        """Start the workers of `jobs` now, so that they import while the caller does other things.
+
+        No job may be running.
+        """
+        for foreign, count in Counter(map(is_foreign, jobs)).items():
+            idle = self._idle[foreign]
+            for _ in range(min(self.size, count)):
+                idle.put(idle.get() or self._start(forks=foreign))
 
     def run(self, job: Job, key: str, folder: Path) -> Result:
         """Run one job to its end, whatever that is.
@@ -94,12 +117,13 @@ class WorkerPool:
         StoppedError
             If `stop` was called before the job had ended.
         """
-        worker = self._idle.get()
+        foreign = is_foreign(job)
+        worker = self._idle[foreign].get()
         fit = False
         try:
             if self._stopping.is_set():
                 raise StoppedError("interrupted before the job began")
-            worker = worker or self._start()
+            worker = worker or self._start(forks=foreign)
             ending = worker.start(self._stopping)
             cpu, _ = worker.usage()
             clock = time.monotonic()
@@ -110,12 +134,12 @@ class WorkerPool:
             fit = ending.fit
             spent = (worker.usage()[0] - cpu, time.monotonic() - clock)
         finally:
-            self._idle.put(self._retire(worker, fit=fit))
+            self._idle[foreign].put(self._retire(worker, fit=fit))
         if ending.row is not None:
-            result = Result(**ending.row)
-            if result.key == key:
+            result = _understood(ending.row, job)
+            if result is not None and result.key == key:
                 return result
-            ending = Ending("crash", "the data or the code are not those that were planned")
+            ending = Ending("crash", NONSENSE if result is None else CHANGED)
         return dataclasses.replace(
             failed(job, ending.status, ending.reason, key=key),
             cpu_seconds=spent[0],
@@ -130,12 +154,13 @@ class WorkerPool:
 
     def cool(self) -> None:
         """End the workers that have nothing to do; the next job starts one again."""
-        for _ in range(self.size):
-            try:
-                worker = self._idle.get_nowait()
-            except queue.Empty:
-                return
-            self._idle.put(self._retire(worker, fit=False))
+        for idle in self._idle.values():
+            for _ in range(self.size):
+                try:
+                    worker = idle.get_nowait()
+                except queue.Empty:
+                    break
+                idle.put(self._retire(worker, fit=False))
 
     def close(self) -> None:
         """End all workers. No job may be running."""
@@ -163,8 +188,8 @@ class WorkerPool:
             "mirrors": self._mirrors,
         }
 
-    def _start(self) -> Worker:
-        worker = Worker(self._work)
+    def _start(self, *, forks: bool) -> Worker:
+        worker = Worker(self._work, forks=forks)
         self._leash.watch(worker.pid)
         with self._lock:
             self._workers.add(worker)
@@ -189,8 +214,8 @@ class WorkerPool:
         while True:
             try:
                 ending = worker.answer(POLL_SECONDS)
-            except (ValueError, KeyError, TypeError):
-                return Ending("crash", "the worker's answer is not understood")
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                return Ending("crash", NONSENSE)
             if ending is not None:
                 return breach or ending
             if breach is None:
@@ -215,3 +240,25 @@ class WorkerPool:
         if limits.memory_mb is not None and memory > limits.memory_mb * 1e6:
             return Ending("memout", f"over the limit of {limits.memory_mb:g} MB of memory")
         return None
+
+
+def _understood(row: dict[str, Any], job: Job) -> Result | None:
+    """The result that a worker answered, None if it is none.
+
+    Whose it is, is not for the job to say: one that another's code ran could name any other.
+    """
+    try:
+        result = _RESULT.validate_python(row)
+    except ValidationError:
+        return None
+    if result.status == "ok" and not (result.score is not None and math.isfinite(result.score)):
+        return None
+    return dataclasses.replace(
+        result,
+        algorithm=job.algorithm,
+        label=job.label or job.algorithm,
+        data=job.data,
+        seed=job.seed,
+        environment_seed=job.environment_seed,
+        repetition=job.repetition,
+    )

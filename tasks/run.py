@@ -38,7 +38,7 @@ from algorithms.events import (
 )
 from tasks import benches, fetch
 from tasks.jobs import Job, Result
-from tasks.versions import code_version
+from tasks.versions import code_version, read_ahead
 
 Sink = Callable[[Event], None]
 Settings = dict[str, Any]
@@ -145,6 +145,13 @@ def run_job(
         reason = "the score is not a finite number"
         return dataclasses.replace(result, status="diverged", reason=reason), None
     return result, model
+
+
+def warm() -> None:
+    """Import and read what any job needs, so that forks of this process need not."""
+    for kind in benches.KINDS:
+        benches.options(kind)
+    read_ahead(benches.KINDS)
 
 
 def failed(job: Job, status: str, reason: str, *, key: str = "", digest: str = "") -> Result:

@@ -54,6 +54,11 @@ def code_version(algorithm: str) -> str:
     return _hash_of(_reachable(start, _READING))
 
 
+def read_ahead(kinds: Iterable[str]) -> None:
+    """Read what any algorithm on these kinds of bench depends on, for this process's forks."""
+    _reachable([_file(f"tasks.benches.{kind}") for kind in kinds], _READING)
+
+
 def recorded_key(
     *,
     code: Iterable[str],

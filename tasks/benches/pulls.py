@@ -62,7 +62,7 @@ class Options(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    space: str = "classifiers16"
+    space: str = spaces.DEFAULT_SPACE
     arms: list[str] | None = Field(default=None, min_length=1)
     optimiser: Literal["tpe", "random", "smac"] = "tpe"
     unit: Unit = "trials"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import runpy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 
 from algorithms.errors import UsageError
 from algorithms.events import Parameters
+from algorithms.user_files import import_file
 
 NAME = "PIPELINES"
 
@@ -73,7 +73,7 @@ def read(path: Path) -> Pipelines:
     """
     digest = file_digest(path)
     try:
-        found = runpy.run_path(str(path)).get(NAME)
+        found = getattr(import_file(path, "pipelines"), NAME, None)
     except (Exception, SystemExit) as error:  # the file may call sys.exit
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise UsageError(f"pipelines {str(path)!r} cannot be run: {reason}") from error

@@ -17,6 +17,7 @@ from algorithms.errors import UsageError, unknown
 from tasks.config import load_yaml
 from tasks.paths import conf_files
 
+DEFAULT_SPACE = "classifiers16"
 Choice = bool | int | float | str | None
 
 

@@ -14,10 +14,11 @@ from tasks.jobs import Job
 from tasks.results import EVENTS, LOG, read_partial_log
 
 STANDINS = Path(__file__).with_name("standins.py")
+FOREIGN = "mine.py:Mine"  # which runs in a fork; the stand-ins do not read it
 
 
-def job(data, seed=1):
-    return Job(algorithm="vanilla", data=data, seed=seed, environment_seed=0, label="vanilla")
+def job(data, algorithm="vanilla"):
+    return Job(algorithm=algorithm, data=data, seed=1, environment_seed=0, label="vanilla")
 
 
 def key(work):
@@ -42,8 +43,8 @@ def shared():
         yield workers
 
 
-def run(workers, data, folder):
-    work = job(data)
+def run(workers, data, folder, algorithm="vanilla"):
+    work = job(data, algorithm)
     return workers.run(work, key(work), folder)
 
 
@@ -67,15 +68,18 @@ def run(workers, data, folder):
         ("chdir", "ok", ""),
     ],
 )
-def test_every_ending_has_its_status_and_the_next_job_runs(shared, tmp_path, data, status, reason):
+@pytest.mark.parametrize("algorithm", ["vanilla", FOREIGN])
+def test_every_ending_has_its_status_and_the_next_job_runs(
+    shared, tmp_path, data, status, reason, algorithm
+):
     for name in ("bad", "good"):
         (tmp_path / name).mkdir()
 
-    ended = run(shared, data, tmp_path / "bad")
-    after = run(shared, "well", tmp_path / "good")
+    ended = run(shared, data, tmp_path / "bad", algorithm)
+    after = run(shared, "well", tmp_path / "good", algorithm)
 
     assert (ended.status, ended.reason) == (status, reason)
-    assert ended.key == key(job(data))
+    assert ended.key == key(job(data, algorithm))
     assert after.status == "ok"
 
 
@@ -120,10 +124,11 @@ def test_a_traceback_is_kept(shared, folder):
         ("eat-in-child", {"memory_mb": 700}, "memout", "700 MB of memory"),
     ],
 )
-def test_limits_hold_whatever_the_job_does(folder, data, limits, status, what):
+@pytest.mark.parametrize("algorithm", ["vanilla", FOREIGN])
+def test_limits_hold_whatever_the_job_does(folder, data, limits, status, what, algorithm):
     with pool(Limits(**limits)) as workers:
         begun = time.monotonic()
-        ended = run(workers, data, folder)
+        ended = run(workers, data, folder, algorithm)
 
         assert (ended.status, ended.reason) == (status, f"over the limit of {what}")
         assert time.monotonic() - begun < 30
@@ -133,10 +138,11 @@ def test_limits_hold_whatever_the_job_does(folder, data, limits, status, what):
         ] == ["Started", "ConfigurationAdmitted"]
 
 
-def test_no_process_outlives_its_job(shared, folder, tmp_path):
+@pytest.mark.parametrize("algorithm", ["vanilla", FOREIGN])
+def test_no_process_outlives_its_job(shared, folder, tmp_path, algorithm):
     pid_file = tmp_path / "orphan"
 
-    assert run(shared, f"fork:{pid_file}", folder).status == "ok"
+    assert run(shared, f"fork:{pid_file}", folder, algorithm).status == "ok"
     assert_gone(int(pid_file.read_text()))
 
 
@@ -185,7 +191,7 @@ def test_a_fork_bomb_holds_up_nobody(monkeypatch):
 
 def test_stop_interrupts_running_jobs_at_once(folder):
     with pool() as workers:
-        workers.warm()
+        workers.warm([job("well")] * 2)
         threading.Timer(0.5, workers.stop).start()
         begun = time.monotonic()
         with pytest.raises(StoppedError):
@@ -196,7 +202,7 @@ def test_stop_interrupts_running_jobs_at_once(folder):
 def test_closing_leaves_no_process():
     before = {child.pid for child in psutil.Process().children(recursive=True)}
     workers = pool(size=2)
-    workers.warm()
+    workers.warm([job("well")] * 2)
     pids = {child.pid for child in psutil.Process().children(recursive=True)} - before
     assert len(pids) == 3  # two workers and the leash
 

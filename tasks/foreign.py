@@ -1,0 +1,50 @@
+"""Which jobs run code that is not of this installation: a user's file, or a class of a space.
+
+The answer is read from the job alone, before it runs, because whatever ran the code could be made
+to deny it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from algorithms import registry
+from algorithms.user_files import is_reference
+from tasks.jobs import Job
+from tasks.trials.spaces import DEFAULT_SPACE, load_space
+
+KNOWN = ("sklearn", "lightgbm")
+"""Packages whose classes a space may name without its jobs being foreign."""
+
+
+def is_foreign(job: Job) -> bool:
+    """Whether `job` runs code of a user, which may change whatever its process holds."""
+    return any(True for _ in references(job)) or _has_foreign_arm(job)
+
+
+def references(job: Job) -> Iterator[str]:
+    """Every ``file.py`` or ``file.py:Class`` that a job names, its algorithm first."""
+    for text in _texts([job.algorithm, job.settings, job.bench]):
+        if is_reference(text):
+            yield text
+
+
+def _texts(value: Any) -> Iterator[str]:
+    match value:
+        case str() | Path():
+            yield str(value)
+        case Mapping():
+            yield from _texts(list(value.values()))
+        case list() | tuple() | set() | frozenset():
+            for each in value:
+                yield from _texts(each)
+
+
+def _has_foreign_arm(job: Job) -> bool:
+    if registry.algorithm_class(job.algorithm).bench != "pulls":
+        return False
+    space = job.bench.get("space", DEFAULT_SPACE)
+    classes = (arm.estimator for arm in load_space(str(space)).arms.values())
+    return any(":" in each and each.partition(".")[0] not in KNOWN for each in classes)
