@@ -1,9 +1,13 @@
-"""What files use on the disk, and sizes for people."""
+"""What files use on the disk, sizes for people, and what cannot be used any more."""
 
 from __future__ import annotations
 
+import itertools
 import os
 from pathlib import Path
+
+_COMPANIONS = ("-wal", "-shm", "-journal")
+"""What SQLite keeps beside a database, under its name with one of these."""
 
 
 def used(place: Path) -> int:
@@ -36,3 +40,21 @@ def _size(file: Path) -> int:
         return file.lstat().st_size
     except FileNotFoundError:
         return 0
+
+
+def set_aside(path: Path) -> Path:
+    """Rename what cannot be used, and a database's companions; returns the name that is free."""
+    names = (path.with_name(f"{path.name}.damaged-{n}") for n in itertools.count(1))
+    kept = next(name for name in names if not name.exists())
+    path.rename(kept)
+    for companion in _COMPANIONS:
+        beside = path.with_name(path.name + companion)
+        if beside.exists():
+            beside.rename(kept.with_name(kept.name + companion))
+    return kept
+
+
+def remove_database(path: Path) -> None:
+    """Delete a SQLite file and its companions, as many as there are."""
+    for companion in ("", *_COMPANIONS):
+        path.with_name(path.name + companion).unlink(missing_ok=True)

@@ -26,12 +26,15 @@ def ui(
     from flows.service import Service, answers
     from tasks import paths
     from tasks.environment import prepare_environment
+    from tasks.track.store import ensure_store
 
     prepare_environment()
     if answers(port):
         raise UsageError(f"port {port} is taken: name another --port")
+    uri = paths.tracking_uri(tracking_uri)
+    ensure_store(uri)
     # By the environment: anybody can read a process's arguments, and it may hold a password.
-    store = {"MLFLOW_BACKEND_STORE_URI": paths.tracking_uri(tracking_uri)}
+    store = {"MLFLOW_BACKEND_STORE_URI": uri}
     command = [sys.executable, "-m", "mlflow", "ui", "--host", "127.0.0.1", "--port", str(port)]
     with terminable():
         server = Service([*command, "--workers", "1"], os.environ | store)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
 from algorithms.errors import LeaseboardError
+from tasks.track import creation
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
@@ -37,21 +38,32 @@ def open_store(uri: str) -> MlflowClient:
     """
     from mlflow.tracking import MlflowClient
 
-    for noisy in ("alembic", "mlflow.store.db.utils"):
-        logging.getLogger(noisy).setLevel(logging.ERROR)
+    ensure_store(uri)
     with reported(uri):
-        if uri.startswith(SQLITE):
-            path = Path(uri.removeprefix(SQLITE))
-            path.parent.mkdir(parents=True, exist_ok=True)
-            # Two processes that create the tables at once would both fail half-way.
-            with _file_lock(path.with_name(f".{path.name}.lock")):
-                _check_and_set_wal(path)
-                client = MlflowClient(tracking_uri=uri)
-                client.search_experiments(max_results=1)
-                return client
         client = MlflowClient(tracking_uri=uri)
         client.search_experiments(max_results=1)
         return client
+
+
+def ensure_store(uri: str) -> None:
+    """Make the SQLite store at `uri` if it is not there; other stores are made by their server.
+
+    Raises
+    ------
+    TrackingError
+        If it cannot be made, or the file there is none.
+    """
+    for noisy in ("alembic", "mlflow.store.db.utils"):
+        logging.getLogger(noisy).setLevel(logging.ERROR)
+    if not uri.startswith(SQLITE):
+        return
+    path = Path(uri.removeprefix(SQLITE))
+    with reported(uri):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Of processes that come at once, one makes it.
+        with _file_lock(path.with_name(f".{path.name}.lock")):
+            creation.ensure(path)
+            _set_wal(path)
 
 
 def experiment(client: MlflowClient, uri: str, name: str) -> str:
@@ -164,11 +176,8 @@ def _secret(uri: str) -> str:
     return urlsplit(uri).netloc.rpartition("@")[0].partition(":")[2]
 
 
-def _check_and_set_wal(path: Path) -> None:
-    """Write-ahead logging, set once in the file: readers do not wait for a writer.
-
-    A file that is no database fails here at once, where MLflow would retry for minutes.
-    """
+def _set_wal(path: Path) -> None:
+    """Write-ahead logging, set once in the file: readers do not wait for a writer."""
     with closing(sqlite3.connect(path, timeout=SQLITE_WAIT_SECONDS)) as connection:
         (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
         if mode != "wal":

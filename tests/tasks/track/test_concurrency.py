@@ -19,8 +19,12 @@ def log_some(uri, suite, folders):
     tracker.close("FINISHED", {})
 
 
-def test_eight_processes_lose_nothing_and_double_nothing(uri, finished, result, tmp_path):
-    """Each logs jobs of its own, and one job that all of them have, into one suite."""
+def test_eight_processes_lose_nothing_and_double_nothing(finished, result, tmp_path):
+    """Each logs jobs of its own, and one job that all of them have, into one suite.
+
+    None of them finds a store: they make it all at once.
+    """
+    uri = f"sqlite:///{tmp_path / 'new' / 'mlflow.db'}"
     for number in range(PROCESSES * JOBS):
         finished(result(f"k{number}"), CONFIGURATIONS)
     finished(result("shared"), CONFIGURATIONS)

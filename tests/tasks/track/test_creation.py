@@ -1,0 +1,87 @@
+"""A SQLite store of MLflow is made whole or not at all."""
+
+import shutil
+import sqlite3
+from contextlib import closing, contextmanager
+
+import pytest
+import sqlalchemy
+from mlflow.store.db import utils
+
+from tasks.track.store import TrackingError, ensure_store, open_store
+
+
+@contextmanager
+def a_disk_of(pages):
+    """SQLite finds the disk full after so many pages of 4 kB; a store needs some 230."""
+
+    def limit(connection, _):
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+
+    sqlalchemy.event.listen(sqlalchemy.engine.Engine, "connect", limit)
+    try:
+        yield
+    finally:
+        sqlalchemy.event.remove(sqlalchemy.engine.Engine, "connect", limit)
+
+
+def works(uri):
+    client = open_store(uri)
+    run = client.create_run(client.create_experiment("mine"))
+    return client.get_run(run.info.run_id).info.status == "RUNNING"
+
+
+def half_made(path, pages):
+    """What MLflow leaves of a store in `path` when the disk is full."""
+    engine = utils.create_sqlalchemy_engine(f"sqlite:///{path}")
+    with a_disk_of(pages), pytest.raises(sqlalchemy.exc.OperationalError):
+        utils._initialize_tables(engine)
+    engine.dispose()
+    return f"sqlite:///{path}"
+
+
+def test_a_full_disk_leaves_nothing_and_the_next_try_makes_the_store(tmp_path):
+    uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
+    for pages in (20, 120):
+        with a_disk_of(pages), pytest.raises(TrackingError, match="disk is full"):
+            open_store(uri)
+        assert [path.name for path in tmp_path.iterdir()] == [".mlflow.db.lock"]
+
+    # Nor does it mind what a kill in the middle leaves.
+    (tmp_path / ".mlflow.db.new").write_text("half")
+    (tmp_path / "mlflow.db").touch()
+    assert works(uri)
+    assert not (tmp_path / ".mlflow.db.new").exists()
+
+
+def test_a_half_made_store_is_named_set_aside_and_made_anew(tmp_path, caplog):
+    uri = half_made(tmp_path / "mlflow.db", pages=120)
+    assert (tmp_path / "mlflow.db").stat().st_size
+
+    assert works(uri)
+    kept = tmp_path / "mlflow.db.damaged-1"
+    assert kept.is_file()
+    assert f"never completed: kept as {kept}, made anew" in caplog.text
+
+
+def test_a_store_that_holds_a_run_is_never_set_aside(tmp_path, empty_store):
+    shutil.copy(empty_store, tmp_path / "mlflow.db")
+    uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
+    assert works(uri)
+    with closing(sqlite3.connect(tmp_path / "mlflow.db")) as connection, connection:
+        connection.execute("UPDATE alembic_version SET version_num = 'older'")
+    before = sorted(path.name for path in tmp_path.iterdir())
+    ensure_store(uri)
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_another_programs_database_is_left_alone(tmp_path):
+    path = tmp_path / "notes.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE notes (text TEXT)")
+    before = path.read_bytes()
+
+    with pytest.raises(TrackingError, match=r"notes.db failed: it is another program's"):
+        open_store(f"sqlite:///{path}")
+    assert path.read_bytes() == before
