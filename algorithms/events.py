@@ -139,7 +139,7 @@ class ChampionChanged(_Happened):
 class TrialFinished(_Happened):
     """One pull: a hyperparameter trial of `arm`, with the costs recorded when it was run.
 
-    `test` is for the record: no policy may read it.
+    `test` is for the record: no policy may read it. `seed` is the learner's, if there is one.
     """
 
     configuration: int
@@ -150,6 +150,7 @@ class TrialFinished(_Happened):
     wall_seconds: float
     status: str = "ok"
     reason: str = ""
+    seed: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -73,8 +73,9 @@ class Result:
     """What a job came to. One row of ``results.parquet``; one ``result.json`` a job.
 
     `bench` is the kind of bench, `bench_options` what the job asked of it and of preprocessing.
-    `score` is None unless `status` is ``ok``. `cpu_seconds` and `wall_seconds` are the
-    algorithm's work alone; loading data and compiling kernels is `setup_seconds`. `source` and
+    `champion` holds the parameters of the answer, and `champion_seed` the seed of its learner if a
+    trial had one. `score` is None unless `status` is ``ok``. `cpu_seconds` and `wall_seconds` are
+    the algorithm's work alone; loading data and compiling kernels is `setup_seconds`. `source` and
     `licence` are the data's.
     """
 
@@ -93,6 +94,7 @@ class Result:
     direction: str = "min"
     metrics: Mapping[str, float] = field(default_factory=dict)
     champion: Mapping[str, Any] | None = None
+    champion_seed: int | None = None
     unit: str = ""
     units: float = 0.0
     cpu_seconds: float = 0.0

@@ -123,7 +123,8 @@ def assemble(out: Path, results: Iterable[Result]) -> Path:
         {n: json.dumps(v) if isinstance(v, dict) else v for n, v in plain(result).items()}
         for result in results
     ]
-    return _write_table(out, pd.DataFrame(rows, columns=names).astype({"score": float}))
+    kinds = {"score": "float64", "champion_seed": "Int64"}
+    return _write_table(out, pd.DataFrame(rows, columns=names).astype(kinds))
 
 
 def read_table(path: Path) -> pd.DataFrame:

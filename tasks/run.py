@@ -182,6 +182,7 @@ class _Watched:
         self.started: Started | None = None
         self.finished: Finished | None = None
         self.parameters: dict[int, Mapping[str, Any]] = {}
+        self.seeds: dict[int, int | None] = {}
         self.champion: int | None = None
 
     def drive(self, events: Any, sinks: tuple[Sink, ...]) -> Any:
@@ -209,6 +210,7 @@ class _Watched:
             raise RuntimeError("the run ended without Started and Finished")
         score = self.finished.score
         metrics = dict(self.finished.metrics)
+        champion = -1 if self.champion is None else self.champion
         charged = getattr(bench, "charged_cpu_seconds", None)
         if charged is not None:
             metrics["spent_cpu_seconds"] = getattr(bench, "spent_cpu_seconds", self.cpu_seconds)
@@ -217,7 +219,8 @@ class _Watched:
             "metric": self.finished.metric,
             "direction": self.finished.direction,
             "metrics": metrics,
-            "champion": self.parameters.get(-1 if self.champion is None else self.champion),
+            "champion": self.parameters.get(champion),
+            "champion_seed": self.seeds.get(champion),
             "unit": self.started.unit,
             "units": self.finished.at,
             "settings": self.started.settings,
@@ -233,6 +236,8 @@ class _Watched:
                 self.finished = event
             case ConfigurationAdmitted():
                 self.parameters[event.configuration] = event.parameters
+            case TrialFinished():
+                self.seeds[event.configuration] = event.seed
             case ChampionChanged():
                 self.champion = event.configuration
             case (
@@ -242,7 +247,6 @@ class _Watched:
                 | Paused()
                 | Eliminated()
                 | ConfigurationFailed()
-                | TrialFinished()
                 | ProbeFinished()
                 | FeaturesExpanded()
                 | ParentsMerged()

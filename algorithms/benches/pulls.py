@@ -38,6 +38,8 @@ class Trial:
         Why it failed.
     fidelity : float
         The share of the training rows it saw; what it is charged in units of trials.
+    seed : int, optional
+        Of the learner, with which its model is made again; None where there is no learner.
     """
 
     arm: int
@@ -49,6 +51,7 @@ class Trial:
     status: str = "ok"
     reason: str = ""
     fidelity: float = 1.0
+    seed: int | None = None
 
 
 class Trials(Protocol):

@@ -189,6 +189,7 @@ class Record:
             wall_seconds=trial.wall_seconds,
             status=trial.status,
             reason=trial.reason,
+            seed=trial.seed,
         )
         if self._bench.best is not self._best:
             yield ChampionChanged(at=at, configuration=configuration, previous=self._champion)

@@ -25,8 +25,8 @@ from algorithms.events import ConfigurationAdmitted, Event, TrialFinished, of
 from algorithms.policies.joint import JointSpace
 from algorithms.policies.peer import Peer
 from algorithms.seeds import generator
-from tasks.automl.columns import encoder
 from tasks.preprocess.splits import deal, quotas
+from tasks.preprocess.tables import TableEncoder
 from tasks.trials import estimators
 from tasks.trials.evaluate import Arrays, Fold, Task
 from tasks.trials.replay import Protocol, StoredTrials
@@ -97,7 +97,7 @@ class _PolicyEstimator(BaseEstimator):
         self.best_score_ = bench.best.reward
         self.best_arm_ = bench.arms[bench.best.arm]
         self.best_parameters_ = dict(bench.best.parameters)
-        self.best_estimator_ = self._refit(frame, target, space, bench.best, seed)
+        self.best_estimator_ = self._refit(frame, target, space, bench.best)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -150,9 +150,9 @@ class _PolicyEstimator(BaseEstimator):
         train, validation = self._split(labels, seed)
 
         def arrays() -> Arrays:
-            columns = encoder(frame, self.scale)  # type: ignore[arg-type]
+            columns = TableEncoder(self.scale).fit(frame.iloc[train])  # type: ignore[arg-type]
             fold = Fold(
-                columns.fit_transform(frame.iloc[train]),
+                columns.transform(frame.iloc[train]),
                 labels[train],
                 columns.transform(frame.iloc[validation]),
                 labels[validation],
@@ -200,16 +200,18 @@ class _PolicyEstimator(BaseEstimator):
         return train, validation
 
     def _refit(
-        self, frame: pd.DataFrame, target: NDArray[Any], space: Space, best: Trial, seed: int
+        self, frame: pd.DataFrame, target: NDArray[Any], space: Space, best: Trial
     ) -> Pipeline:
         arm = space.arms[self.best_arm_]
-        columns = encoder(frame, self.scale)  # type: ignore[arg-type]
-        n_columns = columns.fit_transform(frame).shape[1]
+        columns = TableEncoder(self.scale).fit(frame)  # type: ignore[arg-type]
+        features = columns.transform(frame)
         values = {**arm.constants, **best.parameters}
-        model = estimators.winner(arm.estimator, values, n_columns, seed)
+        assert best.seed is not None  # or it would be no stored trial
+        model = estimators.build(arm.estimator, values, features.shape[1], best.seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what a trial may do, its refit may do too
-            return Pipeline([("columns", columns), ("model", model)]).fit(frame, target)
+            model.fit(features, target)
+        return Pipeline([("columns", columns), ("model", model)])
 
     def _checked(self, X: Any, y: ArrayLike) -> tuple[pd.DataFrame, NDArray[Any]]:
         if y is None:

@@ -16,9 +16,9 @@ from algorithms.seeds import derive_seed
 from tasks.paths import cache_dir
 from tasks.peers import environment
 from tasks.peers.trials import PeerTrials
+from tasks.preprocess.tables import Scale
 from tasks.trials import plans, spaces
 from tasks.trials.evaluate import Arrays
-from tasks.trials.plans import Scale
 from tasks.trials.replay import Protocol, StoredTrials
 from tasks.trials.table import TableTrials
 from tasks.trials.worker import Limits

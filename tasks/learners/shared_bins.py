@@ -7,6 +7,7 @@ from typing import Any, Self
 import lightgbm
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 from algorithms.events import Parameters
 
@@ -37,51 +38,53 @@ class SharedBins:
         return SharedBinsClassifier(self._data, self._classes, own, seed)
 
 
-class SharedBinsClassifier:
+class SharedBinsClassifier(ClassifierMixin, BaseEstimator):
     """A LightGBM classifier whose training rows are a prefix of the shared data set."""
 
     def __init__(
         self,
-        data: lightgbm.Dataset,
+        data: lightgbm.Dataset | None,
         classes: NDArray[np.int32],
         hyperparameters: dict[str, Any],
         seed: int,
     ) -> None:
-        self._data = data
-        self._classes = classes
-        self._hyperparameters = dict(hyperparameters)
-        self._seed = seed
+        self.data = data
+        self.classes = classes
+        self.hyperparameters = hyperparameters
+        self.seed = seed
 
     def fit(self, X: NDArray[np.float32], y: NDArray[np.int32]) -> Self:
         """Train on the first ``len(y)`` rows of the shared data set, which `X` is a view of."""
         rows = len(y)
         if len(X) != rows:
             raise ValueError(f"{len(X)} rows of features, {rows} labels")
-        trees = self._hyperparameters.pop("n_estimators")
-        binary = len(self._classes) == 2
+        assert self.data is not None  # only a saved copy has none
+        own = dict(self.hyperparameters)
+        trees = own.pop("n_estimators")
+        binary = len(self.classes) == 2
         parameters = {
             **_BINNING,
-            **self._hyperparameters,
+            **own,
             "objective": "binary" if binary else "multiclass",
             "subsample_freq": 1,
-            "seed": self._seed,
+            "seed": self.seed,
             "deterministic": True,
             "force_row_wise": True,
         }
         if not binary:
-            parameters["num_class"] = len(self._classes)
-        data = self._data
+            parameters["num_class"] = len(self.classes)
+        data = self.data
         if rows < data.num_data():
             data = data.subset(range(rows), params=parameters)
-        self._booster = lightgbm.train(parameters, data, num_boost_round=trees)
+        self.booster_ = lightgbm.train(parameters, data, num_boost_round=trees)
         return self
 
     def __getstate__(self) -> dict[str, Any]:
         """What predicts: the shared rows, which only training needs, are not copied."""
-        return {"_classes": self._classes, "_booster": self._booster}
+        return {**self.__dict__, "data": None}
 
     def predict(self, X: NDArray[np.float32]) -> NDArray[np.int32]:
         """The class of each row."""
-        raw = np.asarray(self._booster.predict(X, num_threads=1))
+        raw = np.asarray(self.booster_.predict(X, num_threads=1))
         codes = raw.argmax(axis=1) if raw.ndim == 2 else (raw > 0.5).astype(int)
-        return np.asarray(self._classes[codes])
+        return np.asarray(self.classes[codes])

@@ -1,93 +1,123 @@
-"""The configuration that a policy or a selection chose, fitted anew on rows without the test."""
+"""The configuration that a policy or a selection chose, as the model that was ranked."""
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
+from threadpoolctl import threadpool_limits
 
-from algorithms.errors import UsageError
-from tasks.automl.columns import encoder
+from algorithms.errors import LeaseboardError, UsageError
 from tasks.benches import pulls, samples
 from tasks.fetch import Dataset
 from tasks.jobs import Job, Result
 from tasks.models.columns import describe
-from tasks.models.pipeline import PipelineModel, TrainingRange
+from tasks.models.pipeline import PipelineModel
 from tasks.models.saved import Description
-from tasks.preprocess import split, split_by_column
-from tasks.probes.samples import split as samples_split
+from tasks.preprocess.tables import labels_of
+from tasks.probes import samples as sampled
+from tasks.probes.fitting import able
 from tasks.trials import estimators, plans
 from tasks.trials.evaluate import reward_of
 from tasks.trials.spaces import load_space
+
+SAME = 1e-9
+"""Relative; how far a model's score on the test rows may be from the one on record."""
 
 Rows = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """An unfitted pipeline, the data that it is for, and which rows it may see."""
+    """What was fitted when the test score was recorded.
 
-    pipeline: Pipeline
+    Attributes
+    ----------
+    encoder : transformer
+        Fitted on the rows `train` of `dataset`.
+    model : estimator
+        Unfitted.
+    labels : ndarray
+        The target of every row, as the model takes it.
+    """
+
     dataset: Dataset
     train: Rows
     test: Rows
+    encoder: Any
+    model: Any
+    labels: NDArray[Any]
 
 
 def fitted(dataset: Dataset, job: Job, result: Result) -> tuple[PipelineModel, float]:
     """The configuration that a job chose, fitted, and its score on the test rows.
 
-    A policy's is fitted on training and validation rows together; that of configuration
-    selection on the training rows, so that its test accuracy is the job's score.
+    It is the model that was ranked: the same encoding, rows and seed, on one thread as trials and
+    probes run. So it must come to the test score that is on record.
 
     Raises
     ------
     UsageError
-        If the job chose none, or what it chose has no learner.
+        If the job chose none, or what it chose has no learner or is not on record.
+    LeaseboardError
+        If it comes to another score.
     """
     if result.champion is None:
         raise UsageError(f"{result.label} on {result.data} chose no configuration: nothing to fit")
-    plan = {"pulls": _of_policy, "samples": _of_selection}[result.bench]
-    fit = plan(dataset, job, dict(result.champion))
-    features, target = fit.dataset.features, fit.dataset.target
-    classes = target.cat.categories if dataset.task == "classification" else ()
-    labels = target.cat.codes.to_numpy() if len(classes) else target.to_numpy()
-    with warnings.catch_warnings():
+    if result.bench == "pulls":
+        fit, recorded = _of_policy(dataset, job, result), result.metrics["test"]
+    else:
+        fit, recorded = _of_selection(dataset, job, result), result.score
+    features = fit.dataset.features
+    with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a trial may do, its refit may do too
-        fit.pipeline.fit(features.iloc[fit.train], labels[fit.train])
-        predicted = fit.pipeline.predict(features.iloc[fit.test])
-    description = Description(kind="pipeline", columns=describe(features), classes=tuple(classes))
+        fit.model.fit(fit.encoder.transform(features.iloc[fit.train]), fit.labels[fit.train])
+        pipeline = Pipeline([("columns", fit.encoder), ("model", fit.model)])
+        predicted = pipeline.predict(features.iloc[fit.test])
     task: Any = dataset.task
-    return PipelineModel(description, fit.pipeline), reward_of(task, labels[fit.test], predicted)
+    test = reward_of(task, fit.labels[fit.test], predicted)
+    if recorded is None or not math.isclose(test, recorded, rel_tol=SAME):
+        raise LeaseboardError(
+            f"what {result.label} chose on {result.data} comes to {test} on the test rows now and"
+            f" to {recorded} when it was recorded: code, libraries or processor have changed, run"
+            " the suite again"
+        )
+    target = fit.dataset.target
+    classes = tuple(target.cat.categories) if dataset.task == "classification" else ()
+    description = Description(kind="pipeline", columns=describe(features), classes=classes)
+    return PipelineModel(description, pipeline), test
 
 
-def _of_policy(dataset: Dataset, job: Job, champion: dict[str, Any]) -> Fit:
+def _of_policy(dataset: Dataset, job: Job, result: Result) -> Fit:
     options = pulls.Options(**job.bench)
     if options.protocol == "table":
         raise UsageError(f"{job.data} is a table of feedbacks: there is no learner to fit")
-    arm = load_space(options.space).arms[champion.pop("arm")]
-    if options.split_column is not None:
-        dataset, train, test = split_by_column(dataset, options.split_column)
-    elif options.protocol == "cv":
-        rows = split(dataset, (plans.TRAIN_SHARE, 1 - plans.TRAIN_SHARE), job.environment_seed)
-        train, test = rows.train, rows.test
-    else:
-        rows = split(dataset, seed=job.environment_seed)
-        train, test = np.sort(np.concatenate([rows.train, rows.validation])), rows.test
-    frame = dataset.features.iloc[train]
-    columns = encoder(frame, options.scale)
-    n_columns = columns.fit_transform(frame).shape[1]
-    values = {**arm.constants, **champion}
-    model = estimators.winner(arm.estimator, values, n_columns, job.environment_seed)
-    return Fit(Pipeline([("columns", columns), ("model", model)]), dataset, train, test)
+    if result.champion_seed is None:
+        raise UsageError(
+            f"the learner of {result.label} on {result.data} has no seed on record, as that of a"
+            " peer has none: run it again, or register another algorithm"
+        )
+    chosen = dict(result.champion or {})
+    arm = load_space(options.space).arms[chosen.pop("arm")]
+    dataset, part = plans.scored(
+        dataset, job.environment_seed, options.protocol, options.split_column
+    )
+    encoder = plans.encoder(dataset, part.train, options.scale)
+    n_features = encoder.transform(dataset.features.iloc[:1]).shape[1]
+    values = {**arm.constants, **chosen}
+    model = estimators.build(arm.estimator, values, n_features, result.champion_seed)
+    return Fit(dataset, part.train, part.test, encoder, model, labels_of(dataset))
 
 
-def _of_selection(dataset: Dataset, job: Job, champion: dict[str, Any]) -> Fit:
+def _of_selection(dataset: Dataset, job: Job, result: Result) -> Fit:
     options = samples.Options(**job.bench)
-    rows = samples_split(dataset, job.environment_seed, options.test_fraction)
-    model = samples.learners(options, rows, job.environment_seed).build(champion)
-    pipeline = Pipeline([("columns", TrainingRange()), ("model", model)])
-    return Fit(pipeline, dataset, *rows.rows())
+    divided = sampled.split(dataset, job.environment_seed, options.test_fraction)
+    train, test = divided.rows()
+    encoder, labels = sampled.encoder(dataset, train), sampled.labels_of(dataset)
+    chosen = dict(result.champion or {})
+    model = samples.learners(options, divided, job.environment_seed).build(chosen)
+    return Fit(dataset, train, test, encoder, able(model, labels[train]), labels)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import skops.io
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from algorithms.errors import UsageError
 from tasks.models.saved import Description, SavedModel
@@ -24,11 +22,10 @@ TRUSTED = frozenset(
         "lightgbm.sklearn.LGBMClassifier",
         "lightgbm.sklearn.LGBMRegressor",
         "numpy.dtype",
-        "tasks.automl.columns._as_floats",
-        "tasks.automl.columns._as_text",
         "tasks.learners.network.FixedStepNetwork",
         "tasks.learners.shared_bins.SharedBinsClassifier",
-        "tasks.models.pipeline.TrainingRange",
+        "tasks.preprocess.tables.TableEncoder",
+        "tasks.preprocess.unit_range.UnitRangeEncoder",
     }
 )
 """What a file may hold beside classes of scikit-learn, whoever wrote it.
@@ -59,45 +56,10 @@ class PipelineModel(SavedModel):
         _types(folder / FILE)
 
 
-class TrainingRange(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Columns as the probes of configuration selection see them: codes and numbers in [0, 1].
-
-    Every column is scaled by the least and the greatest of its training values; a missing number
-    becomes their mean. See `tasks.probes.samples`.
-    """
-
-    def fit(self, frame: pd.DataFrame, y: Any = None) -> Self:
-        """Learn means and ranges of the training rows."""
-        rows = _numbers(frame)
-        known = [column[~np.isnan(column)] for column in rows.T]
-        self.means_ = np.array([c.mean(dtype=np.float64) if len(c) else 0.0 for c in known])
-        filled = self._filled(rows)
-        self.low_, self.high_ = filled.min(axis=0), filled.max(axis=0)
-        return self
-
-    def transform(self, frame: pd.DataFrame) -> NDArray[np.float32]:
-        """`frame` as float32, shape (n_rows, n_columns)."""
-        check_is_fitted(self)
-        rows = self._filled(_numbers(frame)) - self.low_
-        spread = self.high_ - self.low_
-        return np.divide(rows, spread, out=rows, where=spread > 0)
-
-    def _filled(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
-        return np.where(np.isnan(rows), self.means_.astype(np.float32), rows)
-
-
 def read(description: Description, folder: Path) -> PipelineModel:
     """The model of a saved folder; UsageError if it holds types that are not trusted."""
     path = folder / FILE
     return PipelineModel(description, skops.io.load(path, trusted=_types(path)))
-
-
-def _numbers(frame: pd.DataFrame) -> NDArray[np.float32]:
-    columns = [
-        column.cat.codes if isinstance(column.dtype, pd.CategoricalDtype) else column
-        for _, column in frame.items()
-    ]
-    return np.column_stack([column.to_numpy(dtype=np.float32) for column in columns])
 
 
 def _types(path: Path) -> list[str]:

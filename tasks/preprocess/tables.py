@@ -1,10 +1,9 @@
-"""Dense float32 arrays of a data set, encoded by what its training rows hold."""
+"""The encoding of the pulls bench: what trials, estimators and registered winners learn from."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -13,166 +12,134 @@ from numpy.typing import NDArray
 from algorithms.errors import DataError
 from tasks.fetch import columns
 from tasks.fetch.dataset import Dataset
+from tasks.preprocess.categories import places, present
+from tasks.preprocess.transformer import Transformer
 
-Nominal = Literal["one-hot", "ordinal"]
-Missing = Literal["impute", "keep"]
-Rows = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Arrays:
-    """All rows of a data set as a learner takes them; index with the rows of a split.
-
-    Attributes
-    ----------
-    X : ndarray of float32, shape (n_rows, n_columns), C order
-    y : ndarray of shape (n_rows,)
-        float64 for a regression; int64 class codes, 0 to k-1, for a classification.
-    names : tuple of str
-        The columns' names; a one-hot column is ``column=category``.
-    nominal : tuple of int
-        Positions of columns that hold codes of nominal values.
-    """
-
-    X: NDArray[np.float32]
-    y: NDArray[Any]
-    names: tuple[str, ...]
-    nominal: tuple[int, ...]
+Scale = Literal["none", "standard"]
+Floats = NDArray[np.float32] | NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Column:
-    """How one column is encoded: to which output columns, and by which rule."""
+@dataclass(eq=False)
+class TableEncoder(Transformer):
+    """Mixed columns as dense float32 features, in the order of the columns.
 
-    name: str
-    outputs: tuple[str, ...]
-    nominal: bool
-    encode: Callable[[pd.Series], NDArray[np.float32]]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Encoder:
-    """An encoding fitted on training rows, which applies to any rows of the same columns."""
-
-    columns: tuple[Column, ...]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The output columns' names."""
-        return tuple(name for column in self.columns for name in column.outputs)
-
-    @property
-    def nominal(self) -> tuple[int, ...]:
-        """Positions of output columns that hold codes."""
-        flags = [column.nominal for column in self.columns for _ in column.outputs]
-        return tuple(position for position, flag in enumerate(flags) if flag)
-
-    def transform(self, features: pd.DataFrame) -> NDArray[np.float32]:
-        """`features` as an array of shape (n_rows, n_outputs)."""
-        X = np.empty((len(features), len(self.names)), dtype=np.float32)
-        start = 0
-        for column in self.columns:
-            stop = start + len(column.outputs)
-            X[:, start:stop] = column.encode(features[column.name])
-            start = stop
-        return X
-
-
-def as_arrays(
-    dataset: Dataset, rows: Rows, *, nominal: Nominal = "one-hot", missing: Missing = "impute"
-) -> Arrays:
-    """All of `dataset`, encoded by what its training `rows` hold; see `fit`."""
-    encoder = fit(dataset, rows, nominal=nominal, missing=missing)
-    if dataset.task == "classification":
-        y = dataset.target.cat.codes.to_numpy().astype(np.int64)
-    else:
-        y = dataset.target.to_numpy(dtype=np.float64)
-    return Arrays(encoder.transform(dataset.features), y, encoder.names, encoder.nominal)
-
-
-def fit(
-    dataset: Dataset, rows: Rows, *, nominal: Nominal = "one-hot", missing: Missing = "impute"
-) -> Encoder:
-    """Learn the encoding of the features from the training `rows` alone.
+    A number is itself, a boolean 0 or 1; a missing number is the median of the training rows, 0
+    where they have none. Any other column is nominal: one 0/1 feature for each category that
+    occurs in the training rows, in declared or else in sorted order. A missing category, or one
+    that does not occur there, is all zeros.
 
     Parameters
     ----------
-    dataset : Dataset
-    rows : ndarray of int
-        The training rows.
-    nominal : {"one-hot", "ordinal"}
-        One 0/1 column for each category that occurs in `rows`, or one column of the numbers
-        0, 1, ... of those categories in their declared order.
-    missing : {"impute", "keep"}
-        A missing number is the median of `rows`, or stays NaN. A missing category, or one that
-        does not occur in `rows`, is all zeros in one-hot columns; in an ordinal column -1, or
-        NaN where missing values are kept.
+    scale : {"none", "standard"}
+        ``standard``: every feature, 0/1 ones too, has mean 0 and variance 1 on the training rows;
+        computed in float64, so that a column of large numbers with a small spread keeps it.
 
-    Raises
-    ------
-    DataError
-        For a text column or infinite values.
+    Attributes
+    ----------
+    categories_ : list of list of str or None
+        For each column those with a feature; None for numbers.
+    medians_ : list of float
+        For each column what a missing number is.
+    center_, spread_ : ndarray of float64
+        What is taken from each feature, and what it is divided by; empty with ``scale="none"``.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"size": [1.0, None, 4.0], "colour": ["red", "green", None]})
+    >>> TableEncoder().fit_transform(rows).tolist()
+    [[1.0, 0.0, 1.0], [2.5, 1.0, 0.0], [4.0, 0.0, 0.0]]
     """
-    fitted = []
-    for name in dataset.features.columns:
-        column = dataset.features[name]
+
+    scale: Scale = "none"
+
+    def fit(self, frame: pd.DataFrame, y: Any = None) -> Self:
+        """Learn categories, medians and scales of the training rows; targets do not matter."""
+        del y
+        every = [column for _, column in frame.items()]
+        self.categories_ = [present(c) if _is_nominal(c) else None for c in every]
+        self.medians_ = [0.0 if _is_nominal(c) else _median(_numbers(c)) for c in every]
+        self.center_ = self.spread_ = np.empty(0)
+        if self.scale == "standard":
+            features = self._encoded(frame)
+            self.center_ = features.mean(axis=0)
+            self.spread_ = _spread(features, self.center_)
+        return self
+
+    def transform(self, frame: pd.DataFrame) -> NDArray[np.float32]:
+        """`frame` as an array of shape (n_rows, n_features), C order.
+
+        Raises
+        ------
+        DataError
+            For infinite values.
+        """
+        features = self._encoded(frame)
+        if self.scale == "standard":
+            # What lies beyond float32 by the training rows' spread is as far off as can be said.
+            features = (features - self.center_) / self.spread_
+            features = np.clip(features, -columns.LARGEST, columns.LARGEST)
+        return features.astype(np.float32, copy=False)
+
+    def _encoded(self, frame: pd.DataFrame) -> Floats:
+        """The features before they are scaled."""
+        n_features = sum(1 if kept is None else len(kept) for kept in self.categories_)
+        exact = np.float64 if self.scale == "standard" else np.float32
+        features = np.empty((len(frame), n_features), dtype=exact)
+        start = 0
+        for kept, median, (_, column) in zip(
+            self.categories_, self.medians_, frame.items(), strict=True
+        ):
+            stop = start + (1 if kept is None else len(kept))
+            if kept is None:
+                numbers = _numbers(column).astype(exact)
+                features[:, start] = np.where(np.isnan(numbers), exact(median), numbers)
+            else:
+                features[:, start:stop] = places(column, kept)[:, None] == np.arange(len(kept))
+            start = stop
+        return features
+
+
+def labels_of(dataset: Dataset) -> NDArray[Any]:
+    """The targets: float64 for a regression, int64 codes of classes for a classification."""
+    if dataset.task == "classification":
+        return dataset.target.cat.codes.to_numpy().astype(np.int64)
+    return dataset.target.to_numpy(dtype=np.float64)
+
+
+def refuse_text(dataset: Dataset) -> None:
+    """DataError for a column of free text."""
+    for name, column in dataset.features.items():
         if columns.is_text(column):
-            raise DataError(f"{dataset.reference}: column {name!r} holds free text: a table takes "
-                            "numbers and nominal values, drop or encode it")  # fmt: skip
-        if not columns.is_nominal(column):
-            _check_finite(column, dataset.reference)
-            fitted.append(_number(column, rows, missing))
-        elif nominal == "one-hot":
-            fitted.append(_one_hot(column, rows))
-        else:
-            fitted.append(_ordinal(column, rows, missing))
-    return Encoder(tuple(fitted))
+            raise DataError(f"column {name!r} holds free text: a table takes numbers and nominal"
+                            " values, drop or encode it")  # fmt: skip
 
 
-def _number(column: pd.Series, rows: Rows, missing: Missing) -> Column:
-    seen = column.to_numpy()[rows].astype(np.float64)
-    seen = seen[~np.isnan(seen)]
-    middle = np.float32(np.median(seen) if len(seen) else 0)
-
-    def encode(values: pd.Series) -> NDArray[np.float32]:
-        numbers = values.to_numpy().astype(np.float32)[:, None]
-        return np.where(np.isnan(numbers), middle, numbers) if missing == "impute" else numbers
-
-    return Column(str(column.name), (str(column.name),), nominal=False, encode=encode)
+def _is_nominal(column: pd.Series) -> bool:
+    return columns.is_nominal(column) or columns.is_text(column)
 
 
-def _ordinal(column: pd.Series, rows: Rows, missing: Missing) -> Column:
-    kept = _seen_codes(column, rows)
-    unseen = np.float32(-1 if missing == "impute" else np.nan)
-    # The last entry is that of code -1, a missing value.
-    table = np.full(len(column.cat.categories) + 1, unseen, dtype=np.float32)
-    table[kept] = np.arange(len(kept))
-
-    def encode(values: pd.Series) -> NDArray[np.float32]:
-        return table[values.cat.codes.to_numpy()][:, None]
-
-    return Column(str(column.name), (str(column.name),), nominal=True, encode=encode)
-
-
-def _one_hot(column: pd.Series, rows: Rows) -> Column:
-    kept = _seen_codes(column, rows)
-    names = tuple(f"{column.name}={column.cat.categories[code]}" for code in kept)
-
-    def encode(values: pd.Series) -> NDArray[np.float32]:
-        return (values.cat.codes.to_numpy()[:, None] == kept).astype(np.float32)
-
-    return Column(str(column.name), names, nominal=False, encode=encode)
-
-
-def _seen_codes(column: pd.Series, rows: Rows) -> NDArray[np.int64]:
-    """The codes of the categories that occur in `rows`, ascending."""
-    codes = np.unique(column.cat.codes.to_numpy()[rows]).astype(np.int64)
-    return codes[codes >= 0]
-
-
-def _check_finite(column: pd.Series, reference: str) -> None:
-    if columns.is_infinite(column.to_numpy()):
+def _numbers(column: pd.Series) -> NDArray[Any]:
+    """A column of numbers or booleans, missing ones as NaN."""
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "fiub":
+        numbers = column.to_numpy()
+    else:
+        numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    if columns.is_infinite(numbers):
         raise DataError(
-            f"{reference}: column {column.name!r} has infinite values (beyond 3.4e38): a table "
-            "takes finite and missing ones, drop those rows"
+            f"column {column.name!r} has infinite values (beyond 3.4e38): a table takes finite"
+            " and missing ones, drop those rows"
         )
+    return numbers
+
+
+def _median(numbers: NDArray[Any]) -> float:
+    seen = numbers.astype(np.float64)
+    seen = seen[~np.isnan(seen)]
+    return float(np.median(seen)) if len(seen) else 0.0
+
+
+def _spread(features: Floats, center: Floats) -> NDArray[np.float64]:
+    """The standard deviations; 1 for a constant feature, whose own is 0 but for rounding."""
+    spread = features.std(axis=0)
+    rounding = len(features) * np.finfo(np.float64).eps * np.abs(center)
+    return np.where(spread > rounding, spread, 1.0)

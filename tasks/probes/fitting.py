@@ -26,16 +26,9 @@ class Classifier(Protocol):
 
 
 def fit_and_test(model: Classifier, samples: Samples, rows: int, test_rows: int) -> Probe:
-    """Train on a prefix, test, and time the parts.
-
-    A sample of a single class has one best model, the constant; many learners refuse such a
-    sample, so the constant stands in for all of them.
-    """
+    """Train on a prefix, test, and time the parts."""
     features, labels = samples.train(rows)
-    if (labels == labels[0]).all():
-        from sklearn.dummy import DummyClassifier
-
-        model = DummyClassifier(strategy="most_frequent")
+    model = able(model, labels)
     _, fit_cpu, fit_wall = _timed(lambda: model.fit(features, labels))
     train_correct, train_cpu, train_wall = None, 0.0, 0.0
     if rows < samples.train_rows:
@@ -54,6 +47,19 @@ def fit_and_test(model: Classifier, samples: Samples, rows: int, test_rows: int)
         test_cpu=test_cpu,
         test_wall=test_wall,
     )
+
+
+def able(model: Classifier, labels: NDArray[np.int32]) -> Classifier:
+    """`model`, or the constant if `labels` are of a single class.
+
+    Such a sample has one best model, the constant, and many learners refuse it.
+    """
+    if (labels != labels[0]).any():
+        return model
+    from sklearn.dummy import DummyClassifier
+
+    constant: Classifier = DummyClassifier(strategy="most_frequent")
+    return constant
 
 
 def correct(model: Classifier, features: NDArray[np.float32], labels: NDArray[np.int32]) -> int:

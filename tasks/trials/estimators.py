@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from algorithms.errors import UsageError, unknown
-from algorithms.seeds import derive_seed
 
 Values = dict[str, Any]
 Recipe = Callable[[Values, int, int], Any]
@@ -38,11 +37,6 @@ def build(estimator: str, values: Mapping[str, Any], n_features: int, seed: int)
             raise unknown("recipe", estimator, RECIPES)
         return RECIPES[estimator](dict(values), n_features, seed)
     return _seeded(import_class(estimator), dict(values), seed)
-
-
-def winner(estimator: str, values: Mapping[str, Any], n_features: int, seed: int) -> Any:
-    """As `build`, for what a search of `seed` chose and is fitted once more."""
-    return build(estimator, values, n_features, derive_seed(seed, "refit"))
 
 
 def import_class(path: str) -> type[Any]:

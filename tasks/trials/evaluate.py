@@ -16,7 +16,7 @@ from algorithms.seeds import generator
 from tasks.trials import estimators
 
 Task = Literal["classification", "regression"]
-Matrix = NDArray[np.float64]
+Matrix = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from tasks.fetch import Dataset
 from tasks.preprocess.splits import split, split_by_column
-from tasks.preprocess.tables import as_arrays
+from tasks.preprocess.tables import Scale, TableEncoder, labels_of, refuse_text
+from tasks.preprocess.transformer import naming
 from tasks.trials.evaluate import Arrays, Fold
 
 Rows = NDArray[np.int64]
-Scale = Literal["none", "standard"]
 
 TRAIN_SHARE = 0.8
 """Of the rows, for cross-validation where the data bring no split of their own."""
@@ -24,20 +24,42 @@ _NOBODY = np.empty(0, dtype=np.int64)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The rows of one fit; `test` is None where another fit is tested instead."""
+    """The rows of one fit; `test` is empty where another fit is tested instead."""
 
     train: Rows
     validation: Rows
-    test: Rows | None
+    test: Rows
+
+
+def scored(
+    dataset: Dataset, seed: int, protocol: str, column: str | None = None
+) -> tuple[Dataset, Part]:
+    """The data and the rows of the fit whose test score is recorded, which a winner repeats.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    seed : int
+        Of the split.
+    protocol : {"holdout", "cv"}
+        ``holdout``: 64 %, 16 % and 20 % of the rows, as Rising Bandits has them; every class has
+        a row for training, so no class is absent from that part. ``cv``: all rows but a fifth.
+    column : str, optional
+        Says ``train`` or ``test`` of each row, for ``cv``; the data are then without it.
+    """
+    if protocol == "holdout":
+        rows = split(dataset, seed=seed)
+        return dataset, Part(rows.train, rows.validation, rows.test)
+    if column is None:
+        rows = split(dataset, (TRAIN_SHARE, 1 - TRAIN_SHARE), seed)
+        return dataset, Part(rows.train, _NOBODY, rows.test)
+    dataset, train, test = split_by_column(dataset, column)
+    return dataset, Part(train, _NOBODY, test)
 
 
 def holdout(dataset: Dataset, seed: int, scale: Scale = "none") -> Arrays:
-    """One fit on 64 %, validated on 16 % and tested on 20 % of the rows, as Rising Bandits does.
-
-    Every class has a row for training, so no class is absent from that part.
-    """
-    rows = split(dataset, seed=seed)
-    part = Part(rows.train, rows.validation, rows.test)
+    """One fit, validated and tested, as Rising Bandits does."""
+    dataset, part = scored(dataset, seed, "holdout")
     return Arrays(_task(dataset), (_fold(dataset, part, scale),))
 
 
@@ -50,22 +72,23 @@ def cross_validation(
     ----------
     dataset : Dataset
         Of a classification.
-    seed : int
-        Of the test split, where `column` is None.
+    seed, column
+        As in `scored`.
     folds : int
         Each class's training rows are dealt to them in their order, without shuffling.
-    column : str, optional
-        Says ``train`` or ``test`` of each row.
     """
-    if column is None:
-        rows = split(dataset, (TRAIN_SHARE, 1 - TRAIN_SHARE), seed)
-        train, test = rows.train, rows.test
-    else:
-        dataset, train, test = split_by_column(dataset, column)
+    dataset, every = scored(dataset, seed, "cv", column)
+    train = every.train
     fold_of = dealt(dataset.target.cat.codes.to_numpy()[train], folds)
-    parts = [Part(train[fold_of != f], train[fold_of == f], None) for f in range(folds)]
-    refit = _fold(dataset, Part(train, _NOBODY, test), scale)
+    parts = [Part(train[fold_of != f], train[fold_of == f], _NOBODY) for f in range(folds)]
+    refit = _fold(dataset, every, scale)
     return Arrays(_task(dataset), tuple(_fold(dataset, p, scale) for p in parts), refit)
+
+
+def encoder(dataset: Dataset, train: Rows, scale: Scale) -> TableEncoder:
+    """The encoder of the features, fitted on the rows `train`; DataError for a text column."""
+    refuse_text(dataset)
+    return TableEncoder(scale).fit(dataset.features.iloc[train])
 
 
 def dealt(labels: NDArray[np.integer], folds: int) -> NDArray[np.intp]:
@@ -86,20 +109,14 @@ def dealt(labels: NDArray[np.integer], folds: int) -> NDArray[np.intp]:
 
 def _fold(dataset: Dataset, part: Part, scale: Scale) -> Fold:
     """The arrays of one fit, encoded by its training rows alone."""
-    arrays = as_arrays(dataset, part.train)
-    X = arrays.X
-    if scale == "standard":
-        center, spread = X[part.train].mean(axis=0), X[part.train].std(axis=0)
-        X = (X - center) / np.where(spread > 0, spread, 1).astype(np.float32)
-    test = part.test
-    return Fold(
-        X[part.train],
-        arrays.y[part.train],
-        X[part.validation],
-        arrays.y[part.validation],
-        None if test is None else X[test],
-        None if test is None else arrays.y[test],
-    )
+    features, labels = dataset.features, labels_of(dataset)
+    with naming(dataset.reference):
+        encode = encoder(dataset, part.train, scale).transform
+        train, validation, test = (
+            (encode(features.iloc[rows]), labels[rows])
+            for rows in (part.train, part.validation, part.test)
+        )
+    return Fold(*train, *validation, *(test if len(part.test) else (None, None)))
 
 
 def _task(dataset: Dataset) -> Literal["classification", "regression"]:

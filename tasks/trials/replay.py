@@ -122,7 +122,7 @@ class StoredTrials:
                 stream.file.refresh()
             while len(stream.file) <= n:
                 stream.file.extend(lambda number: self._compute(stream, number))
-            return self._as_trial(stream.file[n])
+            return self._as_trial(stream.file[n], stream.learner_seed(n))
 
     def _has(self, arm: int, n: int) -> bool:
         stream = self._stream(self._optimiser, self._space.restricted([self.arms[arm]]))
@@ -163,7 +163,7 @@ class StoredTrials:
         order = Order(
             arm.estimator,
             {**arm.constants, **suggestion.parameters},
-            derive_seed(stream.seed, "learner", n),
+            stream.learner_seed(n),
             suggestion.fidelity,
         )
         outcome = self._runners.run(order)
@@ -171,7 +171,7 @@ class StoredTrials:
             self.spent_cpu_seconds += outcome.cpu_seconds + thought[0]
         return _record(suggestion, outcome, thought)
 
-    def _as_trial(self, record: Record) -> Trial:
+    def _as_trial(self, record: Record, seed: int) -> Trial:
         return Trial(
             arm=self.arms.index(record["arm"]),
             parameters=record["parameters"],
@@ -182,6 +182,7 @@ class StoredTrials:
             status=record["status"],
             reason=record["reason"],
             fidelity=record["fidelity"],
+            seed=seed,
         )
 
 
@@ -218,6 +219,10 @@ class _Stream:
         self._space = space
         self._optimiser: Optimiser | None = None
         self._told = 0
+
+    def learner_seed(self, n: int) -> int:
+        """The random state of the learner of trial `n`."""
+        return derive_seed(self.seed, "learner", n)
 
     def catch_up(self, n: int) -> None:
         """Tell the optimiser the records before `n` that it has not seen."""

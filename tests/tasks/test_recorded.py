@@ -132,12 +132,14 @@ def forget():
         (a_trial, "tasks.trials.optimisers"),
         (a_trial, "tasks.trials.spaces"),
         (a_trial, "tasks.trials.evaluate"),
-        (a_search, "tasks.automl.columns"),
+        (a_search, "tasks.preprocess.categories"),
         (a_peer, "tasks.peers.program"),
         (a_peer, "tasks.preprocess.tables"),
         (a_probe, "tasks.learners.build"),
         (a_probe, "tasks.learners.shared_bins"),
-        (a_probe, "tasks.probes.samples"),  # encoder and split
+        (a_probe, "tasks.probes.samples"),
+        (a_probe, "tasks.probes.split"),
+        (a_probe, "tasks.preprocess.unit_range"),  # the encoder
         (a_probe, "tasks.probes.fitting"),
         (a_probe, "tasks.fetch.columns"),
         (a_choice, "tasks.probes.select"),

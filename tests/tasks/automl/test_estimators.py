@@ -8,6 +8,8 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from algorithms.errors import LeaseboardError
 from tasks.automl import PolicyClassifier, PolicyRegressor
+from tasks.fetch import Dataset, columns
+from tasks.trials import plans
 
 FAST = ["decision_tree", "k_nearest_neighbors", "lda"]
 CHECKED = {"optimiser": "random", "budget": 9, "trial_cpu_seconds": None}
@@ -86,8 +88,8 @@ def test_the_limits_of_a_trial_make_it_a_process_and_jobs_change_nothing(tmp_pat
     one = classifier(policy="rising-bandits", trial_cpu_seconds=30.0).fit(X, y)
     two = classifier(policy="rising-bandits", trial_cpu_seconds=30.0, n_jobs=2).fit(X, y)
 
-    columns = ["arm", "score", "parameters"]
-    assert one.leaderboard_[columns].equals(two.leaderboard_[columns])
+    shown = ["arm", "score", "parameters"]
+    assert one.leaderboard_[shown].equals(two.leaderboard_[shown])
 
 
 def test_a_store_is_replayed(tmp_path):
@@ -168,3 +170,16 @@ def test_one_class_and_all_arms_failing_are_clear(tmp_path):
         LeaseboardError, match="all 3 trials failed, 3 of them because 'ValueError"
     ):
         classifier(space=str(hopeless), arms=None, budget=3).fit(X, y)
+
+
+@pytest.mark.parametrize("scale", ["standard", "none"])
+def test_the_best_estimator_encodes_as_the_bench_does(scale):
+    X, y = mixed()
+    search = classifier(scale=scale, arms=["decision_tree"], budget=2).fit(X, y)
+    frame, target = columns.tidy_frame(X), pd.Series(y, dtype="category")
+    data = Dataset("test", "test", frame, target, "classification", "digest")
+    bench = plans.encoder(data, np.arange(len(X)), scale)
+
+    np.testing.assert_array_equal(
+        search.best_estimator_["columns"].transform(X), bench.transform(frame)
+    )

@@ -1,104 +1,151 @@
-"""Tables: encodings fitted on training rows alone."""
+"""The encoder of tables: fitted on training rows alone, and a transformer for scikit-learn."""
 
 from __future__ import annotations
+
+import pickle
 
 import numpy as np
 import pandas as pd
 import pytest
+import skops.io
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
 
 from algorithms.errors import DataError
 from tasks.fetch.dataset import Dataset
-from tasks.preprocess import as_arrays, fit
+from tasks.preprocess.tables import TableEncoder, labels_of, refuse_text
 
 TRAIN = np.array([0, 1, 2])
-
-
-def dataset(**columns: object) -> Dataset:
-    target = pd.Series([0.5, 1.5, 2.5, 3.5], name="y")
-    return Dataset("test", "test", pd.DataFrame(columns), target, "regression", "")
-
-
 COLOURS = pd.Categorical(["red", "green", "red", "blue"], categories=["green", "blue", "red"])
 
 
+def encoded(scale="none", **columns: object):
+    """All rows, encoded by the first three."""
+    frame = pd.DataFrame(columns)
+    return TableEncoder(scale).fit(frame.iloc[TRAIN]).transform(frame)
+
+
+def dataset(target, **columns):
+    return Dataset("test", "test", pd.DataFrame(columns), pd.Series(target), "", "")
+
+
 def test_missing_numbers_are_the_median_of_the_training_rows():
-    data = dataset(a=[1.0, np.nan, 4.0, 100.0])
+    X = encoded(a=[1.0, np.nan, 4.0, 100.0], empty=[np.nan] * 3 + [5.0])
 
-    imputed = as_arrays(data, TRAIN)
-    kept = as_arrays(data, TRAIN, missing="keep")
-
-    assert imputed.X[:, 0].tolist() == [1.0, 2.5, 4.0, 100.0]
-    assert np.isnan(kept.X[1, 0])
-    assert imputed.X.dtype == np.float32
-    assert imputed.X.flags.c_contiguous
-
-
-def test_booleans_are_numbers():
-    assert as_arrays(dataset(b=[True, False, True, True]), TRAIN).X[:, 0].tolist() == [1, 0, 1, 1]
-
-
-def test_one_hot_columns_are_the_categories_of_the_training_rows():
-    arrays = as_arrays(dataset(c=COLOURS), TRAIN)
-
-    assert arrays.names == ("c=green", "c=red")
-    assert arrays.X.tolist() == [[0, 1], [1, 0], [0, 1], [0, 0]]
-    assert arrays.nominal == ()
-
-
-def test_ordinal_codes_number_the_categories_of_the_training_rows():
-    data = dataset(a=[1, 2, 3, 4], c=COLOURS)
-
-    arrays = as_arrays(data, TRAIN, nominal="ordinal")
-    kept = as_arrays(data, TRAIN, nominal="ordinal", missing="keep")
-
-    assert arrays.X[:, 1].tolist() == [1, 0, 1, -1]
-    assert arrays.nominal == (1,)
-    assert np.isnan(kept.X[3, 1])
-
-
-def test_targets_are_codes_or_numbers():
-    target = pd.Series(pd.Categorical(["b", "a", "b", "a"]))
-    data = Dataset("t", "t", pd.DataFrame({"a": [1, 2, 3, 4]}), target, "classification", "")
-
-    assert as_arrays(data, TRAIN).y.tolist() == [1, 0, 1, 0]
-    assert as_arrays(dataset(a=[1, 2, 3, 4]), TRAIN).y.tolist() == [0.5, 1.5, 2.5, 3.5]
+    assert X.tolist() == [[1.0, 0.0], [2.5, 0.0], [4.0, 0.0], [100.0, 5.0]]
+    assert X.dtype == np.float32
+    assert X.flags.c_contiguous
 
 
 @pytest.mark.parametrize(
-    ("column", "message"),
-    [([1.0, np.inf, 2.0, 3.0], "infinite"), (["a", "b", "c", "d"], "free text")],
+    "values",
+    [
+        [True, False, True, True],
+        np.array([1, 0, 1, 1], np.uint8),
+        pd.array([1, 0, 1, 1], "Int64"),
+        pd.array([True, False, True, True], "boolean"),
+    ],
+    ids=lambda values: str(getattr(values, "dtype", "bool")),
 )
-def test_a_table_refuses_what_it_cannot_take(column, message):
-    values = pd.Series(column, dtype=None if message == "infinite" else object)
+def test_booleans_and_integers_of_any_kind_are_numbers(values):
+    assert encoded(b=values)[:, 0].tolist() == [1, 0, 1, 1]
 
-    with pytest.raises(DataError, match=f"column 'bad'.*{message}"):
-        as_arrays(dataset(bad=values), TRAIN)
+
+def test_missing_values_of_nullable_columns_are_the_median():
+    assert encoded(b=pd.array([1, None, 3, None], "Int64"))[:, 0].tolist() == [1, 2, 3, 2]
+
+
+def test_one_hot_features_are_the_categories_of_the_training_rows_in_declared_order():
+    assert encoded(c=COLOURS).tolist() == [[0, 1], [1, 0], [0, 1], [0, 0]]
+
+
+def test_strings_are_categories_in_sorted_order_and_gaps_are_zeros():
+    X = encoded(c=pd.Series(["u", "b", None, "new"], dtype=object))
+
+    assert X.tolist() == [[0, 1], [1, 0], [0, 0], [0, 0]]
+
+
+def test_categories_are_known_by_their_label_however_they_are_declared():
+    fitted = TableEncoder().fit(pd.DataFrame({"c": COLOURS}).iloc[TRAIN])
+    others = pd.Categorical(["red", "pink"], categories=["red", "pink", "green"])
+
+    assert fitted.transform(pd.DataFrame({"c": others})).tolist() == [[0, 1], [0, 0]]
+    assert fitted.transform(pd.DataFrame({"c": ["green", None]})).tolist() == [[1, 0], [0, 0]]
+
+
+def test_standard_features_have_mean_0_and_variance_1_on_the_training_rows():
+    X = encoded("standard", a=[1.0, 2.0, 3.0, 9.0], c=COLOURS, same=[0.1, 0.1, 0.1, 0.2])
+
+    assert X[TRAIN].mean(axis=0) == pytest.approx(0, abs=1e-6)
+    assert X[TRAIN].std(axis=0) == pytest.approx([1, 1, 1, 0], abs=1e-6)
+    assert X[3].tolist() == pytest.approx([8.573214, -0.707107, -1.414214, 0.1])
+
+
+def test_a_value_far_beyond_a_tiny_spread_stays_finite():
+    X = encoded("standard", a=[0.0, 1e-109, 0.0, 1.0])
+
+    assert X[3, 0] == np.finfo(np.float32).max
+
+
+def test_a_small_spread_of_large_numbers_is_not_lost():
+    moments = 1.6e9 + np.array([0.0, 1.0, 2.0, 3.0])
+
+    assert np.diff(encoded("standard", t=moments)[:, 0]) == pytest.approx(1.2247449)
+
+
+def test_targets_are_codes_or_numbers():
+    classes = dataset(pd.Categorical(["b", "a", "b", "a"]))
+
+    assert labels_of(
+        Dataset("t", "t", classes.features, classes.target, "classification", "")
+    ).tolist() == [1, 0, 1, 0]
+    assert labels_of(
+        Dataset("t", "t", pd.DataFrame(), pd.Series([0.5, 1]), "regression", "")
+    ).tolist() == [0.5, 1]
+
+
+def test_a_table_refuses_what_it_cannot_take():
+    with pytest.raises(DataError, match="column 'bad' has infinite values"):
+        encoded(bad=[1.0, 2.0, 3.0, np.inf])
+    with pytest.raises(DataError, match="column 'bad' holds free text"):
+        refuse_text(dataset([1.0], bad=pd.Series(["a"], dtype=object)))
+
+
+def test_scikit_learn_takes_it_for_a_transformer(tmp_path):
+    frame = pd.DataFrame({"a": [1.0, np.nan, 4.0, 2.0], "c": COLOURS})
+    copy = clone(TableEncoder("standard"))
+    model = make_pipeline(copy, LinearRegression()).fit(frame, [0.0, 1.0, 2.0, 3.0])
+    skops.io.dump(copy, tmp_path / "saved")
+    (trusted,) = skops.io.get_untrusted_types(file=tmp_path / "saved")
+
+    assert copy.get_params() == {"scale": "standard"}
+    assert model.predict(frame) == pytest.approx([0.0, 1.0, 2.0, 3.0], abs=1e-5)
+    for again in (
+        skops.io.load(tmp_path / "saved", trusted=[trusted]),
+        pickle.loads(pickle.dumps(copy)),
+        clone(copy).fit(frame),
+    ):
+        np.testing.assert_array_equal(again.transform(frame), copy.transform(frame))
+    with pytest.raises(ValueError, match="TableEncoder has no parameter 'scaled': use scale"):
+        copy.set_params(scaled=True)
 
 
 numbers = st.lists(st.one_of(st.floats(-1e6, 1e6), st.just(np.nan)), min_size=4, max_size=4)
 labels = st.lists(st.sampled_from(["u", "v", "w", None]), min_size=4, max_size=4)
 
 
-@given(
-    a=numbers,
-    b=labels,
-    other_a=numbers,
-    other_b=labels,
-    nominal=st.sampled_from(["one-hot", "ordinal"]),
-    missing=st.sampled_from(["impute", "keep"]),
-)
-def test_rows_outside_training_never_change_the_encoding(a, b, other_a, other_b, nominal, missing):
-    other_a, other_b = a[:3] + other_a[3:], b[:3] + other_b[3:]
+@given(a=numbers, b=labels, other_a=numbers, other_b=labels,
+       scale=st.sampled_from(["none", "standard"]))  # fmt: skip
+def test_rows_outside_training_never_change_the_encoding(a, b, other_a, other_b, scale):
     kinds = ["u", "v", "w"]
-    first = dataset(a=a, b=pd.Categorical(b, categories=kinds))
-    other = dataset(a=other_a, b=pd.Categorical(other_b, categories=kinds))
+    one = pd.DataFrame({"a": a, "b": pd.Categorical(b, categories=kinds)})
+    two = pd.DataFrame(
+        {"a": a[:3] + other_a[3:], "b": pd.Categorical(b[:3] + other_b[3:], categories=kinds)}
+    )
+    fitted, other = (TableEncoder(scale).fit(f.iloc[TRAIN]) for f in (one, two))
 
-    one = fit(first, TRAIN, nominal=nominal, missing=missing)
-    two = fit(other, TRAIN, nominal=nominal, missing=missing)
-
-    assert one.names == two.names
-    np.testing.assert_array_equal(one.transform(first.features), two.transform(first.features))
-    same = (one.transform(first.features)[:3], two.transform(other.features)[:3])
-    np.testing.assert_array_equal(*same)
+    for frame in (one, two):
+        np.testing.assert_array_equal(fitted.transform(frame), other.transform(frame))

@@ -1,0 +1,212 @@
+"""A registered model is the one that was ranked: what the bench saw it sees, and scores alike."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from algorithms.errors import LeaseboardError, UsageError
+from tasks.jobs import Job
+from tasks.models.columns import typed
+from tasks.models.saved import load
+from tasks.models.winner import fit
+from tasks.preprocess import split
+from tasks.probes import samples
+from tasks.run import run_job
+from tasks.trials import plans
+
+N_ROWS = 300
+SPACE = """\
+title: two arms
+source: own
+task: {task}
+arms:
+  forest:
+    estimator: sklearn.ensemble:RandomForest{kind}
+    constants: {{n_estimators: 5}}
+    hyperparameters: {{max_depth: {{type: int, low: 2, high: 9, default: 5}}}}
+  neighbors:
+    estimator: sklearn.neighbors:KNeighbors{kind}
+    hyperparameters: {{n_neighbors: {{type: int, low: 2, high: 9, default: 5}}}}
+"""
+
+
+@pytest.fixture
+def mixed(tmp_path):
+    """Writes data with every kind of column, with gaps, and with categories that occur once."""
+
+    def write(target):
+        rng = np.random.default_rng(0)
+        x, colour = rng.normal(size=N_ROWS), rng.choice(list("abcd"), N_ROWS)
+        frame = pd.DataFrame(
+            {
+                "x": np.where(rng.random(N_ROWS) < 0.1, np.nan, x),
+                "colour": np.where(rng.random(N_ROWS) < 0.1, None, colour),
+                "seconds": 1.6e9 + rng.normal(size=N_ROWS),
+                "whole": rng.integers(-9, 9, N_ROWS).astype(np.int16),
+                "flag": rng.random(N_ROWS) < 0.5,
+                "once": [f"only {i}" if i % 9 == 0 else "often" for i in range(N_ROWS)],
+                "said": rng.choice(["train", "train", "test"], N_ROWS),
+            }
+        )
+        value = x + 2 * np.isin(colour, ["a", "b"]) + 0.3 * rng.normal(size=N_ROWS)
+        names = np.array(["low", "middle", "high"])
+        frame["y"] = value if target == "number" else names[np.digitize(value, [0.0, 1.5])]
+        frame.to_parquet(tmp_path / f"{target}.parquet")
+        return f"file:{tmp_path / f'{target}.parquet'}?target=y"
+
+    return write
+
+
+@pytest.fixture
+def space(tmp_path):
+    """Writes a space of learners, one of which draws by its seed."""
+
+    def write(task):
+        kind = "Regressor" if task == "regression" else "Classifier"
+        path = tmp_path / f"{task}.yaml"
+        path.write_text(SPACE.format(task=task, kind=kind))
+        return str(path)
+
+    return write
+
+
+def again(model, folder):
+    """The model as a server loads it."""
+    folder.mkdir()
+    model.save(folder)
+    return load(folder)
+
+
+def sent(features):
+    """Raw rows as a caller sends them, who knows no categories and no narrow numbers."""
+    rows = features.reset_index(drop=True).copy()
+    for name, column in rows.items():
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            rows[name] = column.astype(object).where(column.notna(), None)
+    return rows.astype({name: "int64" for name in rows if rows[name].dtype.kind == "i"})
+
+
+BENCHES = [
+    {"protocol": "holdout"},
+    {"protocol": "holdout", "scale": "standard"},
+    {"protocol": "cv", "folds": 3},
+    {"protocol": "cv", "folds": 3, "scale": "standard"},
+    {"protocol": "cv", "folds": 3, "scale": "standard", "split_column": "said"},
+]
+
+
+@pytest.mark.parametrize(
+    ("task", "bench"),
+    [
+        *(("classification", bench) for bench in BENCHES),
+        *(("regression", bench) for bench in BENCHES[:2]),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("arm", ["forest", "neighbors"])
+def test_a_policys_winner(race, mixed, space, tmp_path, task, bench, arm):
+    data = mixed("number" if task == "regression" else "class")
+    given = {"space": space(task), "arms": [arm], "optimiser": "random", **bench}
+    result, _, fitted = race("average", data, budget=2, bench=given)
+    model = again(fitted.model, tmp_path / "saved")
+
+    fold = arrays_of(fitted.dataset, bench)
+    features, target = fitted.dataset.features, fitted.dataset.target
+    *_, test = rows_of(fitted.dataset, given)
+    known = {column.name for column in model.description.columns}
+    raw = sent(features.iloc[test])
+    seen = model.estimator["columns"].transform(typed(raw, model.description.columns))
+    predicted = model.predict(raw)
+
+    assert known == set(features.columns) - ({"said"} if "split_column" in bench else set())
+    np.testing.assert_array_equal(seen, fold.test_x)
+    assert seen.dtype == fold.test_x.dtype == np.float32
+    if task == "classification":
+        score = np.mean(predicted == target.iloc[test].astype(str))
+    else:
+        truth = target.iloc[test]
+        score = 1 / (1 + np.mean((predicted - truth) ** 2) / np.var(truth))
+    assert score == pytest.approx(result.metrics["test"], rel=1e-12)
+    assert fitted.test == pytest.approx(result.metrics["test"], rel=1e-12)
+
+
+def arrays_of(dataset, bench):
+    """The arrays of the fit that the bench tests."""
+    scale = bench.get("scale", "none")
+    if bench["protocol"] == "holdout":
+        return plans.holdout(dataset, 0, scale).folds[0]
+    return plans.cross_validation(dataset, 0, 3, bench.get("split_column"), scale).refit
+
+
+def rows_of(dataset, given):
+    """The rows to train on and to test on, from the data themselves or from the split."""
+    if "split_column" in given:
+        said = dataset.features["said"].astype(str)
+        return np.flatnonzero(said == "train"), np.flatnonzero(said == "test")
+    if given["protocol"] == "cv":
+        rows = split(dataset, (0.8, 0.2), 0)
+        return rows.train, rows.test
+    rows = split(dataset, seed=0)
+    return rows.train, rows.test
+
+
+def test_a_policys_winner_that_scores_otherwise_is_refused(mixed, space, tmp_path):
+    bench = {"space": space("classification"), "optimiser": "random"}
+    job = Job("random-joint", mixed("class"), 0, 0, label="random-joint", budget=2, bench=bench)
+    result, _ = run_job(job, tmp_path)
+    other = dataclasses.replace(result, metrics={**result.metrics, "test": 0.123})
+    unknown = dataclasses.replace(result, champion_seed=None)
+
+    assert fit(job, result).test == result.metrics["test"]
+    with pytest.raises(LeaseboardError, match=r"on the test rows now and to 0\.123 when it was"):
+        fit(job, other)
+    with pytest.raises(UsageError, match="has no seed on record"):
+        fit(job, unknown)
+
+
+SELECTIONS = [
+    {"initial_rows": 50},
+    {"initial_rows": 50, "test_fraction": 0.4},
+    {"configurations": 3, "shared_bins": True},
+]
+
+
+@pytest.mark.parametrize("bench", SELECTIONS, ids=str)
+def test_a_selections_winner(race, mixed, tmp_path, bench):
+    if "configurations" not in bench:
+        (tmp_path / "own.py").write_text(
+            "from sklearn.ensemble import RandomForestClassifier\n"
+            "from sklearn.neighbors import KNeighborsClassifier\n"
+            "PIPELINES = {'near': KNeighborsClassifier(),"
+            " 'forest': RandomForestClassifier(5, random_state=1)}\n"
+        )
+        bench = {**bench, "pipelines": str(tmp_path / "own.py")}
+    result, _, fitted = race("full-run", mixed("class"), bench=bench)
+    model = again(fitted.model, tmp_path / "saved")
+
+    divided = samples.split(fitted.dataset, 0, bench.get("test_fraction", 0.2))
+    _, test = divided.rows()
+    raw = sent(fitted.dataset.features.iloc[test])
+    seen = model.estimator["columns"].transform(typed(raw, model.description.columns))
+    expected, _ = divided.samples.test(len(test))
+    truth = fitted.dataset.target.iloc[test].astype(str)
+
+    np.testing.assert_array_equal(seen, expected)
+    assert seen.dtype == expected.dtype == np.float32
+    assert np.mean(model.predict(raw) == truth) == fitted.test == result.score
+
+
+def test_a_selections_winner_that_scores_otherwise_is_refused(race, mixed, tmp_path):
+    (tmp_path / "own.py").write_text(
+        "from sklearn.tree import DecisionTreeClassifier\n"
+        "PIPELINES = {'tree': DecisionTreeClassifier(max_depth=2, random_state=0)}\n"
+    )
+    bench = {"pipelines": str(tmp_path / "own.py")}
+    job = Job("full-run", mixed("class"), 0, 0, label="full-run", bench=bench)
+    result, _ = run_job(job, tmp_path)
+
+    assert fit(job, result).test == result.score
+    with pytest.raises(LeaseboardError, match=r"on the test rows now and to 0\.123 when it was"):
+        fit(job, dataclasses.replace(result, score=0.123))
