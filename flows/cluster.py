@@ -20,6 +20,7 @@ from typing import Any, Self
 
 from distributed import Client, Worker, get_worker
 from distributed.diagnostics.plugin import WorkerPlugin
+from distributed.security import Security
 from prefect_dask import DaskTaskRunner
 
 from algorithms.errors import LeaseboardError
@@ -33,6 +34,12 @@ from tasks.jobs import Job
 from tasks.plan import Planned
 
 CONNECT_SECONDS = 10
+CERTIFICATES = {
+    "tls_ca_file": "DASK_DISTRIBUTED__COMM__TLS__CA_FILE",
+    "tls_client_cert": "DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT",
+    "tls_client_key": "DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY",
+}
+"""What a connection by TLS needs, and the variables by which Dask is told."""
 IDLE_SECONDS = 10.0
 """A crew without work ends its processes: the run may have been killed, which nobody tells it."""
 _CREWS: dict[str, Crew] = {}
@@ -45,7 +52,8 @@ class Cluster:
     Parameters
     ----------
     address : str
-        Of the scheduler, such as ``tcp://10.0.0.1:8786``.
+        Of the scheduler, such as ``tcp://10.0.0.1:8786``; with ``tls://`` Dask's own settings
+        name the certificates.
     home : Path
         The run folder, by which a repeated run replaces what a killed one left on the workers.
     planned : iterable of Planned
@@ -59,7 +67,7 @@ class Cluster:
     Raises
     ------
     LeaseboardError
-        If there is no such scheduler, or it has no workers.
+        If there is no such scheduler, it has no workers, or a certificate is missing.
     """
 
     def __init__(
@@ -81,6 +89,7 @@ class Cluster:
         self._plugins: list[str] = []
 
     def __enter__(self) -> Self:
+        _check_certificates(self.address)
         try:
             self._client = Client(self.address, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError) as error:
@@ -148,6 +157,22 @@ class Cluster:
         for worker, answer in self._client.register_plugin(plugin, name=name).items():
             if answer["status"] != "OK":
                 raise LeaseboardError(f"the Dask worker {worker}: {answer.get('exception')}")
+
+
+def _check_certificates(address: str) -> None:
+    """Dask speaks of a missing certificate without its name, or only when it connects."""
+    if not address.startswith("tls:"):
+        return
+    settings = Security()
+    for setting, variable in CERTIFICATES.items():
+        value: str | None = getattr(settings, setting)
+        if value is None:
+            raise LeaseboardError(
+                f"the Dask scheduler at {address!r} wants certificates: set {variable}"
+                " to a PEM file"
+            )
+        if "\n" not in value and not Path(value).is_file():  # else the PEM text itself
+            raise LeaseboardError(f"{variable}={value!r}: no such file: name a PEM file")
 
 
 @dataclass(frozen=True)

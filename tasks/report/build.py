@@ -21,6 +21,7 @@ from tasks.report.commands import commands_of
 from tasks.report.curves import Curve
 from tasks.report.job_page import job_payload
 from tasks.report.pack import packed, packed_text
+from tasks.report.policy import content_security_policy
 from tasks.report.provenance import packages
 from tasks.report.relative import figures as relative_figures
 from tasks.report.relative import section as relative_section
@@ -165,6 +166,7 @@ def render(
     )
     related = relative(frame, suite.relative_to) if suite and suite.relative_to else None
     jobs = job_views.jobs(frame, commands_of(suite), logs.damaged, names)
+    script, plotly = _static("report.js"), _plotly()
     context = {
         "title": suite.title if suite else title,
         "made_from": made_from,
@@ -206,8 +208,9 @@ def render(
         "data_sets": job_views.data_sets(frame, names),
         "packages": packages(),
         "style": Markup(_static("report.css")),  # noqa: S704  (our own files)
-        "script": Markup(_static("report.js")),  # noqa: S704
-        "plotly": packed_text(_plotly()),
+        "script": Markup(script),  # noqa: S704
+        "plotly": packed_text(plotly),
+        "policy": content_security_policy([script, plotly]),
     }
     return environment.get_template("report.html").render(context)
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -27,14 +28,15 @@ CONFIGURATIONS = 3  # of each stand-in job
 class Machines:
     """A scheduler and its workers, each with a cache and a folder of its own."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, protocol="tcp", **environment):
         self.folder = folder
+        self._environment = environment
         self.file = folder / "scheduler.json"
         self.workers = []
         self._started = 0
         self.scheduler = self._start(
             "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
-            "--scheduler-file", self.file,
+            "--scheduler-file", self.file, "--protocol", protocol,
         )  # fmt: skip
         until(self.file.exists)
         self.address = json.loads(self.file.read_text())["address"]
@@ -61,7 +63,8 @@ class Machines:
         with (self.folder / f"{what}-{self._started}.log").open("w") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", f"distributed.cli.dask_{what}", *map(str, arguments)],
-                env=os.environ | {"PYTHONPATH": root} | extra, stdout=log, stderr=log,
+                env=os.environ | {"PYTHONPATH": root} | self._environment | extra,
+                stdout=log, stderr=log,
             )  # fmt: skip
 
     def close(self):
@@ -206,6 +209,99 @@ def test_what_is_wrong_with_a_cluster_is_one_line(bench, monkeypatch, tmp_path):
             bench.run(local=False, workers=None, cluster=lonely.address)
     finally:
         lonely.close()
+
+
+def told_dask(settings):
+    import dask
+
+    return dask.config.set(settings)
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "leaseboard")])
+    now = datetime.now(UTC)
+    made = x509.CertificateBuilder(
+        name, name, key.public_key(), 1, now - timedelta(1), now + timedelta(1)
+    ).sign(key, hashes.SHA256())
+    folder = tmp_path_factory.mktemp("certificate")
+    pem = serialization.Encoding.PEM
+    (folder / "cert.pem").write_bytes(made.public_bytes(pem))
+    (folder / "key.pem").write_bytes(
+        key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def secured(certificate, tmp_path_factory, url):
+    cert, key = str(certificate / "cert.pem"), str(certificate / "key.pem")
+    before = "DASK_DISTRIBUTED__COMM__"
+    settings = {f"{before}REQUIRE_ENCRYPTION": "True", f"{before}TLS__CA_FILE": cert}
+    for who in ("SCHEDULER", "WORKER", "CLIENT"):
+        settings |= {f"{before}TLS__{who}__CERT": cert, f"{before}TLS__{who}__KEY": key}
+    from dask.config import collect_env
+
+    made = Machines(tmp_path_factory.mktemp("secured"), "tls", **settings)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in settings.items():
+            patch.setenv(name, value)
+        with told_dask(collect_env()):
+            made.add_worker()
+            made.wait_for(1)
+            yield made
+    made.close()
+
+
+class TestTls:
+    """A cluster whose every member shows one certificate that signs itself."""
+
+    def test_a_run_over_tls_gives_its_results(self, secured, bench):
+        bench.reference = "sklearn:diabetes"
+        bench.data, bench.seeds = ["well"], (1,)
+        outcome = bench.run(local=False, workers=None, cluster=secured.address)
+
+        assert secured.address.startswith("tls://")
+        assert [(r.status, r.reason) for r in outcome.results] == [("ok", "")]
+
+    @pytest.mark.parametrize(
+        ("setting", "value", "message"),
+        [
+            ("client.key", None, r"wants certificates: set DASK_\w+CLIENT__KEY to a PEM file"),
+            ("ca-file", "no.pem", r"CA_FILE='no.pem': no such file"),
+        ],
+    )
+    def test_who_has_no_certificate_is_told_which(self, secured, bench, setting, value, message):
+        bench.reference = "sklearn:diabetes"
+        with (
+            told_dask({f"distributed.comm.tls.{setting}": value}),
+            pytest.raises(LeaseboardError, match=message),
+        ):
+            bench.run(local=False, workers=None, cluster=secured.address)
+
+    def test_a_stranger_with_a_certificate_of_its_own_is_not_heard(
+        self, secured, bench, monkeypatch
+    ):
+        from distributed.security import Security
+
+        monkeypatch.setattr("flows.cluster.CONNECT_SECONDS", 2)
+        own = Security.temporary()
+        bench.reference = "sklearn:diabetes"
+        stranger = {
+            "distributed.comm.tls.ca-file": own.tls_ca_file,
+            "distributed.comm.tls.client.cert": own.tls_client_cert,
+            "distributed.comm.tls.client.key": own.tls_client_key,
+        }
+        with (
+            told_dask(stranger),
+            pytest.raises(LeaseboardError, match="no Dask scheduler answers at 'tls:"),
+        ):
+            bench.run(local=False, workers=None, cluster=secured.address)
 
 
 def test_a_prefect_server_that_workers_cannot_reach_is_named(machines, bench, monkeypatch):

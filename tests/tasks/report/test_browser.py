@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
@@ -117,6 +119,23 @@ def test_a_job_opens_with_its_pictures_and_closes_again(page):
     job.locator(".back").click()
     expect(job).to_be_hidden()
     expect(page.locator("#board")).to_be_visible()
+
+
+def test_a_script_that_is_not_the_pages_own_never_runs(silent_page, address, tmp_path):
+    """Even one that got into the page, as from a label that was not escaped."""
+    html = Path(address.removeprefix("file://")).read_text(encoding="utf-8")
+    hurt = tmp_path / "hurt.html"
+    hurt.write_text(html.replace(
+        "<main ", "<script>window.hurt = 1</script><img src=x onerror='window.hurt = 2'><main ", 1
+    ), encoding="utf-8")  # fmt: skip
+    page = silent_page("file:", theirs=("Content Security Policy",), viewport=SCREEN)
+    page.goto(f"file://{hurt}")
+    page.locator("#curves").scroll_into_view_if_needed()
+    expect(page.locator("#curve-chart .main-svg").first).to_be_visible()
+
+    assert page.evaluate("window.hurt === undefined")
+    asked = "fetch('https://example.org').then(() => 'sent', () => 'refused')"
+    assert page.evaluate(asked) == "refused"
 
 
 def test_a_job_without_a_log_says_so(page):
