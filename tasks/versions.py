@@ -29,10 +29,14 @@ _USING = (
     "algorithms.policies",
     "algorithms.registry",
     "tasks.config",
+    "tasks.disk",
     "tasks.jobs",
+    "tasks.probes.store",
+    "tasks.recorded",
+    "tasks.trials.store",
     "tasks.versions",
 )
-"""Modules that ask for recorded values or use them; none of their code runs in making one."""
+"""Modules that ask for recorded values, use or keep them; none of their code makes one."""
 
 LIBRARIES = ("numpy", "scikit-learn", "scipy")
 """What every recorded value is computed with. Other versions may compute other numbers."""

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import sqlite3
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from tasks.recorded import Record, identity, named, sealed, set_aside, unsealed, unusable
+
+Value = TypeVar("Value")
 
 _STRIPES = 64
+_TRIES = 5
+_DAMAGE = (
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_ERROR,  # a table of our name that is not ours
+    sqlite3.SQLITE_IOERR_SHORT_READ,
+    sqlite3.SQLITE_NOTADB,
+)
+"""What SQLite says of a file that holds something else than it should."""
 
 
 class Store:
@@ -19,7 +30,7 @@ class Store:
 
     The first record of a key is the record for good, unless `put` is told to replace it. A
     process may be killed at any moment: SQLite rolls a half-written record back, and the kernel
-    releases the locks of the dead.
+    releases the locks of the dead. A file that is damaged is named, set aside and made anew.
 
     Parameters
     ----------
@@ -39,23 +50,26 @@ class Store:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def get(self, key: str) -> dict[str, Any] | None:
+    def get(self, key: str) -> Record | None:
         """The record of `key`, or None."""
-        if not self.path.exists():
-            return None
-        with self._connect() as database:
-            row = database.execute("SELECT record FROM records WHERE key = ?", (key,)).fetchone()
-        return None if row is None else json.loads(row[0])
 
-    def put(self, key: str, record: Mapping[str, Any], *, replace: bool = False) -> dict[str, Any]:
+        def read(database: sqlite3.Connection) -> Record | None:
+            return _standing(database, key)
+
+        return self._with_database(read) if self._exists() else None
+
+    def put(self, key: str, record: Mapping[str, Any], *, replace: bool = False) -> Record:
         """Write a record; returns the one that stands, which is the first unless replaced."""
         verb = "REPLACE" if replace else "IGNORE"
-        text = json.dumps(record, sort_keys=True)
-        with self._connect() as database:
-            database.execute(f"INSERT OR {verb} INTO records VALUES (?, ?)", (key, text))  # noqa: S608 - a constant
-            row = database.execute("SELECT record FROM records WHERE key = ?", (key,)).fetchone()
-        standing: dict[str, Any] = json.loads(row[0])
-        return standing
+
+        def write(database: sqlite3.Connection) -> Record:
+            values = (key, sealed(record))
+            database.execute(f"INSERT OR {verb} INTO records VALUES (?, ?)", values)  # noqa: S608 - a constant
+            standing = _standing(database, key)
+            assert standing is not None
+            return standing
+
+        return self._with_database(write)
 
     @contextmanager
     def lock(self, key: str) -> Iterator[None]:
@@ -63,10 +77,50 @@ class Store:
 
         Who looks again under the lock computes a record that is missing, and nobody else does.
         """
+        with self._locked(f"{zlib.crc32(key.encode()) % _STRIPES:02d}"):
+            yield
+
+    def __len__(self) -> int:
+        def count(database: sqlite3.Connection) -> int:
+            return int(database.execute("SELECT count(*) FROM records").fetchone()[0])
+
+        return self._with_database(count) if self._exists() else 0
+
+    def _exists(self) -> bool:
+        with named(self.path):
+            return identity(self.path) != 0
+
+    def _with_database(self, action: Callable[[sqlite3.Connection], Value]) -> Value:
+        """What `action` gives, on a new database if this one is damaged."""
+        for _ in range(_TRIES):
+            with named(self.path):
+                found = identity(self.path)
+                if self.path.is_dir():
+                    self._set_aside(found)
+            try:
+                with self._connect() as database:
+                    return action(database)
+            except sqlite3.Error as error:
+                if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) not in _DAMAGE:
+                    raise unusable(self.path, str(error)) from error
+                self._set_aside(found)
+            except ValueError:
+                self._set_aside(found)
+        raise unusable(self.path, f"it was damaged {_TRIES} times in a row")
+
+    def _set_aside(self, found: int) -> None:
+        """Rename the file that was `found` damaged, unless another process has done so."""
+        with self._locked("damaged"), named(self.path):
+            if found and identity(self.path) == found:
+                set_aside(self.path)
+
+    @contextmanager
+    def _locked(self, name: str) -> Iterator[None]:
         folder = self.path.with_suffix(".locks")
-        folder.mkdir(parents=True, exist_ok=True)
-        stripe = zlib.crc32(key.encode()) % _STRIPES
-        with (folder / f"{stripe:02d}").open("w") as handle:
+        with named(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            handle = (folder / name).open("w")
+        with handle:
             fcntl.flock(handle, fcntl.LOCK_EX)
             try:
                 yield
@@ -75,20 +129,21 @@ class Store:
                 # same open file, and would hold the lock until it ends.
                 fcntl.flock(handle, fcntl.LOCK_UN)
 
-    def __len__(self) -> int:
-        if not self.path.exists():
-            return 0
-        with self._connect() as database:
-            (count,) = database.execute("SELECT count(*) FROM records").fetchone()
-        return int(count)
-
     @contextmanager
     def _connect(self) -> Iterator[sqlite3.Connection]:
         # A connection for each use: none may be carried into a forked child.
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with named(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(self.path, timeout=600)) as database, database:
             database.execute(
-                "CREATE TABLE IF NOT EXISTS records (key TEXT PRIMARY KEY, record TEXT NOT NULL)"
+                "CREATE TABLE IF NOT EXISTS records (key TEXT PRIMARY KEY, record BLOB NOT NULL)"
                 " WITHOUT ROWID"
             )
             yield database
+
+
+def _standing(database: sqlite3.Connection, key: str) -> Record | None:
+    row = database.execute("SELECT record FROM records WHERE key = ?", (key,)).fetchone()
+    if row is None:
+        return None
+    return unsealed(row[0] if isinstance(row[0], bytes) else b"")

@@ -226,8 +226,9 @@ class _Stream:
 
     def catch_up(self, n: int) -> None:
         """Tell the optimiser the records before `n` that it has not seen."""
-        if self._optimiser is None:
+        if self._optimiser is None or n < self._told:  # a damaged record is made anew
             self._optimiser = optimisers.make(self._kind, self._space, self.seed)
+            self._told = 0
         for past in range(self._told, n):
             record = self.file[past]
             made = Suggestion(record["arm"], record["parameters"], record["fidelity"])

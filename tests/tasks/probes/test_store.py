@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import random
 import signal
+import sqlite3
 import threading
 import time
+from contextlib import closing
 
+import pytest
+
+from algorithms.errors import LeaseboardError
 from tasks.probes.store import Store
 
 
@@ -101,3 +107,97 @@ def test_a_child_that_was_forked_meanwhile_does_not_hold_the_lock(tmp_path):
 def locked(store):
     with store.lock("key"):
         return True
+
+
+def not_a_database(path):
+    path.write_text("what is this? " * 1000)
+
+
+def truncated(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2 + 100])
+
+
+def random_bytes(path):
+    whole = bytearray(path.read_bytes())
+    for page in range(4096, len(whole), 4096):  # the head stays: it is a database still
+        whole[page : page + 512] = random.Random(page).randbytes(512)
+    path.write_bytes(whole)
+
+
+def another_digit(path):
+    path.write_bytes(path.read_bytes().replace(b'"number":7,', b'"number":8,'))
+
+
+def another_schema(path):
+    path.unlink()
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("CREATE TABLE records (digest INTEGER, owner TEXT, size REAL)")
+
+
+def a_folder(path):
+    path.unlink()
+    path.mkdir()
+    (path / "inside").touch()
+
+
+@pytest.fixture
+def filled(tmp_path):
+    """A store of some pages."""
+    store = Store(tmp_path / "store.sqlite")
+    for number in range(60):
+        store.put(f"key {number}", {"number": number, "text": "x" * 300})
+    return store
+
+
+DAMAGES = (not_a_database, truncated, random_bytes, another_digit, another_schema, a_folder)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("first", ["get", "put"])
+def test_a_damaged_store_is_named_set_aside_and_made_anew(filled, damage, first, caplog):
+    damage(filled.path)
+    store = Store(filled.path)
+    if first == "get":
+        assert store.get("key 7") is None
+    new = {"number": 7, "text": "computed anew"}
+
+    assert store.put("key 7", new) == store.get("key 7") == new
+    kept = filled.path.with_name("store.sqlite.damaged-1")
+    assert kept.exists()
+    assert f"{filled.path} is damaged: kept as {kept}" in caplog.text
+    assert len(store) == 1
+
+
+def test_an_empty_file_is_a_new_store(filled):
+    filled.path.write_bytes(b"")
+
+    assert filled.get("key 7") is None
+    assert filled.put("key 7", {"number": 7}) == {"number": 7}
+
+
+def put_one(path, number):
+    Store(path).put(f"new {number}", {"number": number})
+    os._exit(0)
+
+
+def test_processes_that_find_it_damaged_at_once_lose_nothing(filled):
+    random_bytes(filled.path)
+    context = multiprocessing.get_context("fork")
+    workers = [context.Process(target=put_one, args=(filled.path, n)) for n in range(6)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+    assert [filled.get(f"new {n}") for n in range(6)] == [{"number": n} for n in range(6)]
+    assert len(list(filled.path.parent.glob("*.damaged-*"))) == 1
+
+
+def test_a_store_without_permission_is_one_line_with_the_mend(filled, forbidden):
+    with forbidden(filled.path), pytest.raises(LeaseboardError) as caught:
+        Store(filled.path).get("key 7")
+
+    assert str(filled.path) in str(caught.value)
+    assert "ermission" in str(caught.value)
+    assert "name another cache with LEASEBOARD_CACHE" in str(caught.value)
+    assert filled.get("key 7")["number"] == 7

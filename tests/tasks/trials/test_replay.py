@@ -129,6 +129,21 @@ def test_an_interrupted_arm_is_continued_as_if_it_had_not_been(folder, tmp_path)
     ]
 
 
+def test_a_search_goes_on_over_trials_that_were_made_anew(folder, tmp_path):
+    """What one process set aside and another had read already."""
+    first = stored(tmp_path)
+    first.trial(3, 6)
+    (path,) = tmp_path.rglob("*.jsonl")
+    path.write_bytes(path.read_bytes()[1:])
+    stored(tmp_path).trial(3, 1)
+    got = [first.trial(3, n) for n in range(7, 12)]
+    whole = stored(folder, arrays=nothing_to_run)
+
+    assert [(t.parameters, t.reward) for t in got] == [
+        (t.parameters, t.reward) for t in (whole.trial(3, n) for n in range(7, 12))
+    ]
+
+
 def test_ten_policies_replay_500_trials_each_in_ten_seconds(tmp_path):
     trials = stored(tmp_path, arms=["gaussian_nb"])
     trials.trial(0, 0)

@@ -66,7 +66,8 @@ def test_the_first_line_says_what_the_trials_depend_on(tmp_path):
     file = TrialFile(tmp_path, KEY)
     file.extend(lambda n: {"n": n})
 
-    assert json.loads(file.path.read_text().splitlines()[0]) == {"key": KEY}
+    said = file.path.read_text().splitlines()[0].rpartition("\t")[0]
+    assert json.loads(said) == {"key": KEY}
 
 
 def test_another_key_is_another_file(tmp_path):
@@ -149,10 +150,94 @@ def test_a_failure_of_the_computation_appends_nothing(tmp_path):
     assert numbers(tmp_path) == [0]
 
 
-def test_a_foreign_file_is_refused(tmp_path):
-    file = TrialFile(tmp_path, KEY)
-    file.path.parent.mkdir(parents=True)
-    file.path.write_text('{"key":{}}\n')
+def changed(change):
+    def damage(path):
+        head, *lines = path.read_bytes().splitlines(keepends=True)
+        path.write_bytes(b"".join(change(head, lines)))
 
-    with pytest.raises(LeaseboardError, match="trials of another key"):
+    return damage
+
+
+def a_folder(path):
+    path.unlink()
+    path.mkdir()
+    (path / "inside").touch()
+
+
+DAMAGES = {
+    "another key": changed(lambda _, lines: [b'{"key":{}}\t00000000\n', *lines]),
+    "no head": changed(lambda _, lines: lines),
+    "garbage lines": changed(lambda head, lines: [head, lines[0], b"\xff\x00what?\n", *lines[1:]]),
+    "cut in the middle": changed(lambda head, lines: [head, lines[0][:9], *lines[1:]]),
+    "random bytes": changed(lambda head, lines: [head, *lines[:2], os.urandom(99), *lines[2:]]),
+    "another digit": changed(
+        lambda head, lines: [head, *lines[:3], lines[3].replace(b'"n":3', b'"n":4'), lines[4]]
+    ),
+    "a folder": a_folder,
+}
+
+
+def filled(folder, count=5):
+    file = TrialFile(folder, KEY)
+    for _ in range(count):
+        file.extend(lambda n: {"n": n, "reward": 0.1 * n})
+    return file
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+@pytest.mark.parametrize("first", ["refresh", "extend"])
+def test_a_damaged_file_is_named_set_aside_and_made_anew(tmp_path, damage, first, caplog):
+    path = filled(tmp_path).path
+    damage(path)
+    file = TrialFile(tmp_path, KEY)
+    if first == "refresh":
         file.refresh()
+        assert len(file) == 0
+    while len(file) < 5:
+        file.extend(lambda n: {"n": n})
+
+    assert numbers(tmp_path) == [0, 1, 2, 3, 4]
+    kept = path.with_name(f"{path.name}.damaged-1")
+    assert kept.exists()
+    assert f"{path} is damaged: kept as {kept}" in caplog.text
+
+
+@pytest.mark.parametrize("size", [0, 10, 200])
+def test_a_file_cut_short_is_continued(tmp_path, size):
+    path = filled(tmp_path).path
+    os.truncate(path, size)
+    filled(tmp_path, 6)
+
+    assert numbers(tmp_path)[:5] == [0, 1, 2, 3, 4]
+    assert not list(tmp_path.rglob("*.damaged-*"))
+
+
+def test_who_has_read_a_file_takes_the_one_that_was_made_anew(tmp_path):
+    reader = filled(tmp_path)
+    DAMAGES["no head"](reader.path)
+    filled(tmp_path, 3)
+    reader.refresh()
+
+    assert len(reader) == 3
+    assert reader.extend(lambda n: {"n": n})
+    assert numbers(tmp_path) == [0, 1, 2, 3]
+
+
+def test_processes_that_find_it_damaged_at_once_lose_and_repeat_nothing(tmp_path):
+    DAMAGES["no head"](filled(tmp_path).path)
+    workers = [started(EXTEND, tmp_path, 30) for _ in range(3)]
+    for worker in workers:
+        worker.communicate()
+
+    assert numbers(tmp_path) == list(range(30))
+    assert len(list(tmp_path.rglob("*.damaged-*"))) == 1
+
+
+def test_a_file_without_permission_is_one_line_with_the_mend(tmp_path, forbidden):
+    path = filled(tmp_path).path
+    with forbidden(path), pytest.raises(LeaseboardError) as caught:
+        TrialFile(tmp_path, KEY).refresh()
+
+    assert str(path) in str(caught.value)
+    assert "Permission denied: mend that, or name another cache" in str(caught.value)
+    assert numbers(tmp_path) == [0, 1, 2, 3, 4]
