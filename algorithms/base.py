@@ -6,7 +6,7 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from pydantic import ValidationError
 
@@ -68,6 +68,17 @@ class Bench(Protocol):
     def score(self) -> Score:
         """The score of the run so far."""
 
+    def twin(self) -> Bench:
+        """A bench that has seen nothing of the run, with a truth of its own."""
+
+
+@runtime_checkable
+class Knowing(Protocol):
+    """A bench that knows what its algorithms may not see."""
+
+    def told(self, event: Event) -> Event:
+        """An algorithm's event, completed by what only the bench knows."""
+
 
 class Algorithm(ABC):
     """A scheduler, policy or learner that runs on one kind of bench.
@@ -78,6 +89,8 @@ class Algorithm(ABC):
     """
 
     bench: ClassVar[str]
+    hindsight: ClassVar[bool] = False
+    """Whether it uses what no algorithm can know in time: a mark to measure by, no competitor."""
 
     @property
     def capacity(self) -> int | None:
@@ -140,8 +153,19 @@ def configured(cls: type[Configured], name: str, settings: Mapping[str, Any]) ->
         raise SettingError(invalid(f"{name}: setting {where}", error.errors()), where) from error
 
 
-def play(name: str, algorithm: Algorithm, bench: Bench, seed: int) -> Run:
-    """One whole job as an event stream: `Started`, the algorithm's own events, `Finished`."""
+def play(name: str, algorithm: Algorithm, bench: Bench, seed: int, seen: Any = None) -> Run:
+    """One whole job as an event stream: `Started`, the algorithm's own events, `Finished`.
+
+    Parameters
+    ----------
+    name : str
+    algorithm : Algorithm
+    bench : Bench
+    seed : int
+    seen : Window, optional
+        What the algorithm is given in the place of `bench`.
+    """
+    seen = bench if seen is None else seen
     if algorithm.bench != bench.kind:
         raise ValueError(f"{name} runs on the {algorithm.bench} bench, not on {bench.kind}")
     yield Started(
@@ -153,9 +177,10 @@ def play(name: str, algorithm: Algorithm, bench: Bench, seed: int) -> Run:
         capacity=algorithm.capacity,
         seed=seed,
         settings=settings_of(algorithm),
-        loss=algorithm.loss(bench),
+        loss=algorithm.loss(seen),
     )
-    model = yield from algorithm.run(bench, seed)
+    run = algorithm.run(seen, seed)
+    model = yield from _completed(run, bench) if isinstance(bench, Knowing) else run
     score = bench.score()
     yield Finished(
         at=bench.at,
@@ -166,3 +191,14 @@ def play(name: str, algorithm: Algorithm, bench: Bench, seed: int) -> Run:
         metrics=dict(score.metrics),
     )
     return model
+
+
+def _completed(run: Run, bench: Knowing) -> Run:
+    """`run`, with what only the bench knows in its events."""
+    try:
+        while True:
+            yield bench.told(next(run))
+    except StopIteration as stop:
+        return stop.value
+    finally:
+        run.close()

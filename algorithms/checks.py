@@ -17,11 +17,21 @@ import numpy as np
 
 from algorithms.audit import Auditor
 from algorithms.base import Algorithm, Bench, play, settings_of
+from algorithms.benches.referee import Referee
 from algorithms.errors import BrokenPromiseError, DivergedError
 from algorithms.events import Event, Finished, LeaseGranted, TrialFinished, of, to_json
-from algorithms.tiny import Tiny, tiny_bench
+from algorithms.look_ahead import Played, first_difference
+from algorithms.tiny import TRAIN_ROWS, Tiny, tiny_bench
 
 Check = Callable[[Algorithm], None]
+
+CUTS: dict[str, dict[int | None, tuple[int, ...]]] = {
+    "stream": {None: (0, 1, 63, 64, 150, 299), 100: (37, 100)},
+    "holdout": {None: (0, 64, 150, TRAIN_ROWS), 100: (37,)},
+    "pulls": {None: (0, 3, 10, 31), 20: (9,)},
+    "samples": {None: (0, 1, 5, 9)},
+}
+"""By bench and budget: after how many answers the bench goes on otherwise."""
 
 
 def checks() -> dict[str, Check]:
@@ -40,10 +50,27 @@ def check_audit(algorithm: Algorithm) -> None:
     for event in log:
         auditor(event)
     auditor.close()
-    finished = log[-1]
-    if not isinstance(finished, Finished):
-        raise BrokenPromiseError(f"the last event is {type(finished).__name__}, not Finished")
+    finished = _finished(log)
     _promise(np.isfinite(finished.score), f"the score is {finished.score}, not a finite number")
+
+
+def check_score(algorithm: Algorithm) -> None:
+    """The score is that of a second bench which was told the same; the bench is left as it is."""
+    played = _played(algorithm, tiny_bench(algorithm.bench))
+    played.referee.verify(_finished(played.log))
+
+
+def check_look_ahead(algorithm: Algorithm) -> None:
+    """It decides by what it was told until then: what comes later changes nothing before."""
+    if algorithm.hindsight:  # declared, and marked wherever it is ranked
+        return
+    for budget, cuts in CUTS[algorithm.bench].items():
+        as_it_is = _played(algorithm, tiny_bench(algorithm.bench, Tiny(budget=budget)))
+        for same in cuts:
+            other = Tiny(budget=budget, same=same)
+            otherwise = _played(algorithm, tiny_bench(algorithm.bench, other))
+            moved = first_difference(algorithm.bench, same, as_it_is, otherwise)
+            _promise(not moved, moved)
 
 
 def check_seeded(algorithm: Algorithm) -> None:
@@ -61,7 +88,8 @@ def check_global_randomness(algorithm: Algorithm) -> None:
 def check_restart(algorithm: Algorithm) -> None:
     """A run that was broken off leaves nothing behind: the next one is whole."""
     expected = _lines(algorithm)
-    run = play("checked", algorithm, tiny_bench(algorithm.bench), seed=1)
+    bench = tiny_bench(algorithm.bench)
+    run = play("checked", algorithm, bench, 1, Referee(bench).window)
     for _ in range(len(expected) // 2):
         next(run)
     run.close()
@@ -117,7 +145,7 @@ def check_not_a_number(algorithm: Algorithm) -> None:
     """What is not a number in the environment ends in a clean log or in `DivergedError`."""
     auditor = Auditor()
     try:
-        for event in play("checked", algorithm, _bench(algorithm, Tiny(broken=True)), seed=1):
+        for event in _run(algorithm, tiny_bench(algorithm.bench, Tiny(broken=True))):
             auditor(event)
     except DivergedError:
         return
@@ -137,15 +165,23 @@ def _promise(kept: object, broken: str) -> None:
         raise BrokenPromiseError(broken)
 
 
-def _bench(algorithm: Algorithm, tiny: Tiny) -> Bench:
-    bench = tiny_bench(algorithm.bench, tiny)
-    algorithm.prepare(bench)
-    return bench
+def _finished(log: list[Event]) -> Finished:
+    """The last event, which must be `Finished`."""
+    finished = log[-1]
+    if not isinstance(finished, Finished):
+        raise BrokenPromiseError(f"the last event is {type(finished).__name__}, not Finished")
+    return finished
+
+
+def _played(algorithm: Algorithm, bench: Bench) -> Played:
+    """A whole run at the window of `bench`."""
+    referee = Referee(bench)
+    algorithm.prepare(referee.window)
+    return Played(referee, list(play("checked", algorithm, bench, 1, referee.window)))
 
 
 def _run(algorithm: Algorithm, bench: Bench) -> list[Event]:
-    algorithm.prepare(bench)
-    return list(play("checked", algorithm, bench, seed=1))
+    return _played(algorithm, bench).log
 
 
 def _lines(algorithm: Algorithm) -> list[str]:

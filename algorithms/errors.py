@@ -54,6 +54,10 @@ class BrokenPromiseError(LeaseboardError):
     """An algorithm does not keep what `algorithms.checks` asks of every one."""
 
 
+class NotYoursError(BrokenPromiseError, AttributeError):
+    """An algorithm reached for what belongs to its bench."""
+
+
 def invalid(what: str, errors: Sequence[Mapping[str, Any]]) -> UsageError:
     """The error for a value that pydantic refused with these ``errors()``.
 

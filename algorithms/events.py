@@ -139,13 +139,14 @@ class ChampionChanged(_Happened):
 class TrialFinished(_Happened):
     """One pull: a hyperparameter trial of `arm`, with the costs recorded when it was run.
 
-    `test` is for the record: no policy may read it. `seed` is the learner's, if there is one.
+    `test` is for the record: no policy is told it, the bench adds it to the event. `seed` is the
+    learner's, if there is one.
     """
 
     configuration: int
     arm: int
     reward: float
-    test: float | None
+    test: float | None = None
     cpu_seconds: float
     wall_seconds: float
     status: str = "ok"

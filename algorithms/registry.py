@@ -62,7 +62,7 @@ ENTRIES: tuple[Entry, ...] = (
     Entry("autovw", "algorithms.chacha.autovw:AutoVW",
           "FLAML's AutoVW, the authors' program", CHACHA, extra="flaml"),
     Entry("best-in-hindsight", "algorithms.chacha.baselines:BestInHindsight",
-          "the one configuration that turned out best", CHACHA),
+          "hindsight: the one configuration that turned out best", CHACHA),
     Entry("apple", "algorithms.apple.apple:Apple",
           "monomials grown from those with the largest weights", APPLE),
     Entry("apple-ssm", "algorithms.apple.apple:Apple",

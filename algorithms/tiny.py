@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,19 +12,38 @@ from numpy.typing import NDArray
 from algorithms.abc_selection.simulation import SimulatedLearners
 from algorithms.base import Bench
 from algorithms.benches.holdout import Holdout, HoldoutBench, Part
-from algorithms.benches.pulls import PullsBench, Trial
+from algorithms.benches.pulls import Feedback, PullsBench, Trial
 from algorithms.benches.samples import Probe, SamplesBench
 from algorithms.benches.stream import Namespace, Stream, StreamBench
+from algorithms.events import Event
 from algorithms.seeds import generator
 
 
 @dataclass(frozen=True, slots=True)
 class Tiny:
-    """What varies: the budget, how much there is to choose from, whether NaN lurks in it."""
+    """What varies of a tiny bench.
+
+    Attributes
+    ----------
+    budget : int, optional
+        In the bench's unit.
+    choices : int
+        How much there is to choose from.
+    broken : bool
+        Whether NaN lurks in it.
+    same : int, optional
+        After so many answers (labels, trials, probes) it goes on otherwise: two benches that
+        differ in `same` alone cannot be told apart before, but by who looks ahead.
+    """
 
     budget: int | None = None
     choices: int = 4
     broken: bool = False
+    same: int | None = None
+
+
+TRAIN_ROWS = 240
+"""Of the 300 rows of the hold-out bench."""
 
 
 def tiny_bench(kind: str, tiny: Tiny = Tiny()) -> Bench:
@@ -42,6 +62,11 @@ def _product(tiny: Tiny) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     return features, labels.astype(np.float32)
 
 
+def _other(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Other numbers of another scale, sign and order, none of them where it was."""
+    return (1 - 2 * values[::-1]).astype(np.float32)
+
+
 def _names(tiny: Tiny) -> tuple[str, ...]:
     return tuple("abcdefgh"[: tiny.choices])
 
@@ -50,14 +75,21 @@ def _stream(tiny: Tiny) -> Bench:
     features, labels = _product(tiny)
     names = _names(tiny)
     namespaces = tuple(Namespace(name, i, i + 1) for i, name in enumerate(names))
+    if tiny.same is not None:
+        labels[tiny.same :] = _other(labels[tiny.same :])
+        features[tiny.same + 1 :] = _other(features[tiny.same + 1 :])
     return StreamBench(Stream(features, labels, namespaces, names), budget=tiny.budget)
 
 
 def _holdout(tiny: Tiny) -> Bench:
     features, labels = _product(tiny)
+    if tiny.same is not None:
+        labels[tiny.same :] = _other(labels[tiny.same :])
+    if tiny.same is not None and tiny.same < TRAIN_ROWS:
+        features[TRAIN_ROWS:] = _other(features[TRAIN_ROWS:])
     texts = tuple(np.argsort(row).astype(np.int32) for row in features)
-    train = Part(features[:240], labels[:240], texts[:240])
-    test = Part(features[240:], labels[240:], texts[240:])
+    train = Part(features[:TRAIN_ROWS], labels[:TRAIN_ROWS], texts[:TRAIN_ROWS])
+    test = Part(features[TRAIN_ROWS:], labels[TRAIN_ROWS:], texts[TRAIN_ROWS:])
     return HoldoutBench(Holdout(train, test, _names(tiny)), passes=2, budget=tiny.budget)
 
 
@@ -83,7 +115,55 @@ class _Trials:
 
 
 def _pulls(tiny: Tiny) -> Bench:
-    return PullsBench(_Trials(tiny), budget=60 if tiny.budget is None else tiny.budget)
+    budget = 60 if tiny.budget is None else tiny.budget
+    if tiny.same is None:
+        return PullsBench(_Trials(tiny), budget)
+    return _VeiledPulls(_VeiledTrials(tiny), budget)
+
+
+class _VeiledTrials(_Trials):
+    """Trials that are otherwise, but for those that were paid for; all test scores are."""
+
+    def __init__(self, tiny: Tiny) -> None:
+        super().__init__(tiny)
+        self.left = tiny.same or 0
+        self._paid: set[tuple[object, int]] = set()
+
+    def pay(self, source: object, n: int) -> None:
+        """One more trial is as it is, while any are left."""
+        if self.left:
+            self.left -= 1
+            self._paid.add((source, n))
+
+    def trial(self, arm: int, n: int) -> Trial:
+        return self._veiled(super().trial(arm, n), (arm, n))
+
+    def joint_trial(self, optimiser: str, n: int) -> Trial:
+        arm = int(generator("tiny", optimiser, n).integers(len(self.arms)))
+        return self._veiled(super().trial(arm, n), (optimiser, n))
+
+    def _veiled(self, trial: Trial, key: tuple[object, int]) -> Trial:
+        trial = replace(trial, test=None if trial.test is None else 1 - trial.test)
+        if key in self._paid or trial.status != "ok":
+            return trial
+        other = (trial.arm + 1) % len(self.arms) if isinstance(key[0], str) else trial.arm
+        return replace(trial, arm=other, reward=1 - trial.reward)
+
+
+class _VeiledPulls(PullsBench):
+    """Pays for a trial before it is run."""
+
+    def __init__(self, trials: _VeiledTrials, budget: float) -> None:
+        super().__init__(trials, budget)
+        self._veil = trials
+
+    def pull(self, arm: int) -> Feedback:
+        self._veil.pay(arm, self._pulls[arm])
+        return super().pull(arm)
+
+    def pull_joint(self, optimiser: str) -> Feedback:
+        self._veil.pay(optimiser, self._joint_pulls[optimiser])
+        return super().pull_joint(optimiser)
 
 
 class _Learners(SimulatedLearners):
@@ -100,7 +180,53 @@ class _Learners(SimulatedLearners):
 def _samples(tiny: Tiny) -> Bench:
     learners = _Learners([0.7 + 0.2 * i / tiny.choices for i in range(tiny.choices)], 1500, 500, 0)
     learners.broken = tiny.broken
-    return SamplesBench(learners, budget=tiny.budget, initial_rows=100)
+    if tiny.same is None:
+        return SamplesBench(learners, budget=tiny.budget, initial_rows=100)
+    return _VeiledSamples(_VeiledLearners(learners, tiny.same), tiny.budget)
+
+
+class _VeiledLearners:
+    """Learners whose probes are otherwise, but for those that were paid for."""
+
+    def __init__(self, learners: _Learners, left: int) -> None:
+        self.configurations = learners.configurations
+        self.train_rows = learners.train_rows
+        self.test_rows = learners.test_rows
+        self.left = left
+        self._learners = learners
+        self._paid: set[tuple[int, int]] = set()
+
+    def pay(self, configuration: int, rows: int) -> None:
+        """One more probe is as it is, while any are left."""
+        if self.left:
+            self.left -= 1
+            self._paid.add((configuration, rows))
+
+    def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
+        probe = self._learners.measure(configuration, rows, test_rows)
+        if (configuration, rows) in self._paid or probe.status != "ok":
+            return probe
+        wrong = None if probe.train_correct is None else rows - probe.train_correct
+        return replace(
+            probe,
+            train_correct=wrong,
+            test_correct=test_rows - probe.test_correct,
+            fit_cpu=3 * probe.fit_cpu,
+        )
+
+
+class _VeiledSamples(SamplesBench):
+    """Pays for a probe before it is run."""
+
+    def __init__(self, learners: _VeiledLearners, budget: float | None) -> None:
+        super().__init__(learners, budget=budget, initial_rows=100)
+        self._veil = learners
+
+    def probe(
+        self, configuration: int, rows: int, *, train: bool = True, seconds: float = math.inf
+    ) -> Generator[Event, None, Probe | None]:
+        self._veil.pay(configuration, rows)
+        return (yield from super().probe(configuration, rows, train=train, seconds=seconds))
 
 
 BENCHES: dict[str, Callable[[Tiny], Bench]] = {

@@ -16,6 +16,7 @@ from typing import Any, assert_never
 from algorithms import registry
 from algorithms.audit import Auditor
 from algorithms.base import play, setting_names
+from algorithms.benches.referee import Referee
 from algorithms.errors import DivergedError, unknown
 from algorithms.events import (
     BoundsUpdated,
@@ -106,7 +107,8 @@ def run_job(
     dataset = fetch.load(job.data, mirrors=mirrors)
     algorithm = registry.build(job.algorithm, job.settings)
     bench = benches.make(algorithm.bench, dataset, job)
-    algorithm.prepare(bench)
+    referee = Referee(bench)
+    algorithm.prepare(referee.window)
     setup_seconds = time.perf_counter() - setup
     result = Result(
         key=job_key(job, dataset),
@@ -134,12 +136,13 @@ def run_job(
         auditor = Auditor()
         try:
             model = run.drive(
-                play(job.label or job.algorithm, algorithm, bench, job.seed),
+                play(job.label or job.algorithm, algorithm, bench, job.seed, referee.window),
                 (auditor, log, *sinks),
             )
         except DivergedError as error:
             return dataclasses.replace(result, status="diverged", reason=str(error)), None
         auditor.close()
+    referee.verify(run.complete)
     result = dataclasses.replace(result, **run.summary(bench))
     if result.score is None:
         reason = "the score is not a finite number"
@@ -200,29 +203,37 @@ class _Watched:
             for sink in sinks:
                 sink(event)
 
+    @property
+    def complete(self) -> Finished:
+        """The last event of a run that came to its end."""
+        if self.finished is None:
+            raise RuntimeError("the run ended without Finished")
+        return self.finished
+
     def summary(self, bench: Any) -> dict[str, Any]:
         """What the events and the bench say of a complete run, as fields of a `Result`.
 
         A bench that replays recorded trials or probes charges what they cost when they were run;
         what this run really spent is then the metric ``spent_cpu_seconds``.
         """
-        if self.started is None or self.finished is None:
-            raise RuntimeError("the run ended without Started and Finished")
-        score = self.finished.score
-        metrics = dict(self.finished.metrics)
+        if self.started is None:
+            raise RuntimeError("the run ended without Started")
+        finished = self.complete
+        score = finished.score
+        metrics = dict(finished.metrics)
         champion = -1 if self.champion is None else self.champion
         charged = getattr(bench, "charged_cpu_seconds", None)
         if charged is not None:
             metrics["spent_cpu_seconds"] = getattr(bench, "spent_cpu_seconds", self.cpu_seconds)
         return {
             "score": score if math.isfinite(score) else None,
-            "metric": self.finished.metric,
-            "direction": self.finished.direction,
+            "metric": finished.metric,
+            "direction": finished.direction,
             "metrics": metrics,
             "champion": self.parameters.get(champion),
             "champion_seed": self.seeds.get(champion),
             "unit": self.started.unit,
-            "units": self.finished.at,
+            "units": finished.at,
             "settings": self.started.settings,
             "cpu_seconds": self.cpu_seconds if charged is None else charged,
             "wall_seconds": self.wall_seconds if charged is None else bench.charged_wall_seconds,

@@ -108,6 +108,7 @@ class ABC(Algorithm):
         )
         schedule = SCHEDULERS[self.scheduler]
         leader = omega[0]
+        n_crossed = 0.0
         yield from bench.crown(leader.index)
         while len(omega) > 1:
             chosen = schedule(omega, bench.train_rows)
@@ -124,9 +125,8 @@ class ABC(Algorithm):
                 yield from bench.fail(chosen.index, probe, leader.index)
                 continue
             crossed = estimate(chosen, probe, estimator)
-            bench.metrics["crossed_intervals"] = (
-                bench.metrics.get("crossed_intervals", 0.0) + crossed
-            )
+            n_crossed += crossed
+            bench.note({"crossed_intervals": n_crossed})
             yield BoundsUpdated(
                 at=bench.at,
                 configuration=chosen.index,
@@ -175,8 +175,7 @@ class ABC(Algorithm):
         if 0 < chosen.rows < bench.train_rows:
             sampled = bench.retest(chosen.index, chosen.rows)
             kept = max(full, sampled, key=lambda probe: probe.test_accuracy)
-        bench.metrics["kept_accuracy"] = kept.test_accuracy
-        bench.metrics["kept_rows"] = kept.rows
+        bench.note({"kept_accuracy": kept.test_accuracy, "kept_rows": kept.rows})
 
 
 def estimate(chosen: Candidate, probe: Probe, estimator: Estimator) -> bool:

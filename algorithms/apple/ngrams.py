@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from algorithms.benches.holdout import Holdout, Part, Rows
+from algorithms.benches.holdout import Holdout, Part, Rows, Unlabelled
 from algorithms.errors import SkipError
 
 
@@ -70,7 +70,7 @@ def pairs_of(tokens: NDArray[np.int32], n_words: int) -> NDArray[np.int64]:
     return (first * n_words + second)[(first >= 0) & (second >= 0)]
 
 
-def _widened(part: Part, known: NDArray[np.int64]) -> Rows:
+def _widened(part: Part | Unlabelled, known: NDArray[np.int64]) -> Rows:
     assert part.tokens is not None
     n_words = part.rows.shape[1]
     pairs = [pairs_of(text, n_words) for text in part.tokens]

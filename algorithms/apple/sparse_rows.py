@@ -23,6 +23,7 @@ from algorithms.apple.update import (
     learn_sgd,
 )
 from algorithms.benches.holdout import Floats, Rows
+from algorithms.benches.sealed import sealed
 
 Records = NDArray[np.void]
 """Slots with at least the fields `w`, `g` and `inverse`: ω, γ and 1 / N."""
@@ -62,10 +63,13 @@ class Update(NamedTuple):
 
 
 def csr_of(rows: Rows) -> CSR:
-    """The arrays of sparse rows, or of dense ones made sparse."""
+    """The arrays of sparse rows, or of dense ones made sparse.
+
+    They are read-only, whoever owns the rows, so that the kernels are compiled once.
+    """
     rows = rows if sparse.issparse(rows) else sparse.csr_array(rows)
     indices = rows.indices.astype(np.int32, copy=False)
-    return CSR(rows.indptr.astype(np.int64), indices, rows.data)
+    return CSR(sealed(rows.indptr.astype(np.int64)), sealed(indices), sealed(rows.data))
 
 
 def new_scratch(n_features: int) -> Scratch:

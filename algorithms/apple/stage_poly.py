@@ -21,7 +21,7 @@ from scipy import sparse
 
 from algorithms.apple.rates import Rate, listed
 from algorithms.base import Algorithm, Run
-from algorithms.benches.holdout import HoldoutBench, Part
+from algorithms.benches.holdout import HoldoutBench, Part, Unlabelled
 from algorithms.errors import LeaseboardError
 from algorithms.events import ChampionChanged, ConfigurationAdmitted, LeaseGranted
 
@@ -126,8 +126,10 @@ def _examples(bench: HoldoutBench) -> int:
     return min(bench.budget, bench.n_train)
 
 
-def lines(part: Part, n: int | None = None) -> Iterator[str]:
-    """The first `n` examples of `part` as VW's text, without zeros.
+def lines(part: Part | Unlabelled, n: int | None = None) -> Iterator[str]:
+    """The first `n` examples of `part` as VW's text, with their labels if it has any.
+
+    Zeros are left out.
 
     Examples
     --------
@@ -135,10 +137,11 @@ def lines(part: Part, n: int | None = None) -> Iterator[str]:
     ['-1 | f1:1.5 f2:2']
     """
     rows: Any = part.rows if sparse.issparse(part.rows) else sparse.csr_array(part.rows)
-    for t, label in enumerate(part.labels[:n]):
+    known = [f"{label:.9g} " for label in part.labels[:n]] if isinstance(part, Part) else None
+    for t in range(rows[:n].shape[0]):
         place = slice(rows.indptr[t], rows.indptr[t + 1])
         pairs = zip(rows.indices[place], rows.data[place], strict=True)
-        yield f"{label:.9g} | " + " ".join([f"f{i}:{x:.9g}" for i, x in pairs])
+        yield (known[t] if known else "") + "| " + " ".join([f"f{i}:{x:.9g}" for i, x in pairs])
 
 
 def _workspace(options: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from algorithms import seeds
 from algorithms.base import Score
+from algorithms.benches.sealed import sealed
 from algorithms.benches.stream import next_log_point
 from algorithms.events import Measured
 
@@ -42,6 +43,14 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class Unlabelled:
+    """The `rows` and `tokens` of a `Part`: what an algorithm is shown of the test rows."""
+
+    rows: Rows
+    tokens: tuple[NDArray[np.int32], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Holdout:
     """A data set divided into rows to learn from and rows to be tested on.
 
@@ -63,6 +72,8 @@ class HoldoutBench:
     the progressive validation loss of the first pass, an estimate of the same quantity that
     costs nothing and never looks at the test rows. Where only the speed of learning is asked
     for, the score is the progressive squared loss, and nobody predicts the test rows.
+
+    All arrays are read-only, and through its window an algorithm sees no label of a test row.
 
     Parameters
     ----------
@@ -90,7 +101,17 @@ class HoldoutBench:
         self.n_train = len(holdout.train.labels)
         available = self.n_train * passes
         self.budget = available if budget is None else min(budget, available)
-        self.holdout = holdout
+        train, test = (
+            Part(
+                sealed(part.rows),
+                sealed(part.labels),
+                None if part.tokens is None else tuple(map(sealed, part.tokens)),
+            )
+            for part in (holdout.train, holdout.test)
+        )
+        self.holdout = replace(holdout, train=train, test=test)
+        questions: Any = Unlabelled(test.rows, test.tokens)
+        self.shown = {"holdout": replace(holdout, train=train, test=questions)}
         self.seed = seed
         self.passes = passes
         self.scores_test = score_on == "test"
@@ -100,6 +121,7 @@ class HoldoutBench:
         self._squared_sum = 0.0
         self._progressive = math.nan
         self._test_error = math.nan
+        self._submitted = False
         self._metrics: dict[str, float] = {}
         self._next_point = 1
 
@@ -152,10 +174,13 @@ class HoldoutBench:
         self._metrics.update(metrics)
 
     def submit(self, predictions: Floats) -> None:
-        """Take the final predictions of the test rows."""
+        """Take the final predictions of the test rows, once."""
         test = self.holdout.test
+        if self._submitted:
+            raise ValueError("the test rows were predicted before: they are scored once")
         if len(predictions) != len(test.labels):
             raise ValueError(f"{len(predictions)} predictions of {len(test.labels)} test rows")
+        self._submitted = True
         self._test_error = float(self._losses(predictions, test.labels).mean())
 
     def score(self) -> Score:
@@ -166,6 +191,16 @@ class HoldoutBench:
             metrics["progressive"] = self._progressive
         value = self._test_error if self.scores_test else squared
         return Score(value, self.metric, "min", metrics)
+
+    def twin(self) -> HoldoutBench:
+        """A fresh bench with copies of the labels; it shows the same rows."""
+        train, test = (
+            replace(part, labels=part.labels.copy())
+            for part in (self.holdout.train, self.holdout.test)
+        )
+        holdout = replace(self.holdout, train=train, test=test)
+        score_on: Literal["test", "progressive"] = "test" if self.scores_test else "progressive"
+        return HoldoutBench(holdout, self.seed, self.passes, self.budget, score_on)
 
     def _losses(self, predictions: Floats, labels: Floats) -> NDArray[np.float64]:
         if self.holdout.task == "regression":

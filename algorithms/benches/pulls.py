@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from algorithms.base import Score
-from algorithms.errors import LeaseboardError, UsageError
+from algorithms.errors import AuditError, LeaseboardError, UsageError
+from algorithms.events import Event, TrialFinished
 
 Unit = Literal["trials", "cpu_seconds"]
 
@@ -29,7 +30,7 @@ class Trial:
     reward : float
         The validation score in [0, 1]; 0 if the trial failed.
     test : float or None
-        For the record: no policy may read it.
+        For the record: no policy is told it.
     cpu_seconds, wall_seconds : float
         What the trial cost when it was run, the optimiser's suggestion included.
     status : str
@@ -52,6 +53,35 @@ class Trial:
     reason: str = ""
     fidelity: float = 1.0
     seed: int | None = None
+
+    def feedback(self) -> Feedback:
+        """What the policy is told of it."""
+        return Feedback(
+            arm=self.arm,
+            parameters=dict(self.parameters),
+            reward=self.reward,
+            cpu_seconds=self.cpu_seconds,
+            wall_seconds=self.wall_seconds,
+            status=self.status,
+            reason=self.reason,
+            fidelity=self.fidelity,
+            seed=self.seed,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feedback:
+    """What a policy is told of a `Trial`: all but its test score."""
+
+    arm: int
+    parameters: Mapping[str, Any]
+    reward: float
+    cpu_seconds: float
+    wall_seconds: float
+    status: str
+    reason: str
+    fidelity: float
+    seed: int | None
 
 
 class Trials(Protocol):
@@ -101,6 +131,8 @@ class PullsBench:
     A trial that would end after the budget is cut off: it is charged what was left and its
     reward is 0, because nobody would have seen its score.
 
+    Policies are told no test score; the log gets them in `told`.
+
     Parameters
     ----------
     trials : Trials
@@ -133,13 +165,20 @@ class PullsBench:
         self.at: float = 0
         self.arms = trials.arms
         self.tunable = trials.tunable
-        self.pulls = [0] * len(trials.arms)
-        self.best: Trial | None = None
+        self.best: Feedback | None = None
         self.charged_cpu_seconds = 0.0
         self.charged_wall_seconds = 0.0
         self._trials = trials
+        self._pulls = [0] * len(trials.arms)
+        self._best: Trial | None = None
+        self._untold: tuple[deque[Trial], ...] = tuple(deque() for _ in trials.arms)
         self._joint_pulls: Counter[str] = Counter()
         self._failures: Counter[str] = Counter()
+
+    @property
+    def pulls(self) -> list[int]:
+        """How often each arm was pulled."""
+        return list(self._pulls)
 
     @property
     def spent_cpu_seconds(self) -> float:
@@ -156,15 +195,39 @@ class PullsBench:
         """Whether `arm` has no trial left."""
         return isinstance(self._trials, Ending) and self.pulls[arm] >= self._trials.n_trials(arm)
 
-    def pull(self, arm: int) -> Trial:
+    def pull(self, arm: int) -> Feedback:
         """The next trial of `arm`; the budget is charged its recorded cost."""
-        return self._charge(self._trials.trial(arm, self.pulls[arm]))
+        return self._charge(self._trials.trial(arm, self._pulls[arm]))
 
-    def pull_joint(self, optimiser: str) -> Trial:
+    def pull_joint(self, optimiser: str) -> Feedback:
         """The next trial of an optimiser that chooses the arm itself."""
         trial = self._trials.joint_trial(optimiser, self._joint_pulls[optimiser])
         self._joint_pulls[optimiser] += 1
         return self._charge(trial)
+
+    def told(self, event: Event) -> Event:
+        """The log's form of an event: a trial's with its test score.
+
+        Raises
+        ------
+        AuditError
+            If it tells of a trial that was not run, or of another reward.
+        """
+        if not isinstance(event, TrialFinished):
+            return event
+        if not self._untold[event.arm]:
+            raise AuditError(f"a trial of arm {event.arm} was told that was not run")
+        trial = self._untold[event.arm].popleft()
+        if event.reward != trial.reward:
+            raise AuditError(
+                f"a trial of arm {event.arm} was told with the reward {event.reward:g},"
+                f" it had {trial.reward:g}"
+            )
+        return replace(event, test=trial.test)
+
+    def twin(self) -> PullsBench:
+        """A fresh bench on the same trials, which are replayed alike."""
+        return PullsBench(self._trials, self.budget, self.unit, self.seed, self.metric)
 
     def score(self) -> Score:
         """The best trial's validation score; NaN without a pull, LeaseboardError if all failed.
@@ -173,21 +236,22 @@ class PullsBench:
         """
         if not any(self.pulls):
             return Score(math.nan, self.metric, "max")
-        if self.best is None:
+        best = self._best
+        if best is None:
             raise LeaseboardError(self._why_nothing())
         failed = self._failures.total()
         pulled = sum(self.pulls)
         metrics = {
-            "test": math.nan if self.best.test is None else self.best.test,
+            "test": math.nan if best.test is None else best.test,
             "trials": float(pulled),
             "failed_trials": float(failed),
             "arms_pulled": float(sum(count > 0 for count in self.pulls)),
         }
         for arm, pulls in zip(self.arms, self.pulls, strict=True):
             metrics[f"exploitation.{arm}"] = pulls / pulled
-        return Score(self.best.reward, self.metric, "max", metrics)
+        return Score(best.reward, self.metric, "max", metrics)
 
-    def _charge(self, trial: Trial) -> Trial:
+    def _charge(self, trial: Trial) -> Feedback:
         cost = trial.fidelity if self.unit == "trials" else trial.cpu_seconds
         left = self.budget - self.at
         if trial.status == "ok" and not math.isfinite(trial.reward):
@@ -195,14 +259,16 @@ class PullsBench:
         if cost > left * (1 + 1e-9):
             trial = _failed(trial, "timeout", OVERRUN, left / cost)
         self.at = min(self.budget, self.at + cost)
-        self.pulls[trial.arm] += 1
+        self._pulls[trial.arm] += 1
+        self._untold[trial.arm].append(trial)
+        feedback = trial.feedback()
         self.charged_cpu_seconds += trial.cpu_seconds
         self.charged_wall_seconds += trial.wall_seconds
         if trial.status != "ok":
             self._failures[trial.reason] += 1
-        elif trial.fidelity == 1 and (self.best is None or trial.reward > self.best.reward):
-            self.best = trial
-        return trial
+        elif trial.fidelity == 1 and (self._best is None or trial.reward > self._best.reward):
+            self._best, self.best = trial, feedback
+        return feedback
 
     def _why_nothing(self) -> str:
         if set(self._failures) <= {OVERRUN}:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -130,8 +130,8 @@ class SamplesBench:
     ) -> None:
         if unit not in ("rows", "seconds"):
             raise ValueError(f"unit {unit!r} must be 'rows' or 'seconds'")
-        self.environment = environment
-        self.configurations = tuple(environment.configurations)
+        self._environment = environment
+        self.configurations = tuple(dict(each) for each in environment.configurations)
         self.train_rows = environment.train_rows
         self.test_rows = environment.test_rows
         self.initial_rows = min(initial_rows, self.train_rows)
@@ -143,7 +143,7 @@ class SamplesBench:
         self.champion: int | None = None
         self.charged_cpu_seconds = 0.0
         self.charged_wall_seconds = 0.0
-        self.metrics: dict[str, float] = {}
+        self._metrics: dict[str, float] = {}
         self._sizes: list[tuple[int, int]] = []
         self._selection: tuple[float, float] | None = None
         self._last_failure = "none was probed"
@@ -199,7 +199,7 @@ class SamplesBench:
             return None
         start = self.at
         yield LeaseGranted(at=start, configuration=configuration, amount=rows)
-        probe = self.environment.measure(configuration, rows, self.tested_on(rows))
+        probe = self._environment.measure(configuration, rows, self.tested_on(rows))
         train = train and rows < self.train_rows
         cpu, wall = probe.cpu(train=train), probe.wall(train=train)
         left = min(seconds, self.budget - start) if self.unit == "seconds" else seconds
@@ -245,23 +245,33 @@ class SamplesBench:
         """
         self._selection = (self.charged_cpu_seconds, self.charged_wall_seconds)
         if (configuration, self.train_rows) in self._sizes:
-            return self.environment.measure(configuration, self.train_rows, self.test_rows)
+            return self._environment.measure(configuration, self.train_rows, self.test_rows)
         return (yield from self.probe(configuration, self.train_rows, train=False))
 
     def retest(self, configuration: int, rows: int) -> Probe:
         """Test the model of an earlier probe on all test rows; only the test is paid for."""
-        probe = self.environment.measure(configuration, rows, self.test_rows)
+        probe = self._environment.measure(configuration, rows, self.test_rows)
         cpu = probe.test_cpu
         if self.unit == "seconds":
             cpu = min(cpu, self.budget - self.at)
         self._charge(0, cpu, probe.test_wall)
         return probe
 
+    def note(self, metrics: Mapping[str, float]) -> None:
+        """Take what the run has to say beside its score."""
+        self._metrics.update(metrics)
+
+    def twin(self) -> SamplesBench:
+        """A fresh bench on the same environment, which answers alike."""
+        return SamplesBench(
+            self._environment, self.seed, self.budget, self.unit, self.initial_rows
+        )
+
     def score(self) -> Score:
         """Test accuracy of the champion trained in full; that training is not charged."""
         if self.champion is None:
             raise LeaseboardError(f"no configuration could be trained: {self._last_failure}")
-        full = self.environment.measure(self.champion, self.train_rows, self.test_rows)
+        full = self._environment.measure(self.champion, self.train_rows, self.test_rows)
         if full.status != "ok":
             raise LeaseboardError(
                 f"the chosen configuration {self.champion} cannot be trained on all"
@@ -280,7 +290,7 @@ class SamplesBench:
                 "probes": float(len(self._sizes)),
                 "largest_rows": float(max((rows for _, rows in self._sizes), default=0)),
             }
-            | self.metrics,
+            | self._metrics,
         )
 
     def _charge(self, rows: int, cpu: float, wall: float) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.base import Algorithm, Score
+from algorithms.benches.sealed import sealed
 from algorithms.errors import DivergedError
 from algorithms.events import Measured
 
@@ -54,7 +55,8 @@ class StreamBench:
     """Progressive validation of one stream; the budget is its length in examples.
 
     The algorithm predicts example after example and hands the predictions in with `record`.
-    The score is the mean squared error of the transformed target, or the error rate.
+    The score is the mean squared error of the transformed target, or the error rate. All arrays
+    that the bench shows are read-only.
 
     Parameters
     ----------
@@ -71,13 +73,20 @@ class StreamBench:
     def __init__(self, stream: Stream, seed: int = 0, budget: int | None = None) -> None:
         n_examples = len(stream.labels)
         self.budget = n_examples if budget is None else min(budget, n_examples)
-        self.stream = stream
+        self.stream = replace(
+            stream, features=sealed(stream.features), labels=sealed(stream.labels)
+        )
         self.seed = seed
         self.at = 0
-        self.predictions = np.empty(self.budget, dtype=np.float32)
+        self._recorded = np.empty(self.budget, dtype=np.float32)
         self._loss_sum = 0.0
         self._model_examples = 0
         self._next_point = 1
+
+    @property
+    def predictions(self) -> NDArray[np.float32]:
+        """What was recorded, shape (budget,); not yet meaningful from `at` on."""
+        return sealed(self._recorded)
 
     @property
     def metric(self) -> str:
@@ -103,11 +112,11 @@ class StreamBench:
         start, stop = self.at, self.at + len(predictions)
         if stop > self.budget:
             raise ValueError(f"{stop} predictions recorded on a budget of {self.budget} examples")
-        self.predictions[start:stop] = predictions
+        self._recorded[start:stop] = predictions
         self._model_examples += live * (stop - start)
         while self.at < stop:
             end = min(stop, self._next_point)
-            self._loss_sum += self._losses(self.predictions[self.at : end], self.at).sum()
+            self._loss_sum += self._losses(self._recorded[self.at : end], self.at).sum()
             self.at = end
             if end in (self._next_point, self.budget):
                 yield Measured(at=end, value=self._loss_sum / end)
@@ -119,6 +128,11 @@ class StreamBench:
         value = self._loss_sum / self.at if self.at else math.nan
         live = self._model_examples / self.at if self.at else 0.0
         return Score(value, self.metric, "min", {"models_per_example": live})
+
+    def twin(self) -> StreamBench:
+        """A fresh bench with a copy of the labels; it shows the same features."""
+        labels = self.stream.labels.copy()
+        return StreamBench(replace(self.stream, labels=labels), self.seed, self.budget)
 
     def loss(self, predictions: NDArray[np.float32]) -> float:
         """The mean loss of `predictions` of the first examples, recorded or not."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -147,6 +147,8 @@ class BestInHindsight(StreamAlgorithm):
     tune, engine, vw_options
         See `Tuning`.
     """
+
+    hindsight: ClassVar[bool] = True
 
     tune: Tune | None = None
     engine: EngineName = "auto"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.base import Algorithm, Run
-from algorithms.benches.pulls import PullsBench, Trial, Unit
+from algorithms.benches.pulls import Feedback, PullsBench, Unit
 from algorithms.errors import UsageError
 from algorithms.events import (
     BoundsUpdated,
@@ -168,8 +168,11 @@ class Record:
         """One more trial for `arm`, which has had `pulled`."""
         return LeaseGranted(at=at, configuration=arm, amount=pulled + 1, fresh=pulled == 0)
 
-    def trial(self, trial: Trial, origin: str = "trial") -> Iterator[Event]:
-        """A trial that the bench has just run, and the change of champion it brought."""
+    def trial(self, trial: Feedback, origin: str = "trial") -> Iterator[Event]:
+        """A trial that the bench has just run, and the change of champion it brought.
+
+        The test score, which no policy is told, is the bench's to add.
+        """
         configuration, self._next = self._next, self._next + 1
         at = self._bench.at
         yield ConfigurationAdmitted(
@@ -184,7 +187,6 @@ class Record:
             configuration=configuration,
             arm=trial.arm,
             reward=trial.reward,
-            test=trial.test,
             cpu_seconds=trial.cpu_seconds,
             wall_seconds=trial.wall_seconds,
             status=trial.status,

@@ -31,5 +31,7 @@ def check(
             say(f"FAILED  {name}: {type(error).__name__}: {error}")
         else:
             say(f"ok      {name}: {(promise.__doc__ or '').strip()}")
+    if built.hindsight:
+        say("note    it declares hindsight: look_ahead was not asked of it, and boards mark it")
     say(f"{len(checks()) - failed} promises kept, {failed} broken")
     return 1 if failed else 0

@@ -20,7 +20,7 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted, validat
 
 from algorithms import registry
 from algorithms.base import Algorithm, play
-from algorithms.benches.pulls import PullsBench, Trial
+from algorithms.benches.pulls import Feedback, PullsBench
 from algorithms.events import ConfigurationAdmitted, Event, TrialFinished, of
 from algorithms.policies.joint import JointSpace
 from algorithms.policies.peer import Peer
@@ -200,7 +200,7 @@ class _PolicyEstimator(BaseEstimator):
         return train, validation
 
     def _refit(
-        self, frame: pd.DataFrame, target: NDArray[Any], space: Space, best: Trial
+        self, frame: pd.DataFrame, target: NDArray[Any], space: Space, best: Feedback
     ) -> Pipeline:
         arm = space.arms[self.best_arm_]
         columns = TableEncoder(self.scale).fit(frame)  # type: ignore[arg-type]

@@ -8,10 +8,20 @@ import numpy as np
 import pytest
 from pydantic.dataclasses import dataclass
 
+from algorithms import registry
 from algorithms.base import Algorithm
-from algorithms.checks import check_global_randomness, check_restart, check_seeded, check_settings
+from algorithms.benches.stream import StreamBench
+from algorithms.checks import (
+    check_global_randomness,
+    check_look_ahead,
+    check_restart,
+    check_seeded,
+    check_settings,
+    checks,
+)
 from algorithms.errors import BrokenPromiseError
 from algorithms.events import ConfigurationAdmitted, LeaseGranted
+from tests.algorithms import cheats
 
 DRAWS = {
     "random.randint": lambda: random.randint(0, 1),
@@ -94,3 +104,34 @@ def test_a_promise_is_broken_under_python_o_too():
         [sys.executable, "-O", "-c", code], capture_output=True, text=True, check=True
     )
     assert done.stdout == "why\n"
+
+
+@pytest.fixture
+def own_bench(monkeypatch):
+    """A class of benches that a test may patch."""
+    monkeypatch.setattr(StreamBench, "_losses", StreamBench._losses)
+
+
+@pytest.mark.parametrize("cheat", cheats.CHEATS)
+def test_a_cheat_is_found_by_the_check_that_names_its_kind(cheat, own_bench):
+    with pytest.raises(Exception) as found:  # noqa: PT011  (whatever it is, the check fails)
+        checks()[cheats.found_by(cheat)](cheat())
+    assert "\n" not in str(found.value)
+    assert len(str(found.value)) > 20
+
+
+@pytest.mark.parametrize("honest", cheats.HONEST)
+def test_an_honest_algorithm_passes_every_check(honest):
+    for check in checks().values():
+        check(honest())
+
+
+def test_hindsight_is_declared_and_else_found(monkeypatch):
+    oracle = registry.build("best-in-hindsight")
+    declared = [name for name in registry.names() if registry.algorithm_class(name).hindsight]
+
+    assert declared == ["best-in-hindsight"]
+    check_look_ahead(oracle)
+    monkeypatch.setattr(type(oracle), "hindsight", False)
+    with pytest.raises(BrokenPromiseError, match="although nothing changes before"):
+        check_look_ahead(oracle)

@@ -2,10 +2,12 @@ import dataclasses
 
 import pytest
 
+from algorithms.benches.stream import StreamBench
 from algorithms.errors import AuditError, UsageError
-from algorithms.events import Finished, Started, read_log, to_json
+from algorithms.events import Finished, Started, TrialFinished, read_log, to_json
 from tasks.jobs import Job
 from tasks.run import check, failed, route_settings, run_job
+from tests.algorithms import cheats
 
 JOB = Job("vanilla", "synthetic:fried?rows=500&seed=0", seed=3, environment_seed=3)
 
@@ -59,6 +61,49 @@ def test_an_algorithm_that_breaks_a_promise_fails_its_job_and_keeps_the_log(tmp_
     with pytest.raises(AuditError, match="was given a lease after"):
         run_job(job, tmp_path)
     assert len(list(read_log(tmp_path / "events.jsonl.gz"))) == 3
+
+
+BENCHES = {
+    "stream": (JOB.data, {}, None),
+    "holdout": (JOB.data, {}, None),
+    "pulls": ("synthetic:seven-gaussians?rows=50", {"protocol": "table"}, 14),
+}
+"""Data, options and budget of a real bench of each kind that answers at once."""
+
+
+def cheating(cheat):
+    data, options, budget = BENCHES[cheat.bench]
+    name = f"{cheats.__file__}:{cheat.__name__}"
+    return dataclasses.replace(JOB, algorithm=name, data=data, bench=options, budget=budget)
+
+
+@pytest.mark.parametrize("cheat", [c for c in cheats.CHEATS if cheats.found_by(c) != "look_ahead"])
+def test_a_cheat_that_changes_its_bench_fails_its_job(tmp_path, cheat, monkeypatch):
+    monkeypatch.setattr(StreamBench, "_losses", StreamBench._losses)
+    with pytest.raises((AuditError, ValueError, AttributeError, AssertionError)):
+        run_job(cheating(cheat), tmp_path)
+
+
+@pytest.mark.parametrize("honest", cheats.HONEST)
+def test_an_honest_algorithm_of_a_user_has_its_score(tmp_path, honest):
+    result, _ = run_job(cheating(honest), tmp_path)
+
+    assert result.status == "ok"
+
+
+def test_the_log_has_the_test_scores_that_no_policy_was_told(tmp_path):
+    job = dataclasses.replace(
+        JOB, algorithm="average", data="sklearn:wine", budget=4,
+        bench={"space": "fast", "arms": ["gaussian_nb", "k_nearest_neighbors"]},
+    )  # fmt: skip
+    result, _ = run_job(job, tmp_path)
+    log = list(read_log(tmp_path / "events.jsonl.gz"))
+    trials = [event for event in log if isinstance(event, TrialFinished)]
+
+    assert len(trials) == 4
+    assert all(0 < trial.test <= 1 for trial in trials)
+    best = max(trials, key=lambda trial: trial.reward)
+    assert result.metrics["test"] == best.test
 
 
 @pytest.mark.parametrize(

@@ -74,9 +74,9 @@ def test_a_joint_policy_needs_no_trial_of_every_arm():
 
 def test_a_budget_in_seconds_is_spent_and_replayed():
     options = {**WINE, "unit": "cpu_seconds"}
-    first, again = (played(job(bench=options, budget=0.02)) for _ in range(2))
+    first, again = (played(job(bench=options, budget=0.06)) for _ in range(2))
 
-    assert first.at == again.at == 0.02
+    assert first.at == again.at == 0.06
     assert first.pulls == again.pulls
     assert again.spent_cpu_seconds == 0
 

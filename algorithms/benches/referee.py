@@ -1,0 +1,99 @@
+"""The referee: keeps the score of a run where its algorithm has no hand in it."""
+
+from __future__ import annotations
+
+import json
+import operator
+from types import FunctionType
+from typing import Any
+
+from algorithms.benches.holdout import HoldoutBench
+from algorithms.benches.pulls import PullsBench
+from algorithms.benches.samples import SamplesBench
+from algorithms.benches.stream import StreamBench
+from algorithms.benches.window import Deed, Window, redo
+from algorithms.errors import AuditError, LeaseboardError
+from algorithms.events import Finished, to_json
+
+
+class Referee:
+    """Watches what an algorithm does at the window of its bench, and does it again elsewhere.
+
+    The second bench, the twin, has a copy of the truth that the algorithm was never given. After
+    the run `verify` does there what was done at the window; another score is a false one.
+
+    Parameters
+    ----------
+    bench : Bench
+        Fresh.
+
+    Attributes
+    ----------
+    window : Window
+        What the algorithm is given in the bench's place.
+    deeds : list of Deed
+        What it did there.
+    """
+
+    def __init__(self, bench: Any) -> None:
+        _require_whole()
+        self.deeds: list[Deed] = []
+        self.window = Window(bench, self.deeds.append)
+        self._twin = bench.twin()
+
+    def verify(self, finished: Finished) -> None:
+        """Raise `AuditError` unless `finished` tells what the twin comes to."""
+        _require_whole()
+        try:
+            for deed in self.deeds:
+                redo(self._twin, deed)
+            score = self._twin.score()
+        except (ValueError, LeaseboardError) as error:
+            raise AuditError(
+                f"what was done cannot be done on a bench of its own: {error}"
+            ) from error
+        twin = Finished(
+            at=self._twin.at,
+            reason=finished.reason,
+            score=score.value,
+            metric=score.metric,
+            direction=score.direction,
+            metrics=dict(score.metrics),
+        )
+        # As the log writes them, where NaN equals NaN.
+        told, found = (json.loads(to_json(event)) for event in (finished, twin))
+        for name in found:
+            if told[name] != found[name]:
+                raise AuditError(
+                    f"the run tells {name}={told[name]}, a second bench that was told the same"
+                    f" predictions and decisions says {found[name]}: an algorithm must not"
+                    " change its bench"
+                )
+
+
+def _methods(cls: type) -> dict[str, object]:
+    """What a class does: its attributes, and the code of its functions."""
+    return {
+        name: (value, value.__code__ if isinstance(value, FunctionType) else None)
+        for name, value in vars(cls).items()
+    }
+
+
+_CLASSES = (StreamBench, HoldoutBench, PullsBench, SamplesBench, Window)
+_WHOLE = {cls: _methods(cls) for cls in _CLASSES}
+"""As they were imported, before any code of a user was."""
+
+
+def _require_whole() -> None:
+    """Raise `AuditError` if somebody has replaced a method of a bench."""
+    for cls, whole in _WHOLE.items():
+        now = _methods(cls)
+        changed = [name for name in {**whole, **now} if not _same(whole.get(name), now.get(name))]
+        if changed:
+            raise AuditError(
+                f"{cls.__name__}.{changed[0]} was replaced: an algorithm must not change its bench"
+            )
+
+
+def _same(one: Any, other: Any) -> bool:
+    return None not in (one, other) and all(map(operator.is_, one, other))
