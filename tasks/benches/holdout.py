@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
-from scipy import sparse
 
 from algorithms import registry
 from algorithms.apple.rows import as_rows, check_labels
@@ -17,6 +15,10 @@ from algorithms.benches.holdout import Holdout, HoldoutBench, Part, split
 from algorithms.errors import DataError, UsageError
 from tasks.fetch import Dataset, columns
 from tasks.jobs import Job
+from tasks.preprocess.sparse import SparseEncoder, refuse_gaps
+from tasks.preprocess.transformer import naming
+
+Rows = NDArray[np.intp]
 
 Names = Annotated[
     tuple[str, ...],
@@ -89,63 +91,54 @@ def make(dataset: Dataset, job: Job) -> HoldoutBench:
 def as_holdout(dataset: Dataset, options: Options, seed: int) -> Holdout:
     """Encode and divide `dataset`; everything that is fitted is fitted on the training rows.
 
-    Numbers are taken as they are. A nominal column becomes indicators named ``column=value``. A
-    text column becomes the counts of the words of the training rows; the order of the words is
-    kept for algorithms that look at neighbours, of which a column's first and last word have one.
+    See `SparseEncoder` for what becomes of a column. The order of the words of a text is kept for
+    algorithms that look at neighbours.
     """
+    features, (train, test) = _columns(dataset, options), _rows(dataset, options, seed)
+    with naming(dataset.reference):
+        if options.missing == "refuse":
+            refuse_gaps(features)
+        encode = encoder(dataset, options, seed)
+        rows, tokens = as_rows(encode.transform(features)), encode.tokens(features)
+    labels = check_labels(_labels(dataset, options, seed))
+    train_part, test_part = (
+        Part(rows[part], labels[part], None if tokens is None else tuple(tokens[i] for i in part))
+        for part in (train, test)
+    )
+    return Holdout(train_part, test_part, encode.names_, dataset.task)
+
+
+def encoder(dataset: Dataset, options: Options, seed: int) -> SparseEncoder:
+    """The encoder of the features, fitted on the training rows."""
+    train, _ = _rows(dataset, options, seed)
+    return SparseEncoder(options.missing).fit(_columns(dataset, options).iloc[train])
+
+
+def target_range(dataset: Dataset, options: Options, seed: int) -> tuple[float, float]:
+    """The least target of the training rows, and what is mapped to 1; they differ."""
+    target = dataset.target.to_numpy(dtype=np.float64)
+    train, _ = _rows(dataset, options, seed)
+    low, high = float(target[train].min()), float(target[train].max())
+    return low, high if high > low else low + 1.0
+
+
+def _rows(dataset: Dataset, options: Options, seed: int) -> tuple[Rows, Rows]:
+    """The rows to train on and those to test on."""
+    n_rows = len(dataset.target.iloc[: options.max_rows])
+    return split(n_rows, seed, test_share=options.test_share, order=options.order)
+
+
+def _columns(dataset: Dataset, options: Options) -> pd.DataFrame:
+    """The columns that are learned; one of indicators declares its values, in all rows, first."""
     features = dataset.features.iloc[: options.max_rows]
     unknown = sorted(set(options.drop) - set(features.columns))
     if unknown:
         raise UsageError(f"{dataset.reference}: no column {unknown[0]!r} to drop: remove it")
     features = features.drop(columns=list(options.drop))
-    train, test = split(len(features), seed, test_share=options.test_share, order=options.order)
-    blocks: list[sparse.csr_array] = []
-    names: list[str] = []
-    texts: list[list[NDArray[np.int32]]] = []
-    for name, column in features.items():
-        if columns.is_text(column):
-            tokens, words = _tokens(column, train, len(names))
-            texts.append(tokens)
-            blocks.append(_counts(tokens, len(names), len(words)))
-            names += words
-            continue
-        _check_present(column, options, dataset.reference)
-        values = indicated(column, options)
-        blocks.append(block(column, values))
-        names += [str(name)] if values is None else [f"{name}={value}" for value in values]
-    matrix = sparse.hstack(blocks, format="csr")
-    rows = as_rows(matrix)
-    labels = check_labels(_labels(dataset, options, seed))
-    train_part, test_part = (
-        Part(rows[part], labels[part], _joined(texts, part) if texts else None)
-        for part in (train, test)
-    )
-    return Holdout(train_part, test_part, tuple(names), dataset.task)
-
-
-def indicated(column: pd.Series, options: Options) -> pd.Index | None:
-    """The values of a column that become an indicator each; None if it is taken as a number."""
-    if columns.is_nominal(column) or options.one_hot == "all":
-        return column.astype("category").cat.categories
-    return None
-
-
-def block(column: pd.Series, values: pd.Index | None) -> sparse.csr_array:
-    """The features of one column; a value that is not among `values` has none."""
-    if values is None:
-        return sparse.csr_array(column.fillna(0).to_numpy(dtype=np.float64)[:, None])
-    codes = pd.Categorical(column, categories=values).codes
-    known = np.flatnonzero(codes >= 0)
-    shape = (len(codes), len(values))
-    return sparse.csr_array((np.ones(len(known)), (known, codes[known])), shape=shape)
-
-
-def target_range(dataset: Dataset, options: Options, seed: int) -> tuple[float, float]:
-    """The least target of the training rows, and what is mapped to 1; they differ."""
-    target = dataset.target.iloc[: options.max_rows].to_numpy(dtype=np.float64)
-    train, _ = split(len(target), seed, test_share=options.test_share, order=options.order)
-    low, high = float(target[train].min()), float(target[train].max())
-    return low, high if high > low else low + 1.0
+    if options.one_hot == "nominal":
+        return features
+    indicated = [name for name, column in features.items() if not columns.is_text(column)]
+    return features.astype(dict.fromkeys(indicated, "category"))
 
 
 def _labels(dataset: Dataset, options: Options, seed: int) -> NDArray[np.float64]:
@@ -166,46 +159,3 @@ def _labels(dataset: Dataset, options: Options, seed: int) -> NDArray[np.float64
             " labelled 1, some but not all of them"
         )
     return np.where(target.astype(str).isin(positive), 1.0, -1.0)
-
-
-def _check_present(column: pd.Series, options: Options, reference: str) -> None:
-    missing = int(column.isna().sum())
-    if missing and options.missing == "refuse":
-        raise DataError(
-            f"{reference}: column {column.name!r} is missing (NaN) in {missing} rows: impute it,"
-            " or set missing=zero for the hold-out"
-        )
-
-
-def _tokens(
-    column: pd.Series, train: NDArray[np.intp], first: int
-) -> tuple[list[NDArray[np.int32]], list[str]]:
-    """The feature of each word of each text, from `first` on, -1 if unknown; and the words."""
-    texts = [str(text).split() for text in column.fillna("")]
-    words = dict.fromkeys(chain.from_iterable(texts[i] for i in train))
-    places = {word: first + i for i, word in enumerate(words)}
-    return [
-        np.array([places.get(word, -1) for word in text], dtype=np.int32) for text in texts
-    ], list(words)
-
-
-def _joined(
-    texts: list[list[NDArray[np.int32]]], part: NDArray[np.intp]
-) -> tuple[NDArray[np.int32], ...]:
-    """The words of all text columns of each row; an unknown word keeps the columns apart."""
-    apart = np.array([-1], dtype=np.int32)
-    return tuple(
-        np.concatenate([texts[0][i], *(word for one in texts[1:] for word in (apart, one[i]))])
-        for i in part
-    )
-
-
-def _counts(tokens: list[NDArray[np.int32]], first: int, n_words: int) -> sparse.csr_array:
-    known = [text[text >= 0] for text in tokens]
-    indptr = np.cumsum([0, *map(len, known)])
-    indices = np.concatenate(known) - first
-    counts = sparse.csr_array(
-        (np.ones(len(indices)), indices, indptr), shape=(len(tokens), n_words)
-    )
-    counts.sum_duplicates()
-    return counts

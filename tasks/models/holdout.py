@@ -1,4 +1,4 @@
-"""apple and its baselines as a model: how columns become features, and the learner's arrays."""
+"""apple and its baselines as a model: the encoder of the run, and the learner's arrays."""
 
 from __future__ import annotations
 
@@ -9,18 +9,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import sparse
 
 from algorithms import plain
 from algorithms.apple.learner import Learner
 from algorithms.apple.saved import learner_of, state_of
 from algorithms.errors import UsageError
-from tasks.benches.holdout import Options, indicated, target_range
+from tasks.benches.holdout import Options, encoder, target_range
 from tasks.fetch import Dataset
+from tasks.models import trusted
 from tasks.models.columns import describe
-from tasks.models.encoding import Encoding
 from tasks.models.saved import Description, SavedModel
+from tasks.preprocess.sparse import SparseEncoder
 
 FILE, FORMAT = "learner.npz", "leaseboard-apple-1"
+ENCODER = "encoder.skops"
 
 
 class HoldoutModel(SavedModel):
@@ -29,20 +32,20 @@ class HoldoutModel(SavedModel):
     Parameters
     ----------
     description : Description
-        With an `encoding`.
+    encoder : SparseEncoder
+        Of the run, fitted on its training rows.
     learner : Learner
     """
 
-    def __init__(self, description: Description, learner: Learner) -> None:
+    def __init__(self, description: Description, encoder: SparseEncoder, learner: Learner) -> None:
         super().__init__(description)
-        assert description.encoding is not None
-        self._encoding = description.encoding
+        self.encoder = encoder
         self._learner = learner
         self._lock = threading.Lock()  # predicting leaves marks in a hashed table
 
     def outputs(self, rows: pd.DataFrame) -> NDArray[np.float32]:
         """The learner's own predictions for typed rows, shape (n_rows,)."""
-        features = self._encoding.rows(rows)
+        features = sparse.csr_array(self.encoder.transform(rows), dtype=np.float32)
         with self._lock:
             return self._learner.predict(features)
 
@@ -50,10 +53,11 @@ class HoldoutModel(SavedModel):
         outputs = self.outputs(rows)
         if self.description.classes:
             return np.asarray(outputs > 0)
-        low, high = self._encoding.target or (0.0, 1.0)
+        low, high = self.description.target or (0.0, 1.0)
         return low + outputs.astype(np.float64) * (high - low)
 
     def _save(self, folder: Path) -> None:
+        trusted.dump(self.encoder, folder / ENCODER)
         plain.write(folder / FILE, state_of(self._learner), FORMAT)
 
 
@@ -75,27 +79,25 @@ def fitted(dataset: Dataset, options: Options, seed: int, learner: Any) -> Holdo
         known = describe(features)
     except ValueError as error:
         raise UsageError(f"{dataset.reference}: {error}") from error
-    head = features.iloc[: options.max_rows]
-    values = [indicated(column, options) for _, column in head.items()]
-    encoding = Encoding(
-        values=tuple(None if one is None else tuple(one.tolist()) for one in values),
-        refuses_missing=options.missing == "refuse",
+    description = Description(
+        kind="holdout",
+        columns=known,
+        classes=_classes(dataset, options),
         target=target_range(dataset, options, seed) if options.scale_target else None,
     )
-    description = Description(
-        kind="holdout", columns=known, classes=_classes(dataset, options), encoding=encoding
-    )
-    return HoldoutModel(description, learner)
+    return HoldoutModel(description, encoder(dataset, options, seed), learner)
 
 
 def read(description: Description, folder: Path) -> HoldoutModel:
     """The model of a saved folder; UsageError if its file is damaged."""
+    fitted: SparseEncoder = trusted.load(folder / ENCODER)
     try:
-        return HoldoutModel(description, learner_of(plain.read(folder / FILE, FORMAT)))
+        learner = learner_of(plain.read(folder / FILE, FORMAT))
     except (OSError, LookupError, TypeError, ValueError) as error:
         raise UsageError(
             f"{str(folder / FILE)!r} holds no learner of this version: register the model anew"
         ) from error
+    return HoldoutModel(description, fitted, learner)
 
 
 def _classes(dataset: Dataset, options: Options) -> tuple[str, ...]:

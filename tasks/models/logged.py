@@ -27,9 +27,11 @@ _DEFAULT = "MLFLOW_TRACKING_URI"
 _CODE = Path(__file__).with_name("served.py")
 _NEEDS = {
     "stream": ("leaseboard", "mlflow", "numpy", "pandas", "vowpalwabbit"),
-    "holdout": ("leaseboard", "mlflow", "numba", "numpy", "pandas", "scipy"),
+    "holdout": (
+        "leaseboard", "mlflow", "numba", "numpy", "pandas", "scikit-learn", "scipy", "skops",
+    ),
     "pipeline": ("leaseboard", "mlflow", "numpy", "pandas", "scikit-learn", "lightgbm", "skops"),
-}
+}  # fmt: skip
 
 
 def log(

@@ -2,37 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import skops.io
 from numpy.typing import NDArray
 
-from algorithms.errors import UsageError
+from tasks.models import trusted
 from tasks.models.saved import Description, SavedModel
 
 FILE = "estimator.skops"
-TRUSTED = frozenset(
-    {
-        "collections.OrderedDict",
-        "lightgbm.basic.Booster",
-        "lightgbm.sklearn.LGBMClassifier",
-        "lightgbm.sklearn.LGBMRegressor",
-        "numpy.dtype",
-        "tasks.learners.network.FixedStepNetwork",
-        "tasks.learners.shared_bins.SharedBinsClassifier",
-        "tasks.preprocess.tables.TableEncoder",
-        "tasks.preprocess.unit_range.UnitRangeEncoder",
-    }
-)
-"""What a file may hold beside classes of scikit-learn, whoever wrote it.
-
-Names one by one: a package has more than models, such as ``numpy.memmap``, which writes the file
-that it is told to.
-"""
 
 
 class PipelineModel(SavedModel):
@@ -52,35 +32,9 @@ class PipelineModel(SavedModel):
         return np.asarray(self.estimator.predict(rows))
 
     def _save(self, folder: Path) -> None:
-        skops.io.dump(self.estimator, folder / FILE)
-        _types(folder / FILE)
+        trusted.dump(self.estimator, folder / FILE)
 
 
 def read(description: Description, folder: Path) -> PipelineModel:
     """The model of a saved folder; UsageError if it holds types that are not trusted."""
-    path = folder / FILE
-    return PipelineModel(description, skops.io.load(path, trusted=_types(path)))
-
-
-def _types(path: Path) -> list[str]:
-    """The types that a skops file names beside skops' own; UsageError for one not trusted."""
-    found: list[str] = skops.io.get_untrusted_types(file=path)
-    foreign = sorted(name for name in found if not _is_trusted(name))
-    if foreign:
-        raise UsageError(
-            f"the model holds a {foreign[0]}: only classes of scikit-learn, and a few of LightGBM"
-            " and Leaseboard, are registered and loaded"
-        )
-    return found
-
-
-def _is_trusted(name: str) -> bool:
-    """Whether `name` is in `TRUSTED` or that of a class of scikit-learn, not of a function."""
-    module, _, attribute = name.rpartition(".")
-    if module.partition(".")[0] != "sklearn":
-        return name in TRUSTED
-    try:
-        found = getattr(importlib.import_module(module), attribute, None)
-    except ImportError:
-        return False
-    return isinstance(found, type)
+    return PipelineModel(description, trusted.load(folder / FILE))

@@ -13,7 +13,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from algorithms.errors import UsageError
 from tasks.models.columns import Column, typed
-from tasks.models.encoding import Encoding
 from tasks.preprocess import StreamOptions
 
 DESCRIPTION = "model.json"
@@ -33,8 +32,8 @@ class Description(BaseModel):
         Of a stream: how features become numbers.
     shift : float, optional
         Of a stream: the target is the exponential of a prediction, less this.
-    encoding : Encoding, optional
-        Of a hold-out: how features become numbers.
+    target : (float, float), optional
+        Of a hold-out: what the predictions 0 and 1 mean, where the target was scaled.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -44,7 +43,7 @@ class Description(BaseModel):
     classes: tuple[str, ...] = ()
     options: StreamOptions | None = None
     shift: float | None = None
-    encoding: Encoding | None = None
+    target: tuple[float, float] | None = None
 
 
 class SavedModel(ABC):

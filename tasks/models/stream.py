@@ -20,8 +20,8 @@ from algorithms.online.workspace import text_line
 from tasks.fetch import Dataset
 from tasks.models.columns import describe
 from tasks.models.saved import Description, SavedModel
-from tasks.preprocess import StreamOptions, as_features
-from tasks.preprocess.stream import log_shift, namespaces, needs_log
+from tasks.preprocess.stream import StreamOptions, from_log, log_shift, namespaces, needs_log
+from tasks.preprocess.transformer import naming
 
 FILE = "champion.vw"
 
@@ -40,14 +40,15 @@ class StreamModel(SavedModel):
         super().__init__(description)
         assert description.options is not None
         self._content = content
-        self._options = description.options
+        self.encoder = description.options.encoder()
         self._schema = _schema(len(description.columns), description.options)
         self._workspace = _opened(content)
         self._lock = threading.Lock()  # a server predicts from many threads, a workspace cannot
 
     def outputs(self, rows: pd.DataFrame) -> NDArray[np.float64]:
         """The champion's own predictions for typed rows, shape (n_rows,): logarithms, margins."""
-        features = as_features(rows, self._options, "the model's input")
+        with naming("the model's input"):
+            features = self.encoder.fit_transform(rows)
         with self._lock:
             return np.array(
                 [self._workspace.predict(text_line(self._schema, x.tolist())) for x in features],
@@ -58,7 +59,7 @@ class StreamModel(SavedModel):
         outputs, shift = self.outputs(rows), self.description.shift
         if self.description.classes:
             return outputs > 0
-        return outputs if shift is None else np.exp(outputs) - shift
+        return outputs if shift is None else from_log(outputs, shift)
 
     def _save(self, folder: Path) -> None:
         (folder / FILE).write_bytes(self._content)

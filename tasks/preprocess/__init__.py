@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from tasks.preprocess.splits import Split, split, split_by_column
-from tasks.preprocess.stream import StreamOptions, as_features, as_stream
+from tasks.preprocess.stream import StreamOptions, as_stream
 from tasks.preprocess.tables import TableEncoder
 
 __all__ = [
     "Split",
     "StreamOptions",
     "TableEncoder",
-    "as_features",
     "as_stream",
     "split",
     "split_by_column",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import string
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from algorithms.benches.stream import Namespace, Stream
 from algorithms.errors import DataError
 from tasks.fetch import columns
 from tasks.fetch.dataset import Dataset
+from tasks.preprocess.transformer import Transformer, naming
 
 LOG_THRESHOLD = 100
 """Targets that reach so far are log-transformed (Wu et al. 2021, A.1)."""
@@ -60,6 +62,10 @@ class StreamOptions(BaseModel):
     shuffle: bool = False
     missing: Literal["refuse", "zero"] = "refuse"
 
+    def encoder(self) -> StreamEncoder:
+        """What makes features of the columns."""
+        return StreamEncoder(self.decimals, self.missing)
+
 
 def as_stream(dataset: Dataset, options: StreamOptions | None = None, seed: int = 0) -> Stream:
     """The examples of `dataset` in order, features as written, target transformed.
@@ -78,7 +84,8 @@ def as_stream(dataset: Dataset, options: StreamOptions | None = None, seed: int 
     order: slice | NDArray[np.int64] = slice(options.max_rows)
     if options.shuffle:
         order = seeds.generator(seed, "stream order").permutation(len(labels))[order]
-    features = as_features(dataset.features, options, dataset.reference, order)
+    with naming(dataset.reference):
+        features = options.encoder().fit_transform(dataset.features.iloc[order])
     return Stream(
         features=features,
         labels=labels[order].astype(np.float32),
@@ -88,26 +95,49 @@ def as_stream(dataset: Dataset, options: StreamOptions | None = None, seed: int 
     )
 
 
-def as_features(
-    frame: pd.DataFrame,
-    options: StreamOptions,
-    reference: str,
-    rows: slice | NDArray[np.int64] = slice(None),
-) -> NDArray[np.float32]:
-    """The features of `rows` as numbers, shape (n_rows, n_features); no label is looked at.
+@dataclass(eq=False)
+class StreamEncoder(Transformer):
+    """Columns as the float32 features of a stream, one each: what online learners see.
 
-    Raises
-    ------
-    DataError
-        A text column, a missing or an infinite value, in the name of `reference`.
+    A number is itself, a boolean 0 or 1, a nominal value the number of the category that the
+    column declares. Nothing is learned from rows, as a stream has none to train on.
+
+    Parameters
+    ----------
+    decimals : int, optional
+        Reals are rounded to so many.
+    missing : {"refuse", "zero"}
+        What a missing value is: an error, or 0.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"x": [0.123, 2.0], "c": pd.Categorical(["v", "u"])})
+    >>> StreamEncoder(decimals=1).fit_transform(rows).tolist()
+    [[0.10000000149011612, 1.0], [2.0, 0.0]]
     """
-    frame = frame.iloc[rows]
-    if options.missing == "refuse":
-        _refuse_gaps(frame, reference)
-    features = np.empty((len(frame), frame.shape[1]), dtype=np.float32)
-    for position, name in enumerate(frame.columns):
-        features[:, position] = _feature(frame[name], options, reference)
-    return features
+
+    decimals: int | None = 6
+    missing: Literal["refuse", "zero"] = "refuse"
+
+    def fit(self, frame: pd.DataFrame, y: Any = None) -> Self:
+        """Nothing."""
+        del frame, y
+        return self
+
+    def transform(self, frame: pd.DataFrame) -> NDArray[np.float32]:
+        """The features of the rows, shape (n_rows, n_columns).
+
+        Raises
+        ------
+        DataError
+            A text column, a missing or an infinite value.
+        """
+        if self.missing == "refuse":
+            _refuse_gaps(frame)
+        features = np.empty((len(frame), frame.shape[1]), dtype=np.float32)
+        for position, (_, column) in enumerate(frame.items()):
+            features[:, position] = _feature(column, self.decimals)
+        return features
 
 
 def namespaces(n_features: int, most: int) -> tuple[Namespace, ...]:
@@ -153,6 +183,11 @@ def log_target(target: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.log(shifted), dtype=np.float64)
 
 
+def from_log(logarithms: NDArray[np.float64], shift: float) -> NDArray[np.float64]:
+    """The inverse of `log_target` for a target that was shifted by `shift`."""
+    return np.exp(logarithms) - shift
+
+
 def _labels(dataset: Dataset, options: StreamOptions) -> NDArray[np.float64]:
     if dataset.task == "regression":
         target = dataset.target.to_numpy(dtype=np.float64)
@@ -169,7 +204,7 @@ def _labels(dataset: Dataset, options: StreamOptions) -> NDArray[np.float64]:
     return 2.0 * dataset.target.cat.codes.to_numpy() - 1.0
 
 
-def _refuse_gaps(frame: pd.DataFrame, reference: str) -> None:
+def _refuse_gaps(frame: pd.DataFrame) -> None:
     """DataError that names the columns with missing values, if there are any."""
     gaps = frame.isna()
     names = [repr(name) for name in frame.columns[gaps.any()]]
@@ -178,16 +213,16 @@ def _refuse_gaps(frame: pd.DataFrame, reference: str) -> None:
         listed = ", ".join(names[:NAMED_COLUMNS]) + more
         subject = f"column {listed} is" if len(names) == 1 else f"columns {listed} are"
         raise DataError(
-            f"{reference}: {subject} missing (NaN) in {gaps.any(axis=1).sum()} rows: impute them,"
+            f"{subject} missing (NaN) in {gaps.any(axis=1).sum()} rows: impute them,"
             " or count them 0 with --set missing=zero (in a suite bench: {missing: zero})"
         )
 
 
-def _feature(column: pd.Series, options: StreamOptions, reference: str) -> NDArray[Any]:
+def _feature(column: pd.Series, decimals: int | None) -> NDArray[Any]:
     """One column as numbers, rounded; DataError where it cannot be a stream's feature."""
     if columns.is_text(column):
-        raise DataError(f"{reference}: column {column.name!r} holds free text: a stream takes "
-                        "numbers and nominal values, drop or encode it")  # fmt: skip
+        raise DataError(f"column {column.name!r} holds free text: a stream takes numbers and"
+                        " nominal values, drop or encode it")  # fmt: skip
     if columns.is_nominal(column):
         values = column.cat.codes.to_numpy()
         missing = values < 0
@@ -195,10 +230,10 @@ def _feature(column: pd.Series, options: StreamOptions, reference: str) -> NDArr
         values = column.to_numpy()
         missing = np.isnan(values)
     if columns.is_infinite(values):
-        raise DataError(f"{reference}: column {column.name!r} has infinite values (beyond "
-                        "3.4e38): a stream takes finite ones, drop those rows")  # fmt: skip
+        raise DataError(f"column {column.name!r} has infinite values (beyond 3.4e38): a stream"
+                        " takes finite ones, drop those rows")  # fmt: skip
     if missing.any():
         values = np.where(missing, 0, values)
-    if options.decimals is not None and values.dtype.kind == "f":
-        values = np.round(values.astype(np.float64), options.decimals)
+    if decimals is not None and values.dtype.kind == "f":
+        values = np.round(values.astype(np.float64), decimals)
     return values

@@ -109,7 +109,7 @@ def test_a_scaled_target_comes_back_in_its_own_unit(race, tmp_path):
     _, learner, fitted = race("linear", FRIED, bench=bench)
     model = again(fitted, tmp_path)
     test, raw = held_out(fitted, bench)
-    low, high = model.description.encoding.target
+    low, high = model.description.target
 
     np.testing.assert_allclose(
         low + test.labels.astype(np.float64) * (high - low),
@@ -124,7 +124,7 @@ def test_a_scaled_target_comes_back_in_its_own_unit(race, tmp_path):
 def test_a_gap_is_refused_where_the_run_refused_it(race):
     _, _, fitted = race("linear", FRIED)
     rows = fitted.dataset.features.head(3).assign(x2=np.nan)
-    with pytest.raises(ValueError, match="column 'x2' is missing: the model was trained without"):
+    with pytest.raises(ValueError, match=r"column 'x2' is missing \(NaN\) in 3 rows: impute"):
         fitted.model.predict(rows)
 
 
@@ -172,4 +172,4 @@ def test_the_description_is_readable(race, tmp_path):
     text = json.loads((tmp_path / "saved" / DESCRIPTION).read_text())
 
     assert text["kind"] == "holdout"
-    assert text["encoding"]["values"] == [None] * 10
+    assert [column["kind"] for column in text["columns"]] == ["real"] * 10

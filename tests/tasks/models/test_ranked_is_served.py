@@ -6,12 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from algorithms.benches import holdout as divided
 from algorithms.errors import LeaseboardError, UsageError
+from tasks.benches.holdout import Options, as_holdout
 from tasks.jobs import Job
 from tasks.models.columns import typed
 from tasks.models.saved import load
 from tasks.models.winner import fit
-from tasks.preprocess import split
+from tasks.preprocess import StreamOptions, as_stream, split
 from tasks.probes import samples
 from tasks.run import run_job
 from tasks.trials import plans
@@ -52,7 +54,11 @@ def mixed(tmp_path):
         )
         value = x + 2 * np.isin(colour, ["a", "b"]) + 0.3 * rng.normal(size=N_ROWS)
         names = np.array(["low", "middle", "high"])
-        frame["y"] = value if target == "number" else names[np.digitize(value, [0.0, 1.5])]
+        frame["y"] = {
+            "number": value,
+            "class": names[np.digitize(value, [0.0, 1.5])],
+            "flag": np.where(value > 1, "yes", "no"),
+        }[target]
         frame.to_parquet(tmp_path / f"{target}.parquet")
         return f"file:{tmp_path / f'{target}.parquet'}?target=y"
 
@@ -164,6 +170,73 @@ def test_a_policys_winner_that_scores_otherwise_is_refused(mixed, space, tmp_pat
         fit(job, other)
     with pytest.raises(UsageError, match="has no seed on record"):
         fit(job, unknown)
+
+
+HOLDOUTS = [
+    ("number", {}),
+    ("number", {"scale_target": True, "max_rows": 200, "order": "kept"}),
+    ("class", {"positive": "low,high"}),
+    ("class", {"positive": "low", "one_hot": "all", "drop": "said", "test_share": 0.4}),
+]
+
+
+@pytest.mark.parametrize(("target", "bench"), HOLDOUTS, ids=str)
+@pytest.mark.parametrize("algorithm", ["apple", "linear"])
+def test_a_holdouts_winner(race, mixed, tmp_path, algorithm, target, bench):
+    bench = {"missing": "zero", **bench}
+    settings = {"alpha": 0.5} if algorithm == "apple" else {}
+    result, _, fitted = race(algorithm, mixed(target), bench=bench, settings=settings)
+    model = again(fitted.model, tmp_path / "saved")
+
+    options = Options(**bench)
+    n_rows = options.max_rows or N_ROWS
+    _, test = divided.split(n_rows, 0, test_share=options.test_share, order=options.order)
+    raw = sent(fitted.dataset.features.iloc[test])
+    seen = model.encoder.transform(typed(raw, model.description.columns)).toarray()
+    rows, truth = as_holdout(fitted.dataset, options, 0).test.rows, fitted.dataset.target
+    expected = rows if isinstance(rows, np.ndarray) else rows.toarray()
+    predicted = model.predict(raw)
+
+    np.testing.assert_array_equal(seen.astype(np.float32), expected)
+    if target == "class":
+        one = np.isin(truth.iloc[test].astype(str), options.positive)
+        score = np.mean((predicted == model.description.classes[1]) != one)
+    else:
+        low, high = model.description.target or (0.0, 1.0)
+        score = np.mean((predicted - truth.iloc[test]) ** 2) / (high - low) ** 2
+    assert fitted.test == result.score == pytest.approx(score, rel=1e-5)
+
+
+STREAMS = [
+    ("number", {}),
+    ("number", {"log_target": True, "decimals": 2, "namespaces": 3}),
+    ("flag", {"decimals": None, "max_rows": 200}),
+    ("flag", {"shuffle": True, "missing": "zero"}),
+]
+
+
+@pytest.mark.parametrize(("target", "bench"), STREAMS, ids=str)
+def test_a_streams_winner(race, mixed, tmp_path, target, bench):
+    """A stream has no test rows: the champion must say of every row what it says in the run."""
+    bench = {"missing": "zero", **bench}
+    _, learner, fitted = race("vanilla", mixed(target), bench=bench)
+    model = again(fitted.model, tmp_path / "saved")
+
+    options = StreamOptions(**bench | {"shuffle": False, "max_rows": None})
+    stream = as_stream(fitted.dataset, options, 0)
+    raw = sent(fitted.dataset.features)
+    rows = typed(raw, model.description.columns)
+    ours = learner.predict_many(stream.features).astype(np.float64)
+
+    np.testing.assert_array_equal(model.encoder.transform(rows), stream.features)
+    np.testing.assert_array_equal(model.outputs(rows), ours)
+    if target == "flag":
+        assert model.predict(raw).tolist() == np.where(ours > 0, "yes", "no").tolist()
+    else:
+        numbers = fitted.dataset.target.to_numpy()
+        shift = abs(numbers.min()) + 1
+        logged = bench.get("log_target") is True
+        np.testing.assert_array_equal(model.predict(raw), np.exp(ours) - shift if logged else ours)
 
 
 SELECTIONS = [

@@ -1,0 +1,168 @@
+"""The encoding of the hold-out bench: what apple and its registered learner learn from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Literal, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+from algorithms.errors import DataError
+from tasks.fetch import columns
+from tasks.preprocess.categories import declared, places
+from tasks.preprocess.transformer import Transformer
+
+Tokens = NDArray[np.int32]
+APART: Tokens = np.array([-1], dtype=np.int32)
+"""An unknown word, between the texts of two columns."""
+
+
+@dataclass(eq=False)
+class SparseEncoder(Transformer):
+    """Columns of any kind as sparse features, in the order of the columns.
+
+    A number is itself, a boolean 0 or 1. A nominal column is an indicator for each category that
+    it declares; a missing category, or one that it does not declare, is none of them. A text
+    column is the counts of the words of the training rows.
+
+    Parameters
+    ----------
+    missing : {"refuse", "zero"}
+        What a missing number is: an error, or an absent feature.
+
+    Attributes
+    ----------
+    known_ : list of list of str or None
+        For each column the labels of its categories or its words; None for numbers.
+    is_text_ : list of bool
+    starts_ : list of int
+        For each column its first feature, and at last the number of features.
+    names_ : tuple of str
+        The features' names: an indicator is ``column=value``, a count is the word.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"n": [0.5, 2.0], "c": pd.Categorical(["u", "v"])})
+    >>> encoder = SparseEncoder().fit(rows)
+    >>> encoder.transform(rows).toarray().tolist(), encoder.names_
+    ([[0.5, 1.0, 0.0], [2.0, 0.0, 1.0]], ('n', 'c=u', 'c=v'))
+    """
+
+    missing: Literal["refuse", "zero"] = "refuse"
+
+    def fit(self, frame: pd.DataFrame, y: Any = None) -> Self:
+        """Learn the declared categories, and the words of the training rows."""
+        del y
+        every = [column for _, column in frame.items()]
+        self.is_text_ = [columns.is_text(column) for column in every]
+        self.known_ = [_known(column) for column in every]
+        sizes = [1 if known is None else len(known) for known in self.known_]
+        self.starts_ = [0, *np.cumsum(sizes).tolist()]
+        self.names_ = tuple(
+            chain.from_iterable(
+                [str(name)] if known is None else known if text else [f"{name}={k}" for k in known]
+                for name, known, text in zip(frame, self.known_, self.is_text_, strict=True)
+            )
+        )
+        return self
+
+    def transform(self, frame: pd.DataFrame) -> sparse.csr_array:
+        """The features of the rows, shape (n_rows, n_features).
+
+        Raises
+        ------
+        DataError
+            If a number is missing that may not be.
+        """
+        blocks = []
+        for place, (_, column) in enumerate(frame.items()):
+            known = self.known_[place]
+            if known is None:
+                blocks.append(self._numbers(column))
+            elif self.is_text_[place]:
+                blocks.append(_counts(_words(column, known), len(known)))
+            else:
+                blocks.append(_indicators(places(column, known), len(known)))
+        return sparse.hstack(blocks, format="csr")
+
+    def tokens(self, frame: pd.DataFrame) -> list[Tokens] | None:
+        """The feature of each word of each row in its place, -1 if it is unknown.
+
+        Text columns follow one another with one unknown word between them, so that a column's
+        first and last word have one neighbour. None without text.
+        """
+        texts = []
+        for place, (_, column) in enumerate(frame.items()):
+            if self.is_text_[place]:
+                first = np.int32(self.starts_[place])
+                words = _words(column, self.known_[place] or [])
+                texts.append([np.where(word < 0, word, word + first) for word in words])
+        if not texts:
+            return None
+        return [
+            np.concatenate([row[0], *(part for text in row[1:] for part in (APART, text))])
+            for row in zip(*texts, strict=True)
+        ]
+
+    def _numbers(self, column: pd.Series) -> sparse.csr_array:
+        if self.missing == "refuse":
+            _refuse_gap(column)
+        return sparse.csr_array(column.fillna(0).to_numpy(dtype=np.float64)[:, None])
+
+
+def refuse_gaps(frame: pd.DataFrame) -> None:
+    """DataError for a missing value in any column but those of text."""
+    for name in frame:
+        if not columns.is_text(frame[name]):
+            _refuse_gap(frame[name])
+
+
+def _refuse_gap(column: pd.Series) -> None:
+    missing = int(column.isna().sum())
+    if missing:
+        raise DataError(
+            f"column {column.name!r} is missing (NaN) in {missing} rows: impute it, or set"
+            " missing=zero for the hold-out"
+        )
+
+
+def _known(column: pd.Series) -> list[str] | None:
+    if columns.is_nominal(column):
+        return declared(column)
+    if not columns.is_text(column):
+        return None
+    return list(dict.fromkeys(chain.from_iterable(map(_split, column.fillna("")))))
+
+
+def _split(text: object) -> list[str]:
+    return str(text).split()
+
+
+def _words(column: pd.Series, known: list[str]) -> list[Tokens]:
+    """The place of each word of each text among the `known`, -1 if it is not."""
+    place = {word: number for number, word in enumerate(known)}
+    return [
+        np.array([place.get(word, -1) for word in _split(text)], dtype=np.int32)
+        for text in column.fillna("")
+    ]
+
+
+def _indicators(places: NDArray[np.intp], n_values: int) -> sparse.csr_array:
+    known = np.flatnonzero(places >= 0)
+    shape = (len(places), n_values)
+    return sparse.csr_array((np.ones(len(known)), (known, places[known])), shape=shape)
+
+
+def _counts(words: list[Tokens], n_words: int) -> sparse.csr_array:
+    known = [word[word >= 0] for word in words]
+    indptr = np.cumsum([0, *map(len, known)])
+    indices = np.concatenate(known) if known else APART[:0]
+    counts = sparse.csr_array(
+        (np.ones(len(indices)), indices, indptr), shape=(len(words), n_words)
+    )
+    counts.sum_duplicates()
+    return counts

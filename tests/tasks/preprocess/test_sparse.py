@@ -1,0 +1,73 @@
+"""The encoder of the hold-out bench: numbers, indicators, and the words of texts."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+
+from algorithms.errors import DataError
+from tasks.preprocess.sparse import SparseEncoder
+
+FRAME = pd.DataFrame(
+    {
+        "x": [0.5, 0.0, 2.0],
+        "c": pd.Categorical(["v", None, "u"], categories=["u", "v", "w"]),
+        "title": pd.Series(["a b a", "c", None], dtype=object),
+        "flag": [True, False, True],
+        "body": pd.Series(["b b", "d e", "a"], dtype=object),
+    }
+)
+
+
+@pytest.fixture
+def encoder():
+    """Fitted on the first two rows."""
+    return SparseEncoder().fit(FRAME.iloc[:2])
+
+
+def test_columns_follow_one_another(encoder):
+    assert encoder.names_ == (
+        "x", "c=u", "c=v", "c=w", "a", "b", "c", "flag", "b", "d", "e"
+    )  # fmt: skip
+    assert encoder.transform(FRAME).toarray().tolist() == [
+        [0.5, 0, 1, 0, 2, 1, 0, 1, 2, 0, 0],
+        [0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 1],
+        [2, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0],
+    ]
+
+
+def test_words_stand_in_their_places_and_unknown_ones_are_none(encoder):
+    tokens = [row.tolist() for row in encoder.tokens(FRAME)]
+
+    assert tokens == [[4, 5, 4, -1, 8, 8], [6, -1, 9, 10], [-1, -1]]
+    assert {row.dtype for row in encoder.tokens(FRAME)} == {np.dtype("int32")}
+    assert SparseEncoder().fit(FRAME[["x"]]).tokens(FRAME[["x"]]) is None
+
+
+def test_a_saved_encoder_encodes_alike(encoder, tmp_path):
+    skops.io.dump(encoder, tmp_path / "saved")
+    (trusted,) = skops.io.get_untrusted_types(file=tmp_path / "saved")
+    again = skops.io.load(tmp_path / "saved", trusted=[trusted])
+
+    np.testing.assert_array_equal(
+        again.transform(FRAME).toarray(), encoder.transform(FRAME).toarray()
+    )
+    for mine, other in zip(encoder.tokens(FRAME), again.tokens(FRAME), strict=True):
+        assert mine.tolist() == other.tolist()
+
+
+def test_values_are_known_by_their_label(encoder):
+    numbers = pd.DataFrame({"n": pd.Series([1.0, 2.5, 1.0]).astype("category")})
+    fitted = SparseEncoder().fit(numbers)
+    plain = pd.DataFrame({"n": [2.5, 7.0, 1.0]})
+
+    assert fitted.names_ == ("n=1", "n=2.5")
+    assert fitted.transform(plain).toarray().tolist() == [[0, 1], [0, 0], [1, 0]]
+
+
+def test_a_missing_number_is_refused_or_no_feature():
+    gap = pd.DataFrame({"x": [1.0, np.nan]})
+
+    with pytest.raises(DataError, match=r"column 'x' is missing \(NaN\) in 1 rows"):
+        SparseEncoder().fit(gap).transform(gap)
+    assert SparseEncoder("zero").fit(gap).transform(gap).toarray().tolist() == [[1.0], [0.0]]
