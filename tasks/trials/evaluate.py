@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -62,17 +62,25 @@ class Outcome:
     reason: str = ""
 
 
-def run(order: Order, arrays: Arrays) -> Outcome:
+def run(order: Order, arrays: Arrays, begin: Callable[[], object] = lambda: None) -> Outcome:
     """Fit and score; an exception of the estimator is a failed trial, not an error.
 
     The cost is that of fitting and validating. Scoring the test rows is for the record and is
     not part of it.
+
+    Parameters
+    ----------
+    order : Order
+    arrays : Arrays
+    begin : callable
+        Called when the learner's library is imported and the trial's own work begins.
     """
     clock = _Clock()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             _new(order, arrays.folds[0])  # imports its library before the clock starts
+            begin()
             clock.start()
             reward, test = _score(order, arrays, clock)
     except MemoryError:

@@ -1,14 +1,15 @@
 """A process of its own for trials, so that a limit can end a trial and nothing else.
 
 Run as ``python -m tasks.trials.worker``: it reads pickled messages from its standard input, the
-limits first, then arrays and orders, and answers each order with an outcome. Importing a learner
-takes longer than most trials, so a worker outlives the job that started it: `resting` lends it to
-the next one.
+limits first, then arrays and orders, and answers each order with `BEGUN`, when the learner is
+imported, and an outcome. Importing a learner takes longer than most trials. So no limit of a trial
+counts it, and a worker outlives the job that started it: `resting` lends it to the next one.
 """
 
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import pickle
 import resource
@@ -21,9 +22,15 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, Any, Self
+from typing import IO, Any, Self, cast
 
 from tasks.trials.evaluate import Arrays, Order, Outcome, run
+
+Readable = IO[bytes] | io.RawIOBase
+
+BEGUN = "begun"
+IMPORT_SECONDS = 300.0
+"""CPU or wall seconds after which a learner's import is given up."""
 
 _LENGTH = struct.Struct("!Q")
 ONE_THREAD = {
@@ -71,6 +78,7 @@ class Worker:
         """The outcome of `order` on `arrays`, whatever becomes of the process that runs it."""
         begin = time.perf_counter()
         patience = self._limits.cpu_seconds * self._limits.wall_factor
+        imported = False
         try:
             process = self._started()
             assert process.stdin is not None
@@ -79,16 +87,19 @@ class Worker:
                 _send(process.stdin, arrays)
                 self._sent = arrays
             _send(process.stdin, order)
-            if select.select([process.stdout], [], [], patience)[0]:
-                outcome: Outcome | None = _receive(process.stdout)
-                if outcome is not None:
-                    if outcome.status == "memout":
-                        self.close()
-                    return outcome
+            # Without its buffer, which would hold the second answer while we wait for it.
+            answers = cast("io.BufferedReader", process.stdout).raw
+            answer = _receive_within(IMPORT_SECONDS, answers)
+            if answer == BEGUN:
+                imported, begin = True, time.perf_counter()
+                answer = _receive_within(patience, answers)
+            if isinstance(answer, Outcome):
+                if answer.status == "memout":
+                    self.close()
+                return answer
         except BrokenPipeError:
             pass
-        wall = time.perf_counter() - begin
-        return self._post_mortem(wall)
+        return self._post_mortem(time.perf_counter() - begin, imported=imported)
 
     def close(self) -> None:
         """End the process; the next order starts another."""
@@ -123,7 +134,7 @@ class Worker:
             _send(self._process.stdin, self._limits)
         return self._process
 
-    def _post_mortem(self, wall: float) -> Outcome:
+    def _post_mortem(self, wall: float, *, imported: bool) -> Outcome:
         """The worker died, or hangs: say why, by how it ended."""
         process = self._process
         assert process is not None
@@ -132,6 +143,9 @@ class Worker:
         code = process.poll()
         self.close()
         limits = self._limits
+        if not imported and code in (None, -signal.SIGPROF):
+            reason = f"its import did not end in {IMPORT_SECONDS:g} seconds"
+            return Outcome(0.0, None, 0.0, wall, "crash", reason)
         if code is None:
             reason = f"no answer in {limits.cpu_seconds * limits.wall_factor:g} seconds"
             return Outcome(0.0, None, limits.cpu_seconds, wall, "timeout", reason)
@@ -185,12 +199,18 @@ def main() -> None:
     megabytes = limits.memory_mb * 2**20
     resource.setrlimit(resource.RLIMIT_DATA, (megabytes, megabytes))
     arrays: Arrays | None = None
+
+    def begin() -> None:
+        signal.setitimer(signal.ITIMER_PROF, limits.cpu_seconds)
+        _send(answers, BEGUN)
+
     while (order := _receive(orders)) is not None:
         if isinstance(order, Arrays):
             arrays = order
             continue
-        signal.setitimer(signal.ITIMER_PROF, limits.cpu_seconds)  # its signal ends the process
-        outcome = run(order, arrays)
+        assert arrays is not None
+        signal.setitimer(signal.ITIMER_PROF, IMPORT_SECONDS)  # its signal ends the process
+        outcome = run(order, arrays, begin)
         signal.setitimer(signal.ITIMER_PROF, 0)
         _send(answers, outcome)
 
@@ -201,14 +221,27 @@ def _send(stream: IO[bytes], message: Any) -> None:
     stream.flush()
 
 
-def _receive(stream: IO[bytes]) -> Any:
+def _receive_within(seconds: float, stream: Readable) -> Any:
+    """The next message; None at the end of the stream, or if it does not begin in time."""
+    return _receive(stream) if select.select([stream], [], [], seconds)[0] else None
+
+
+def _receive(stream: Readable) -> Any:
     """The next message; None at the end of the stream."""
-    head = stream.read(_LENGTH.size)
+    head = _read(stream, _LENGTH.size)
     if len(head) < _LENGTH.size:
         return None
     (length,) = _LENGTH.unpack(head)
-    data = stream.read(length)
+    data = _read(stream, length)
     return pickle.loads(data) if len(data) == length else None  # noqa: S301 - between own processes
+
+
+def _read(stream: Readable, count: int) -> bytes:
+    """So many bytes, or fewer at the end of the stream."""
+    data: bytes = stream.read(count) or b""
+    while len(data) < count and (part := stream.read(count - len(data))):
+        data += part
+    return data
 
 
 if __name__ == "__main__":

@@ -51,6 +51,21 @@ def test_every_ending_is_an_outcome_and_the_next_order_is_answered(worker):
     assert 0 <= prints.cpu_seconds < 0.3
 
 
+def test_the_limit_counts_the_trial_and_not_the_import_of_its_learner(worker):
+    first, second = (worker.run(Order("slow_import:Quick", {}, 0), arrays()) for _ in range(2))
+
+    assert (first.status, second.status) == ("ok", "ok")
+    assert first.cpu_seconds < 0.3
+
+
+def test_an_import_without_end_is_a_crash_with_the_reason(learners, monkeypatch):
+    monkeypatch.setattr("tasks.trials.worker.IMPORT_SECONDS", 0.0)
+    with Worker(Limits(cpu_seconds=0.3, memory_mb=1500)) as worker:
+        outcome = worker.run(Order("slow_import:Quick", {}, 0), arrays())
+
+    assert (outcome.status, outcome.reason) == ("crash", "its import did not end in 0 seconds")
+
+
 def test_a_trial_that_sleeps_is_ended_by_the_wall(learners):
     limits = Limits(cpu_seconds=0.3, memory_mb=1500, wall_factor=10)
     with Worker(limits) as worker:
