@@ -46,7 +46,7 @@ def a_search():
 def a_probe(learner="LogisticRegression", **options):
     options = {"configurations": 8, "initial_rows": 50, **options}
     job = Job("abc", "sklearn:wine", 0, 0, bench=options)
-    probes = samples.make(load("sklearn:wine"), job).environment
+    probes = samples.make(load("sklearn:wine"), job)._environment
     learners = [configuration["learner"] for configuration in probes.configurations]
     probes.measure(learners.index(learner), 100, 20)
 
