@@ -22,11 +22,13 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
+from pydantic import ValidationError
+
 from algorithms.errors import DataUnavailableError, DivergedError, LeaseboardError, SkipError
 from algorithms.user_files import executed
 from tasks.forks import Fork
-from tasks.jobs import Job
-from tasks.results import LOG, plain
+from tasks.jobs import Job, first_fault, plain
+from tasks.results import LOG
 from tasks.run import warm
 from tasks.trials.worker import resting_pids
 
@@ -96,6 +98,8 @@ def verdict(error: BaseException) -> tuple[str, str]:
             return "memout", "no memory could be allocated"
         case LeaseboardError():
             return "crash", str(error)
+        case ValidationError():
+            return "crash", f"{error.title}: {first_fault(error)}"
         case _:
             first = str(error).partition("\n")[0]
             return "crash", f"{type(error).__name__}: {first}".rstrip(": ")

@@ -27,9 +27,10 @@ from pydantic import TypeAdapter, ValidationError
 from flows.leash import Leash
 from flows.process import POLL_SECONDS, Ending, StoppedError, Worker
 from tasks.config import Limits
+from tasks.event_logs import mend_log
 from tasks.foreign import is_foreign
 from tasks.jobs import Job, Result
-from tasks.results import EVENTS, mend_log
+from tasks.results import EVENTS
 from tasks.run import failed
 
 RUN_JOB = "tasks.run:run_job"

@@ -27,19 +27,21 @@ import zipfile
 import zlib
 from collections.abc import Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from algorithms.errors import UsageError
 from tasks import results
 from tasks.config import SUITE_FILE, Suite
 from tasks.configurations import configurations
 from tasks.environment import versions
-from tasks.jobs import Result
+from tasks.event_logs import read_partial_log
+from tasks.jobs import Result, first_fault
+from tasks.seal import DamagedError, unseal
 from tasks.track.records import table
 
 FORMAT = "leaseboard-bundle-1"
@@ -52,7 +54,7 @@ _MEMBER = re.compile(
 )
 _MOST_TEXT = 64 << 20
 """Bytes of the longest member that is read into memory: a result, the suite, the manifest."""
-_FIELDS = frozenset(field.name for field in fields(Result))
+Model = TypeVar("Model", bound=BaseModel)
 
 
 class Member(BaseModel):
@@ -134,7 +136,7 @@ def export(out: Path, file: Path, chosen: Iterable[Result] | None = None) -> Man
                     if (folder / name).is_file():
                         add(f"jobs/{row.key}/{name}", (folder / name).read_bytes())
                 if (folder / results.EVENTS).is_file():
-                    considered = configurations(results.read_partial_log(folder / results.EVENTS))
+                    considered = configurations(read_partial_log(folder / results.EVENTS))
                     text = json.dumps(table(considered))
                     add(f"jobs/{row.key}/{CONFIGURATIONS}", text.encode())
             manifest = Manifest(
@@ -177,7 +179,9 @@ def read(path: Path) -> Bundle:
                     Suite, _text(archive, SUITE_FILE, path), f"{path}: {SUITE_FILE}"
                 )
             keys = sorted({name.split("/")[1] for name in members if name.startswith("jobs/")})
-            return Bundle(path, manifest, suite, {k: _result(archive, k, path) for k in keys})
+            return Bundle(
+                path, manifest, suite, {k: _result(archive, k, manifest, path) for k in keys}
+            )
     except FileNotFoundError as error:
         raise UsageError(f"{str(path)!r}: no such file: name bundles of `leaseboard export`") \
             from error  # fmt: skip
@@ -220,25 +224,28 @@ def _text(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
     return archive.read(name)
 
 
-def _result(archive: zipfile.ZipFile, key: str, path: Path) -> Result:
+def _result(archive: zipfile.ZipFile, key: str, manifest: Manifest, path: Path) -> Result:
+    """The result of a job, whose seal must be whole and name the log that is beside it."""
     member = f"jobs/{key}/{results.RESULT}"
-    if member not in archive.namelist():
+    if member not in manifest.files:
         raise _refused(path, f"job {key} has no {results.RESULT}")
-    text = _text(archive, member, path)
-    where = f"{path}: {member}"
-    result: Result = _validated(Result, text, where)
-    if result.key != key or set(json.loads(text)) - _FIELDS:
-        raise UsageError(f"{where}: not the result of job {key} by this version of Leaseboard")
+    try:
+        result, log = unseal(_text(archive, member, path))
+    except DamagedError as error:
+        raise _refused(path, f"{member} {error}") from error
+    if result.key != key:
+        raise _refused(path, f"{member} is the result of another job")
+    events = manifest.files.get(f"jobs/{key}/{results.EVENTS}")
+    if (events and (events.size, events.sha256)) != log:
+        raise _refused(path, f"jobs/{key}/{results.EVENTS} is not the log of its result")
     return result
 
 
-def _validated(kind: Any, text: bytes, where: str) -> Any:
+def _validated(kind: type[Model], text: bytes, where: str) -> Model:
     try:
-        return TypeAdapter(kind).validate_json(text)
+        return kind.model_validate_json(text)
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"{where}: {key}: {first['msg']}") from error
+        raise UsageError(f"{where}: {first_fault(error)}") from error
 
 
 def _refused(path: Path, why: str) -> UsageError:

@@ -6,10 +6,19 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import pydantic.dataclasses
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationError
+
+from tasks.terminal import shown
 
 STATUSES = ("ok", "timeout", "memout", "crash", "diverged", "skipped")
 """Every status a job can end with. Only ``ok`` is ever reused."""
+MOST_NAME = 5000
+"""Signs of the longest name: a path as long as a system takes them, and options."""
+MOST_REMARK = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,48 +77,118 @@ class Job:
         return hashlib.sha256(canonical.encode()).hexdigest()[:20]
 
 
-@dataclass(frozen=True, slots=True)
+def _printable(text: str) -> str:
+    if any(sign in text for sign in "\n\t") or shown(text) != text:
+        raise ValueError("control characters are not allowed")
+    return text
+
+
+def _moment(text: str) -> str:
+    if text:
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is None or not 1970 < moment.year < 9999:
+            raise ValueError("a time since 1970 with its zone is expected")
+    return text
+
+
+def _number(value: Any) -> Any:
+    """A numpy scalar as Python's own."""
+    return value.item() if hasattr(value, "item") else value
+
+
+def _remark(value: Any) -> Any:
+    return shown(value)[:MOST_REMARK] if isinstance(value, str) else value
+
+
+def _mapping(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+Name = Annotated[str, Field(max_length=MOST_NAME), AfterValidator(_printable)]
+"""A text by which things are told apart: taken as it is, or refused."""
+Remark = Annotated[str, BeforeValidator(_remark)]
+"""A text for people, such as an exception's: cut, and its control characters written out."""
+Key = Annotated[str, Field(pattern=r"\A[A-Za-z0-9_-]{1,64}\z")]
+Moment = Annotated[Name, AfterValidator(_moment)]
+Seed = Annotated[int, BeforeValidator(_number), Field(ge=0, lt=2**31)]
+Number = Annotated[float, BeforeValidator(_number)]
+Score = Annotated[Number, Field(allow_inf_nan=False)]
+Amount = Annotated[Number, Field(ge=0, le=1e15, allow_inf_nan=False)]
+Settings = Annotated[dict[str, Any], BeforeValidator(_mapping)]
+
+
+@pydantic.dataclasses.dataclass(
+    frozen=True, slots=True, config=ConfigDict(strict=True, extra="forbid")
+)
 class Result:
     """What a job came to. One row of ``results.parquet``; one ``result.json`` a job.
+
+    Its fields say what a result may hold, whoever made it: a value of another type or beyond its
+    range is refused, here and in a bundle alike.
 
     `bench` is the kind of bench, `bench_options` what the job asked of it and of preprocessing.
     `champion` holds the parameters of the answer, and `champion_seed` the seed of its learner if a
     trial had one. `score` is None unless `status` is ``ok``. `cpu_seconds` and `wall_seconds` are
     the algorithm's work alone; loading data and compiling kernels is `setup_seconds`. `source` and
     `licence` are the data's.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        See `first_fault`.
     """
 
-    key: str
-    algorithm: str
-    label: str
-    data: str
-    digest: str
-    seed: int
-    environment_seed: int
-    repetition: int
-    status: str
-    reason: str = ""
-    score: float | None = None
-    metric: str = ""
-    direction: str = "min"
-    metrics: Mapping[str, float] = field(default_factory=dict)
-    champion: Mapping[str, Any] | None = None
-    champion_seed: int | None = None
-    unit: str = ""
-    units: float = 0.0
-    cpu_seconds: float = 0.0
-    wall_seconds: float = 0.0
-    setup_seconds: float = 0.0
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    bench: str = ""
-    bench_options: Mapping[str, Any] = field(default_factory=dict)
-    events: str | None = None
-    version: str = ""
-    started: str = ""
-    host: str = ""
-    source: str = ""
-    licence: str = ""
+    key: Key
+    algorithm: Name
+    label: Name
+    data: Name
+    digest: Name
+    seed: Seed
+    environment_seed: Seed
+    repetition: Seed
+    status: Literal["ok", "timeout", "memout", "crash", "diverged", "skipped"]
+    reason: Remark = ""
+    score: Score | None = None
+    metric: Remark = ""
+    direction: Literal["min", "max"] = "min"
+    metrics: Annotated[dict[Name, Number], BeforeValidator(_mapping)] = field(default_factory=dict)
+    champion: Settings | None = None
+    champion_seed: Seed | None = None
+    unit: Remark = ""
+    units: Amount = 0.0
+    cpu_seconds: Amount = 0.0
+    wall_seconds: Amount = 0.0
+    setup_seconds: Amount = 0.0
+    settings: Settings = field(default_factory=dict)
+    bench: Literal["", "stream", "holdout", "pulls", "samples"] = ""
+    bench_options: Settings = field(default_factory=dict)
+    events: Name | None = None
+    version: Name = ""
+    started: Moment = ""
+    host: Remark = ""
+    source: Remark = ""
+    licence: Remark = ""
 
     def __post_init__(self) -> None:
-        if self.status not in STATUSES:
-            raise ValueError(f"status {self.status!r} is none of {', '.join(STATUSES)}")
+        if self.score is not None and self.status != "ok":
+            raise ValueError(f"a score beside the status {self.status!r}: only ok jobs have one")
+
+
+def plain(result: Result) -> dict[str, Any]:
+    """A result in JSON's own types: the row of it."""
+    plain: dict[str, Any] = json.loads(json.dumps(asdict(result), default=_unwrap))
+    return plain
+
+
+def first_fault(error: ValidationError) -> str:
+    """What is wrong first, in one line: where, the rule and the value."""
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"] if not str(part).startswith("function-"))
+    scalar = isinstance(first["input"], (str, int, float)) or first["input"] is None
+    given = f" (given {shown(repr(first['input'])[:80])})" if scalar else ""
+    return f"{where}: {first['msg'].removeprefix('Value error, ')}{given}".removeprefix(": ")
+
+
+def _unwrap(value: Any) -> Any:
+    """A numpy scalar as Python's own; anything else as text."""
+    return value.item() if hasattr(value, "item") else str(value)

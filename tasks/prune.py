@@ -124,8 +124,8 @@ def race_surplus(places: Iterable[Path], rule: Rule) -> Races:
     """
     found = {}
     for file in {file for place in places for file in place.rglob(results.RESULT)}:
-        result = results.read_folder(file.parent)
-        if result is not None and file.parent.parent.name != "jobs":
+        result = results.look_into(file.parent)
+        if isinstance(result, Result) and file.parent.parent.name != "jobs":
             found[str(file.parent)] = result
     aged = [
         Aged(name, _race(result), _started(Path(name), result)) for name, result in found.items()

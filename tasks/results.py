@@ -12,19 +12,21 @@ from __future__ import annotations
 
 import dataclasses
 import fcntl
-import gzip
 import json
+import math
 import os
 import shutil
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
 
 from algorithms.errors import LeaseboardError, UsageError
-from algorithms.events import Event, from_json, write_log
-from tasks.jobs import Result
+from tasks.jobs import Result, first_fault, plain
+from tasks.seal import DamagedError, log_at, seal, unseal
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,8 +35,8 @@ RESULT = "result.json"
 EVENTS = "events.jsonl.gz"
 LOG = "log.txt"
 TABLE = "results.parquet"
-_LINE_BYTES = 1 << 26
-"""No event is as long: a line that is, such as a gigabyte of zeros, is not read to its end."""
+_IDENTITY = ("key", "algorithm", "digest", "seed", "environment_seed", "version")
+_ANEW = "run its suite again, which writes it anew and repeats no finished job"
 
 
 def job_folder(out: Path, key: str) -> Path:
@@ -59,37 +61,83 @@ def finish(out: Path, result: Result) -> None:
 
 
 def write_result(folder: Path, result: Result) -> None:
-    """Write ``result.json`` into a job's folder, whole or not at all."""
-    write_atomically(folder / RESULT, json.dumps(plain(result), indent=1).encode())
+    """Write ``result.json`` into a job's folder, whole or not at all, sealed with its log."""
+    write_atomically(folder / RESULT, seal(result, log_at(folder / EVENTS)))
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A file that is not as it was written; `str` says so, and the mend."""
+
+    path: Path
+    what: str
+    mend: str = "its job counts as not done; run its suite again"
+
+    def __str__(self) -> str:
+        return f"{self.path} {self.what}: {self.mend}"
+
+
+def look(out: Path, key: str, *, whole_log: bool = False) -> Result | Damage | None:
+    """The recorded result of a job, what is wrong with it, or None if there is none.
+
+    Parameters
+    ----------
+    whole_log : bool
+        Compare the event log's digest with the seal's too, not its size alone.
+    """
+    return look_into(job_folder(out, key), key, whole_log=whole_log)
+
+
+def look_into(
+    folder: Path, key: str | None = None, *, whole_log: bool = False
+) -> Result | Damage | None:
+    """What is in the folder of a job or a race, see `look`; `key` is that of its name."""
+    path = folder / RESULT
+    try:
+        result, log = unseal(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except DamagedError as error:
+        return Damage(path, str(error))
+    if key is not None and result.key != key:
+        return Damage(path, "is the result of another job")
+    events = folder / EVENTS
+    size = events.stat().st_size if events.is_file() else None
+    if size != (log and log.size) or (whole_log and log_at(events) != log):
+        what = "is missing" if size is None else "was changed after it was written"
+        return Damage(events, what)
+    if result.status == "ok" and log is None:
+        return Damage(events, "is missing")
+    return result
 
 
 def read_result(out: Path, key: str) -> Result | None:
-    """The recorded result of a job, None if it has none, a damaged one or another job's."""
-    result = read_folder(job_folder(out, key))
-    return result if result is not None and result.key == key else None
-
-
-def read_folder(folder: Path) -> Result | None:
-    """The result in the folder of a job or a race, None if it has none or a damaged one."""
-    try:
-        return Result(**json.loads((folder / RESULT).read_bytes()))
-    except (FileNotFoundError, NotADirectoryError, ValueError, TypeError):
-        return None
+    """The recorded result of a job, None if it has none or a damaged one."""
+    found = look(out, key)
+    return found if isinstance(found, Result) else None
 
 
 def is_done(out: Path, key: str) -> bool:
-    """Whether the job's result can be reused: its status is ``ok`` and its log is there."""
-    result = read_result(out, key)
-    return (
-        result is not None and result.status == "ok" and (job_folder(out, key) / EVENTS).is_file()
-    )
+    """Whether the job's result can be reused: it is whole with its log, and ``ok``."""
+    found = look(out, key, whole_log=True)
+    return isinstance(found, Result) and found.status == "ok"
 
 
 def read_results(out: Path) -> list[Result]:
     """The results of all jobs that are over, in order of data, label and repetition."""
-    found = (read_result(out, path.parent.name) for path in out.glob(f"jobs/*/{RESULT}"))
-    results = [result for result in found if result is not None]
+    results = [found for found in _looks(out) if isinstance(found, Result)]
     return sorted(results, key=lambda r: (r.data, r.label, r.repetition, r.key))
+
+
+def damaged(out: Path) -> list[Damage]:
+    """What in the folder is not as it was written: results, logs to the last byte, the table."""
+    found = [found for found in _looks(out, whole_log=True) if isinstance(found, Damage)]
+    return found + (rows(out)[1] if (out / TABLE).is_file() else [])
+
+
+def _looks(out: Path, *, whole_log: bool = False) -> Iterator[Result | Damage | None]:
+    for path in sorted(out.glob(f"jobs/*/{RESULT}")):
+        yield look_into(path.parent, path.parent.name, whole_log=whole_log)
 
 
 def current(out: Path) -> list[Result]:
@@ -142,10 +190,38 @@ def read_table(path: Path) -> pd.DataFrame:
         return pd.read_parquet(path)
     except (ArrowException, OSError) as error:
         first = str(error).partition("\n")[0].rstrip(".")
-        raise LeaseboardError(
-            f"{path} cannot be read ({first}): run its suite again, which writes it anew and"
-            " repeats no finished job"
-        ) from error
+        raise LeaseboardError(f"{path} cannot be read ({first}): {_ANEW}") from error
+
+
+def rows(out: Path) -> tuple[list[Result], list[Damage]]:
+    """What a board of the folder shows, and where its table says other than the results.
+
+    The table chooses the results, and may tell them apart by other names; what they hold is taken
+    from the sealed results alone. One that is damaged or gone is shown as a crash that says so.
+    """
+    shown: list[Result] = []
+    wrong: list[Damage] = []
+    for row in read_table(out / TABLE).itertuples():
+        try:
+            places = {"label": row.label, "data": row.data, "repetition": row.repetition}
+            found = look(out, str(row.key), whole_log=True)
+            if isinstance(found, Result):
+                shown.append(dataclasses.replace(found, **places))
+                if (row.status, _or_none(row.score)) != (found.status, found.score):
+                    what = f"has another status or score for the job {found.key} than its result"
+                    wrong.append(Damage(out / TABLE, what, "the result counts; " + _ANEW))
+            else:
+                reason = str(found or f"{job_folder(out, str(row.key)) / RESULT} is gone")
+                same = {name: getattr(row, name) for name in _IDENTITY}
+                shown.append(Result(**same, **places, status="crash", reason=reason))
+        except (AttributeError, ValidationError) as error:
+            why = first_fault(error) if isinstance(error, ValidationError) else str(error)
+            raise LeaseboardError(f"{out / TABLE} is not ours ({why}): {_ANEW}") from error
+    return shown, wrong
+
+
+def _or_none(score: float) -> float | None:
+    return None if math.isnan(score) else score
 
 
 def keep_rows(out: Path, keys: set[str]) -> None:
@@ -177,64 +253,6 @@ def locked(out: Path) -> Iterator[None]:
         yield
 
 
-def read_partial_log(path: Path) -> list[Event]:
-    """The events of a log that may be cut off or damaged: everything up to there.
-
-    Raises
-    ------
-    LeaseboardError
-        If the file begins with something else.
-    """
-    events, damage = _read_events(path)
-    if not events and damage is not None and not isinstance(damage, EOFError):
-        raise LeaseboardError(f"{path} is not an event log: {damage}") from damage
-    return events
-
-
-def mend_log(path: Path) -> int:
-    """Close a log that was cut off or damaged, keeping its events; returns how many there are.
-
-    A file without any, such as one that the job overwrote, is removed. Where the disk has no room
-    for the mended log the damaged one stays: readers of logs take what it holds.
-    """
-    if not path.is_file():
-        return 0
-    events, damage = _read_events(path)
-    if not events:
-        path.unlink()
-    elif damage is not None:
-        part = path.with_name(f"{path.name}.{os.getpid()}.part")
-        try:
-            write_log(part, events)
-            part.replace(path)
-        except OSError:
-            part.unlink(missing_ok=True)
-    return len(events)
-
-
-def _read_events(path: Path) -> tuple[list[Event], Exception | None]:
-    """The events at the beginning of a file, and what is wrong after them.
-
-    Anything at all may be there: a job owns its folder.
-    """
-    events: list[Event] = []
-    try:
-        with gzip.open(path) as log:
-            while line := log.readline(_LINE_BYTES):
-                events.append(from_json(line.decode()))
-    except (
-        EOFError,
-        OSError,
-        zlib.error,
-        ValueError,
-        KeyError,
-        TypeError,
-        RecursionError,
-    ) as error:
-        return events, error
-    return events, None
-
-
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file that is either whole or not there, also after a power cut."""
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
@@ -247,16 +265,3 @@ def write_atomically(path: Path, content: bytes) -> None:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
-
-
-def plain(result: Result) -> dict[str, Any]:
-    """A result in JSON's own types: the row of it."""
-    plain: dict[str, Any] = json.loads(
-        json.dumps(dataclasses.asdict(result), default=_unwrap, allow_nan=True)
-    )
-    return plain
-
-
-def _unwrap(value: Any) -> Any:
-    """A numpy scalar as Python's own; anything else as text."""
-    return value.item() if hasattr(value, "item") else str(value)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from flows.commands.damage import check_folder
 from flows.commands.options import TrackingUri, check_file, output_folder
 from flows.terminal import say
 
@@ -25,6 +26,7 @@ def export(
     if not (run / "jobs").is_dir():
         raise UsageError(f"{str(run)!r} holds no results: name the output folder of a run")
     check_file(file)
+    check_folder(run)
     with results.locked(run):
         manifest = bundle.export(run, file)
     jobs = sum(name.endswith(results.RESULT) for name in manifest.files)
@@ -58,6 +60,7 @@ def merge(
     home = output_folder(out)
     name = bundles[0].manifest.suite
     uri = paths.tracking_uri(tracking_uri)
+    check_folder(home)
     with results.locked(home):
         merged = core.merge(bundles, home)
         rule = merged.suite.tracking.configurations if merged.suite else "all"

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from flows.commands.damage import say_damage
 from flows.commands.options import check_writable, output_folder, use_conf
 from flows.terminal import say
 
@@ -31,11 +32,20 @@ def open_suite(name: str, out: Path | None, conf: Path | None) -> tuple[Suite, P
 
 def plan_suite(suite: Suite, home: Path, mirror: list[Path] | None) -> list[Planned]:
     """Every job of the suite with its key and state."""
-    from tasks import paths
+    from tasks import paths, results
     from tasks.plan import plan
-    from tasks.results import is_done
 
-    return plan(suite.jobs(), lambda key: is_done(home, key), paths.mirrors(tuple(mirror or ())))
+    found: list[results.Damage] = []
+
+    def is_done(key: str) -> bool:
+        seen = results.look(home, key, whole_log=True)
+        if isinstance(seen, results.Damage):
+            found.append(seen)
+        return isinstance(seen, results.Result) and seen.status == "ok"
+
+    planned = plan(suite.jobs(), is_done, paths.mirrors(tuple(mirror or ())))
+    say_damage(found)
+    return planned
 
 
 def execute(

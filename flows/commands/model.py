@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flows.commands.damage import check_folder
 from flows.commands.options import Mirrors, TrackingUri, show_table
 from flows.terminal import say
 
@@ -123,6 +124,7 @@ def register_winners(
     from tasks.results import current
 
     title = slug(suite.name) if name is None else check_name(name)
+    check_folder(run)
     references = [entry.data for entry in suite.data]
     if data is not None and data not in references:
         raise unknown("data of the suite", data, references)

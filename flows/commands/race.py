@@ -170,7 +170,8 @@ def _attempt(job: Job, out: Path, mirrors: tuple[Path, ...]) -> _Attempt:
 
 
 def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
-    from tasks.results import EVENTS, plain
+    from tasks.jobs import plain
+    from tasks.results import EVENTS
 
     for failure in attempt.failures[:MOST_FAILURES]:
         say(" ".join(failure.split()), err=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from algorithms.errors import UsageError
+from flows.commands.damage import check_folder
 from flows.commands.execute import execute, exit_code, open_suite, plan_suite, show_board
 from flows.commands.options import (
     Cluster,
@@ -129,6 +130,7 @@ def report(
     from tasks import report as page
 
     for folder in runs:
+        check_folder(folder)
         say(page.build(folder, page.suite_of(folder)))
 
 

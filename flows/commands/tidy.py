@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flows.commands.damage import check_folder
 from flows.commands.options import TrackingUri, output_folder
 from flows.terminal import say
 
@@ -85,6 +86,7 @@ def _prune_folder(
     from tasks import disk, results
     from tasks import prune as core
 
+    check_folder(folder)
     if not remove:
         return _say(core.surplus(folder, rule))
     with results.locked(folder):

@@ -177,7 +177,8 @@ def _compared(champion: Baseline, challenger: Baseline, tolerance: float) -> tup
     accepted = replace(accepted, label=measured.label, data=measured.data)
     frame = as_frame(
         Result(
-            key="", algorithm=measured.label, label=measured.label, data=measured.data,
+            key=f"repetition-{repetition}",
+            algorithm=measured.label, label=measured.label, data=measured.data,
             digest=measured.digest, seed=int(seed), environment_seed=int(seed),
             repetition=repetition, status="ok", score=score, metric=measured.metric,
             direction=measured.direction, version=measured.version,

@@ -12,7 +12,7 @@ import pandas as pd
 
 from algorithms.errors import UsageError
 from tasks.jobs import Result
-from tasks.results import read_table
+from tasks.results import TABLE, read_table, rows
 
 COLUMNS = tuple(field.name for field in dataclasses.fields(Result))
 MAPPINGS = ("metrics", "champion", "settings", "bench_options")
@@ -25,10 +25,15 @@ def to_frame(results: Iterable[Result]) -> pd.DataFrame:
 
 
 def read_frame(path: Path) -> pd.DataFrame:
-    """The frame that `tasks.results.assemble` stored; a folder stands for the table in it."""
-    path = path / "results.parquet" if path.is_dir() else path
+    """The frame of a run folder, or of the table `path` alone.
+
+    Of a folder's table the sealed results beside it are believed, see `tasks.results.rows`.
+    """
+    path = path / TABLE if path.is_dir() else path
     if not path.is_file():
         raise UsageError(f"no results at {str(path)!r}: name the output folder of a finished run")
+    if path.name == TABLE and (path.parent / "jobs").is_dir():
+        return as_frame(rows(path.parent)[0])
     return as_frame(read_table(path))
 
 
@@ -46,7 +51,7 @@ def as_frame(results: pd.DataFrame | Iterable[Result]) -> pd.DataFrame:
             raise UsageError(f"results without a column {name!r}: they are of another version")
     for field in dataclasses.fields(Result):
         if field.name not in frame.columns:
-            frame[field.name] = "" if field.type == "str" else None
+            frame[field.name] = field.default if isinstance(field.default, str) else None
     for name in MAPPINGS:
         frame[name] = [_decoded(value) for value in frame[name]]
     frame["label"] = frame["label"].where(frame["label"] != "", frame["algorithm"])

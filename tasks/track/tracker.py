@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from tasks import results
 from tasks.configurations import configurations
+from tasks.event_logs import read_partial_log
 from tasks.jobs import Result
 from tasks.track import bulk
 from tasks.track.client import PARENT, ClientWriter, Known, every
@@ -99,7 +100,7 @@ class Tracker:
             if stale is not None and (stale.whole or not _in_writing(stale)):
                 self.writer.remove(stale.run_id)
             log = folder / results.EVENTS
-            events = results.read_partial_log(log) if log.is_file() else []
+            events = read_partial_log(log) if log.is_file() else []
             considered = configurations(events)
             files = [path for path in sorted(folder.iterdir()) if _is_artifact(path)]
             tags = {

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from flows.cli import main
-from tasks.results import read_partial_log
+from tasks.event_logs import read_partial_log
 
 ALGORITHM = """
 import sys

@@ -9,7 +9,7 @@ import pytest
 from flows.cli import main
 from tasks.report import suite_of
 from tasks.report.commands import race_command
-from tasks.results import assemble
+from tasks.results import assemble, finish
 from tasks.run import run_job
 from tasks.track import TrackingError
 
@@ -49,6 +49,7 @@ def finished(tmp_path):
         folder.mkdir(parents=True)
         result, _ = run_job(job, folder)
         folder.rename(folder.with_name(result.key))
+        finish(tmp_path / "run", result)
         rows.append(result)
     assemble(tmp_path / "run", rows)
     report.build(tmp_path / "run", suite)

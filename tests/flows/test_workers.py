@@ -10,8 +10,9 @@ from flows import leash
 from flows.process import StoppedError
 from flows.workers import WorkerPool
 from tasks.config import Limits
+from tasks.event_logs import read_partial_log
 from tasks.jobs import Job
-from tasks.results import EVENTS, LOG, read_partial_log
+from tasks.results import EVENTS, LOG
 
 STANDINS = Path(__file__).with_name("standins.py")
 FOREIGN = "mine.py:Mine"  # which runs in a fork; the stand-ins do not read it

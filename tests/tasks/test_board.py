@@ -14,7 +14,8 @@ LOSSES = {"vanilla": 4.0, "exhaustive": 2.0, "cha<b>[red]|_*": 3.0}
 def results(statuses=()):
     return [
         Result(
-            key=f"{label}{seed}", algorithm="x", label=label, data="synthetic:fried", digest="d",
+            key=f"{label.encode().hex()}{seed}", algorithm="x", label=label,
+            data="synthetic:fried", digest="d",
             seed=seed, environment_seed=seed, repetition=seed,
             status=dict(statuses).get((label, seed), "ok"),
             score=None if (label, seed) in dict(statuses) else loss + seed / 10,

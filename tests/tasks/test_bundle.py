@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from algorithms.errors import UsageError
-from tasks import bundle, results
+from tasks import bundle, results, seal
 from tasks.config import SUITE_FILE, Suite
 
 
@@ -37,6 +37,13 @@ def rewritten(path, change, **special):
         for name, content in files.items():
             archive.writestr(special.get("infos", {}).get(name, name), content)
     return path
+
+
+def forged(content, **change):
+    """A ``result.json`` with other fields and a seal that fits them, or the seal given."""
+    fields = json.loads(content) | change
+    del fields["seal"]
+    return json.dumps(fields | {"seal": seal._digest(fields)} | change).encode()
 
 
 def test_what_went_in_comes_out(run, made, tmp_path):
@@ -134,18 +141,18 @@ def test_a_bundle_that_was_changed_is_refused(made, change, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"status": "fine"}, "status 'fine'"),
+        ({"status": "fine"}, "status: Input should be 'ok', .*"),
         ({"label": ["x"]}, "label: Input should be a valid string"),
-        ({"key": "k9"}, "not the result of job k1"),
-        ({"colour": "red"}, "not the result of job k1"),
+        ({"key": "k9"}, "is the result of another job"),
+        ({"colour": "red"}, "colour: Unexpected keyword argument"),
+        ({"log": {"size": 1, "sha256": ""}}, "is not the log of its result"),
+        ({"seal": ""}, "was changed after it was written"),
     ],
 )
 def test_a_result_of_another_kind_is_refused(run, tmp_path, change, message):
+    chosen = results.read_results(run)
     path = results.job_folder(run, "k1") / results.RESULT
-    content = path.read_text()
-    original = json.loads(content)
-    path.write_text(json.dumps(original | change))
-    chosen = [results.read_result(run, "k2"), bundle.Result(**original)]
+    path.write_bytes(forged(path.read_bytes(), **change))
     bundle.export(run, tmp_path / "b.zip", chosen)
 
     with pytest.raises(UsageError, match=message):

@@ -15,7 +15,8 @@ def frame_of(scores, cpu=1.0, **fields):
     return as_frame(
         to_frame(
             Result(**{
-                "key": f"{label}{data}{i}", "algorithm": label, "label": label, "data": data,
+                "key": f"{label}{data}".encode().hex() + str(i),
+                "algorithm": label, "label": label, "data": data,
                 "digest": "d", "seed": i, "environment_seed": i, "repetition": i,
                 "status": "crash" if score is None else "ok", "score": score, "metric": "mse",
                 "cpu_seconds": cpu, **fields,

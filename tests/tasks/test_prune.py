@@ -127,4 +127,4 @@ def test_races_are_moved_into_the_archive(races, tmp_path):
     prune.remove_races(prune.race_surplus([races], Rule(keep=0)), tmp_path / "archive")
 
     assert not list((races / "race").iterdir())
-    assert results.read_folder(tmp_path / "archive" / "old").key == "old"
+    assert results.look_into(tmp_path / "archive" / "old").key == "old"

@@ -1,11 +1,10 @@
-import gzip
 import json
 import math
 
 import pytest
 
-from algorithms.errors import LeaseboardError, UsageError
-from algorithms.events import LogWriter, Measured, read_log
+from algorithms.errors import UsageError
+from algorithms.events import LogWriter, Measured
 from tasks import results
 from tasks.jobs import Result
 from tasks.score.frame import read_frame
@@ -132,79 +131,6 @@ def test_two_runs_cannot_share_a_folder(tmp_path):
         pass
     with results.locked(tmp_path):
         pass
-
-
-class TestPartialLogs:
-    def cut(self, tmp_path, events=100, keep=0.7):
-        path = tmp_path / results.EVENTS
-        with LogWriter(path) as log:
-            for at in range(events):
-                log(Measured(at=at, value=at / 7))
-        whole = path.read_bytes()
-        path.write_bytes(whole[: int(len(whole) * keep)])
-        return path
-
-    def test_whole_lines_survive_a_cut(self, tmp_path):
-        path = self.cut(tmp_path)
-        kept = results.mend_log(path)
-
-        assert 32 <= kept < 100
-        assert [event.at for event in read_log(path)] == list(range(kept))
-
-    def test_a_whole_log_is_left_alone(self, tmp_path):
-        path = self.cut(tmp_path, keep=1)
-        before = path.read_bytes()
-
-        assert results.mend_log(path) == 100
-        assert path.read_bytes() == before
-
-    def test_an_empty_or_absent_log_has_no_events(self, tmp_path):
-        assert results.mend_log(tmp_path / "absent") == 0
-        assert results.mend_log(self.cut(tmp_path, keep=0)) == 0
-
-    def test_something_else_is_not_taken_for_a_log(self, tmp_path):
-        path = tmp_path / results.EVENTS
-        path.write_bytes(b"not gzip at all")
-
-        with pytest.raises(LeaseboardError, match="is not an event log"):
-            results.read_partial_log(path)
-        assert results.mend_log(path) == 0
-        assert not path.exists()
-
-    @pytest.mark.parametrize(
-        "text",
-        [b"hello\n", b"\xff\xfe\n" * 9, b"[]\n", b'{"event":"Party"}\n', b"[" * 100_000,
-         b'{"event":"Measured","at":1,"value":{"$float":"?"}}\n'],
-    )  # fmt: skip
-    @pytest.mark.parametrize("cut", [0, 8])
-    def test_a_gzip_of_something_else_is_removed(self, tmp_path, text, cut):
-        path = tmp_path / results.EVENTS
-        whole = gzip.compress(text)
-        path.write_bytes(whole[: len(whole) - cut])
-
-        assert results.mend_log(path) == 0
-        assert not path.exists()
-
-    @pytest.mark.parametrize("tail", [b"no gzip", gzip.compress(b"hello\n", mtime=0)])
-    def test_events_before_the_damage_are_kept(self, tmp_path, tail):
-        path = self.cut(tmp_path, keep=1)
-        path.write_bytes(path.read_bytes() + tail)
-
-        assert results.mend_log(path) == 100
-        assert len(list(read_log(path))) == 100
-        assert [file.name for file in tmp_path.iterdir()] == [results.EVENTS]
-
-    def test_a_full_disk_leaves_the_log_as_it_was_cut(self, tmp_path, monkeypatch):
-        path = self.cut(tmp_path)
-        before = path.read_bytes()
-
-        def full(*_):
-            raise OSError(28, "No space left on device")
-
-        monkeypatch.setattr(results, "write_log", full)
-
-        assert 32 <= results.mend_log(path) == len(results.read_partial_log(path)) < 100
-        assert path.read_bytes() == before
 
 
 def test_numpy_values_become_plain_numbers():

@@ -35,8 +35,8 @@ def add(uri, race):
 
     def register_scores(scores, name="m", **fields):
         results = [
-            dataclasses.replace(result, key=str(scores), score=score, repetition=i,
-                                environment_seed=i, **fields)
+            dataclasses.replace(result, key=str(scores).encode().hex()[:64], score=score,
+                                repetition=i, environment_seed=i, **fields)
             for i, score in enumerate(scores)
         ]  # fmt: skip
         return register(uri, name, fitted, results, group="race", date="2026-11-21", versions={})

@@ -26,9 +26,9 @@ from algorithms.events import (
     TrialFinished,
     write_log,
 )
+from tasks import results as runs
 from tasks.config import Suite
 from tasks.jobs import Job, Result
-from tasks.results import assemble
 
 LABELS = ("vanilla", "chacha", "exhaustive", "random <b>configs</b>")
 DATA = ("synthetic:fried?rows=1000", "synthetic:2dplanes?rows=1000", "openml:1&<2>")
@@ -216,7 +216,9 @@ def write_run(out: Path, suite: Suite, *, rounds: int = 20, failures: bool = Tru
         write_log(folder / "events.jsonl.gz", events)
         noise = 0.05 * (i % 5) if job.label not in ("vanilla", "exhaustive") else 0.0
         results.append(result_of(job, events, BASE[job.label] + noise))
-    assemble(out, results)
+    for result in results:
+        runs.finish(out, result)
+    runs.assemble(out, results)
 
 
 def failed(job: Job, status: str, reason: str) -> Result:

@@ -8,6 +8,8 @@ from tasks import report
 from tasks.jobs import Job
 from tasks.report.commands import race_command
 from tasks.report.pack import unpacked
+from tasks.results import write_result
+from tasks.seal import unseal
 
 VOID = {"meta", "link", "br", "input", "img", "hr"}
 LOADING = {"src", "href", "data", "action", "poster", "srcset"}
@@ -142,6 +144,19 @@ def test_a_suite_file_of_another_version_is_named(run_folder):
 def test_a_damaged_log_is_told_and_the_rest_is_shown(run_folder, suite):
     path = sorted(run_folder.glob("jobs/*/events.jsonl.gz"))[0]
     path.write_bytes(path.read_bytes()[:200])
+    reader = Reader()
+    reader.feed(report.build(run_folder, suite).read_text(encoding="utf-8"))
+    payload = unpacked(reader.packed[f"payload-{path.parent.name}"])
+    facts = dict(map(tuple, payload["facts"]))
+    assert facts["Status"].startswith(f"crash: {path} was changed after it was written")
+    assert facts["Score"] == "–"
+    assert "figures" not in payload
+
+
+def test_a_log_that_was_written_damaged_gives_what_it_holds(run_folder, suite):
+    path = sorted(run_folder.glob("jobs/*/events.jsonl.gz"))[0]
+    path.write_bytes(path.read_bytes()[:200])
+    write_result(path.parent, unseal((path.parent / "result.json").read_bytes())[0])
     reader = Reader()
     reader.feed(report.build(run_folder, suite).read_text(encoding="utf-8"))
     payload = unpacked(reader.packed[f"payload-{path.parent.name}"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -25,7 +26,7 @@ def frame_of(
             results.append(
                 Result(
                     **{
-                        "key": f"{label}-{data}-{repetition}",
+                        "key": f"{zlib.crc32(f'{label} {data}'.encode())}-{repetition}",
                         "algorithm": label,
                         "label": label,
                         "data": data,

@@ -14,8 +14,9 @@ BASELINES = ("linear", "quadratic", "cubic")
 
 def results(**errors):
     return [
-        Result(key=f"{label}-{data}", algorithm=label, label=label, data=data, digest="", seed=0,
-               environment_seed=0, repetition=0, status="ok", score=score, cpu_seconds=seconds)
+        Result(key=f"job-{len(label)}-{data}", algorithm=label, label=label, data=data, digest="",
+               seed=0, environment_seed=0, repetition=0, status="ok", score=score,
+               cpu_seconds=seconds)
         for label, scores in errors.items()
         for data, (score, seconds) in zip("ab", scores, strict=True)
     ]  # fmt: skip

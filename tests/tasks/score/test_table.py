@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 from algorithms.errors import UsageError
+from algorithms.events import write_log
 from tasks.jobs import Result
-from tasks.results import assemble
+from tasks.results import EVENTS, assemble, begin, finish
 from tasks.score.frame import as_frame, read_frame
 from tasks.score.table import FAILED, NOT_RUN, OK, SKIPPED, score_table, significant
 
@@ -87,7 +88,14 @@ def test_a_frame_survives_its_file(make_frame, tmp_path):
     frame = make_frame(
         {("a", "<x>"): [1.0, "crash"]}, metrics={"test": 0.5}, champion={"b": [1, 2]}
     )
-    assemble(tmp_path, [Result(**row) for row in frame.to_dict("records")])
+    rows = [row | {"score": None} if row["status"] == "crash" else row
+            for row in frame.to_dict("records")]  # fmt: skip
+    made = [Result(**row) for row in rows]
+    for result in made:
+        folder = begin(tmp_path, result.key)
+        write_log(folder / EVENTS, [])
+        finish(tmp_path, result)
+    assemble(tmp_path, made)
     back = read_frame(tmp_path)
     assert back["metrics"].tolist() == [{"test": 0.5}] * 2
     assert back["champion"].tolist() == [{"b": [1, 2]}] * 2
