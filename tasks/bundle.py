@@ -10,8 +10,10 @@
     jobs/<key>/configurations.json      every configuration that it considered, as a table
 
 A bundle comes from elsewhere. So it is read by names: a member that is not one of these, a link,
-a member twice, or one that does not have the manifest's size and digest is refused before anything
-is written; nothing in it is unpickled or run.
+a member twice, one that is too long unpacked, or that does not have the manifest's size and digest
+is refused before anything is written; nothing in it is unpickled or run. A result must be one that
+this version could have written, whole under its seal, and an event log one that the auditor
+passes.
 """
 
 from __future__ import annotations
@@ -35,12 +37,12 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from algorithms.errors import UsageError
-from tasks import results
+from tasks import disk, results
 from tasks.config import SUITE_FILE, Suite
 from tasks.configurations import configurations
 from tasks.environment import versions
-from tasks.event_logs import read_partial_log
-from tasks.jobs import Result, first_fault
+from tasks.event_logs import check_log, read_partial_log
+from tasks.jobs import Moment, Name, Result, Title, first_fault
 from tasks.seal import DamagedError, unseal
 from tasks.track.records import table
 
@@ -52,8 +54,20 @@ _MEMBER = re.compile(
     rf"{re.escape(MANIFEST)}|{re.escape(SUITE_FILE)}"
     rf"|jobs/[A-Za-z0-9_-]{{1,64}}/({'|'.join(map(re.escape, (*_JOB_FILES, CONFIGURATIONS)))})"
 )
-_MOST_TEXT = 64 << 20
-"""Bytes of the longest member that is read into memory: a result, the suite, the manifest."""
+MOST_BYTES = {
+    MANIFEST: 64 << 20,
+    SUITE_FILE: 16 << 20,
+    results.RESULT: 16 << 20,
+    results.EVENTS: 1 << 30,
+    results.LOG: 256 << 20,
+    CONFIGURATIONS: 1 << 30,
+}
+"""Of each file, unpacked; `export` makes none that `merge` would refuse."""
+MOST_MEMBERS = 1_000_000
+MOST_TOTAL = 64 << 30
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_NO_PATH = r"\A[^/\\]*[^/\\.][^/\\]*\z"
+"""A suite's name is that of an experiment, whose artifacts have a folder of it."""
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -62,7 +76,7 @@ class Member(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    sha256: str
+    sha256: Annotated[str, Field(pattern=r"\A[0-9a-f]{64}\z")]
     size: Annotated[int, Field(ge=0)]
 
 
@@ -72,10 +86,10 @@ class Manifest(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     format: Literal["leaseboard-bundle-1"]
-    suite: str
-    host: str
-    created: str
-    versions: dict[str, str]
+    suite: Annotated[Title, Field(max_length=200, pattern=_NO_PATH)]
+    host: Name
+    created: Moment
+    versions: dict[Name, Name]
     files: dict[str, Member]
 
 
@@ -87,6 +101,11 @@ class Bundle:
     manifest: Manifest
     suite: Suite | None
     results: dict[str, Result]
+
+    def size(self, key: str) -> int:
+        """Bytes of the files that `extract` writes."""
+        names = (f"jobs/{key}/{name}" for name in _JOB_FILES)
+        return sum(self.manifest.files[n].size for n in names if n in self.manifest.files)
 
     def extract(self, key: str, folder: Path) -> None:
         """Write the files of a job into `folder`, which exists; its result comes last."""
@@ -124,6 +143,7 @@ def export(out: Path, file: Path, chosen: Iterable[Result] | None = None) -> Man
         with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
 
             def add(member: str, content: bytes) -> None:
+                _check_length(member, len(content), out)
                 archive.writestr(member, content)
                 digest = hashlib.sha256(content).hexdigest()
                 files[member] = Member(sha256=digest, size=len(content))
@@ -155,6 +175,14 @@ def export(out: Path, file: Path, chosen: Iterable[Result] | None = None) -> Man
     return manifest
 
 
+def _check_length(member: str, size: int, out: Path) -> None:
+    most = MOST_BYTES[member.rpartition("/")[2]]
+    if size > most:
+        raise UsageError(
+            f"{member} of {str(out)!r} is longer than {disk.shown(most)}: shorten or remove it"
+        )
+
+
 def read(path: Path) -> Bundle:
     """The bundle at `path`, checked to the last byte.
 
@@ -167,7 +195,7 @@ def read(path: Path) -> Bundle:
         with ExitStack() as stack:
             archive = stack.enter_context(zipfile.ZipFile(path))
             members = _members(archive, path)
-            manifest = _validated(Manifest, _text(archive, MANIFEST, path), f"{path}: {MANIFEST}")
+            manifest = _validated(Manifest, archive.read(MANIFEST), f"{path}: {MANIFEST}")
             if manifest.files.keys() != members - {MANIFEST}:
                 odd = sorted(manifest.files.keys() ^ (members - {MANIFEST}))[0]
                 raise _refused(path, f"{odd!r} is not both in the manifest and in the file")
@@ -175,9 +203,7 @@ def read(path: Path) -> Bundle:
                 _check(archive, name, known, path)
             suite = None
             if SUITE_FILE in members:
-                suite = _validated(
-                    Suite, _text(archive, SUITE_FILE, path), f"{path}: {SUITE_FILE}"
-                )
+                suite = _validated(Suite, archive.read(SUITE_FILE), f"{path}: {SUITE_FILE}")
             keys = sorted({name.split("/")[1] for name in members if name.startswith("jobs/")})
             return Bundle(
                 path, manifest, suite, {k: _result(archive, k, manifest, path) for k in keys}
@@ -192,15 +218,27 @@ def read(path: Path) -> Bundle:
 def _members(archive: zipfile.ZipFile, path: Path) -> set[str]:
     """The names in the archive, if each is one that a bundle may have."""
     names: set[str] = set()
+    folded: set[str] = set()
+    total = 0
     for info in archive.infolist():
         name = info.orig_filename  # before zipfile cuts it at a NUL byte or turns backslashes
         if not _MEMBER.fullmatch(name):
             raise _refused(path, f"{name[:80]!r} has no place in a bundle")
         if stat.S_ISLNK(info.external_attr >> 16) or info.flag_bits & 1:
             raise _refused(path, f"{name!r} is a link or encrypted")
-        if name in names:
+        if name.casefold() in folded:
             raise _refused(path, f"{name!r} is in it twice")
+        if info.compress_type not in _METHODS:
+            raise _refused(path, f"{name!r} is packed in another way than by deflate")
+        most = MOST_BYTES[name.rpartition("/")[2]]
+        if info.file_size > most:
+            raise _refused(path, f"{name!r} is longer than {disk.shown(most)}")
         names.add(name)
+        folded.add(name.casefold())
+        total += info.file_size
+        if total > MOST_TOTAL or len(names) > MOST_MEMBERS:
+            most_of_all = f"{MOST_MEMBERS} files or {disk.shown(MOST_TOTAL)}"
+            raise _refused(path, f"it holds more than {most_of_all}")
     if MANIFEST not in names:
         raise _refused(path, f"it has no {MANIFEST}")
     return names
@@ -218,19 +256,13 @@ def _check(archive: zipfile.ZipFile, name: str, known: Member, path: Path) -> No
         raise _refused(path, f"{name!r} has not the digest that the manifest says")
 
 
-def _text(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
-    if archive.getinfo(name).file_size > _MOST_TEXT:
-        raise _refused(path, f"{name!r} is longer than {_MOST_TEXT >> 20} MB")
-    return archive.read(name)
-
-
 def _result(archive: zipfile.ZipFile, key: str, manifest: Manifest, path: Path) -> Result:
     """The result of a job, whose seal must be whole and name the log that is beside it."""
     member = f"jobs/{key}/{results.RESULT}"
     if member not in manifest.files:
         raise _refused(path, f"job {key} has no {results.RESULT}")
     try:
-        result, log = unseal(_text(archive, member, path))
+        result, log = unseal(archive.read(member))
     except DamagedError as error:
         raise _refused(path, f"{member} {error}") from error
     if result.key != key:
@@ -238,6 +270,14 @@ def _result(archive: zipfile.ZipFile, key: str, manifest: Manifest, path: Path) 
     events = manifest.files.get(f"jobs/{key}/{results.EVENTS}")
     if (events and (events.size, events.sha256)) != log:
         raise _refused(path, f"jobs/{key}/{results.EVENTS} is not the log of its result")
+    if events is not None:
+        try:
+            with archive.open(f"jobs/{key}/{results.EVENTS}") as file:
+                check_log(file, complete=result.status == "ok")
+        except ValueError as error:
+            raise _refused(path, f"jobs/{key}/{results.EVENTS}, {error}") from error
+    elif result.status == "ok":
+        raise _refused(path, f"job {key} is ok and has no {results.EVENTS}")
     return result
 
 

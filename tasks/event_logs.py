@@ -1,17 +1,28 @@
-"""Reading an event log that may be cut off, damaged, or no event log at all."""
+"""Reading an event log that may be cut off, damaged, made up, or no event log at all."""
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import os
 import zlib
+from functools import cache
 from pathlib import Path
+from typing import IO, Annotated, Any, get_type_hints
 
-from algorithms.errors import LeaseboardError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic_core import from_json as strictly_parsed
+
+from algorithms.audit import Auditor
+from algorithms.errors import AuditError, LeaseboardError
 from algorithms.events import Event, from_json, write_log
+from tasks.jobs import Amount, first_fault
 
 _LINE_BYTES = 1 << 26
 """No event is as long: a line that is, such as a gigabyte of zeros, is not read to its end."""
+_MOST_BYTES = 1 << 30
+"""Of a whole log, unpacked; the longest of a paper's suites has a hundredth."""
+_Integer = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
 
 def read_partial_log(path: Path) -> list[Event]:
@@ -70,3 +81,61 @@ def _read_events(path: Path) -> tuple[list[Event], Exception | None]:
     ) as error:
         return events, error
     return events, None
+
+
+def check_log(file: IO[bytes], *, complete: bool) -> None:
+    """Refuse a log that no run of ours can have written: readers of logs may then trust it.
+
+    Parameters
+    ----------
+    file : binary file
+    complete : bool
+        Of a job that is ok; else the log may end anywhere.
+
+    Raises
+    ------
+    ValueError
+        With the line at which it is wrong.
+    """
+    auditor, size, number = Auditor(), 0, 0
+    try:
+        with gzip.open(file) as log:
+            while line := log.readline(_LINE_BYTES):
+                number += 1
+                size += len(line)
+                if size > _MOST_BYTES or len(line) == _LINE_BYTES:
+                    raise ValueError("it is longer than any log")  # noqa: TRY301  (with its line)
+                strictly_parsed(line)
+                event = from_json(line.decode())
+                fields = {name: getattr(event, name) for name in _names(type(event))}
+                _schema(type(event)).model_validate(fields)
+                auditor(event)
+        if complete:
+            auditor.close()
+    except EOFError as error:
+        if complete:
+            raise ValueError(f"line {number}: {error}") from error
+    except (ValidationError, AuditError, OSError, zlib.error, ValueError, KeyError) as error:
+        why = first_fault(error) if isinstance(error, ValidationError) else error
+        raise ValueError(f"line {number}: {why}") from error
+
+
+@cache
+def _names(kind: type[Event]) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(kind))
+
+
+@cache
+def _schema(kind: type[Event]) -> type[BaseModel]:
+    """What the fields of an event may hold, by their annotations."""
+    fields: dict[str, Any] = {name: (_bounded(hint), ...) for name, hint in
+                              get_type_hints(kind).items()}  # fmt: skip
+    fields["at"] = (Amount, ...)
+    return create_model(kind.__name__, __config__=ConfigDict(strict=True), **fields)
+
+
+def _bounded(hint: Any) -> Any:
+    """The type with integers that a database holds."""
+    if hint is int:
+        return _Integer
+    return _Integer | None if hint == int | None else hint

@@ -19,6 +19,8 @@ STATUSES = ("ok", "timeout", "memout", "crash", "diverged", "skipped")
 MOST_NAME = 5000
 """Signs of the longest name: a path as long as a system takes them, and options."""
 MOST_REMARK = 2000
+MOST_SCORE = 1e100
+"""Beyond it a model has diverged: squares of scores would be no finite numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +111,11 @@ Name = Annotated[str, Field(max_length=MOST_NAME), AfterValidator(_printable)]
 Remark = Annotated[str, BeforeValidator(_remark)]
 """A text for people, such as an exception's: cut, and its control characters written out."""
 Key = Annotated[str, Field(pattern=r"\A[A-Za-z0-9_-]{1,64}\z")]
+Title = Annotated[Name, Field(min_length=1)]
 Moment = Annotated[Name, AfterValidator(_moment)]
 Seed = Annotated[int, BeforeValidator(_number), Field(ge=0, lt=2**31)]
 Number = Annotated[float, BeforeValidator(_number)]
-Score = Annotated[Number, Field(allow_inf_nan=False)]
+Score = Annotated[Number, Field(ge=-MOST_SCORE, le=MOST_SCORE, allow_inf_nan=False)]
 Amount = Annotated[Number, Field(ge=0, le=1e15, allow_inf_nan=False)]
 Settings = Annotated[dict[str, Any], BeforeValidator(_mapping)]
 
@@ -139,9 +142,9 @@ class Result:
     """
 
     key: Key
-    algorithm: Name
-    label: Name
-    data: Name
+    algorithm: Title
+    label: Title
+    data: Title
     digest: Name
     seed: Seed
     environment_seed: Seed

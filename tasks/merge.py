@@ -17,11 +17,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from algorithms.errors import UsageError
-from tasks import results
+from algorithms.errors import LeaseboardError, UsageError
+from tasks import disk, results
 from tasks.bundle import Bundle
 from tasks.config import SUITE_FILE, Suite
 from tasks.jobs import Result
+from tasks.score.compared import compared
 
 Entry = TypeVar("Entry")
 
@@ -61,7 +62,6 @@ def merge(bundles: list[Bundle], out: Path) -> Merged:
     UsageError
         If they are of different suites, or two results cannot be told apart. Nothing is written.
     """
-    results.discard_unfinished(out)
     here = {result.key: result for result in results.current(out)}
     suite = _one_suite(bundles, out)
     every: dict[str, list[tuple[Result, Bundle | None]]] = {}
@@ -74,19 +74,21 @@ def merge(bundles: list[Bundle], out: Path) -> Merged:
     kept = _without_superseded([result for result, _ in chosen.values()])
     rows = _told_apart(kept)
     suite = _fitting(suite, {row.label for row in rows})
-    added = 0
-    for result in kept:
-        found, bundle = chosen[result.key]
-        if bundle is not None and found != here.get(result.key):
-            _take(bundle, result, out)
-            added += 1
+    compared(rows, suite)  # what no board can show does not get onto one
+    new = [
+        (bundle, result.key)
+        for result in kept
+        if (bundle := chosen[result.key][1]) is not None and not _same(result, here)
+    ]
+    _take(new, out)
+    results.discard_unfinished(out)
     for key in here.keys() - {result.key for result in kept}:
         shutil.rmtree(results.job_folder(out, key))
     results.assemble(out, rows)
     if suite is not None:
         results.write_atomically(out / SUITE_FILE, suite.model_dump_json(indent=1).encode())
     clashes = (_conflict([twin for twin, _ in every[result.key]]) for result in kept)
-    return Merged(kept, rows, suite, added, [line for line in clashes if line])
+    return Merged(kept, rows, suite, len(new), [line for line in clashes if line])
 
 
 def _order(result: Result) -> tuple[object, ...]:
@@ -185,17 +187,31 @@ def _values(
     return found
 
 
-def _take(bundle: Bundle, result: Result, out: Path) -> None:
-    """Put a job of a bundle into the folder, whole or not at all."""
-    place = results.job_folder(out, result.key)
-    place.parent.mkdir(parents=True, exist_ok=True)
+def _same(result: Result, here: dict[str, Result]) -> bool:
+    """Whether the folder has this very result; by its text, because a NaN equals nothing."""
+    there = here.get(result.key)
+    return there is not None and _order(there) == _order(result)
+
+
+def _take(jobs: list[tuple[Bundle, str]], out: Path) -> None:
+    """Put jobs of bundles into the folder: all of them beside it first, then each at a stroke."""
+    size = sum(bundle.size(key) for bundle, key in jobs)
+    free = shutil.disk_usage(out).free
+    if size > free:
+        raise LeaseboardError(
+            f"{str(out)!r} has {disk.shown(free)} free and the bundles hold {disk.shown(size)}:"
+            " make room, or name another folder with --out"
+        )
     with tempfile.TemporaryDirectory(prefix=".new-", dir=out) as scratch:
-        new = Path(scratch) / "new"
-        new.mkdir()
-        bundle.extract(result.key, new)
-        if place.exists():
-            place.replace(Path(scratch) / "old")
-        new.replace(place)
+        for bundle, key in jobs:
+            (Path(scratch) / key).mkdir()
+            bundle.extract(key, Path(scratch) / key)
+        for _, key in jobs:
+            place = results.job_folder(out, key)
+            place.parent.mkdir(exist_ok=True)
+            if place.exists():
+                place.replace(Path(scratch) / f"old.{key}")
+            (Path(scratch) / key).replace(place)
 
 
 def _one_suite(bundles: list[Bundle], out: Path) -> Suite | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import platform
 import resource
 import time
@@ -38,7 +37,7 @@ from algorithms.events import (
     TrialFinished,
 )
 from tasks import benches, fetch
-from tasks.jobs import Job, Result
+from tasks.jobs import MOST_SCORE, Job, Result
 from tasks.versions import code_version, read_ahead
 
 Sink = Callable[[Event], None]
@@ -226,7 +225,7 @@ class _Watched:
         if charged is not None:
             metrics["spent_cpu_seconds"] = getattr(bench, "spent_cpu_seconds", self.cpu_seconds)
         return {
-            "score": score if math.isfinite(score) else None,
+            "score": score if abs(score) <= MOST_SCORE else None,
             "metric": finished.metric,
             "direction": finished.direction,
             "metrics": metrics,

@@ -3,7 +3,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from algorithms.events import ConfigurationAdmitted, Measured, write_log
+from algorithms.events import ConfigurationAdmitted, Finished, Measured, Started, write_log
 from tasks import results
 from tasks.jobs import Result
 
@@ -21,8 +21,14 @@ def put_job():
         }  # fmt: skip
         made = Result(**(base | fields))
         folder = results.begin(out, key)
-        admitted = ConfigurationAdmitted(at=0, configuration=0, parameters={"rate": 0.5})
-        write_log(folder / results.EVENTS, [admitted, Measured(at=1, value=0.5)])
+        log = [
+            Started(at=0, algorithm="vanilla", bench="stream", unit="examples", budget=1,
+                    capacity=None, seed=1, settings={}),
+            ConfigurationAdmitted(at=0, configuration=0, parameters={"rate": 0.5}),
+            Measured(at=1, value=0.5),
+            Finished(at=1, reason="budget spent", score=0.5, metric="mse", direction="min"),
+        ]  # fmt: skip
+        write_log(folder / results.EVENTS, log)
         (folder / results.LOG).write_text("said\n")
         results.finish(out, made)
         return made
