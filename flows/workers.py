@@ -22,7 +22,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from flows.leash import Leash
 from flows.process import POLL_SECONDS, Ending, StoppedError, Worker
@@ -53,9 +53,6 @@ class Attempt:
 
     result: Result
     files: dict[str, bytes] | None = None
-
-
-_RESULT = TypeAdapter(Result)
 
 
 class WorkerPool:
@@ -249,8 +246,8 @@ def _understood(row: dict[str, Any], job: Job) -> Result | None:
     Whose it is, is not for the job to say: one that another's code ran could name any other.
     """
     try:
-        result = _RESULT.validate_python(row)
-    except ValidationError:
+        result = Result(**row)
+    except (ValidationError, TypeError):
         return None
     if result.status == "ok" and not (result.score is not None and math.isfinite(result.score)):
         return None

@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from algorithms.events import write_log
 from flows import cli
 from flows.commands import run as command
 from flows.interruption import InterruptedRunError, resumable, terminable
@@ -75,6 +76,7 @@ def home(tmp_path):
             environment_seed=0, repetition=0, status=status, reason="" if status == "ok" else "x",
             score=0.5 if status == "ok" else None,
         )  # fmt: skip
+        write_log(results.begin(tmp_path, key) / results.EVENTS, [])
         results.finish(tmp_path, row)
     return tmp_path
 

@@ -85,9 +85,9 @@ def test_every_ending_has_its_status_and_the_next_job_runs(
 
 
 def test_data_that_changed_since_the_plan_are_a_crash(shared, folder):
-    ended = shared.run(job("well"), "another key", folder)
+    ended = shared.run(job("well"), "another-key", folder)
 
-    assert (ended.key, ended.status) == ("another key", "crash")
+    assert (ended.key, ended.status) == ("another-key", "crash")
     assert ended.reason == "the data or the code are not those that were planned"
 
 
