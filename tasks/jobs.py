@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import pydantic.dataclasses
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationError
@@ -85,6 +85,15 @@ def _printable(text: str) -> str:
     return text
 
 
+def _one_of(*names: str) -> AfterValidator:
+    def check(text: str) -> str:
+        if text not in names:
+            raise ValueError(f"Input should be {', '.join(map(repr, names))}")
+        return text
+
+    return AfterValidator(check)
+
+
 def _moment(text: str) -> str:
     if text:
         moment = datetime.fromisoformat(text)
@@ -149,11 +158,11 @@ class Result:
     seed: Seed
     environment_seed: Seed
     repetition: Seed
-    status: Literal["ok", "timeout", "memout", "crash", "diverged", "skipped"]
+    status: Annotated[str, _one_of(*STATUSES)]
     reason: Remark = ""
     score: Score | None = None
     metric: Remark = ""
-    direction: Literal["min", "max"] = "min"
+    direction: Annotated[str, _one_of("min", "max")] = "min"
     metrics: Annotated[dict[Name, Number], BeforeValidator(_mapping)] = field(default_factory=dict)
     champion: Settings | None = None
     champion_seed: Seed | None = None
@@ -163,7 +172,7 @@ class Result:
     wall_seconds: Amount = 0.0
     setup_seconds: Amount = 0.0
     settings: Settings = field(default_factory=dict)
-    bench: Literal["", "stream", "holdout", "pulls", "samples"] = ""
+    bench: Annotated[str, _one_of("", "stream", "holdout", "pulls", "samples")] = ""
     bench_options: Settings = field(default_factory=dict)
     events: Name | None = None
     version: Name = ""
