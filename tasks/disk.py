@@ -6,6 +6,9 @@ import itertools
 import os
 from pathlib import Path
 
+DAMAGED = ".damaged-"
+"""Before the number in the name of what was set aside."""
+
 _COMPANIONS = ("-wal", "-shm", "-journal")
 """What SQLite keeps beside a database, under its name with one of these."""
 
@@ -44,7 +47,7 @@ def _size(file: Path) -> int:
 
 def set_aside(path: Path) -> Path:
     """Rename what cannot be used, and a database's companions; returns the name that is free."""
-    names = (path.with_name(f"{path.name}.damaged-{n}") for n in itertools.count(1))
+    names = (path.with_name(f"{path.name}{DAMAGED}{n}") for n in itertools.count(1))
     kept = next(name for name in names if not name.exists())
     path.rename(kept)
     for companion in _COMPANIONS:

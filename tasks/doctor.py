@@ -57,6 +57,7 @@ def examine(uri: str, *, mend: bool = False) -> Iterator[Finding]:
     yield from native_libraries()
     yield from import_names()
     yield from disk_use(uri)
+    yield from damaged(uri)
     try:
         client = open_store(uri)
         with reported(uri):
@@ -131,6 +132,19 @@ def disk_use(uri: str) -> Iterator[Finding]:
         free = shutil.disk_usage(existing).free
         detail = f"{place}: {disk.shown(used)} used, {disk.shown(free)} free"
         yield Finding(name, free > MIN_FREE, detail)
+
+
+def damaged(uri: str) -> Iterator[Finding]:
+    """Stores that were set aside because they were damaged, until somebody deletes them."""
+    parts = [paths.cache_dir() / CACHED[name] for name in ("trial store", "probe store")]
+    kept = [path for part in parts for path in sorted(part.rglob(f"*{disk.DAMAGED}*"))]
+    if uri.startswith(SQLITE):
+        database = Path(uri.removeprefix(SQLITE)).resolve()
+        kept += sorted(database.parent.glob(f"{database.name}{disk.DAMAGED}*"))
+    size = disk.shown(sum(disk.used(path) for path in kept))
+    names = ", ".join(str(path) for path in kept[:3]) + (", ..." if len(kept) > 3 else "")
+    detail = f"{len(kept)} set aside, {size}: look why, then delete them: {names}"
+    yield Finding("damaged stores", not kept, detail if kept else "none")
 
 
 def store(client: MlflowClient, uri: str) -> Iterator[Finding]:

@@ -23,7 +23,7 @@ from tasks.benches import check_options
 from tasks.learners.pipelines import named
 from tasks.probes.environment import RecordedProbes
 from tasks.probes.split import Rows, Samples, Split
-from tasks.probes.store import Store
+from tasks.probes.store import Store, is_store
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +62,13 @@ def select(
     test_fraction, initial_rows, seed, probe_seconds
         As the options of the samples bench.
     store : Path, optional
-        An SQLite file that keeps the probes for the next call; none are kept if None.
+        A SQLite file that keeps the probes for the next call; none are kept if None.
 
     Raises
     ------
     UsageError
-        No pipelines, one that is no classifier, an option out of range, or an algorithm of
-        another bench.
+        No pipelines, one that is no classifier, an option out of range, an algorithm of
+        another bench, or a store that is some other file.
     DataError
         Shapes that do not fit, text or infinite values in `X`, missing values or a single class
         in `y`, or too few rows.
@@ -97,6 +97,8 @@ def select(
         "probe_seconds": probe_seconds,
     }
     check_options("samples", options)
+    if store is not None and not is_store(store):
+        raise UsageError(f"{str(store)!r} holds something else than probes: name another store")
     split = _split(_numbers(X), np.asarray(y), test_fraction, seed)
     with tempfile.TemporaryDirectory() as scratch:
         probes = RecordedProbes(

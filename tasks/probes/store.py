@@ -15,6 +15,7 @@ from tasks.recorded import Record, identity, named, sealed, set_aside, unsealed,
 Value = TypeVar("Value")
 
 _STRIPES = 64
+_MAGIC = b"SQLite format 3\0"
 _TRIES = 5
 _DAMAGE = (
     sqlite3.SQLITE_CORRUPT,
@@ -140,6 +141,17 @@ class Store:
                 " WITHOUT ROWID"
             )
             yield database
+
+
+def is_store(path: Path) -> bool:
+    """Whether `path` is free, or a SQLite file: anything else is not ours to set aside."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_MAGIC)) in (_MAGIC, b"")
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
 
 
 def _standing(database: sqlite3.Connection, key: str) -> Record | None:

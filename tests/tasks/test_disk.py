@@ -13,6 +13,17 @@ def test_links_and_absent_files_use_nothing(tmp_path):
     assert disk.used(tmp_path / "absent") == 0
 
 
+def test_what_is_set_aside_keeps_its_companions_and_takes_a_free_name(tmp_path):
+    for _ in range(2):
+        for name in ("a.db", "a.db-wal"):
+            (tmp_path / name).touch()
+        disk.set_aside(tmp_path / "a.db")
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "a.db.damaged-1", "a.db.damaged-1-wal", "a.db.damaged-2", "a.db.damaged-2-wal",
+    ]  # fmt: skip
+
+
 def test_sizes_are_for_people():
     assert [disk.shown(n) for n in (0, 1023, 1536, 3 << 30, 5 << 40)] == [
         "0 B", "1023 B", "1.5 kB", "3.0 GB", "5.0 TB",

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tasks import doctor
+from tasks import disk, doctor
 from tasks.track.records import OWNER
 from tasks.track.store import experiment, open_store
 
@@ -161,3 +161,18 @@ def test_the_use_of_each_store_is_shown(monkeypatch, tmp_path):
         "probe store": "5.0 kB", "compiled kernels": "0 B", "MLflow database": "2.0 kB",
         "MLflow artifacts": "7.0 kB",
     }  # fmt: skip
+
+
+def test_stores_that_were_set_aside_are_told_until_they_are_deleted(store, tmp_path, monkeypatch):
+    monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path / "cache"))
+    (before,) = doctor.damaged(store)
+    probes = tmp_path / "cache" / "probes" / "ab.sqlite"
+    probes.parent.mkdir(parents=True)
+    probes.write_bytes(b"x" * 2048)
+    kept = disk.set_aside(probes)
+    (after,) = doctor.damaged(store)
+
+    assert (before.healthy, before.detail) == (True, "none")
+    assert not after.healthy
+    assert after.detail.startswith("1 set aside, 2.0 kB: look why, then delete them")
+    assert str(kept) in after.detail

@@ -78,6 +78,14 @@ def test_no_pipelines_are_refused(data):
         select([], *data)
 
 
+def test_a_file_that_is_no_store_is_refused_and_left_alone(data, tmp_path):
+    path = tmp_path / "sales.csv"
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(UsageError, match=r"sales.csv' holds something else than probes"):
+        select(PIPELINES, *data, store=path)
+    assert path.read_text() == "a,b\n1,2\n"
+
+
 def test_columns_in_any_order_of_memory_are_the_same_data(data, tmp_path):
     X, y = data
     kept = tmp_path / "kept.sqlite"
