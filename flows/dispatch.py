@@ -10,7 +10,7 @@ import importlib.util
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,19 +71,31 @@ class Run:
 
 
 def dispatch(
-    run: Run, size: int, mirrors: tuple[Path, ...], *, local: bool, cluster: str | None, work: str
+    run: Run,
+    size: int,
+    mirrors: tuple[Path, ...],
+    *,
+    local: bool,
+    cluster: str | None,
+    work: str,
+    kept: ExitStack,
 ) -> None:
-    """Run the jobs side by side; an interruption leaves none half-written."""
+    """Run the jobs side by side; an interruption leaves none half-written.
+
+    `kept` gets what the flow needs as long as anything is said of it: the server, and its log.
+    """
     address = os.environ.get("PREFECT_API_URL", "")
     unserved = (local and cluster is None) or address
     server = None if unserved else PrefectServer(server_log())
-    with terminable(), _no_half_written_job(run.out), server or nullcontext():
+    with terminable(), _no_half_written_job(run.out):
+        if server is not None:
+            kept.enter_context(server)
 
         def url() -> str:
             return server.wait() if server else address
 
         if cluster is not None:
-            _on_cluster(run, cluster, mirrors, work, url)
+            _on_cluster(run, cluster, mirrors, work, url, kept)
             return
         with WorkerPool(size, run.suite.limits, mirrors=mirrors, work=work) as pool:
             pool.warm(entry.job for entry in run.waiting.values())
@@ -101,11 +113,17 @@ def dispatch(
             else:
                 from prefect.task_runners import ThreadPoolTaskRunner
 
-                _in_flow(run, attempt, ThreadPoolTaskRunner(max_workers=size), url(), pool.stop)
+                runner = ThreadPoolTaskRunner(max_workers=size)
+                _in_flow(run, attempt, runner, url(), pool.stop, kept)
 
 
 def _on_cluster(
-    run: Run, address: str, mirrors: tuple[Path, ...], work: str, url: Callable[[], str]
+    run: Run,
+    address: str,
+    mirrors: tuple[Path, ...],
+    work: str,
+    url: Callable[[], str],
+    kept: ExitStack,
 ) -> None:
     """Run the jobs on a Dask cluster, and settle them here."""
     if importlib.util.find_spec("prefect_dask") is None:
@@ -117,7 +135,7 @@ def _on_cluster(
     with Cluster(address, run.out, run.waiting.values(), **given) as cluster:
         server = url()
         cluster.equip(server)
-        _in_flow(run, cluster.attempts(), cluster.task_runner(), server, lambda: None)
+        _in_flow(run, cluster.attempts(), cluster.task_runner(), server, lambda: None, kept)
 
 
 def _in_flow(
@@ -126,11 +144,12 @@ def _in_flow(
     runner: TaskRunner[Any],
     url: str,
     interrupt: Callable[[], None],
+    kept: ExitStack,
 ) -> None:
     from flows.orchestrate import Here, run_flow
 
     titles = {key: run.title(key) for key in run.waiting}
-    here = Here(titles, run.settle, interrupt)
+    here = Here(titles, run.settle, interrupt, kept)
     run_flow(run.suite.name, attempt, here, runner=runner, url=url)
 
 

@@ -6,33 +6,31 @@ persisted or cached here, and a job that fails is a failed task, never a failed 
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from queue import SimpleQueue
 from typing import Any
 from uuid import UUID
 
-import psutil
-from prefect import flow, task
+from prefect import flow, tags, task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.orchestration import SyncPrefectClient, get_client
-from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterState, FlowRunFilterTags
 from prefect.client.schemas.objects import State
-from prefect.context import get_run_context
+from prefect.context import TagsContext, get_run_context
 from prefect.futures import PrefectWrappedFuture
 from prefect.settings import PREFECT_API_URL, temporary_settings
-from prefect.states import Completed, Crashed, Failed
+from prefect.states import Completed, Failed
 from prefect.task_runners import TaskRunner
 
+from flows.flow_log import logged
+from flows.flow_runs import end_dead_runs, owner_tags
 from flows.workers import Attempt
 from tasks.jobs import Result
-from tasks.track.records import started
 
 DRAIN_SECONDS = 30.0
 """How long a server may record nothing new before it is left alone."""
 _ENDED = ["COMPLETED", "FAILED", "CRASHED", "CANCELLED"]
-_TAG = "leaseboard"
 
 
 class Here:
@@ -48,6 +46,8 @@ class Here:
         Takes the key and the attempt of each job that is over, None if its worker was lost.
     interrupt : callable
         Called when the flow is cancelled or interrupted: makes every running attempt return.
+    kept : ExitStack
+        Holds what lasts longer than the flow: its log goes on until the run has been summed up.
     """
 
     def __init__(
@@ -55,10 +55,12 @@ class Here:
         titles: dict[str, str],
         settle: Callable[[str, Attempt | None], Result],
         interrupt: Callable[[], None],
+        kept: ExitStack,
     ) -> None:
         self.titles = titles
         self.settle = settle
         self.interrupt = interrupt
+        self.kept = kept
         self.error: BaseException | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -107,20 +109,18 @@ def run_flow(
     )
     def jobs(suite: str, jobs: int) -> State[Any]:
         del suite, jobs
-        # Not with `prefect.tags`: tasks would inherit them, and each ask for their limits.
-        with get_client(sync_client=True) as client:
-            tags = [_TAG, *_owner(os.getpid())]
-            client.update_flow_run(get_run_context().flow_run.id, tags=tags)
+        here.kept.enter_context(logged(get_run_context().flow_run.id))
         ended: SimpleQueue[PrefectWrappedFuture[Any, Any]] = SimpleQueue()
         keys: dict[UUID, str] = {}
         futures: dict[UUID, PrefectWrappedFuture[Any, Any]] = {}
         failed = 0
         try:
-            for key, title in here.titles.items():
-                future = job.submit(key, title)
-                keys[future.task_run_id] = key
-                futures[future.task_run_id] = future
-                future.add_done_callback(ended.put)
+            with TagsContext(current_tags=set()):  # a task with tags asks for the limits of each
+                for key, title in here.titles.items():
+                    future = job.submit(key, title)
+                    keys[future.task_run_id] = key
+                    futures[future.task_run_id] = future
+                    future.add_done_callback(ended.put)
             while futures:  # what has been settled is let go of, here and on its worker
                 future = futures.pop(ended.get().task_run_id)
                 result = here.settle(keys[future.task_run_id], _outcome(future))
@@ -135,9 +135,11 @@ def run_flow(
             return Failed(message=f"{failed} of {len(keys)} jobs failed")
         return Completed(message=f"{len(keys)} jobs done")
 
-    with temporary_settings({PREFECT_API_URL: url}), get_client(sync_client=True) as client:
-        bury_dead_runs(client)
-        state = jobs(suite, len(here.titles), return_state=True)
+    here.kept.enter_context(temporary_settings({PREFECT_API_URL: url}))
+    with get_client(sync_client=True) as client:
+        end_dead_runs(client)
+        with tags(*owner_tags()):
+            state = jobs(suite, len(here.titles), return_state=True)
         if here.error is not None:  # which Prefect has made a state of
             raise here.error
         _drain(client, str(state.state_details.flow_run_id), len(here.titles))
@@ -156,34 +158,6 @@ def _outcome(future: PrefectWrappedFuture[Any, Any]) -> Attempt | None:
         raise made
     attempt: Attempt = made
     return attempt
-
-
-def bury_dead_runs(client: SyncPrefectClient) -> int:
-    """Mark flow runs as crashed whose process was killed; returns how many there were."""
-    running = client.read_flow_runs(
-        flow_run_filter=FlowRunFilter(
-            state=FlowRunFilterState.model_validate({"type": {"any_": ["RUNNING"]}}),
-            tags=FlowRunFilterTags(all_=[_TAG, _owner(0)[0]]),
-        )
-    )
-    dead = [run for run in running if not _alive(run.tags)]
-    for run in dead:
-        client.set_flow_run_state(run.id, Crashed(message="its process is gone"), force=True)
-    return len(dead)
-
-
-def _owner(pid: int) -> tuple[str, str]:
-    """Tags that name the process of a flow run, and its start: pids come again."""
-    host = f"host:{os.uname().nodename}"
-    if not pid:
-        return host, ""
-    return host, f"process:{pid}@{started(pid):.2f}"
-
-
-def _alive(tags: list[str]) -> bool:
-    owner = next((tag for tag in tags if tag.startswith("process:")), "")
-    pid = int(owner.removeprefix("process:").partition("@")[0] or 0)
-    return bool(pid) and psutil.pid_exists(pid) and _owner(pid)[1] == owner
 
 
 def _drain(client: SyncPrefectClient, flow_run: str, expected: int) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
 
+from flows.terminal import tell
 from tasks.jobs import Result
 from tasks.terminal import shown
 
@@ -49,21 +50,15 @@ class Progress:
         with self._lock:
             self._done += 1
             line = shown(describe(result, self._names.get(result.data, result.data)))
+            width = len(str(self._total))
+            counted = f"[{self._done:>{width}}/{self._total}] {line}"
+            tell(counted)
             if self._bar is None:
-                width = len(str(self._total))
-                self.say(f"[{self._done:>{width}}/{self._total}] {line}")
+                print(counted, file=self._file, flush=True)
             else:
                 if result.status != "ok":
                     self._bar.console.print(line, highlight=False, markup=False)
                 self._bar.update(self._bar.task_ids[0], advance=1, description=line[:60])
-
-    def say(self, line: str) -> None:
-        """Show a line that is about the whole run."""
-        line = shown(line)
-        if self._bar is None:
-            print(line, file=self._file, flush=True)
-        else:
-            self._bar.console.print(line, highlight=False, markup=False)
 
     def __enter__(self) -> Self:
         if self._bar is not None:

@@ -1,21 +1,33 @@
 """Suites by the clock: each schedule is a Prefect deployment of one flow, served from here.
 
-A run that would overlap with one of the same deployment is cancelled. A run's page in Prefect
-shows the board; a run with a failed job is a failed run, there as in MLflow.
+A run that would overlap with one of the same deployment is cancelled, and says what is in its way.
+A run's page in Prefect shows the board and all that the terminal shows; a run with a failed job is
+a failed run, there as in MLflow.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
-from prefect import flow, serve
+import httpx
+from prefect import flow
 from prefect.artifacts import create_link_artifact, create_markdown_artifact
-from prefect.client.schemas.objects import ConcurrencyLimitConfig, State
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import State
+from prefect.context import get_run_context
 from prefect.flows import EntrypointType
 from prefect.schedules import Cron
-from prefect.states import Completed, Failed
+from prefect.settings import PREFECT_API_URL
+from prefect.states import Cancelled, Completed, Failed
 
+from algorithms.errors import LeaseboardError
+from flows.flow_log import logged
+from flows.flow_runs import claim, end_dead_runs, in_the_way
+from flows.scheduler import Scheduler
+from flows.terminal import say
 from tasks.schedule import Schedule
 
 
@@ -32,13 +44,27 @@ def scheduled(
     The MLflow store is that of ``MLFLOW_TRACKING_URI``: an address may hold a password, and
     Prefect shows the parameters of a flow to everybody.
     """
+    run = get_run_context().flow_run
+    with get_client(sync_client=True) as client:
+        claim(client, run)
+        reason = in_the_way(client, run)
+    with logged(run.id):
+        if reason is not None:
+            say(reason)
+            return Cancelled(message=reason)
+        return _run(suite, Path(conf), Path(out) if out else None, workers, limits)
+
+
+def _run(
+    suite: str, conf: Path, out: Path | None, workers: int | None, limits: dict[str, Any] | None
+) -> State[Any]:
     from flows.commands.execute import open_suite
     from flows.commands.run import run_and_report
     from tasks import board, results
     from tasks.config import Limits
     from tasks.score.compared import compared
 
-    loaded, home = open_suite(suite, Path(out) if out else None, Path(conf))
+    loaded, home = open_suite(suite, out, conf)
     if limits is not None:
         loaded = loaded.model_copy(update={"limits": Limits(**limits)})
     code = run_and_report(loaded, home, workers=workers)
@@ -53,13 +79,43 @@ def scheduled(
     return Completed(message=f"{len(rows)} jobs")
 
 
-def serve_schedules(schedule: Schedule, conf: Path) -> None:
-    """Serve every schedule until this process is interrupted."""
-    one_at_a_time = ConcurrencyLimitConfig.model_validate(
-        {"limit": 1, "collision_strategy": "CANCEL_NEW"}
-    )
-    deployments = [
-        scheduled.to_deployment(
+def serve_schedules(schedule: Schedule, conf: Path, check: Callable[[], None]) -> None:
+    """Serve every schedule until this process is interrupted; then end the runs that go on.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    conf : Path
+    check : callable
+        Raises if there is no use in going on.
+    """
+    try:
+        names = _deployed(schedule, conf)
+    except httpx.HTTPError as error:
+        place = f"Prefect's server at {PREFECT_API_URL.value()}"
+        raise LeaseboardError(
+            f"{place} does not answer ({error}): start it, or unset PREFECT_API_URL"
+        ) from error
+    with get_client(sync_client=True) as client:
+        for run in end_dead_runs(client):
+            say(f"ended run {run.name!r} {run.id}: its process is gone")
+        say(f"serving {len(names)} schedule{'s' * (len(names) != 1)}")
+        scheduler = Scheduler(client, names, say)
+        try:
+            scheduler.serve(check)
+        except KeyboardInterrupt:
+            scheduler.stop("Ctrl-C")
+            raise
+        except SystemExit:
+            scheduler.stop("SIGTERM")
+            raise
+
+
+def _deployed(schedule: Schedule, conf: Path) -> dict[UUID, str]:
+    """The deployment of each schedule, and its name."""
+    names = {}
+    for entry in schedule.schedules:
+        made = scheduled.to_deployment(
             entry.name,
             schedule=Cron(entry.cron, timezone=entry.timezone),
             parameters={
@@ -69,9 +125,9 @@ def serve_schedules(schedule: Schedule, conf: Path) -> None:
                 "workers": entry.workers,
                 "limits": entry.limits.model_dump() if entry.limits else None,
             },
-            concurrency_limit=one_at_a_time,
+            paused=False,
+            concurrency_limit=None,  # ours says what is in the way, see flows.flow_runs
             entrypoint_type=EntrypointType.MODULE_PATH,
         )
-        for entry in schedule.schedules
-    ]
-    serve(*deployments, print_starting_message=False)
+        names[made.apply()] = entry.name
+    return names

@@ -97,16 +97,10 @@ class PrefectServer:
         LeaseboardError
             If it ends, or does not answer in time.
         """
-        if self._service is None:
-            raise LeaseboardError("the Prefect server was not started")
         deadline = time.monotonic() + seconds
+        self.check()
         while time.monotonic() < deadline:
-            code = self._service.exit_code()
-            if code is not None:
-                raise LeaseboardError(
-                    f"the Prefect server ended with exit code {code}:"
-                    f" see {self._log}, or run without it: --local"
-                )
+            self.check()
             if is_healthy(self.url):
                 return self.url
             time.sleep(0.1)
@@ -114,6 +108,23 @@ class PrefectServer:
             f"the Prefect server did not answer within {seconds:g} s:"
             f" see {self._log}, or run without it: --local"
         )
+
+    def check(self) -> None:
+        """See that the server runs.
+
+        Raises
+        ------
+        LeaseboardError
+            If it has ended, or was never started.
+        """
+        if self._service is None:
+            raise LeaseboardError("the Prefect server was not started")
+        code = self._service.exit_code()
+        if code is not None:
+            raise LeaseboardError(
+                f"the Prefect server ended with exit code {code}:"
+                f" see {self._log}, or run without it: --local"
+            )
 
     def stop(self) -> None:
         """End what `start` started."""

@@ -60,8 +60,10 @@ class Service:
         """End it with all that it started: in good order, then by force.
 
         The first process is asked alone, for it may end the others in an order of its own; those
-        that it leaves behind are asked next.
+        that it leaves behind are asked next. Done twice it does nothing.
         """
+        if self._process.returncode is not None:
+            return
         family = [self.pid, *descendants(self.pid)]
         deadline = time.monotonic() + STOP_SECONDS
         os.kill(self.pid, signal.SIGTERM)
@@ -78,6 +80,8 @@ class Service:
 
     def _ended(self, options: int) -> int | None:
         """The exit code; the process stays a zombie, so that its number is no other's yet."""
+        if self._process.returncode is not None:
+            return self._process.returncode
         ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | options)
         if ended is None:
             return None

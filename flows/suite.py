@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,6 +47,7 @@ def run_suite(
     cluster: str | None = None,
     tracking_uri: str | None = None,
     work: str = RUN_JOB,
+    kept: ExitStack | None = None,
 ) -> Outcome:
     """Run what is not done of `planned` and record everything under `out` and in MLflow.
 
@@ -66,6 +68,9 @@ def run_suite(
         The MLflow store; None records nothing there.
     work : str
         What runs a job, see `flows.workers.WorkerPool`.
+    kept : ExitStack, optional
+        Given, the flow's server and log last until it is closed, so that the caller's words about
+        the outcome are in the log too.
     """
     results.discard_unfinished(out)
     waiting = {entry.key: entry for entry in planned if not entry.done}
@@ -75,6 +80,7 @@ def run_suite(
     versions = {entry.key: entry.version for entry in planned}
     problems: list[str] = []
     with (
+        ExitStack() as own,
         Progress(len(planned), len(planned) - len(waiting), suite.data_names) as progress,
         recorder,
     ):
@@ -105,7 +111,8 @@ def run_suite(
             # Whole repetitions first: a run that is stopped has complete ones to compare.
             waiting = dict(sorted(waiting.items(), key=lambda item: item[1].job.repetition))
             run = Run(suite, waiting, out, over)
-            dispatch(run, size, mirrors, local=local, cluster=cluster, work=work)
+            given = {"local": local, "cluster": cluster, "work": work}
+            dispatch(run, size, mirrors, **given, kept=kept or own)
     ordered = [rows[entry.key] for entry in planned]
     results.assemble(out, ordered)
     return Outcome(ordered, problems + recorder.problems)

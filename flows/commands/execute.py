@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flows.commands.damage import say_damage
 from flows.commands.options import check_writable, output_folder, use_conf
-from flows.terminal import say
+from flows.terminal import say, tell
 
 if TYPE_CHECKING:
     from flows.suite import Outcome
@@ -57,8 +58,12 @@ def execute(
     local: bool,
     tracking_uri: str | None,
     cluster: str | None = None,
+    kept: ExitStack | None = None,
 ) -> Outcome:
-    """Run what is not done, with the folder locked; problems beside the jobs are printed."""
+    """Run what is not done, with the folder locked; problems beside the jobs are printed.
+
+    What is said until `kept` is closed is in the log of the flow run too.
+    """
     from tasks.environment import prepare_environment
 
     prepare_environment()
@@ -80,6 +85,7 @@ def execute(
             local=local,
             cluster=cluster,
             tracking_uri=paths.tracking_uri(tracking_uri),
+            kept=kept,
         )
     for problem in outcome.problems:
         say(f"leaseboard: {problem}", err=True)
@@ -111,6 +117,7 @@ def show_board(
 
     found = compared(results, suite)
     board.show(found)
+    tell(board.plain(found))
     page = report.refresh(home, suite, found)
     say(f"results: {home / 'results.parquet'}\nreport:  {page}")
     if uri is None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from algorithms.errors import LeaseboardError, UsageError
 from flows.commands.options import TrackingUri
 from flows.terminal import say
+
+if TYPE_CHECKING:
+    from tasks.doctor import Finding
 
 
 def ui(
@@ -60,7 +65,52 @@ def doctor(
 
     prepare_environment()
     troubled = False
-    for finding in examine(paths.tracking_uri(tracking_uri), mend=mend):
+    found = examine(paths.tracking_uri(tracking_uri), mend=mend)
+    for finding in chain(found, stuck_flow_runs(mend=mend)):
         troubled |= not finding.healthy
         say(f"{'ok ' if finding.healthy else 'BAD'}  {finding.name}: {finding.detail}")
     return 2 if troubled else 0
+
+
+def stuck_flow_runs(*, mend: bool) -> Iterator[Finding]:
+    """Flow runs that Prefect says are running though their process is gone.
+
+    They are looked for on the server of ``PREFECT_API_URL``, else in the history that our own
+    servers keep in ``PREFECT_HOME``.
+    """
+    import os
+    from contextlib import ExitStack
+
+    from flows.server import PrefectServer, server_log
+    from tasks.doctor import Finding
+
+    name = "stuck flow runs"
+    with ExitStack() as kept:
+        url = os.environ.get("PREFECT_API_URL", "")
+        if not url:
+            if not server_log().with_name("prefect.db").is_file():
+                yield Finding(name, True, "none: Prefect has recorded nothing here")
+                return
+            url = kept.enter_context(PrefectServer(server_log())).wait()
+
+        import httpx
+        from prefect.client.orchestration import get_client
+        from prefect.settings import PREFECT_API_URL, temporary_settings
+
+        from flows.flow_runs import dead_runs, end_dead_runs
+
+        kept.enter_context(temporary_settings({PREFECT_API_URL: url}))
+        try:
+            client = kept.enter_context(get_client(sync_client=True))
+            stuck = end_dead_runs(client) if mend else dead_runs(client)
+        except httpx.HTTPError as error:
+            yield Finding(name, False, f"Prefect's server does not answer: {error}")
+            return
+        detail = ", ".join(f"{run.name!r} {run.id}" for run in stuck) or "none"
+        if stuck:
+            detail += (
+                ": ended"
+                if mend
+                else ": their processes are gone; end them with `leaseboard doctor --mend`"
+            )
+        yield Finding(name, mend or not stuck, detail)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -78,21 +79,23 @@ def run_and_report(
     tracking_uri: str | None = None,
 ) -> int:
     """Run a suite into `home`, print the board, build the page; returns the exit code."""
-    outcome = execute(
-        loaded,
-        home,
-        mirror=mirror,
-        workers=workers,
-        local=local,
-        cluster=cluster,
-        tracking_uri=tracking_uri,
-    )
+    with ExitStack() as kept:
+        outcome = execute(
+            loaded,
+            home,
+            mirror=mirror,
+            workers=workers,
+            local=local,
+            cluster=cluster,
+            tracking_uri=tracking_uri,
+            kept=kept,
+        )
 
-    from tasks import paths
+        from tasks import paths
 
-    uri = None if outcome.problems else paths.tracking_uri(tracking_uri)
-    published = show_board(outcome.results, loaded, loaded.name, home, uri)
-    return exit_code(outcome) if published else 2
+        uri = None if outcome.problems else paths.tracking_uri(tracking_uri)
+        published = show_board(outcome.results, loaded, loaded.name, home, uri)
+        return exit_code(outcome) if published else 2
 
 
 def plan(suite: SuiteName, out: Out = None, mirror: Mirrors = None, conf: Conf = None) -> int:

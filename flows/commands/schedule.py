@@ -39,19 +39,31 @@ def schedule(
         os.environ["MLFLOW_TRACKING_URI"] = tracking_uri
     for entry in loaded.schedules:
         say(f"{entry.name}: {entry.suite} at {entry.cron!r} ({entry.timezone})")
-    if os.environ.get("PREFECT_API_URL"):
-        _serve(loaded, folder)
-        return 0
-    from flows.server import PrefectServer, server_log
+    from flows.interruption import SIGTERM_EXIT, terminable
 
-    with PrefectServer(server_log(), port=port, scheduling=True) as server:
-        os.environ["PREFECT_API_URL"] = server.wait()
-        say(f"Prefect: http://127.0.0.1:{port}")
-        _serve(loaded, folder)
+    try:
+        with terminable():
+            _serve(loaded, folder, port)
+    except KeyboardInterrupt:
+        pass
+    except SystemExit as stop:
+        if stop.code != SIGTERM_EXIT:
+            raise
+    say("the schedule is stopped")
     return 0
 
 
-def _serve(loaded: Schedule, folder: Path) -> None:
-    from flows.schedule import serve_schedules
+def _serve(loaded: Schedule, folder: Path, port: int) -> None:
+    from flows.server import PrefectServer, server_log
 
-    serve_schedules(loaded, folder)
+    if os.environ.get("PREFECT_API_URL"):
+        from flows.schedule import serve_schedules
+
+        serve_schedules(loaded, folder, lambda: None)
+        return
+    with PrefectServer(server_log(), port=port, scheduling=True) as server:
+        os.environ["PREFECT_API_URL"] = server.wait()
+        say(f"Prefect: http://127.0.0.1:{port}")
+        from flows.schedule import serve_schedules
+
+        serve_schedules(loaded, folder, server.check)

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -210,13 +211,20 @@ def table(configurations: Iterable[Configuration]) -> dict[str, Any]:
 
 
 def owner() -> str:
-    """Which process writes, by host, number and start: numbers come again."""
+    """Which process this is, by host, number, start and boot: numbers come again."""
     return _owner(os.getpid())
 
 
 @cache
 def _owner(pid: int) -> str:
-    return f"{platform.node()} {pid} {started(pid):.2f}"
+    return f"{platform.node()} {pid} {started(pid):.2f} {_boot()}"
+
+
+@cache
+def _boot() -> str:
+    """Which boot of this machine it is; empty where the system does not tell."""
+    told = Path("/proc/sys/kernel/random/boot_id")
+    return told.read_text().strip() if told.is_file() else ""
 
 
 def started(pid: int) -> float:
@@ -241,7 +249,8 @@ def is_alive(owner: str) -> bool:
     if host and host != platform.node():
         return True
     try:
-        return f"{started(int(pid)):.2f}" == since
+        over = psutil.Process(int(pid)).status() == psutil.STATUS_ZOMBIE
+        return not over and f"{started(int(pid)):.2f} {_boot()}" == since
     except (ValueError, psutil.Error):
         return False
 

@@ -10,17 +10,13 @@ from types import SimpleNamespace
 
 import psutil
 import pytest
-from prefect import flow
 from prefect.client.orchestration import get_client
-from prefect.context import get_run_context
-from prefect.states import Running
+from prefect.client.schemas.filters import TaskRunFilter
 
 from algorithms.errors import LeaseboardError
 from flows import orchestrate
-from flows.orchestrate import bury_dead_runs
 from flows.server import PrefectServer
 from tasks import results
-from tasks.track.records import started
 
 CHILD = Path(__file__).with_name("child.py")
 
@@ -51,6 +47,15 @@ def test_every_job_is_a_task_and_all_of_it_is_recorded(bench, url):
             *((f"raise:no on raise:no, repetition {seed}", "FAILED") for seed in (1, 2, 3)),
             *((f"well on well, repetition {seed}", "COMPLETED") for seed in (1, 2, 3)),
         ]
+        body = {"logs": {"flow_run_id": {"any_": [str(run.id)]}}, "sort": "TIMESTAMP_ASC"}
+        told = [
+            line["message"] for line in client.request("POST", "/logs/filter", json=body).json()
+        ]
+        assert told == [line for line in done.stderr.splitlines() if line.startswith("[")]
+        assert len(told) == 6
+        assert sum("crash: ValueError: no" in line for line in told) == 3
+        chosen = TaskRunFilter.model_validate({"flow_run_id": {"any_": [run.id]}})
+        assert not any(task.tags for task in client.read_task_runs(task_run_filter=chosen))
 
 
 def test_an_interrupted_flow_stops_its_jobs_and_is_seen_as_ended(bench, url):
@@ -77,25 +82,6 @@ def test_an_interrupted_flow_stops_its_jobs_and_is_seen_as_ended(bench, url):
     with get_client(sync_client=True) as client:
         (run,) = (run for run in client.read_flow_runs() if run.id not in known)
         assert run.state.is_final()
-
-
-def test_runs_of_dead_processes_are_buried_and_of_live_ones_not(url):
-    @flow(name="left-behind")
-    def left_behind(tags):
-        with get_client(sync_client=True) as client:
-            client.update_flow_run(get_run_context().flow_run.id, tags=tags)
-        return get_run_context().flow_run.id
-
-    host = f"host:{os.uname().nodename}"
-    me = f"process:{os.getpid()}@{started(os.getpid()):.2f}"
-    dead = left_behind(["leaseboard", host, "process:999999999@1.00"])
-    alive = left_behind(["leaseboard", host, me])
-    with get_client(sync_client=True) as client:
-        for run in (dead, alive):
-            client.set_flow_run_state(run, Running(), force=True)
-        assert bury_dead_runs(client) == 1
-        assert client.read_flow_run(dead).state.is_crashed()
-        assert client.read_flow_run(alive).state.is_running()
 
 
 class TestAServerInTrouble:

@@ -1,4 +1,7 @@
 import math
+import os
+import subprocess
+import sys
 
 import psutil
 import pytest
@@ -8,6 +11,7 @@ from algorithms.events import Measured
 from tasks.configurations import Configuration, Lease, Observation, configurations
 from tasks.track.records import (
     Metric,
+    _owner,
     configuration_record,
     is_alive,
     job_record,
@@ -152,13 +156,25 @@ def test_the_table_is_complete_and_plain(race):
 
 def test_owners_are_told_apart():
     here = owner()
-    host, pid, started = here.split(" ")
+    host, pid, started, boot = here.split(" ")
 
     assert is_alive(here)
-    assert not is_alive(f"{host} {pid} {float(started) - 5:.2f}")
-    assert not is_alive(f"{host} 999999999 {started}")
-    assert is_alive(f"elsewhere {pid} {started}")
+    assert not is_alive(f"{host} {pid} {float(started) - 5:.2f} {boot}")
+    assert not is_alive(f"{host} {pid} {started} another")  # the same after a reboot
+    assert not is_alive(f"{host} 999999999 {started} {boot}")
+    assert is_alive(f"elsewhere {pid} {started} {boot}")
     assert not is_alive("")
+
+
+def test_a_process_that_nobody_has_buried_is_not_alive():
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    other = _owner(process.pid)
+    assert is_alive(other)
+    process.kill()
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+
+    assert not is_alive(other)
+    process.communicate()
 
 
 def test_a_writer_lives_on_when_the_clock_is_set(monkeypatch):

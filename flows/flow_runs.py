@@ -1,0 +1,129 @@
+"""Whose process a flow run is: one without its process is ended, and a deployment runs once.
+
+Prefect keeps a flow run as running until somebody says otherwise, and a killed process says
+nothing. So each of our flow runs carries a tag with its owner: host, number and start of its
+process. Only runs of this host are judged; another host judges its own.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from prefect.client.orchestration import SyncPrefectClient
+from prefect.client.schemas.actions import LogCreate
+from prefect.client.schemas.filters import FlowRunFilter, TaskRunFilter
+from prefect.client.schemas.objects import FlowRun, State
+from prefect.states import Crashed
+
+from tasks.track.records import is_alive, owner
+
+TAG = "leaseboard"
+_OWNER = "owner:"
+_ACTIVE = ("PENDING", "RUNNING", "CANCELLING")
+_PAGE = 200
+"""What a Prefect server answers at once."""
+
+
+def owner_tags() -> list[str]:
+    """The tags of a flow run of this process."""
+    return [TAG, f"{_OWNER}{owner()}"]
+
+
+def claim(client: SyncPrefectClient, run: FlowRun) -> None:
+    """Make `run` one of this process; tags of others than us stay."""
+    kept = [tag for tag in run.tags if tag != TAG and not tag.startswith(_OWNER)]
+    client.update_flow_run(run.id, tags=[*kept, *owner_tags()])
+
+
+def dead_runs(client: SyncPrefectClient) -> list[FlowRun]:
+    """Our flow runs that have not ended though their process is gone."""
+    filters = {"tags": {"all_": [TAG]}, "state": {"type": {"any_": list(_ACTIVE)}}}
+    return [run for run in _flow_runs(client, filters) if not is_alive(_owner_of(run))]
+
+
+def end_dead_runs(client: SyncPrefectClient) -> list[FlowRun]:
+    """Mark `dead_runs` as crashed, with the reason; returns them."""
+    dead = dead_runs(client)
+    for run in dead:
+        end(client, run, Crashed(message=_gone(run)))
+    return dead
+
+
+def end(client: SyncPrefectClient, run: FlowRun, state: State[Any]) -> None:
+    """End `run` and its tasks in `state`, and say why in its log.
+
+    Prefect gives back the concurrency slots that they hold.
+    """
+    client.set_flow_run_state(run.id, state, force=True)
+    client.create_logs(
+        [
+            LogCreate(
+                name=TAG,
+                level=logging.WARNING,
+                flow_run_id=run.id,
+                timestamp=datetime.now(UTC),
+                message=state.message or state.name or "",
+            )
+        ]
+    )
+    running = {
+        "flow_run_id": {"any_": [run.id]},
+        "state": {"type": {"any_": list(_ACTIVE)}},
+    }
+    chosen = TaskRunFilter.model_validate(running)
+    while tasks := client.read_task_runs(task_run_filter=chosen, limit=_PAGE):
+        for task in tasks:
+            client.set_task_run_state(task.id, Crashed(message=state.message), force=True)
+
+
+def in_the_way(client: SyncPrefectClient, run: FlowRun) -> str | None:
+    """Why `run` must not go on: the name of another live run of its deployment, if there is one.
+
+    Claim `run` first: of two that look at the same time, each then sees the other, and the one
+    that started later gives way.
+    """
+    filters = {
+        "deployment_id": {"any_": [str(run.deployment_id)]},
+        "state": {"type": {"any_": list(_ACTIVE)}},
+    }
+    for other in _flow_runs(client, filters):
+        if other.id == run.id or not _owner_of(other) or _order(run) < _order(other):
+            continue
+        if is_alive(_owner_of(other)):
+            return f"not started: run {other.name!r} {other.id} still runs ({_place(other)})"
+        end(client, other, Crashed(message=_gone(other)))
+    return None
+
+
+def _flow_runs(client: SyncPrefectClient, filters: dict[str, Any]) -> Iterator[FlowRun]:
+    """All flow runs that pass `filters`, read before the first is given out."""
+    chosen = FlowRunFilter.model_validate({"deployment_id": None, **filters})
+    found: dict[UUID, FlowRun] = {}
+    while page := client.read_flow_runs(flow_run_filter=chosen, limit=_PAGE, offset=len(found)):
+        found |= {run.id: run for run in page}
+        if len(page) < _PAGE:
+            break
+    return iter(found.values())
+
+
+def _order(run: FlowRun) -> tuple[datetime, str]:
+    """By the server's clock; a run that has not started is after those that have."""
+    return run.start_time or datetime.max.replace(tzinfo=UTC), str(run.id)
+
+
+def _owner_of(run: FlowRun) -> str:
+    """The process of `run`; empty if nobody has claimed it."""
+    return next((tag.removeprefix(_OWNER) for tag in run.tags if tag.startswith(_OWNER)), "")
+
+
+def _place(run: FlowRun) -> str:
+    host, _, rest = _owner_of(run).partition(" ")
+    return f"process {rest.partition(' ')[0]} on {host}"
+
+
+def _gone(run: FlowRun) -> str:
+    return f"its process is gone ({_place(run)}): it was killed, or the machine went down"

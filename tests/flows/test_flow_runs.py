@@ -1,0 +1,188 @@
+"""Flow runs are ended when their process is gone, and only then; one of a deployment at a time."""
+
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from prefect import flow, task
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import ConcurrencyLimitConfig
+from prefect.flows import EntrypointType
+from prefect.states import Cancelling, Completed, Pending, Running
+
+from flows import flow_runs
+from flows.flow_runs import claim, dead_runs, end_dead_runs, in_the_way
+from tasks.track.records import owner
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@flow(name="left-behind")
+def left_behind():
+    """Only ever registered."""
+
+
+@task(task_run_name="of a dead run")
+def begun():
+    """Only ever registered."""
+
+
+@pytest.fixture
+def client(url):
+    with get_client(sync_client=True) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def dead():
+    """The owner that a process had which is gone."""
+    code = "from tasks.track.records import owner; print(owner())"
+    answer = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return answer.stdout.strip()
+
+
+@pytest.fixture
+def deployment(client, request):
+    """A deployment of which Prefect itself lets one run at a time."""
+    limit = ConcurrencyLimitConfig.model_validate({"limit": 1, "collision_strategy": "CANCEL_NEW"})
+    made = left_behind.to_deployment(
+        request.node.name.replace("[", "-").replace("]", ""),
+        concurrency_limit=limit,
+        entrypoint_type=EntrypointType.MODULE_PATH,
+    )
+    identifier = made.apply()
+    yield identifier
+    client.delete_deployment(identifier)
+
+
+def running(client, owner_, state=None, **options):
+    """A flow run in `state` that `owner_` has claimed."""
+    run = client.create_flow_run(left_behind, state=Pending(), **options)
+    client.update_flow_run(run.id, tags=["mine", "leaseboard", f"owner:{owner_}"])
+    client.set_flow_run_state(run.id, state or Running(), force=True)
+    return client.read_flow_run(run.id)
+
+
+def started(client, deployment):
+    """A run of `deployment` that this process has claimed, running if Prefect lets it."""
+    run = client.create_flow_run_from_deployment(deployment)
+    client.set_flow_run_state(run.id, Pending())
+    answer = client.set_flow_run_state(run.id, Running())
+    claim(client, run)
+    return client.read_flow_run(run.id), answer.state.type.value
+
+
+@pytest.mark.parametrize("state", [Pending(), Running(), Cancelling()])
+def test_a_run_whose_process_is_gone_is_ended_with_its_tasks(client, dead, state):
+    run = running(client, dead, state)
+    begun_task = client.create_task_run(begun, run.id, dynamic_key="0", state=Running())
+
+    assert [found.id for found in dead_runs(client)] == [run.id]
+    assert [found.id for found in end_dead_runs(client)] == [run.id]
+    ended = client.read_flow_run(run.id)
+    assert ended.state.is_crashed()
+    assert ended.state.message == (
+        f"its process is gone (process {dead.split()[1]} on {platform.node()}):"
+        " it was killed, or the machine went down"
+    )
+    assert client.read_task_run(begun_task.id).state.is_crashed()
+    assert end_dead_runs(client) == []
+
+
+def test_a_run_that_lives_or_is_of_another_host_or_not_ours_is_left_alone(client, dead):
+    elsewhere = dead.replace(platform.node(), "elsewhere", 1)
+    theirs = client.create_flow_run(left_behind, state=Pending())
+    kept = [running(client, owner()), running(client, elsewhere), theirs]
+
+    assert end_dead_runs(client) == []
+    for run in kept:
+        assert not client.read_flow_run(run.id).state.is_final()
+        client.set_flow_run_state(run.id, Completed(), force=True)
+
+
+def test_the_dead_behind_a_page_of_the_living_are_found(client, dead, monkeypatch):
+    monkeypatch.setattr(flow_runs, "_PAGE", 2)
+    alive = [running(client, owner()) for _ in range(3)]
+    gone = [running(client, dead) for _ in range(3)]
+    alive += [running(client, owner()) for _ in range(3)]
+
+    assert {run.id for run in end_dead_runs(client)} == {run.id for run in gone}
+    for run in alive:
+        assert client.read_flow_run(run.id).state.is_running()
+        client.set_flow_run_state(run.id, Completed(), force=True)
+
+
+def test_a_claim_takes_over_and_keeps_the_tags_of_others(client, dead):
+    run = running(client, dead)
+    claim(client, run)
+
+    tags = client.read_flow_run(run.id).tags
+    assert sorted(tags) == sorted(["mine", "leaseboard", f"owner:{owner()}"])
+    assert end_dead_runs(client) == []
+    client.set_flow_run_state(run.id, Completed(), force=True)
+
+
+def test_the_slot_of_a_dead_run_is_free_again(client, deployment, dead):
+    """Prefect counts the slots of a deployment in its database, and never sees a process die."""
+    first, state = started(client, deployment)
+    assert state == "RUNNING"
+    client.update_flow_run(first.id, tags=["leaseboard", f"owner:{dead}"])
+    second = client.create_flow_run_from_deployment(deployment)
+    assert client.set_flow_run_state(second.id, Pending()).state.is_cancelled()
+    end_dead_runs(client)
+
+    third, state = started(client, deployment)
+    assert state == "RUNNING"
+    client.set_flow_run_state(third.id, Completed(), force=True)
+
+
+class TestOneAtATime:
+    @pytest.fixture
+    def deployment(self, client):
+        made = left_behind.to_deployment("free", entrypoint_type=EntrypointType.MODULE_PATH)
+        return made.apply()
+
+    def test_the_later_gives_way_and_names_the_earlier(self, client, deployment):
+        first, _ = started(client, deployment)
+        second, _ = started(client, deployment)
+
+        assert in_the_way(client, first) is None
+        assert in_the_way(client, second) == (
+            f"not started: run {first.name!r} {first.id} still runs"
+            f" (process {owner().split()[1]} on {platform.node()})"
+        )
+        for run in (first, second):
+            client.set_flow_run_state(run.id, Completed(), force=True)
+        assert in_the_way(client, second) is None
+
+    def test_one_that_has_not_begun_gives_way_too(self, client, deployment):
+        first, _ = started(client, deployment)
+        waiting = client.create_flow_run_from_deployment(deployment)
+
+        assert str(first.id) in in_the_way(client, waiting)
+        assert in_the_way(client, first) is None
+        for run in (first, waiting):
+            client.set_flow_run_state(run.id, Completed(), force=True)
+
+    def test_a_dead_one_is_ended_instead(self, client, deployment, dead):
+        first, _ = started(client, deployment)
+        client.update_flow_run(first.id, tags=["leaseboard", f"owner:{dead}"])
+        second, _ = started(client, deployment)
+
+        assert in_the_way(client, second) is None
+        assert client.read_flow_run(first.id).state.is_crashed()
+        client.set_flow_run_state(second.id, Completed(), force=True)
+
+    def test_one_on_another_host_lives(self, client, deployment, dead):
+        first, _ = started(client, deployment)
+        there = dead.replace(platform.node(), "elsewhere", 1)
+        client.update_flow_run(first.id, tags=["leaseboard", f"owner:{there}"])
+        second, _ = started(client, deployment)
+
+        assert "on elsewhere)" in in_the_way(client, second)
+        for run in (first, second):
+            client.set_flow_run_state(run.id, Completed(), force=True)
