@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import PurePath
 from typing import Any
 
 
@@ -58,6 +60,31 @@ class NotYoursError(BrokenPromiseError, AttributeError):
     """An algorithm reached for what belongs to its bench."""
 
 
+def short(text: str, most: int = 200) -> str:
+    """`text` as far as a line has room for it: what was given may be megabytes.
+
+    Examples
+    --------
+    >>> short("abcdef", 4)
+    'abc…'
+    """
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+@contextmanager
+def naming(path: PurePath) -> Iterator[None]:
+    """Put the file's name into an error of the system that has none.
+
+    A full disk or a file that may not grow is told when bytes are written, without the name.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise
+
+
 def invalid(what: str, errors: Sequence[Mapping[str, Any]]) -> UsageError:
     """The error for a value that pydantic refused with these ``errors()``.
 
@@ -69,7 +96,7 @@ def invalid(what: str, errors: Sequence[Mapping[str, Any]]) -> UsageError:
         names = re.findall(r"'([^']*)'", first["ctx"]["expected"])
         return UsageError(f"{what}: {unknown('value', first['input'], names)}")
     return UsageError(
-        f"{what}={first.get('input')!r}: {first['msg'].removeprefix('Value error, ')}"
+        f"{what}={short(repr(first.get('input')))}: {first['msg'].removeprefix('Value error, ')}"
     )
 
 
@@ -82,6 +109,8 @@ def unknown(what: str, value: str, known: Iterable[str]) -> UsageError:
     "unknown algorithm 'chaca': did you mean 'chacha'? Known: apple, chacha"
     """
     names = sorted(known)
-    near = difflib.get_close_matches(value, names, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(short(value), names, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}? " if near else ""
-    return UsageError(f"unknown {what} {value!r}: {hint}Known: {', '.join(names) or 'none'}")
+    return UsageError(
+        f"unknown {what} {short(value)!r}: {hint}Known: {', '.join(names) or 'none'}"
+    )

@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeAlias, TypeVar, get_args
 
+from algorithms.errors import naming
+
 Parameters = Mapping[str, Any]
 
 
@@ -291,22 +293,25 @@ class LogWriter:
     """A sink that writes the full log of a job as a gzip file of JSON lines."""
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         self._raw = path.open("wb")
         self._file = gzip.GzipFile(filename="", mode="wb", fileobj=self._raw, mtime=0)
         self._lines = 0
 
     def __call__(self, event: Event) -> None:
         """Append one event."""
-        self._file.write(to_json(event).encode() + b"\n")
-        self._lines += 1
-        # What was flushed survives a kill; by count, so that equal events give equal bytes.
-        if self._lines % 256 == 0 or self._lines & (self._lines - 1) == 0:
-            self._file.flush()
+        with naming(self._path):
+            self._file.write(to_json(event).encode() + b"\n")
+            self._lines += 1
+            # What was flushed survives a kill; by count, so that equal events give equal bytes.
+            if self._lines % 256 == 0 or self._lines & (self._lines - 1) == 0:
+                self._file.flush()
 
     def close(self) -> None:
         """Finish the file; a log that was never closed is cut off, not corrupt."""
-        self._file.close()
-        self._raw.close()
+        with naming(self._path):
+            self._file.close()
+            self._raw.close()
 
     def __enter__(self) -> Self:
         return self

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from importlib.metadata import version
+from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
@@ -81,6 +82,9 @@ def _common(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with one of the codes above."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a sign that it cannot show must not end a run
+            stream.reconfigure(errors="backslashreplace")
     arguments = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in arguments
     if debug:  # also after the subcommand, where people write it

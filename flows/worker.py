@@ -18,9 +18,10 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from pydantic import ValidationError
 
@@ -151,6 +152,8 @@ def main(descriptor: int, work: str, *, forks: bool) -> None:
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _adopt_orphans()
+    for stream in (sys.stdout, sys.stderr):  # a job may print what the terminal here cannot show
+        cast("TextIOWrapper", stream).reconfigure(errors="backslashreplace")
     try:
         _imported(work)
         if forks:

@@ -36,7 +36,7 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from algorithms.errors import UsageError
+from algorithms.errors import UsageError, naming
 from tasks import disk, results
 from tasks.config import SUITE_FILE, Suite
 from tasks.configurations import configurations
@@ -140,7 +140,7 @@ def export(out: Path, file: Path, chosen: Iterable[Result] | None = None) -> Man
     part = file.with_name(f"{file.name}.{os.getpid()}.part")
     files: dict[str, Member] = {}
     try:
-        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
+        with naming(file), zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
 
             def add(member: str, content: bytes) -> None:
                 _check_length(member, len(content), out)

@@ -16,16 +16,22 @@ from pydantic import (
     model_validator,
 )
 
-from algorithms.errors import UsageError, invalid, unknown
+from algorithms.errors import UsageError, invalid, short, unknown
 from algorithms.seeds import derive_seed
 from tasks.jobs import Job
 from tasks.paths import conf_files
+from tasks.yaml_size import DEEPEST, MOST_CHARACTERS, check_size
 
 SUITE_FILE = "suite.json"
 """The suite beside the results of its run."""
 
 Model = TypeVar("Model", bound=BaseModel)
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
+Amount = Annotated[float, Field(gt=0, le=1e9)]
+"""Of seconds or megabytes: more than any machine has, and no more than timers and limits take."""
+Name = Annotated[str, Field(max_length=200)]
+MOST_JOBS = 100_000
+"""Of one suite: each is a folder, a row and an MLflow run."""
 
 
 class _Strict(BaseModel):
@@ -40,8 +46,8 @@ def _named(key: str) -> BeforeValidator:
 class Data(_Strict):
     """A data set of a suite: a reference, and what tables call it."""
 
-    data: str
-    name: str = ""
+    data: Annotated[str, Field(max_length=4096)]
+    name: Name = ""
     meaningful: bool = True
     bench: dict[str, Any] = Field(default_factory=dict)
 
@@ -49,8 +55,8 @@ class Data(_Strict):
 class Contender(_Strict):
     """An algorithm of a suite with its settings; `label` is its name on the board."""
 
-    name: str
-    label: str = ""
+    name: Annotated[str, Field(max_length=4096)]
+    label: Name = ""
     settings: dict[str, Any] = Field(default_factory=dict)
     bench: dict[str, Any] = Field(default_factory=dict)
 
@@ -63,9 +69,9 @@ class Contender(_Strict):
 class Limits(_Strict):
     """What one job may use before it is stopped; None means no limit."""
 
-    wall_seconds: Annotated[float, Field(gt=0)] | None = None
-    cpu_seconds: Annotated[float, Field(gt=0)] | None = None
-    memory_mb: Annotated[float, Field(gt=0)] | None = None
+    wall_seconds: Amount | None = None
+    cpu_seconds: Amount | None = None
+    memory_mb: Amount | None = None
 
 
 class Tracking(_Strict):
@@ -102,16 +108,14 @@ class Suite(_Strict):
     names baselines, to whose errors and times the others are put in relation.
     """
 
-    title: str
-    description: str = ""
+    title: Name
+    description: Annotated[str, Field(max_length=10_000)] = ""
     data: list[Annotated[Data, _named("data")]] = Field(min_length=1)
     algorithms: list[Annotated[Contender, _named("name")]] = Field(min_length=1)
-    seeds: Annotated[list[Annotated[int, Field(ge=0, lt=2**31)]], Field(min_length=1)] | None = (
-        None
-    )
-    seed: Annotated[int, Field(ge=0)] = 0
-    repetitions: Annotated[int, Field(ge=1)] = 1
-    budget: Annotated[float, Field(gt=0)] | None = None
+    seeds: Annotated[list[Seed], Field(min_length=1)] | None = None
+    seed: Seed = 0
+    repetitions: Annotated[int, Field(ge=1, le=MOST_JOBS)] = 1
+    budget: Annotated[float, Field(gt=0, le=1e15)] | None = None
     bench: dict[str, Any] = Field(default_factory=dict)
     limits: Limits = Limits()
     tracking: Tracking = Tracking()
@@ -120,6 +124,17 @@ class Suite(_Strict):
     published: list[Published] = Field(default_factory=list)
     kind: Literal["benchmark", "speed"] = "benchmark"
     name: str = ""
+
+    @model_validator(mode="after")
+    def _check_size(self) -> Self:
+        repetitions = len(self.seeds) if self.seeds else self.repetitions
+        jobs = len(self.data) * len(self.algorithms) * repetitions
+        if jobs > MOST_JOBS:
+            raise ValueError(
+                f"repetitions: {repetitions} of {len(self.algorithms)} algorithms on"
+                f" {len(self.data)} data sets are {jobs} jobs: a suite can have {MOST_JOBS}"
+            )
+        return self
 
     @model_validator(mode="after")
     def _check_labels(self) -> Self:
@@ -242,9 +257,16 @@ def load_yaml(path: Path, model: type[Model]) -> Model:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not UTF-8 text: byte {error.start} is invalid") from error
+    if len(text) > MOST_CHARACTERS:
+        raise UsageError(
+            f"{path}: {len(text)} characters: a configuration has at most {MOST_CHARACTERS}"
+        )
     try:
         tree = yaml.compose(text, Loader=_Loader)
+        check_size(tree, path)
         content = yaml.load(text, Loader=_Loader)  # noqa: S506  (a SafeLoader subclass)
+    except RecursionError as error:
+        raise UsageError(f"{path}: nested too deeply: {DEEPEST} levels are enough") from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{path}:{mark.line + 1}" if mark else str(path)
@@ -261,25 +283,30 @@ class _Loader(yaml.SafeLoader):
     """YAML's safe loader that refuses a key written twice."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = [key.value for key, _ in node.value]
-        for key in keys:
-            if keys.count(key) > 1:
-                problem = f"key {key!r} stands twice"
+        seen: set[Any] = set()
+        for key in (str(key.value) for key, _ in node.value):
+            if key in seen:
+                problem = f"key {short(key)!r} stands twice"
                 raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+            seen.add(key)
         return super().construct_mapping(node, deep=deep)
 
 
 def _explain(path: Path, tree: yaml.Node | None, error: ValidationError, model: Any) -> str:
     first = error.errors()[0]
     location = [part for part in first["loc"] if not str(part).startswith("function-")]
-    key = ".".join(str(part) for part in location)
+    key = ".".join(short(str(part)) for part in location)
     place = f"{path}:{_line(tree, location)}"
     if first["type"] == "extra_forbidden" and len(location) == 1:
         return f"{place}: {unknown('key', key, model.model_fields)}"
     if first["type"] == "literal_error" and isinstance(first["input"], str):
         return f"{place}: {invalid(key, [first])}"
     message = first["msg"].removeprefix("Value error, ")
-    given = f" (given {first['input']!r})" if location and first["type"] != "missing" else ""
+    given = (
+        f" (given {short(repr(first['input']))})"
+        if location and first["type"] != "missing"
+        else ""
+    )
     return f"{place}: {key or 'suite'}: {message}{given}"
 
 

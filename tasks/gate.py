@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from algorithms.errors import UsageError
+from algorithms.errors import UsageError, naming
 from tasks.score.bootstrap import Interval, paired_mean
 
 TOLERANCE = 0.002
@@ -334,5 +334,6 @@ def write_baseline(path: Path, baseline: Baseline) -> None:
     """Write `baseline`; the file appears whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")
-    part.write_text(baseline.to_json(), encoding="utf-8")
-    part.replace(path)
+    with naming(path):
+        part.write_text(baseline.to_json(), encoding="utf-8")
+        part.replace(path)

@@ -74,7 +74,12 @@ def mirrors(named: tuple[Path, ...] = ()) -> tuple[Path, ...]:
 def tracking_uri(named: str | None = None) -> str:
     """The MLflow store: `named`, ``MLFLOW_TRACKING_URI``, or ``mlruns/mlflow.db`` here."""
     given = named or os.environ.get("MLFLOW_TRACKING_URI")
-    return given or f"sqlite:///{Path('mlruns').resolve() / 'mlflow.db'}"
+    if given:
+        return given
+    store = Path("mlruns") / "mlflow.db"
+    whole = store.resolve()
+    # An address ends at its first "?"; only by a path from here is a folder of such a name named.
+    return f"sqlite:///{store if '?' in str(whole) else whole}"
 
 
 def _env(name: str) -> Path | None:

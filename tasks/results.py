@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from algorithms.errors import LeaseboardError, UsageError
+from algorithms.errors import LeaseboardError, UsageError, naming
 from tasks.jobs import Result, first_fault, plain
 from tasks.seal import DamagedError, log_at, seal, unseal
 
@@ -234,8 +234,9 @@ def keep_rows(out: Path, keys: set[str]) -> None:
 def _write_table(out: Path, frame: pd.DataFrame) -> Path:
     path = out / TABLE
     part = out / f"{TABLE}.{os.getpid()}.part"
-    frame.to_parquet(part, index=False)
-    part.replace(path)
+    with naming(path):
+        frame.to_parquet(part, index=False)
+        part.replace(path)
     return path
 
 
@@ -257,7 +258,7 @@ def write_atomically(path: Path, content: bytes) -> None:
     """Write a file that is either whole or not there, also after a power cut."""
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        with part.open("wb") as file:
+        with naming(path), part.open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

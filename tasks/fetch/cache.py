@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from algorithms.errors import DataError, UsageError
+from algorithms.errors import DataError, UsageError, naming
 from tasks import paths
 from tasks.fetch.digests import file_digest
 from tasks.fetch.entries import Entry
@@ -50,7 +50,8 @@ def read_entry(folder: Path) -> Entry:
 
 def write(folder: Path, frame: pd.DataFrame, **known: str) -> None:
     """Write `frame` and its entry into `folder`, which exists and nobody else looks at."""
-    frame.to_parquet(folder / DATA, index=False)
+    with naming(folder / DATA):
+        frame.to_parquet(folder / DATA, index=False)
     entry = Entry(
         **{"task": "", "target": "", "licence": "", "source": "", **known},
         rows=len(frame),
@@ -59,7 +60,8 @@ def write(folder: Path, frame: pd.DataFrame, **known: str) -> None:
         path=folder / DATA,
     )
     plain = {key: value for key, value in dataclasses.asdict(entry).items() if key != "path"}
-    (folder / ENTRY).write_text(json.dumps(plain, indent=1), encoding="utf-8")
+    with naming(folder / ENTRY):
+        (folder / ENTRY).write_text(json.dumps(plain, indent=1), encoding="utf-8")
 
 
 @contextmanager

@@ -115,7 +115,10 @@ def _plain_categories(column: pd.Series) -> pd.Series:
 
 def _nominal(column: pd.Series) -> pd.Series:
     codes, values = pd.factorize(column)  # labels are made once a value, not once a row
-    texts = [label(value) for value in values]
+    try:
+        texts = [label(value) for value in values]
+    except DataError as error:
+        raise DataError(f"column {str(column.name)!r}: {error}") from error
     if any(len(text) > LONGEST_LABEL for text in texts):
         present = [None if code < 0 else texts[code] for code in codes]
         return pd.Series(present, column.index, dtype=object, name=column.name)

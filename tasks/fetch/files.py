@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from algorithms.errors import DataError, UsageError, unknown
+from algorithms.errors import DataError, UsageError, short, unknown
 from tasks.fetch.dataset import Table
 
 if TYPE_CHECKING:
@@ -47,11 +47,17 @@ def read_parquet(path: Path, rows: int | None = None) -> pd.DataFrame:
                     break
                 groups.append(group)
                 have += file.metadata.row_group(group).num_rows
-            table = file.read_row_groups(groups)
+            nested = [column for column in file.schema_arrow if pa.types.is_nested(column.type)]
+            table = None if nested else file.read_row_groups(groups)
         # Column by column, each freed once it is converted: one copy in memory, not two.
-        frame = table.to_pandas(split_blocks=True, self_destruct=True)
+        frame = None if nested else table.to_pandas(split_blocks=True, self_destruct=True)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise DataError(f"{path}: not a readable parquet file: {_first_line(error)}") from error
+    for column in nested:
+        raise DataError(
+            f"{path}: column {short(column.name)!r} holds {short(str(column.type))}: a column has"
+            " one value a row, so make columns of its parts or drop it"
+        )
     pa.default_memory_pool().release_unused()
     return frame
 

@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from pydantic import ValidationError
 
-from algorithms.errors import UsageError
+from algorithms.errors import UsageError, naming
 from algorithms.events import read_log
 from tasks import board as terminal
 from tasks.config import SUITE_FILE, Suite
@@ -254,5 +254,6 @@ def _static(name: str) -> str:
 
 def _replace(path: Path, content: str) -> None:
     part = path.with_suffix(path.suffix + ".part")
-    part.write_text(content, encoding="utf-8")
-    part.replace(path)
+    with naming(path):
+        part.write_text(content, encoding="utf-8")
+        part.replace(path)

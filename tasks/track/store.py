@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import quote, urlsplit, urlunsplit
 
 from algorithms.errors import LeaseboardError
 from tasks.track import creation
@@ -80,7 +80,7 @@ def experiment(client: MlflowClient, uri: str, name: str) -> str:
         found = client.get_experiment_by_name(name)
         if found is None:
             root = _artifact_root(uri)
-            location = f"{root}/{name.replace('/', '.')}" if root else None
+            location = f"{root}/{quote(name.replace('/', '.'))}" if root else None
             try:
                 return str(client.create_experiment(name, artifact_location=location))
             except MlflowException as error:
@@ -149,7 +149,8 @@ def _artifact_root(uri: str) -> str:
         return ""
     beside = Path(uri.removeprefix(SQLITE)).parent if uri.startswith(SQLITE) else Path("mlruns")
     named = os.environ.get("LEASEBOARD_ARTIFACTS", "").rstrip("/")
-    return named or str(beside.resolve() / "artifacts")
+    # As an address: MLflow takes what follows a "#" or "?" in a path for something else.
+    return named or (beside.resolve() / "artifacts").as_uri()
 
 
 def _cause(error: BaseException) -> object:

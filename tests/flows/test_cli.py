@@ -5,10 +5,14 @@ import os
 import resource
 import subprocess
 import sys
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
 import typer
+from rich.console import Console
+
+from flows.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -250,3 +254,15 @@ def test_a_plan_says_how_a_job_ended_that_runs_again(tmp_path):
 
     results.finish(tmp_path, failed(job, "timeout", "too slow", key="k"))
     assert _state(waiting, tmp_path) == "to run (was timeout)"
+
+
+def test_signs_that_standard_output_cannot_show_are_written_out(monkeypatch):
+    """As rich prints tables and boards; `say` leaves it to click, which turns to UTF-8."""
+    shown = TextIOWrapper(BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", shown)
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    Console(highlight=False).print("größe ☃")
+    shown.flush()
+
+    assert rb"gr\xf6\xdfe \u2603" in shown.buffer.getvalue()

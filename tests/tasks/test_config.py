@@ -53,10 +53,57 @@ def test_wrong_type_names_line_and_key_path(tmp_path):
         ("normalise: {zero: vanilla, one: nobody}", "no algorithm here"),
         ("title: again", "stands twice"),
         ("budget: [", "suite.yaml:5"),
+        ("repetitions: 1000000000", "repetitions: Input should be less than or equal to 100000"),
+        ("repetitions: 1" + "0" * 3000, "repetitions: Input should be less than or equal to"),
+        ("repetitions: 1e9", "valid integer"),
+        ("seed: 1000000000000000000000000000000", "less than 2147483648"),
+        ("seeds: [9999999999]", "less than 2147483648"),
+        ("budget: .inf", "less than or equal to 1000000000000000"),
+        ("budget: .nan", "less than or equal to"),
+        ("budget: 1.0e+300", "less than or equal to 1000000000000000"),
+        ("limits: {wall_seconds: .inf}", "less than or equal to 1000000000"),
+        ("limits: {memory_mb: 1.0e+300}", "less than or equal to 1000000000"),
+        ("description: " + "x" * 20_000, "at most 10000 characters"),
+        ("title: " + "x" * 5_000_000, "characters: a configuration has at most 1000000"),
+        ("? " + "x" * 2000 + "\n: 1", "unknown key 'xxxx"),
+        ("title: " + "[" * 1_000 + "]" * 1_000, "nested too deeply"),
+        ("title: " + "{a: " * 100 + "}" * 100, "suite.yaml:4: nested too deeply"),
+        ("bench: &a {a: *a}", "nested too deeply"),
     ],
 )
 def test_out_of_range_values_are_refused(tmp_path, addition, words):
-    assert words in message(tmp_path, MINIMAL + addition + "\n")
+    said = message(tmp_path, MINIMAL + addition + "\n")
+
+    assert words in said
+    assert len(said) < 4000
+
+
+def test_a_suite_of_more_jobs_than_can_be_kept_is_refused(tmp_path):
+    many = MINIMAL.replace("[vanilla]", "[vanilla, chacha]") + "repetitions: 100000\n"
+
+    assert "100000 of 2 algorithms on 1 data sets are 200000 jobs: a suite" in message(
+        tmp_path, many
+    )
+
+
+@pytest.mark.parametrize("key", ["name", "label"])
+def test_a_name_without_end_is_refused_in_a_short_line(tmp_path, key):
+    text = f"title: t\ndata: ['sklearn:wine']\nalgorithms: [{{name: vanilla, {key}: {{}}}}]\n"
+    said = message(
+        tmp_path, text.replace("{}", "x" * 50_000).replace("name: vanilla, name", "name")
+    )
+
+    assert f"suite.yaml:3: algorithms.0.{key}: String should have at most" in said
+    assert len(said) < 500
+
+
+def test_aliases_are_taken_unless_they_say_millions_of_values(tmp_path):
+    shared = "bench: &a {x: 1}\n"
+    nines = [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 9)]
+    bomb = "bench:\n  a0: &a0 [lol]\n" + "".join(f"  {line}\n" for line in nines)
+
+    assert load_yaml(write(tmp_path, MINIMAL + shared), Suite).bench == {"x": 1}
+    assert "suite.yaml:11: more than 1000000 values" in message(tmp_path, MINIMAL + bomb)
 
 
 def test_labels_and_data_must_differ(tmp_path):

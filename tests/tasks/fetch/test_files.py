@@ -5,6 +5,8 @@ from __future__ import annotations
 import arff
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -204,3 +206,21 @@ def test_a_libsvm_file_without_features_is_refused(tmp_path):
 
     with pytest.raises(DataError, match="no features: no line has an index:value"):
         load(f"file:{tmp_path / 'd.libsvm'}")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (pa.array([[1, 2], [3]]), r"column 'x' holds list<.*int64>: a column has one value a row"),
+        (pa.array([{"a": 1}, {"a": 2}]), r"column 'x' holds struct<a: int64>"),
+        (pa.array([[("k", 1)], []], pa.map_(pa.string(), pa.int64())), "column 'x' holds map<"),
+        (pa.array([b"\xff\xfe", b"\x00"]), r"column 'x': value b'.xff.xfe' is not UTF-8"),
+    ],
+)
+def test_a_parquet_column_without_one_value_a_row_is_named(tmp_path, values, message):
+    path = tmp_path / "odd.parquet"
+    pq.write_table(pa.table({"x": values, "y": [1, 2]}), path)
+
+    with pytest.raises(DataError, match=message) as error:
+        load(f"file:{path}")
+    assert "\n" not in str(error.value)

@@ -1,4 +1,5 @@
 import json
+import shutil
 import sqlite3
 import time
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 from algorithms.events import read_log
 from tasks import results
 from tasks.configurations import configurations
+from tasks.paths import tracking_uri
 from tasks.track import Tracker, TrackingError, bulk
 from tasks.track.client import ClientWriter
 from tasks.track.records import job_record
@@ -338,3 +340,28 @@ def test_the_configurations_of_a_job_lie_together(uri, finished, result, runs):
     found = sorted(runs(uri, "s/configurations"), key=lambda run: run.info.run_id)
     jobs = [run.data.tags["leaseboard.job"] for run in found]
     assert jobs in (["k1"] * 5 + ["k2"] * 5, ["k2"] * 5 + ["k1"] * 5)
+
+
+@pytest.mark.parametrize(
+    ("name", "by_client"),
+    [("a#b", True), ("a#b", False), ("a%20b", True), ("a%20b", False), ("größe ☃", False),
+     ("a?b", False)],
+)  # fmt: skip
+def test_a_store_stays_in_its_folder_whatever_its_name(
+    tmp_path, empty_store, finished, result, runs, monkeypatch, name, by_client
+):
+    home = tmp_path / "here" / name
+    (home / "mlruns").mkdir(parents=True)
+    shutil.copy(empty_store, home / "mlruns" / "mlflow.db")
+    monkeypatch.chdir(home)
+    made, folder = finished(result())
+    tracker = Tracker(tracking_uri(), f"suite {name}", ["k1"], through_client=by_client)
+    tracker.log(made, folder)
+    tracker.close("FINISHED", {"ok": 1})
+
+    assert [path.name for path in (tmp_path / "here").iterdir()] == [name]
+    kept = [path.name for path in (home / "mlruns" / "artifacts").rglob("*") if path.is_file()]
+    assert sorted(kept) == ["configurations.json", "events.jsonl.gz"]
+    (job,) = runs(tracking_uri(), f"suite {name}", "tags.leaseboard.level = 'job'")
+    listed = open_store(tracking_uri()).list_artifacts(job.info.run_id)
+    assert {file.path for file in listed} == set(kept)
