@@ -15,6 +15,7 @@ from unittest import mock
 
 import numpy as np
 
+from algorithms import registry
 from algorithms.audit import Auditor
 from algorithms.base import Algorithm, Bench, play, settings_of
 from algorithms.benches.referee import Referee
@@ -41,6 +42,16 @@ def checks() -> dict[str, Check]:
         for name, function in globals().items()
         if name.startswith("check_")
     }
+
+
+def broken(algorithm: str, name: str) -> str:
+    """How the algorithm of that name breaks a promise, in one line; empty if it keeps it."""
+    built = registry.build(algorithm)
+    try:
+        checks()[name](built)
+    except Exception as error:  # noqa: BLE001  (whatever an algorithm raises breaks a promise)
+        return f"{type(error).__name__}: {error}"
+    return ""
 
 
 def check_audit(algorithm: Algorithm) -> None:

@@ -32,6 +32,10 @@ class SettingError(UsageError):
         self.setting = setting
 
 
+class UserFileError(LeaseboardError):
+    """A Python file of the user's cannot be used: ``mine.py:3: ValueError: what was wrong``."""
+
+
 class DataError(UsageError):
     """The data exist but cannot be used as asked: a constant target, a NaN, a bad digest."""
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from algorithms.base import Algorithm, configured
 from algorithms.errors import unknown
-from algorithms.user_files import import_file
+from algorithms.user_files import blaming, file_of, import_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +160,9 @@ def is_installed(entry: Entry) -> bool:
 
 def algorithm_class(name: str) -> type[Algorithm]:
     """The class behind a registered name or behind ``path/to/file.py:Class``."""
-    path, colon, attribute = name.rpartition(":")
-    if colon and path.endswith(".py"):
-        return _from_file(Path(path), attribute)
+    path = file_of(name)
+    if path is not None:
+        return _from_file(path, name.rpartition(":")[2])
     module, _, attribute = entry(name).target.partition(":")
     found: type[Algorithm] = getattr(importlib.import_module(module), attribute)
     return found
@@ -174,8 +174,11 @@ def build(name: str, settings: Mapping[str, Any] | None = None) -> Algorithm:
     Strings are converted to the setting's type, so that the command line's ``--set b=5`` works.
     """
     cls = algorithm_class(name)
-    preset = _BY_NAME[name].settings if name in _BY_NAME else {}
-    return configured(cls, name, {**preset, **(settings or {})})
+    path = file_of(name)
+    if path is None:
+        return configured(cls, name, {**_BY_NAME[name].settings, **(settings or {})})
+    with blaming(path):
+        return configured(cls, name, settings or {})
 
 
 def _from_file(path: Path, attribute: str) -> type[Algorithm]:

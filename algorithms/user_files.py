@@ -6,10 +6,13 @@ import hashlib
 import importlib.util
 import re
 import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
-from algorithms.errors import UsageError
+from algorithms.errors import LeaseboardError, UsageError, UserFileError
 
 executed: set[Path] = set()
 """The files that this process has run, also those that failed: they may have changed anything."""
@@ -28,6 +31,39 @@ def is_reference(text: str) -> bool:
     return _REFERENCE.fullmatch(text) is not None
 
 
+def file_of(name: str) -> Path | None:
+    """The file of ``path/to/file.py:Class``; None for a name of any other form."""
+    path, colon, _ = name.rpartition(":")
+    return Path(path) if colon and path.endswith(".py") else None
+
+
+@contextmanager
+def blaming(path: Path) -> Iterator[None]:
+    """Make what the code in `path` raises a `UserFileError` with the line; keep our own errors."""
+    try:
+        yield
+    except LeaseboardError:
+        raise
+    except (Exception, SystemExit) as error:  # the file may call sys.exit
+        raise UserFileError(blamed(error, path)) from error
+
+
+def blamed(error: BaseException, path: Path) -> str:
+    """An error in one line, after the last line of `path` that led to it."""
+    lines = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename).resolve() == path.resolve()
+    ]
+    if isinstance(error, SyntaxError) and Path(error.filename or "").resolve() == path.resolve():
+        lines.append(error.lineno)
+        said = error.msg
+    else:
+        said = str(error).partition("\n")[0]
+    place = f"{path}:{lines[-1]}" if lines else str(path)
+    return f"{place}: {type(error).__name__}: {said}".rstrip(": ")
+
+
 def import_file(path: Path, what: str) -> ModuleType:
     """The module in `path`, executed once in a process unless the file changes.
 
@@ -39,6 +75,13 @@ def import_file(path: Path, what: str) -> ModuleType:
     path : Path
     what : str
         What it is said to hold, for the message of the `UsageError` if it is not there.
+
+    Raises
+    ------
+    UsageError
+        If there is no such file.
+    UserFileError
+        With the line, if running it raises or ends in ``sys.exit``.
     """
     if not path.is_file():
         raise UsageError(f"no {what} file {str(path)!r}: name an existing .py file")
@@ -53,7 +96,8 @@ def import_file(path: Path, what: str) -> ModuleType:
     sys.modules[name] = module
     executed.add(path)
     try:
-        spec.loader.exec_module(module)
+        with blaming(path):
+            spec.loader.exec_module(module)
     except BaseException:
         del sys.modules[name]
         raise

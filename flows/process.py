@@ -19,8 +19,10 @@ from typing import Any
 import psutil
 
 from algorithms.errors import LeaseboardError
-from flows.leash import descendants, kill_below, kill_tree
+from tasks.forks import cause
+from tasks.leash import descendants, kill_below, kill_tree
 
+WHO = "the worker process"
 POLL_SECONDS = 0.05
 START_SECONDS = 120.0
 """How long a worker may import; that time is no job's."""
@@ -37,13 +39,15 @@ class StoppedError(LeaseboardError):
 class Ending:
     """How an attempt at a job ended: its row, or the status and reason of a row to be made.
 
-    `fit` says that the worker answered, and can take another job.
+    `fit` says that the worker answered, and can take another job; `usage` that a `UsageError`
+    ended it.
     """
 
     status: str
     reason: str = ""
     row: dict[str, Any] | None = None
     fit: bool = False
+    usage: bool = False
 
 
 class Worker:
@@ -108,7 +112,7 @@ class Worker:
     def _understood(self, message: dict[str, Any]) -> Ending:
         """The ending that a message tells, directly or as what a fork said."""
         if "code" in message:
-            return Ending("crash", cause(message["code"]), fit=True)
+            return Ending("crash", cause(message["code"], WHO), fit=True)
         if "said" in message:
             told = json.loads(message["said"])
             fit, self._kept = True, set()  # a foreign job's word about processes counts nothing
@@ -118,7 +122,8 @@ class Worker:
             self._kept = set(message.get("kept", ()))
         if "result" in told:
             return Ending(told["result"]["status"], row=told["result"], fit=fit)
-        return Ending(told["status"], told["reason"], fit=fit)
+        usage = bool(told.get("usage", False))
+        return Ending(told["status"], str(told["reason"]), fit=fit, usage=usage)
 
     def start(self, stopping: threading.Event) -> Ending | None:
         """Wait until the worker has imported what jobs need; how it ended instead, if it did."""
@@ -184,13 +189,4 @@ class Worker:
         self._stderr.seek(0)
         lines = self._stderr.read()[-_TAIL_BYTES:].decode(errors="replace").strip().splitlines()
         said = f": {lines[-1]}" if lines and code >= 0 else ""
-        return f"{cause(code)}{said}"
-
-
-def cause(code: int) -> str:
-    """What the exit code of a process says, in one line."""
-    if code >= 0:
-        return f"the worker process ended with exit code {code}"
-    name = signal.Signals(-code).name
-    hint = " (the system does that when memory runs out)" if name == "SIGKILL" else ""
-    return f"killed by {name}{hint}"
+        return f"{cause(code, WHO)}{said}"

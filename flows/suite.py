@@ -104,8 +104,10 @@ def run_suite(
             return result
 
         for key, entry in list(waiting.items()):
-            if entry.obstacle:
-                over(failed(entry.job, "skipped", entry.obstacle, key=key, digest=entry.digest))
+            reason = entry.fault or entry.obstacle
+            if reason:
+                status = "crash" if entry.fault else "skipped"
+                over(failed(entry.job, status, reason, key=key, digest=entry.digest))
                 del waiting[key]
         if waiting:
             # Whole repetitions first: a run that is stopped has complete ones to compare.

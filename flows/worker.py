@@ -25,15 +25,20 @@ from typing import Any, NoReturn, cast
 
 from pydantic import ValidationError
 
-from algorithms.errors import DataUnavailableError, DivergedError, LeaseboardError, SkipError
+from algorithms.errors import (
+    DataUnavailableError,
+    DivergedError,
+    LeaseboardError,
+    SkipError,
+    UsageError,
+)
 from algorithms.user_files import executed
 from tasks.forks import Fork
 from tasks.jobs import Job, first_fault, plain
+from tasks.leash import adopt_orphans
 from tasks.results import LOG
 from tasks.run import warm
 from tasks.trials.worker import resting_pids
-
-_BECOME_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of linux/prctl.h
 
 
 class Stop(BaseException):
@@ -78,7 +83,8 @@ def run(order: dict[str, Any]) -> dict[str, Any]:
             status, reason = verdict(error)
             if status in {"crash", "memout"}:
                 traceback.print_exc()
-            return {"status": status, "reason": reason, **_left()}
+            usage = isinstance(error, UsageError)
+            return {"status": status, "reason": reason, "usage": usage, **_left()}
     return {"result": plain(result), **_left()}
 
 
@@ -138,20 +144,12 @@ def _stop(_signal: int, _frame: FrameType | None) -> NoReturn:
     raise Stop
 
 
-def _adopt_orphans() -> None:
-    """Where the system can: a job's orphaned grandchildren stay below this process."""
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None, use_errno=True).prctl(_BECOME_SUBREAPER, 1, 0, 0, 0)
-
-
 def main(descriptor: int, work: str, *, forks: bool) -> None:
     """Import what jobs need, and what forks would each import, then serve."""
     os.set_inheritable(descriptor, False)
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _adopt_orphans()
+    adopt_orphans()
     for stream in (sys.stdout, sys.stderr):  # a job may print what the terminal here cannot show
         cast("TextIOWrapper", stream).reconfigure(errors="backslashreplace")
     try:

@@ -24,16 +24,16 @@ from typing import Any, Self
 
 from pydantic import ValidationError
 
-from flows.leash import Leash
+from algorithms.errors import UsageError
 from flows.process import POLL_SECONDS, Ending, StoppedError, Worker
 from tasks.config import Limits
 from tasks.event_logs import mend_log
 from tasks.foreign import is_foreign
 from tasks.jobs import Job, Result
+from tasks.leash import Leash
 from tasks.results import EVENTS
-from tasks.run import failed
+from tasks.run import RUN_JOB, failed
 
-RUN_JOB = "tasks.run:run_job"
 NONSENSE = "the worker's answer is not understood"
 CHANGED = "the data or the code are not those that were planned"
 STALE_BYTES = 1 << 30
@@ -115,6 +115,36 @@ class WorkerPool:
         StoppedError
             If `stop` was called before the job had ended.
         """
+        ending, spent, started = self._outcome(job, folder)
+        if ending.row is not None:
+            result = _understood(ending.row, job)
+            if result is not None and result.key == key:
+                return result
+            ending = Ending("crash", NONSENSE if result is None else CHANGED)
+        return _failed(job, key, folder, ending, spent, started)
+
+    def race(self, job: Job, folder: Path) -> Result:
+        """Run one job whose key nobody knows yet.
+
+        Raises
+        ------
+        UsageError
+            If the job ended in one.
+        StoppedError
+            As `run`.
+        """
+        ending, spent, started = self._outcome(job, folder)
+        if ending.usage:
+            raise UsageError(ending.reason)
+        if ending.row is not None:
+            result = _understood(ending.row, job)
+            if result is not None:
+                return result
+            ending = Ending("crash", NONSENSE)
+        return _failed(job, "", folder, ending, spent, started)
+
+    def _outcome(self, job: Job, folder: Path) -> tuple[Ending, tuple[float, float], str]:
+        """How a job ended, the CPU and wall seconds that it took, and when it began."""
         foreign = is_foreign(job)
         worker = self._idle[foreign].get()
         fit = False
@@ -133,18 +163,7 @@ class WorkerPool:
             spent = (worker.usage()[0] - cpu, time.monotonic() - clock)
         finally:
             self._idle[foreign].put(self._retire(worker, fit=fit))
-        if ending.row is not None:
-            result = _understood(ending.row, job)
-            if result is not None and result.key == key:
-                return result
-            ending = Ending("crash", NONSENSE if result is None else CHANGED)
-        return dataclasses.replace(
-            failed(job, ending.status, ending.reason, key=key),
-            cpu_seconds=spent[0],
-            wall_seconds=spent[1],
-            events=EVENTS if mend_log(folder / EVENTS) else None,
-            started=started,
-        )
+        return ending, spent, started
 
     def stop(self) -> None:
         """Interrupt every running job; safe to call from a signal handler."""
@@ -259,4 +278,17 @@ def _understood(row: dict[str, Any], job: Job) -> Result | None:
         seed=job.seed,
         environment_seed=job.environment_seed,
         repetition=job.repetition,
+    )
+
+
+def _failed(
+    job: Job, key: str, folder: Path, ending: Ending, spent: tuple[float, float], started: str
+) -> Result:
+    """The result of a job that came to none, with the events that it left."""
+    return dataclasses.replace(
+        failed(job, ending.status, ending.reason, key=key),
+        cpu_seconds=spent[0],
+        wall_seconds=spent[1],
+        events=EVENTS if mend_log(folder / EVENTS) else None,
+        started=started,
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from algorithms import registry
-from algorithms.user_files import is_reference
+from algorithms.user_files import file_of, is_reference
 from tasks.jobs import Job
 from tasks.trials.spaces import DEFAULT_SPACE, load_space
 
@@ -26,9 +26,13 @@ def is_foreign(job: Job) -> bool:
 
 def references(job: Job) -> Iterator[str]:
     """Every ``file.py`` or ``file.py:Class`` that a job names, its algorithm first."""
-    for text in _texts([job.algorithm, job.settings, job.bench]):
-        if is_reference(text):
-            yield text
+    yield from filter(is_reference, _texts([job.algorithm, job.settings, job.bench]))
+
+
+def files_of_settings(job: Job) -> list[Path]:
+    """The user's files that the settings of a job name, such as that of an oracle."""
+    named = filter(is_reference, _texts(job.settings))
+    return [file_of(text) or Path(text) for text in named]
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -6,6 +6,7 @@ A fork takes milliseconds where a new interpreter takes a second to import the s
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import signal
@@ -42,8 +43,10 @@ class Fork:
         os.close(theirs)
         self._code: int | None = None
 
-    def answer(self, seconds: float = float("inf")) -> bytes | None:
-        """What the child answers within `seconds`; None if it ends, or they end, before that."""
+    def answer(
+        self, seconds: float = math.inf, given_up: Callable[[], bool] = lambda: False
+    ) -> bytes | None:
+        """What the child answers; None if it ends, or `seconds` or our patience, before that."""
         deadline = time.monotonic() + seconds
         said = bytearray()
         while len(said) < MOST_BYTES:
@@ -54,7 +57,7 @@ class Fork:
                 said += chunk
                 if chunk.endswith(b"\n"):
                     return bytes(said[:-1])
-            elif over or time.monotonic() > deadline:
+            elif over or time.monotonic() > deadline or given_up():
                 return None
         return None
 
@@ -111,3 +114,12 @@ def _die_with_parent() -> None:
         import ctypes
 
         ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
+
+
+def cause(code: int, who: str) -> str:
+    """What the exit code of a process says, in one line."""
+    if code >= 0:
+        return f"{who} ended with exit code {code}"
+    name = signal.Signals(-code).name
+    hint = " (the system does that when memory runs out)" if name == "SIGKILL" else ""
+    return f"killed by {name}{hint}"

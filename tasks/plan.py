@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from algorithms import registry
-from algorithms.errors import DataError, DataUnavailableError, SettingError, UsageError
+from algorithms.errors import (
+    DataError,
+    DataUnavailableError,
+    SettingError,
+    UsageError,
+    UserFileError,
+)
 from tasks import benches, fetch
 from tasks.config import Suite, where
+from tasks.described import describe
 from tasks.jobs import Job
-from tasks.run import check, job_key
-from tasks.versions import code_version
+from tasks.run import check, job_key, job_version
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,8 @@ class Planned:
         Of the data, empty where they cannot be read.
     version : str
         Of the algorithm's code.
+    fault : str
+        Why the user's file with the algorithm cannot be used: the job has failed already.
     """
 
     job: Job
@@ -41,10 +49,18 @@ class Planned:
     obstacle: str = ""
     digest: str = ""
     version: str = ""
+    fault: str = ""
+
+    @property
+    def waits(self) -> bool:
+        """Whether it will run."""
+        return not (self.done or self.obstacle or self.fault)
 
 
 def check_suite(suite: Suite, path: Path) -> None:
     """Look at every algorithm, setting and data reference of the suite that `path` holds.
+
+    A user's file that cannot be used is no fault of the suite: its jobs alone fail.
 
     Raises
     ------
@@ -54,17 +70,19 @@ def check_suite(suite: Suite, path: Path) -> None:
     kinds: dict[str, str] = {}
     for i, contender in enumerate(suite.algorithms):
         with _located(path, "algorithms", i, "name"):
-            registry.algorithm_class(contender.name)
+            if _fault(contender.name, None):
+                continue
         with _located(path, "algorithms", i, "settings"):
-            algorithm = registry.build(contender.name, contender.settings)
-        kinds[contender.title] = algorithm.bench
+            if _fault(contender.name, contender.settings):
+                continue
+        kinds[contender.title] = bench = describe(contender.name, contender.settings).bench
         with _located(path, "algorithms", i, "bench"):
-            benches.check_options(algorithm.bench, contender.bench)
+            benches.check_options(bench, contender.bench)
         with _located(path, "bench"):
-            benches.check_options(algorithm.bench, suite.bench)
+            benches.check_options(bench, suite.bench)
         for j, entry in enumerate(suite.data):
             with _located(path, "data", j, "bench"):
-                benches.check_options(algorithm.bench, {**suite.bench, **entry.bench})
+                benches.check_options(bench, {**suite.bench, **entry.bench})
     for j, entry in enumerate(suite.data):
         with _located(path, "data", j, "data"):
             fetch.check(entry.data)
@@ -75,7 +93,7 @@ def _check_measures(suite: Suite, kinds: dict[str, str], path: Path) -> None:
     """UsageError for two algorithms on one data set whose scores no board can compare."""
     titles = [contender.title for contender in suite.algorithms]
     first: dict[str, tuple[str, str]] = {}
-    for job in suite.jobs():
+    for job in (job for job in suite.jobs() if job.label in kinds):
         mine = benches.measure(kinds[job.label], job.bench)
         label, measure = first.setdefault(job.data, (job.label, mine))
         if measure != mine:
@@ -84,6 +102,15 @@ def _check_measures(suite: Suite, kinds: dict[str, str], path: Path) -> None:
                 f" {job.label} is scored by its {mine} and {label} by its {measure}, which one"
                 f" board cannot compare: give {job.label} a suite or a data set of its own"
             )
+
+
+def _fault(algorithm: str, settings: Mapping[str, Any] | None) -> str:
+    """Why the user's file cannot be used that holds an algorithm; empty if it can."""
+    try:
+        describe(algorithm, settings)
+    except UserFileError as error:
+        return str(error)
+    return ""
 
 
 @contextmanager
@@ -105,11 +132,16 @@ def plan(
     UsageError
         For an algorithm, setting or data reference that does not exist, before anything is read.
     """
-    for job in jobs:
-        check(job)
     planned: dict[int, Planned] = {}
-    for reference in dict.fromkeys(job.data for job in jobs):
-        mine = [(i, job) for i, job in enumerate(jobs) if job.data == reference]
+    for i, job in enumerate(jobs):
+        fault = _fault(job.algorithm, job.settings)
+        if fault:
+            planned[i] = Planned(job, job.key("", job.data), done=False, fault=fault)
+        else:
+            check(job)
+    waiting = [(i, job) for i, job in enumerate(jobs) if i not in planned]
+    for reference in dict.fromkeys(job.data for _, job in waiting):
+        mine = [(i, job) for i, job in waiting if job.data == reference]
         try:
             dataset = fetch.load(reference, mirrors=mirrors)
         except DataUnavailableError as error:
@@ -118,8 +150,8 @@ def plan(
             obstacle = str(error)
         else:
             for i, job in mine:
-                key = job_key(job, dataset)
-                version = code_version(job.algorithm)
+                bench = describe(job.algorithm, job.settings).bench
+                key, version = job_key(job, dataset, bench), job_version(job, bench)
                 planned[i] = Planned(job, key, is_done(key), "", dataset.digest, version)
             continue
         for i, job in mine:

@@ -14,7 +14,7 @@ from typing import Any, assert_never
 
 from algorithms import registry
 from algorithms.audit import Auditor
-from algorithms.base import play, setting_names
+from algorithms.base import play
 from algorithms.benches.referee import Referee
 from algorithms.errors import DivergedError, unknown
 from algorithms.events import (
@@ -37,8 +37,13 @@ from algorithms.events import (
     TrialFinished,
 )
 from tasks import benches, fetch
+from tasks.described import describe
+from tasks.foreign import files_of_settings
 from tasks.jobs import MOST_SCORE, Job, Result
 from tasks.versions import code_version, read_ahead
+
+RUN_JOB = "tasks.run:run_job"
+"""What runs a job, by name: a worker imports it."""
 
 Sink = Callable[[Event], None]
 Settings = dict[str, Any]
@@ -54,8 +59,8 @@ def route_settings(
     UsageError
         For a name that neither knows, with the nearest one.
     """
-    cls = registry.algorithm_class(algorithm)
-    own, shared = frozenset(setting_names(cls)), benches.options(cls.bench)
+    found = describe(algorithm)
+    own, shared = frozenset(found.settings), benches.options(found.bench)
     for name in given:
         if name not in own | shared:
             raise unknown(f"setting of {algorithm}", name, own | shared)
@@ -67,15 +72,18 @@ def route_settings(
 
 def check(job: Job) -> None:
     """Raise a UsageError for what can be seen to be wrong with `job` before any data are read."""
-    algorithm = registry.build(job.algorithm, job.settings)
-    benches.check_options(algorithm.bench, job.bench)
+    benches.check_options(describe(job.algorithm, job.settings).bench, job.bench)
     fetch.check(job.data)
 
 
-def job_key(job: Job, dataset: fetch.Dataset) -> str:
+def job_version(job: Job, bench: str) -> str:
+    """The version of the code that `job` runs on that kind of bench."""
+    return code_version(job.algorithm, bench, files_of_settings(job))
+
+
+def job_key(job: Job, dataset: fetch.Dataset, bench: str) -> str:
     """The name of the job's result on `dataset`."""
-    bench = registry.algorithm_class(job.algorithm).bench
-    version = code_version(job.algorithm) + benches.identity(bench, job.bench)
+    version = job_version(job, bench) + benches.identity(bench, job.bench)
     return job.key(dataset.digest, version)
 
 
@@ -110,7 +118,7 @@ def run_job(
     algorithm.prepare(referee.window)
     setup_seconds = time.perf_counter() - setup
     result = Result(
-        key=job_key(job, dataset),
+        key=job_key(job, dataset, algorithm.bench),
         algorithm=job.algorithm,
         label=job.label or job.algorithm,
         data=job.data,
@@ -124,7 +132,7 @@ def run_job(
         setup_seconds=setup_seconds,
         bench=algorithm.bench,
         bench_options=benches.check_options(algorithm.bench, job.bench),
-        version=code_version(job.algorithm),
+        version=job_version(job, algorithm.bench),
         started=started,
         host=platform.node(),
         events="events.jsonl.gz",

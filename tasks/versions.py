@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from algorithms import registry
+from algorithms.user_files import file_of
 
 _ROOT = Path(__file__).resolve().parent.parent
 
@@ -42,19 +43,24 @@ LIBRARIES = ("numpy", "scikit-learn", "scipy")
 """What every recorded value is computed with. Other versions may compute other numbers."""
 
 
-def code_version(algorithm: str) -> str:
+def code_version(algorithm: str, bench: str, files: Iterable[Path] = ()) -> str:
     """A hash of the algorithm's module, its bench and all they import of this project.
 
     Comments, docstrings and layout do not count. Reading data does not count either: the data's
     digest stands for it.
+
+    Parameters
+    ----------
+    algorithm : str
+    bench : str
+        The kind of its bench.
+    files : iterable of Path
+        Those of the user that its settings name.
     """
-    path, colon, _ = algorithm.rpartition(":")
-    if colon and path.endswith(".py"):
-        start = [Path(path).resolve()]
-    else:
-        start = [_file(registry.entry(algorithm).target.partition(":")[0])]
-    bench = registry.algorithm_class(algorithm).bench
-    start.append(_file(f"tasks.benches.{bench}"))
+    file = file_of(algorithm)
+    if file is None:
+        file = _file(registry.entry(algorithm).target.partition(":")[0])
+    start = [file.resolve(), _file(f"tasks.benches.{bench}"), *(each.resolve() for each in files)]
     return _hash_of(_reachable(start, _READING))
 
 
@@ -140,9 +146,18 @@ def _reachable(start: Iterable[Path], apart: tuple[str, ...]) -> frozenset[Path]
 def _read(path: Path) -> tuple[frozenset[str], str]:
     """What a file imports of this project, anywhere in it, and what its code says.
 
-    Comments, layout and texts that stand alone, such as docstrings, say nothing.
+    Comments, layout and texts that stand alone, such as docstrings, say nothing. A user's file
+    that is no Python stands for itself.
     """
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    content = path.read_bytes()
+    try:
+        return _parsed(content)
+    except (SyntaxError, ValueError, RecursionError):
+        return frozenset(), repr(content)
+
+
+def _parsed(content: bytes) -> tuple[frozenset[str], str]:
+    tree = ast.parse(content)
     modules: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -6,7 +6,11 @@ from typing import Annotated
 
 import typer
 
+from algorithms.errors import UserFileError
 from flows.terminal import say
+
+LIMITS = {"wall_seconds": 600, "cpu_seconds": 300, "memory_mb": 8000}
+"""What one promise may take to check: each is checked in a process of its own."""
 
 
 def check(
@@ -18,20 +22,30 @@ def check(
 
     Example: leaseboard check my_algorithm.py:MyAlgorithm
     """
-    from algorithms import registry
     from algorithms.checks import checks
+    from algorithms.user_files import file_of
+    from tasks import quarantine
+    from tasks.config import Limits
+    from tasks.described import describe
+    from tasks.environment import prepare_environment
 
-    built = registry.build(algorithm)
+    prepare_environment()
+    found = describe(algorithm, {})
     failed = 0
     for name, promise in checks().items():
         try:
-            promise(built)
-        except Exception as error:  # noqa: BLE001  (whatever an algorithm raises breaks a promise)
+            broken = quarantine.ask(
+                "algorithms.checks:broken", file_of(algorithm), algorithm, name,
+                limits=Limits(**LIMITS), follow=False,
+            )  # fmt: skip
+        except UserFileError as error:  # it did not live to tell
+            broken = str(error)
+        if broken:
             failed += 1
-            say(f"FAILED  {name}: {type(error).__name__}: {error}")
+            say(f"FAILED  {name}: {broken}")
         else:
             say(f"ok      {name}: {(promise.__doc__ or '').strip()}")
-    if built.hindsight:
+    if found.hindsight:
         say("note    it declares hindsight: look_ahead was not asked of it, and boards mark it")
     say(f"{len(checks()) - failed} promises kept, {failed} broken")
     return 1 if failed else 0

@@ -129,7 +129,7 @@ def _speed(
 
     done = frame[frame["status"] == "ok"]
     ran = set(zip(done["label"], done["data"], strict=True))
-    jobs = [job for job in commits.timed(suite.jobs()) if (job.label, job.data) in ran]
+    jobs = commits.timed([job for job in suite.jobs() if (job.label, job.data) in ran])
     with terminable():
         found, incomparable = commits.compare(
             jobs, commit, mirrors=paths.mirrors(tuple(mirror or ()))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flows.commands.damage import check_folder
 from flows.commands.options import Mirrors, TrackingUri, show_table
+from flows.interruption import terminable
 from flows.terminal import say
 
 if TYPE_CHECKING:
     from tasks.config import Suite
     from tasks.jobs import Job, Result
+    from tasks.models.winner import Fitted
 
 app = typer.Typer(
     help="Models that runs found: registered in MLflow, promoted past the gate.",
@@ -120,7 +122,7 @@ def register_winners(
     from algorithms.errors import LeaseboardError, unknown
     from tasks import paths
     from tasks.models.names import check_name, slug
-    from tasks.models.winner import fit, winner_of
+    from tasks.models.winner import winner_of
     from tasks.results import current
 
     title = slug(suite.name) if name is None else check_name(name)
@@ -136,7 +138,7 @@ def register_winners(
         own = f"{title}-{slug(entry.name or entry.data)}" if len(wanted) > 1 else title
         try:
             winner = winner_of(suite, results, entry.data)
-            fitted = fit(winner.job, winner.results[0], mirrors=mirrors)
+            fitted = _fitted(winner.job, winner.results[0], mirrors)
             record(own, fitted, list(winner.results), suite.name, tracking_uri)
         except LeaseboardError as error:
             if len(wanted) == 1:
@@ -150,24 +152,36 @@ def register_winners(
         )
 
 
-def register_race(
-    job: Job,
-    result: Result,
-    learner: Any,
-    name: str,
-    *,
-    mirrors: tuple[Path, ...],
-    tracking_uri: str | None,
-) -> None:
-    """Register what one race found."""
+def _fitted(job: Job, result: Result, mirrors: tuple[Path, ...]) -> Fitted:
+    """The model of a result; where a user's code makes it, in a worker."""
+    import tempfile
+
+    from algorithms.errors import LeaseboardError
+    from tasks.foreign import is_foreign
     from tasks.models.winner import fit
 
-    fitted = fit(job, result, mirrors=mirrors, learner=learner)
-    record(name, fitted, [result], "race", tracking_uri)
+    if not is_foreign(job):
+        return fit(job, result, mirrors=mirrors)
+
+    from flows.workers import WorkerPool
+    from tasks.config import Limits
+    from tasks.models.kept import REFIT, kept, lay
+
+    with (
+        tempfile.TemporaryDirectory(prefix="leaseboard-") as name,
+        terminable(),
+        WorkerPool(1, Limits(), mirrors=mirrors, work=REFIT) as pool,
+    ):
+        folder = Path(name)
+        lay(result, folder)
+        again = pool.run(job, result.key, folder)
+        if again.status != "ok":
+            raise LeaseboardError(f"the model of {result.label}: {again.status}: {again.reason}")
+        return kept(job, folder, mirrors)
 
 
 def record(
-    name: str, fitted: Any, results: list[Result], group: str, tracking_uri: str | None
+    name: str, fitted: Fitted, results: list[Result], group: str, tracking_uri: str | None
 ) -> None:
     """Register a fitted model and say how to use it."""
     from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""``leaseboard race``: one algorithm on one data set, now, in this process."""
+"""``leaseboard race``: one algorithm on one data set, now."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flows.commands.options import Conf, Mirrors, TrackingUri, new_folder, parse_settings, use_conf
+from flows.interruption import terminable
 from flows.terminal import say
 
 if TYPE_CHECKING:
-    from algorithms.events import Event
     from tasks.jobs import Job, Result
+    from tasks.models.winner import Fitted
 
 MOST_FAILURES = 5
 
@@ -58,29 +59,26 @@ def race(
     from tasks.jobs import Job
     from tasks.models.names import check_name
     from tasks.results import EVENTS
-    from tasks.run import check, route_settings
 
     prepare_environment()
     use_conf(conf)
     if budget is not None and not budget > 0:
         raise UsageError(f"--budget {budget:g} must be above 0: name how many units to spend")
-    mine, shared = route_settings(algorithm, parse_settings(settings or []))
     job = Job(
         algorithm=algorithm,
         data=_with_options(data, target=target, task=task),
         seed=seed,
         environment_seed=seed if environment_seed is None else environment_seed,
         label=algorithm,
-        settings=mine,
-        bench=shared,
+        settings=parse_settings(settings or []),
         budget=budget,
     )
-    check(job)
+    job, fault = _checked(job)
     if register is not None:
         check_name(register)
     mirrors = paths.mirrors(tuple(mirror or ()))
     with new_folder(out) as folder:
-        attempt = _attempt(job, folder, mirrors)
+        attempt = _attempt(job, folder, mirrors, fault=fault, keep=register is not None)
         result = attempt.result
         _print(result, attempt, as_json=as_json)  # before anything can go wrong
         attempt.keep()
@@ -90,12 +88,24 @@ def race(
 
             log_race(result, attempt.home / EVENTS, paths.tracking_uri(tracking_uri))
         if register is not None and result.status == "ok":
-            from flows.commands.model import register_race
+            from flows.commands.model import record
 
-            register_race(
-                job, result, attempt.model, register, mirrors=mirrors, tracking_uri=tracking_uri
-            )
+            record(register, attempt.fitted(job, mirrors), [result], "race", tracking_uri)
     return 0 if result.status == "ok" else 3 if result.status == "skipped" else 2
+
+
+def _checked(job: Job) -> tuple[Job, str]:
+    """The job with its settings divided, and why the user's file cannot be used, if so."""
+    from algorithms.errors import UserFileError
+    from tasks.run import check, route_settings
+
+    try:
+        mine, shared = route_settings(job.algorithm, job.settings)
+        routed = replace(job, settings=mine, bench=shared)
+        check(routed)
+    except UserFileError as error:
+        return job, str(error)
+    return routed, ""
 
 
 def _with_options(data: str, **given: str | None) -> str:
@@ -111,13 +121,26 @@ def _with_options(data: str, **given: str | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """What came of the job and of configurations that failed in it, and where its events are."""
+    """What came of the job, where its files are, and its model or where that was kept."""
 
     result: Result
     home: Path
     model: Any = None
     traceback: str = ""
-    failures: tuple[str, ...] = ()
+
+    @property
+    def failures(self) -> list[str]:
+        """The configurations that failed, by the event log."""
+        from algorithms.events import ConfigurationFailed
+        from tasks.event_logs import read_partial_log
+        from tasks.results import EVENTS
+
+        log = self.home / EVENTS
+        return [
+            f"configuration {event.configuration} failed: {event.reason}"
+            for event in (read_partial_log(log) if log.is_file() else ())
+            if isinstance(event, ConfigurationFailed)
+        ]
 
     def keep(self) -> None:
         """Write the result, and the traceback of a crash, beside the events."""
@@ -127,55 +150,84 @@ class _Attempt:
         if self.traceback:
             (self.home / LOG).write_text(self.traceback, encoding="utf-8")
 
+    def fitted(self, job: Job, mirrors: tuple[Path, ...]) -> Fitted:
+        """The model that was found, with what it was made from."""
+        from tasks.models.kept import WORD, kept
+        from tasks.models.winner import fit
 
-def _attempt(job: Job, out: Path, mirrors: tuple[Path, ...]) -> _Attempt:
-    """Run the job; whatever it raises is a result, but for wrong usage and Ctrl-C."""
+        if (self.home / WORD).is_file():
+            return kept(job, self.home, mirrors)
+        return fit(job, self.result, mirrors=mirrors, learner=self.model)
+
+
+def _attempt(
+    job: Job, out: Path, mirrors: tuple[Path, ...], *, fault: str, keep: bool
+) -> _Attempt:
+    """Run the job; whatever it raises is a result, but for wrong usage and Ctrl-C.
+
+    Code of the user's runs in a worker, as in a suite; if `keep`, its model is kept there.
+    """
     import shutil
     import tempfile
-    import traceback
 
     from algorithms.errors import UsageError
-    from algorithms.events import ConfigurationFailed, of
-    from flows.worker import verdict
+    from flows.workers import WorkerPool
+    from tasks.config import Limits
+    from tasks.foreign import is_foreign
+    from tasks.models.kept import RUN
     from tasks.results import EVENTS
-    from tasks.run import failed, run_job
+    from tasks.run import RUN_JOB, failed
 
     folder = Path(tempfile.mkdtemp(prefix=".race-", dir=out))
     model, trace = None, ""
-    failures: list[str] = []
-
-    def watch(event: Event) -> None:
-        failures.extend(
-            f"configuration {failure.configuration} failed: {failure.reason}"
-            for failure in of((event,), ConfigurationFailed)
-        )
-
     try:
-        result, model = run_job(job, folder, mirrors=mirrors, sinks=(watch,))
-    except (UsageError, KeyboardInterrupt):
+        if fault:
+            result = failed(job, "crash", fault)
+        elif is_foreign(job):
+            work = RUN if keep else RUN_JOB
+            with terminable(), WorkerPool(1, Limits(), mirrors=mirrors, work=work) as pool:
+                result = pool.race(job, folder)
+        else:
+            result, model, trace = _run_here(job, folder, mirrors)
+    except (UsageError, KeyboardInterrupt, SystemExit):
         shutil.rmtree(folder)
         raise
-    except BaseException as error:  # noqa: BLE001  (SystemExit too, as in a suite's worker)
-        status, reason = verdict(error)
-        result = failed(job, status, reason)
-        if status in {"crash", "memout"}:
-            trace = traceback.format_exc()
     home = out / f"{result.label.replace('/', '_').replace(':', '_')}-{result.key}"
     if home.exists():
         shutil.rmtree(home)
     folder.rename(home)
     log = home / EVENTS
     result = replace(result, events=str(log) if log.exists() else None)
-    return _Attempt(result, home, model, trace, tuple(failures))
+    return _Attempt(result, home, model, trace)
+
+
+def _run_here(job: Job, folder: Path, mirrors: tuple[Path, ...]) -> tuple[Result, Any, str]:
+    """The result of a job of our own, its model, and the traceback if it crashed."""
+    import traceback
+
+    from algorithms.errors import UsageError
+    from flows.worker import verdict
+    from tasks.run import failed, run_job
+
+    try:
+        result, model = run_job(job, folder, mirrors=mirrors)
+    except (UsageError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # noqa: BLE001  (SystemExit too, as in a suite's worker)
+        status, reason = verdict(error)
+        trace = traceback.format_exc() if status in {"crash", "memout"} else ""
+        return failed(job, status, reason), None, trace
+    return result, model, ""
 
 
 def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
     from tasks.jobs import plain
     from tasks.results import EVENTS
 
-    for failure in attempt.failures[:MOST_FAILURES]:
+    failures = attempt.failures
+    for failure in failures[:MOST_FAILURES]:
         say(" ".join(failure.split()), err=True)
-    more = len(attempt.failures) - MOST_FAILURES
+    more = len(failures) - MOST_FAILURES
     if more > 0:
         say(f"and {more} more configurations failed: their reasons are events", err=True)
     if result.status != "ok":

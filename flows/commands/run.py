@@ -113,9 +113,12 @@ def plan(suite: SuiteName, out: Out = None, mirror: Mirrors = None, conf: Conf =
     ]
     show_table("", ("algorithm", "data", "seed", "key", "state"), rows)
     say(_summary(planned, home))
-    for obstacle, count in Counter(entry.obstacle for entry in planned).items():
-        if obstacle:
-            say(f"skipped, {count} jobs: {obstacle}")
+    for what in ("crash", "skipped"):
+        reasons = (entry.fault if what == "crash" else entry.obstacle for entry in planned)
+        for reason, count in Counter(filter(None, reasons)).items():
+            say(f"{what}, {count} jobs: {reason}")
+    if any(entry.fault for entry in planned):
+        return 2
     return 0 if any(not entry.obstacle for entry in planned) else 3
 
 
@@ -141,8 +144,10 @@ def _state(entry: Planned, home: Path) -> str:
     """What becomes of a job; of one that failed before, also how."""
     from tasks.results import read_result
 
-    if entry.obstacle or entry.done:
-        return "skipped" if entry.obstacle else "done"
+    if entry.fault or entry.obstacle:
+        return "crash" if entry.fault else "skipped"
+    if entry.done:
+        return "done"
     before = read_result(home, entry.key)
     return "to run" if before is None else f"to run (was {before.status})"
 
@@ -150,9 +155,11 @@ def _state(entry: Planned, home: Path) -> str:
 def _summary(planned: list[Planned], home: Path) -> str:
     done = sum(entry.done for entry in planned)
     skipped = sum(bool(entry.obstacle) for entry in planned)
-    waiting = len(planned) - done - skipped
+    failed = sum(bool(entry.fault) for entry in planned)
+    waiting = sum(entry.waits for entry in planned)
+    crash = f" {failed} cannot run," if failed else ""
     return (
-        f"{len(planned)} jobs: {done} done, {waiting} to run, {skipped} skipped."
+        f"{len(planned)} jobs: {done} done, {waiting} to run,{crash} {skipped} skipped."
         f"{_estimate(planned, home)}"
     )
 
@@ -161,7 +168,7 @@ def _estimate(planned: list[Planned], home: Path) -> str:
     """What the waiting jobs will cost, by the mean of the finished ones of the same algorithm."""
     from tasks.results import read_result
 
-    waiting = [entry.job.label for entry in planned if not (entry.done or entry.obstacle)]
+    waiting = [entry.job.label for entry in planned if entry.waits]
     if not waiting:
         return ""
     known: dict[str, list[float]] = {}

@@ -69,14 +69,12 @@ def read(path: Path) -> Pipelines:
     Raises
     ------
     UsageError
-        If the file is missing, raises, or defines no classifiers of that name.
+        If the file is missing, or defines no classifiers of that name.
+    UserFileError
+        If running it raises.
     """
     digest = file_digest(path)
-    try:
-        found = getattr(import_file(path, "pipelines"), NAME, None)
-    except (Exception, SystemExit) as error:  # the file may call sys.exit
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise UsageError(f"pipelines {str(path)!r} cannot be run: {reason}") from error
+    found = getattr(import_file(path, "pipelines"), NAME, None)
     if not isinstance(found, (list, tuple, Mapping)):
         raise UsageError(f"{str(path)!r} defines no list or mapping called {NAME}")
     return named(found, digest)

@@ -23,8 +23,9 @@ from typing import IO, Self
 
 import numpy as np
 
-from algorithms import registry
 from algorithms.errors import LeaseboardError, UsageError
+from tasks.described import describe
+from tasks.foreign import is_foreign
 from tasks.jobs import Job
 from tasks.score.bootstrap import Interval, paired_mean
 
@@ -105,6 +106,9 @@ def compare(
                 found.append(judge(job, _in_turns(trees, job, turns), tolerance))
             except LeaseboardError as error:
                 incomparable.append(str(error))
+            if is_foreign(job):  # what its code did to its process must not slow the next
+                for tree in trees:
+                    tree.restart()
     return found, incomparable
 
 
@@ -133,7 +137,7 @@ def timed(jobs: Sequence[Job]) -> list[Job]:
     return [
         job
         for job in jobs
-        if job.repetition == 0 and registry.algorithm_class(job.algorithm).bench in MEASURED
+        if job.repetition == 0 and describe(job.algorithm, job.settings).bench in MEASURED
     ]
 
 
@@ -214,16 +218,26 @@ class _Tree:
         self._name = name
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed in __exit__)
         self._scratch = tempfile.TemporaryDirectory(prefix="leaseboard-")
-        environment = {**os.environ, "PYTHONPATH": str(folder), "TMPDIR": self._scratch.name}
-        environment.pop("NUMBA_CACHE_DIR", None)  # each tree keeps kernels of its own
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", str(_CHILD), *map(str, mirrors)],
+        self._environment = os.environ | {"PYTHONPATH": str(folder), "TMPDIR": self._scratch.name}
+        self._environment.pop("NUMBA_CACHE_DIR", None)  # each tree keeps kernels of its own
+        self._mirrors = mirrors
+        self._process = self._start()
+
+    def _start(self) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-P", str(_CHILD), *map(str, self._mirrors)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            env=environment,
+            env=self._environment,
             text=True,
         )
+
+    def restart(self) -> None:
+        """Go on in another process."""
+        self._process.kill()
+        self._process.communicate()
+        self._process = self._start()
 
     def __enter__(self) -> Self:
         return self

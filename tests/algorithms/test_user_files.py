@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from algorithms.errors import UsageError
+from algorithms.errors import UsageError, UserFileError
 from algorithms.user_files import import_file
 
 
@@ -22,10 +22,10 @@ def test_a_file_is_executed_once_until_it_changes(tmp_path):
 
 def test_a_file_that_fails_is_not_half_imported(tmp_path):
     path = tmp_path / "broken.py"
-    path.write_text("depth = 1 / 0")
+    path.write_text("\ndepth = 1 / 0")
     before = set(sys.modules)
     for _ in range(2):
-        with pytest.raises(ZeroDivisionError):
+        with pytest.raises(UserFileError, match=r"broken\.py:2: ZeroDivisionError: division by"):
             import_file(path, "thing")
 
     assert set(sys.modules) == before

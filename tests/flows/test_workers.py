@@ -6,9 +6,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from flows import leash
 from flows.process import StoppedError
 from flows.workers import WorkerPool
+from tasks import leash
 from tasks.config import Limits
 from tasks.event_logs import read_partial_log
 from tasks.jobs import Job

@@ -40,7 +40,7 @@ def forgotten():
 def version_of(tmp_path, text):
     forget()
     (tmp_path / "mine.py").write_text(text)
-    return code_version(f"{tmp_path / 'mine.py'}:Mine")
+    return code_version(f"{tmp_path / 'mine.py'}:Mine", "stream")
 
 
 def test_comments_docstrings_and_layout_do_not_count(tmp_path):
@@ -69,8 +69,8 @@ def test_what_an_algorithm_imports_counts_and_reading_data_does_not():
 
 
 def test_algorithms_have_versions_of_their_own():
-    assert code_version("chacha") != code_version("apple")
-    assert code_version("chacha") == code_version("chacha-aggressive")
+    assert code_version("chacha", "stream") != code_version("apple", "holdout")
+    assert code_version("chacha", "stream") == code_version("chacha-aggressive", "stream")
 
 
 def test_texts_that_stand_alone_do_not_count_wherever_they_are(tmp_path):

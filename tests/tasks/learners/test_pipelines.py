@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from algorithms.errors import UsageError
+from algorithms.errors import LeaseboardError, UsageError
 from tasks.learners import pipelines
 
 FILE = """
@@ -48,14 +48,14 @@ def test_another_file_gives_other_configurations(tmp_path):
     [("X = 1", "no list or mapping called PIPELINES"), ("PIPELINES = []", "at least one"),
      ("PIPELINES = [3]", "'int-0' is no classifier"),
      ("from sklearn.linear_model import Ridge\nPIPELINES = [Ridge()]", "'Ridge-0' is no classif"),
-     ("PIPELINES = [", r"cannot be run: SyntaxError: '\[' was never closed"),
-     ("import nowhere", "cannot be run: ModuleNotFoundError: No module named 'nowhere'"),
-     ("raise SystemExit(3)", "cannot be run: SystemExit: 3")],
+     ("PIPELINES = [", r"mine.py:1: SyntaxError: '\[' was never closed"),
+     ("\nimport nowhere", "mine.py:2: ModuleNotFoundError: No module named 'nowhere'"),
+     ("raise SystemExit(3)", "mine.py:1: SystemExit: 3")],
 )  # fmt: skip
 def test_a_file_without_classifiers_is_refused(tmp_path, text, message):
     path = tmp_path / "mine.py"
     path.write_text(text)
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(LeaseboardError, match=message):
         pipelines.read(path)
 
 

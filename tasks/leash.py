@@ -17,6 +17,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
+_BECOME_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of linux/prctl.h
 PATIENCE_SECONDS = 10.0
 """How long processes are killed that go on forking; what is then left, a fork bomb, stays."""
 
@@ -55,6 +56,14 @@ class Leash:
     def _order(self, line: str) -> None:
         with self._lock:
             os.write(self._pipe, line.encode())
+
+
+def adopt_orphans() -> None:
+    """Where the system can: what our children leave behind stays below this process."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None, use_errno=True).prctl(_BECOME_SUBREAPER, 1, 0, 0, 0)
 
 
 def descendants(pid: int) -> list[int]:

@@ -1,0 +1,279 @@
+"""A user's file is imported in other processes only, and whatever it does there costs one line."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from algorithms import user_files
+from algorithms.errors import SettingError, UsageError, UserFileError
+from flows.cli import main
+from tasks import quarantine, results
+from tasks.config import Limits
+from tasks.described import describe
+
+SOUND = """
+import os
+with open({pids!r}, "a") as pids:
+    pids.write(str(os.getpid()) + "\\n")
+
+import numpy as np
+from pydantic.dataclasses import dataclass
+from algorithms.base import Algorithm
+
+@dataclass(frozen=True, kw_only=True)
+class Mine(Algorithm):
+    bench = "stream"
+    depth: int = 3
+
+    def run(self, bench, seed):
+        yield from bench.record(np.zeros(bench.budget, dtype=np.float32))
+"""
+
+ENDS = {
+    "sys.exit": ("import sys\n\nsys.exit(0)", "3: SystemExit: 0"),
+    "os._exit": ("import os\ndef end():\n    os._exit(0)\nend()",
+                 "3: its process ended with exit code 0"),
+    "raises": ("x = 1\nraise RuntimeError('at import\\nof two lines')",
+               "2: RuntimeError: at import"),
+    "interrupt": ("raise KeyboardInterrupt", "1: KeyboardInterrupt"),
+    "syntax": ("x = 1\ny = (", "2: SyntaxError: '(' was never closed"),
+    "library": ("import json\njson.loads('{')", "2: JSONDecodeError: Expecting property name"),
+    "segfault": ("import ctypes\nctypes.string_at(0)", "2: killed by SIGSEGV"),
+    "hangs": ("import time\ntime.sleep(600)", "2: over the limit of 2 s of wall time"),
+    "spins": ("x = 0\nwhile True: x += 1", "2: over the limit of 1 s of CPU time"),
+    "eats": ("x = []\nwhile True:\n    x.append(bytearray(10**8))", "3: MemoryError"),
+    "prints": ("print('x' * 10_000_000)\nraise SystemExit", "2: SystemExit"),
+    "closes": ("import os\nos.closerange(0, 200)\n1 / 0", "3: its process ended with exit code 1"),
+    "parent": ("import os\nos.kill(os.getppid(), 9)\nimport time\ntime.sleep(600)", ""),
+    "bench": ("from algorithms.base import Algorithm\nclass X(Algorithm): bench = 'no'", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_whatever_an_import_does_is_one_line_with_the_place(tmp_path, monkeypatch, end, capfd):
+    text, said = ENDS[end]
+    wall, cpu = {"hangs": (2, 60), "spins": (120, 1)}.get(end, (120, 60))
+    limits = Limits(wall_seconds=wall, cpu_seconds=cpu, memory_mb=1500)
+    monkeypatch.setattr(quarantine, "IMPORT", limits)
+    file = tmp_path / "ends.py"
+    file.write_text(text)
+    with pytest.raises(UserFileError) as error:
+        describe(f"{file}:X", {})
+
+    assert str(error.value).startswith(f"{file}:{said}")
+    assert "\n" not in str(error.value)
+    assert capfd.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("raise RuntimeError('in init')", "in init"),
+        ("sys.exit(0)", "SystemExit: 0"),
+        ("os._exit(0)", "its process ended with exit code 0"),
+    ],
+)
+def test_an_algorithm_that_cannot_be_made_is_one_line_with_the_place(tmp_path, body, said):
+    file = tmp_path / "init.py"
+    file.write_text(
+        "import os, sys\n"
+        + SOUND.format(pids=os.devnull)
+        + f"\n    def __post_init__(self):\n        {body}\n"
+    )
+    line = file.read_text()[: file.read_text().index(body)].count("\n") + 1
+    with pytest.raises(UserFileError, match=f"init.py:{line}: .*{said}"):
+        describe(f"{file}:Mine", {})
+
+
+def test_what_a_sound_file_holds_is_known_as_if_it_were_imported(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(SOUND.format(pids=str(tmp_path / "pids")))
+    found = describe(f"{file}:Mine", {"depth": "7"})
+
+    assert (found.bench, found.settings) == ("stream", ("depth",))
+    with pytest.raises(UsageError, match="did you mean 'Mine'"):
+        describe(f"{file}:Mien")
+    with pytest.raises(SettingError, match="did you mean 'depth'") as error:
+        describe(f"{file}:Mine", {"deph": 1})
+    assert error.value.setting == "deph"
+    with pytest.raises(SettingError, match="depth='deep'"):
+        describe(f"{file}:Mine", {"depth": "deep"})
+    with pytest.raises(UsageError, match=r"no algorithm file .*absent\.py"):
+        describe(f"{tmp_path / 'absent.py'}:Mine")
+
+
+def test_a_file_is_asked_once_until_it_changes(tmp_path):
+    pids, file = tmp_path / "pids", tmp_path / "mine.py"
+    file.write_text(SOUND.format(pids=str(pids)))
+    for _ in range(5):
+        describe(f"{file}:Mine", {})
+    assert len(pids.read_text().split()) == 1
+    file.write_text("raise ValueError")
+    for _ in range(3):
+        with pytest.raises(UserFileError, match=r"mine\.py:1: ValueError"):
+            describe(f"{file}:Mine", {})
+
+
+def test_nothing_that_an_import_starts_outlives_it(tmp_path):
+    pid, file = tmp_path / "pid", tmp_path / "forks.py"
+    file.write_text(
+        "import os, sys, time\n"
+        "if os.fork() == 0:\n"
+        "    os.setsid()\n"
+        f"    open({str(pid)!r}, 'w').write(str(os.getpid()))\n"
+        "    time.sleep(600)\n"
+        f"while not (os.path.exists({str(pid)!r}) and os.path.getsize({str(pid)!r})):\n"
+        "    time.sleep(0.01)\n"
+        "raise ValueError\n"
+    )
+    with pytest.raises(UserFileError, match=r"forks\.py:8: ValueError"):
+        describe(f"{file}:X", {})
+
+    assert not psutil.pid_exists(int(pid.read_text()))
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_command_that_is_killed_leaves_no_import_running(tmp_path, number):
+    pid = tmp_path / "pid"
+    (tmp_path / "hangs.py").write_text(
+        f"import os, time\nopen({str(pid)!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)\n"
+    )
+    command = [sys.executable, "-m", "flows.cli", "check", "hangs.py:X"]
+    root = os.pathsep.join(filter(None, sys.path))
+    process = subprocess.Popen(command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": root})
+    until(lambda: pid.exists() and pid.stat().st_size)
+    process.send_signal(number)
+    process.wait()
+
+    until(lambda: not psutil.pid_exists(int(pid.read_text())))
+
+
+def until(holds, within=120.0):
+    deadline = time.monotonic() + within
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch, capfd, environment, empty_store):
+    """Runs a command in a folder with a suite of vanilla and an own algorithm."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mlruns").mkdir()
+    shutil.copy(empty_store, tmp_path / "mlruns" / "mlflow.db")
+    (tmp_path / "s.yaml").write_text(
+        "title: t\ndata: ['synthetic:fried?rows=200&seed=0']\n"
+        "algorithms: [{name: 'mine.py:Mine', label: mine}, vanilla]\n"
+    )
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main([*arguments])
+        said = capfd.readouterr()
+        return stop.value.code, said.out, said.err
+
+    return run
+
+
+DATA = "synthetic:fried?rows=200&seed=0"
+
+
+@pytest.mark.parametrize(
+    ("end", "runs"), [("sys.exit", ["run"]), ("os._exit", ["gate"])], ids=["sys.exit", "os._exit"]
+)
+def test_no_command_takes_the_end_of_a_file_for_a_success(command, tmp_path, end, runs):
+    text, said = ENDS[end]
+    (tmp_path / "mine.py").write_text(text)
+    reason = f"mine.py:{said}"
+
+    code, out, _ = command("plan", "s.yaml")
+    assert code == 2
+    assert reason in out
+    assert "1 to run" in out
+    for name in runs:
+        code, out, _ = command(name, "s.yaml", "--local", "--workers", "1")
+        assert code == 2
+        found = {row.label: row for row in results.read_results(tmp_path / "runs" / "s")}
+        assert (found["mine"].status, found["mine"].reason) == ("crash", reason)
+        assert found["vanilla"].status == "ok"
+    code, out, err = command("race", "mine.py:X", DATA, "--json", "--set", "any=1")
+    assert code == 2
+    told = json.loads(out.splitlines()[-1])
+    assert (told["status"], told["reason"]) == ("crash", reason)
+    assert reason in err
+    code, out, err = command("check", "mine.py:X")
+    assert (code, out) == (2, "")
+    assert reason in err
+
+
+def test_no_command_imports_a_user_s_file_in_its_own_process(command, tmp_path):
+    pids = tmp_path / "pids"
+    (tmp_path / "mine.py").write_text(SOUND.format(pids=str(pids)))
+    (tmp_path / "oracle.py").write_text(
+        "from algorithms.chacha.oracle import InteractionOracle as Bold\n"
+        f"import os\nopen({str(pids)!r}, 'a').write(str(os.getpid()) + '\\n')\n"
+    )
+    (tmp_path / "pipes.py").write_text(
+        "from sklearn.naive_bayes import GaussianNB\nPIPELINES = [GaussianNB()]\n"
+        f"import os\nopen({str(pids)!r}, 'a').write(str(os.getpid()) + '\\n')\n"
+    )
+    for status, arguments in (
+        (0, ["plan", "s.yaml"]),
+        (0, ["accept", "s.yaml", "--local", "--workers", "1"]),
+        (0, ["gate", "s.yaml", "--local", "--workers", "1"]),
+        (0, ["race", "mine.py:Mine", DATA]),
+        (0, ["race", "chacha", DATA, "--set", "tune=oracle.py:Bold", "--register", "bold"]),
+        (0, ["race", "full-run", "sklearn:iris", "--set", "pipelines=pipes.py",
+             "--set", "initial_rows=60", "--register", "piped"]),
+        (64, ["race", "mine.py:Mine", DATA, "--register", "mine"]),  # it leaves no model
+        (0, ["check", "mine.py:Mine"]),
+    ):  # fmt: skip
+        pids.write_text("")
+        code, out, err = command(*arguments)
+        assert code == status, out + err
+        assert pids.read_text() or arguments[0] in {"plan", "gate"}, arguments
+        assert str(os.getpid()) not in pids.read_text().split(), arguments
+    assert not {path.name for path in user_files.executed} & {"mine.py", "oracle.py", "pipes.py"}
+    assert {"bold", "piped"} <= set(command("model", "list")[1].split())
+
+
+def test_the_model_of_a_run_s_foreign_winner_is_registered_without_its_code(command, tmp_path):
+    (tmp_path / "oracle.py").write_text(
+        "from algorithms.chacha.oracle import InteractionOracle as Bold\n"
+    )
+    (tmp_path / "s.yaml").write_text(
+        f"title: t\ndata: ['{DATA}']\n"
+        "algorithms: [{name: chacha, label: bold, settings: {tune: 'oracle.py:Bold'}}]\n"
+    )
+    assert command("run", "s.yaml", "--local", "--workers", "1")[0] == 0
+    code, _, err = command("model", "register", "runs/s", "--name", "mine")
+
+    assert code == 0, err
+    assert "registered bold" in err
+    assert "oracle.py" not in {path.name for path in user_files.executed}
+
+
+def test_a_changed_oracle_is_another_job(command, tmp_path):
+    oracle = tmp_path / "oracle.py"
+    (tmp_path / "s.yaml").write_text(
+        f"title: t\ndata: ['{DATA}']\n"
+        "algorithms: [{name: chacha, settings: {tune: 'oracle.py:Bold'}}]\n"
+    )
+    keys = set()
+    for text in ("class Bold: pass\n", "class Bold: pass  # said\n", "class Bold: x = 1\n", "("):
+        oracle.write_text(text)
+        from tasks import versions
+
+        versions._read.cache_clear()
+        code, out, _ = command("plan", "s.yaml")
+        assert code == 0
+        keys.add(out.splitlines()[1].split()[-3])
+
+    assert len(keys) == 3
