@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+import httpx
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import LogCreate
 from prefect.client.schemas.filters import FlowRunFilter, TaskRunFilter
@@ -97,6 +98,13 @@ def in_the_way(client: SyncPrefectClient, run: FlowRun) -> str | None:
             return f"not started: run {other.name!r} {other.id} still runs ({_place(other)})"
         end(client, other, Crashed(message=_gone(other)))
     return None
+
+
+def cause(error: httpx.HTTPError) -> str:
+    """Why a server gave no answer, without its address, which may hold a password."""
+    if isinstance(error, httpx.HTTPStatusError):
+        return f"status {error.response.status_code}"
+    return str(error) or type(error).__name__
 
 
 def _flow_runs(client: SyncPrefectClient, filters: dict[str, Any]) -> Iterator[FlowRun]:

@@ -23,7 +23,7 @@ from prefect.client.schemas.responses import SetStateStatus
 from prefect.exceptions import ObjectNotFound
 from prefect.states import Cancelled, Crashed, Pending
 
-from flows.flow_runs import claim, end, end_dead_runs, in_the_way
+from flows.flow_runs import cause, claim, end, end_dead_runs, in_the_way
 from flows.service import Service
 
 POLL_SECONDS = 2.0
@@ -70,7 +70,7 @@ class Scheduler:
             except httpx.HTTPError as error:
                 check()
                 if not away:
-                    self._say(f"Prefect does not answer, trying again: {error}")
+                    self._say(f"Prefect does not answer, trying again: {cause(error)}")
                 away = True
             else:
                 if away:
@@ -97,7 +97,9 @@ class Scheduler:
             try:
                 self._end(run, Crashed(message=f"the schedule was stopped by {why}"))
             except httpx.HTTPError as error:
-                self._tell(run, f"stopped; the next start tells Prefect, which fails now: {error}")
+                self._tell(
+                    run, f"stopped; the next start tells Prefect, which fails now: {cause(error)}"
+                )
 
     def _due(self, before: datetime) -> list[FlowRun]:
         found = self._client.get_scheduled_flow_runs_for_deployments(

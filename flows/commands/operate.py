@@ -97,14 +97,14 @@ def stuck_flow_runs(*, mend: bool) -> Iterator[Finding]:
         from prefect.client.orchestration import get_client
         from prefect.settings import PREFECT_API_URL, temporary_settings
 
-        from flows.flow_runs import dead_runs, end_dead_runs
+        from flows.flow_runs import cause, dead_runs, end_dead_runs
 
         kept.enter_context(temporary_settings({PREFECT_API_URL: url}))
         try:
             client = kept.enter_context(get_client(sync_client=True))
             stuck = end_dead_runs(client) if mend else dead_runs(client)
         except httpx.HTTPError as error:
-            yield Finding(name, False, f"Prefect's server does not answer: {error}")
+            yield Finding(name, False, f"Prefect's server does not answer: {cause(error)}")
             return
         detail = ", ".join(f"{run.name!r} {run.id}" for run in stuck) or "none"
         if stuck:

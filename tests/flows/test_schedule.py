@@ -13,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from urllib.parse import urljoin
 
+import httpx
 import psutil
 import pytest
 from prefect.client.orchestration import get_client
@@ -20,9 +21,10 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Cancelling
 
 import flows.schedule
-from algorithms.errors import UsageError
+from algorithms.errors import LeaseboardError, UsageError
 from flows.commands import operate
 from flows.commands import schedule as command
+from flows.flow_runs import cause
 from flows.server import PrefectServer
 from tasks.results import read_results
 
@@ -201,6 +203,34 @@ def test_prefect_is_not_told_the_address_of_the_store(monkeypatch, server):
     assert given
     assert "hunter2" not in str(server.request("POST", "/deployments/filter", json={}).json())
     assert os.environ["MLFLOW_TRACKING_URI"] == secret
+
+
+def test_a_server_that_does_not_answer_is_named_without_its_password(
+    home, monkeypatch, environment
+):
+    address = f"http://me:hunter2@127.0.0.1:{free_port()}/api"
+    monkeypatch.chdir(home)
+    monkeypatch.setenv("PREFECT_API_URL", address)
+    with (
+        temporary_settings({PREFECT_API_URL: address}),
+        pytest.raises(LeaseboardError, match="does not answer") as raised,
+    ):
+        command.schedule(conf=home / "conf")
+    (found,) = operate.stuck_flow_runs(mend=False)
+
+    assert not found.healthy
+    assert "does not answer" in found.detail
+    assert "hunter2" not in f"{raised.value} {found.detail}"
+
+
+def test_an_answer_that_is_an_error_is_told_without_the_address():
+    address = "http://me:hunter2@db/api"
+    request = httpx.Request("GET", address)
+    answer = httpx.Response(503, request=request)
+    with pytest.raises(httpx.HTTPStatusError) as raised:
+        answer.raise_for_status()
+
+    assert cause(raised.value) == "status 503"
 
 
 def test_a_server_of_somebody_else_is_not_taken_for_ours(monkeypatch, tmp_path, environment):
