@@ -131,7 +131,7 @@ def _verdict(error: Exception) -> tuple[str, int]:
 def _complain(message: str, code: int, *, debug: bool = False) -> int:
     """One line on standard error, with a traceback only on demand."""
     if debug:
-        traceback.print_exc()
+        say(traceback.format_exc(), err=True)
     say("leaseboard: " + " ".join(message.split()), err=True)
     return code
 

@@ -27,6 +27,7 @@ from algorithms.errors import LeaseboardError
 from flows.server import is_healthy
 from flows.workers import Attempt, WorkerPool
 from tasks import fetch
+from tasks.addresses import redacted
 from tasks.config import Limits
 from tasks.environment import prepare_environment
 from tasks.fetch import parcels
@@ -126,8 +127,9 @@ class Cluster:
         reached = self._client.run(is_healthy, url)
         for worker in (worker for worker, healthy in reached.items() if not healthy):
             raise LeaseboardError(
-                f"the Dask worker {worker} does not reach the Prefect server at {url}: start one"
-                " with `prefect server start --host ADDRESS`, and set PREFECT_API_URL to it"
+                f"the Dask worker {worker} does not reach the Prefect server at {redacted(url)}:"
+                " start one with `prefect server start --host ADDRESS`, and set PREFECT_API_URL to"
+                " it"
             )
         jobs: dict[str, Job] = {}
         sent: set[str] = set()

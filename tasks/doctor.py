@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 from algorithms.errors import LeaseboardError
 from tasks import disk, paths
+from tasks.addresses import redacted
 from tasks.track.client import ClientWriter, every, search
 from tasks.track.records import OWNER, is_alive
-from tasks.track.store import SQLITE, open_store, redacted, reported
+from tasks.track.store import SQLITE, open_store, reported
 from tasks.track.tracker import mend_suites
 
 if TYPE_CHECKING:

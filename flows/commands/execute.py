@@ -141,7 +141,13 @@ def show_board(
 
 def _address(uri: str) -> str:
     """Where the UI of a store is; a database needs `leaseboard ui` to have one."""
-    return uri.rstrip("/") if uri.startswith("http") else "leaseboard ui, http://127.0.0.1:5000"
+    from tasks.addresses import redacted
+
+    return (
+        redacted(uri).rstrip("/")
+        if uri.startswith("http")
+        else "leaseboard ui, http://127.0.0.1:5000"
+    )
 
 
 def exit_code(outcome: Outcome) -> int:

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote, urlsplit
 
 from algorithms.errors import LeaseboardError
+from tasks.addresses import redacted, scrubbed
 from tasks.track import creation
 
 if TYPE_CHECKING:
@@ -39,10 +40,37 @@ def open_store(uri: str) -> MlflowClient:
     from mlflow.tracking import MlflowClient
 
     ensure_store(uri)
+    check_address(uri)
     with reported(uri):
         client = MlflowClient(tracking_uri=uri)
         client.search_experiments(max_results=1)
         return client
+
+
+def check_address(uri: str) -> None:
+    """Refuse an address that those who connect cannot read: they would say it as it is.
+
+    Raises
+    ------
+    TrackingError
+    """
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    if uri.startswith("sqlite:"):
+        return
+    try:
+        parts = urlsplit(uri)
+        if parts.scheme in {"http", "https"}:
+            _ = parts.port  # a ValueError unless it is a number
+        elif "://" in uri:
+            make_url(uri)
+    except (ValueError, ArgumentError):
+        # Not `from error`: its text is the address.
+        raise TrackingError(
+            f"the address of the MLflow store {redacted(uri)} cannot be read: write signs of a"
+            " password such as [ / ? # @ in percent form, [ as %5B"
+        ) from None
 
 
 def ensure_store(uri: str) -> None:
@@ -120,27 +148,11 @@ def reported(uri: str) -> Iterator[None]:
         sqlalchemy.exc.SQLAlchemyError,
         sqlite3.Error,
         requests.RequestException,
+        ImportError,  # of a database's driver
         OSError,
     ) as error:
-        said = str(_cause(error)).partition("\n")[0]
-        secret = _secret(uri)
-        if secret:
-            said = said.replace(secret, "***")
+        said = scrubbed(str(_cause(error)).partition("\n")[0], [uri])
         raise TrackingError(f"the MLflow store {redacted(uri)} failed: {said[:300]}") from error
-
-
-def redacted(uri: str) -> str:
-    """`uri` without user and password, and without a query, which may hold tokens.
-
-    Examples
-    --------
-    >>> redacted("postgresql://me:pass@host:5432/mlflow?sslkey=a")
-    'postgresql://***@host:5432/mlflow'
-    """
-    bare = uri.partition("?")[0]
-    parts = urlsplit(bare)
-    _, at, host = parts.netloc.rpartition("@")
-    return urlunsplit(parts._replace(netloc=f"***@{host}")) if at else bare
 
 
 def _artifact_root(uri: str) -> str:
@@ -171,10 +183,6 @@ def _cause(error: BaseException) -> object:
             return "it did not answer in time"
         return f"no connection: {system[-1].strerror}" if system else "no connection"
     return getattr(error, "orig", None) or error
-
-
-def _secret(uri: str) -> str:
-    return urlsplit(uri).netloc.rpartition("@")[0].partition(":")[2]
 
 
 def _set_wal(path: Path) -> None:

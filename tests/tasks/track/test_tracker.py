@@ -13,7 +13,7 @@ from tasks.paths import tracking_uri
 from tasks.track import Tracker, TrackingError, bulk
 from tasks.track.client import ClientWriter
 from tasks.track.records import job_record
-from tasks.track.store import open_store, redacted
+from tasks.track.store import open_store
 
 
 @pytest.fixture(params=["client", "bulk"])
@@ -289,9 +289,6 @@ class TestTrouble:
 
     def test_secrets_are_not_shown(self, monkeypatch):
         monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
-        address = "postgresql://me:hunter2@db.example:5432/mlflow?password=hunter2"
-
-        assert redacted(address) == "postgresql://***@db.example:5432/mlflow"
         with pytest.raises(TrackingError) as caught:
             Tracker("https://me:hunter2@localhost:1/", "s", [])
         assert "hunter2" not in str(caught.value)

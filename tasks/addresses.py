@@ -1,0 +1,101 @@
+"""Addresses of stores and servers, spoken of without their passwords."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from urllib.parse import quote, quote_plus, unquote, unquote_plus
+
+HIDDEN = "***"
+VARIABLES = ("MLFLOW_TRACKING_URI", "PREFECT_API_URL", "PREFECT_API_DATABASE_CONNECTION_URL")
+"""Where addresses come from beside the command line."""
+_HOST = re.compile(r"(\[[0-9a-fA-F:.]*\]|[^:\[\]]*)(:\d*)?")
+_LEAST = 2
+"""Signs of a part of a password that is looked for: one alone stands in every text."""
+
+
+def redacted(address: str) -> str:
+    """`address` without user and password, and without a query, which may hold tokens.
+
+    Everything up to the last ``@`` is hidden, wherever it stands: parsers differ about where a
+    password with a ``/``, ``#``, ``?`` or ``@`` in it ends.
+
+    Examples
+    --------
+    >>> redacted("postgresql://me:pass@host:5432/mlflow?sslkey=a")
+    'postgresql://***@host:5432/mlflow'
+    >>> redacted("mysql://me:p#/@ss@host/db")
+    'mysql://***@host/db'
+    """
+    if address.startswith("sqlite:"):  # a path, of which any sign may be a part
+        return address
+    scheme, found, rest = _first(address)
+    head, _, tail = _divided(rest)
+    if "@" in tail and _is_place(head):
+        return f"{scheme}{found}{HIDDEN}"  # an @ of a query, or of a password: who knows
+    _, at, place = rest.rpartition("@")
+    host, slash, path = _divided(place)[0].partition("/")
+    if not _HOST.fullmatch(host):  # a password, where a port should be
+        host, slash, path = HIDDEN, "", ""
+    return f"{scheme}{found}{HIDDEN + at if at else ''}{host}{slash}{path}"
+
+
+def scrubbed(text: str, addresses: Iterable[str]) -> str:
+    """`text` without the passwords and queries of `addresses`, as written or percent-decoded.
+
+    Examples
+    --------
+    >>> scrubbed("no host 'cret@db'", ["mysql://me:se/cret@db/x"])
+    "no host '***@db'"
+    """
+    parts = {part for address in addresses for part in _secrets(address)}
+    for part in sorted(parts, key=len, reverse=True):
+        text = text.replace(part, HIDDEN)
+    return text
+
+
+def known(arguments: Iterable[str] = ()) -> list[str]:
+    """The addresses in the environment and among a command's arguments."""
+    named = (os.environ.get(name, "") for name in VARIABLES)
+    given = (argument.partition("=")[2] if argument.startswith("--") else argument
+             for argument in arguments)  # fmt: skip
+    return [address for address in (*named, *given) if "://" in address]
+
+
+def _first(address: str) -> tuple[str, str, str]:
+    scheme, found, rest = address.partition("://")
+    return (scheme, found, rest) if found else ("", "", address)
+
+
+def _is_place(text: str) -> bool:
+    """Whether a host and a path can be read in a text, after a user if there is one."""
+    return _HOST.fullmatch(text.rpartition("@")[2].partition("/")[0]) is not None
+
+
+def _divided(text: str) -> tuple[str, str, str]:
+    """What stands before the first ``?`` or ``#``, that sign, and the rest."""
+    sign = re.search(r"[?#]", text)
+    if sign is None:
+        return text, "", ""
+    return text[: sign.start()], sign[0], text[sign.end() :]
+
+
+def _secrets(address: str) -> Iterator[str]:
+    """All parts of an address in which a parser may see its password."""
+    if address.startswith("sqlite:"):
+        return
+    _, _, rest = _first(address)
+    user, at, place = rest.rpartition("@")
+    password = user.partition(":")[2] if at else ""
+    port = _divided(place)[0].partition("/")[0].partition(":")[2]
+    head, _, tail = _divided(rest)
+    query = tail if _is_place(head) else _divided(place)[2]
+    whole = [password, query, "" if port.isdigit() else port]
+    for text in whole:
+        for form in {text, unquote(text), unquote_plus(text)}:
+            pieces = [form, *re.split(r"[\s:/?#@\[\]&=;,'\"\\]+", form)]
+            for piece in pieces:
+                for written in {piece, quote(piece), quote_plus(piece), repr(piece)[1:-1]}:
+                    if len(written) >= _LEAST:
+                        yield written
