@@ -31,6 +31,13 @@ class Score:
             raise ValueError(f"direction {self.direction!r} must be 'min' or 'max'")
 
 
+BUDGET_SPENT = "budget spent"
+ALGORITHM_STOPPED = "algorithm stopped"
+ENDED_EARLY = "ended early"
+"""Why a run is finished: it consumed its budget; it decided that it needs no more; or neither, and
+what it came to cannot be compared with runs that did consume theirs."""
+
+
 class Bench(Protocol):
     """The environment side of a job. It owns the budget, measures, and computes the score.
 
@@ -48,6 +55,8 @@ class Bench(Protocol):
     """
 
     kind: ClassVar[str]
+    to_be_spent: ClassVar[bool]
+    """Whether the budget is the work to be done, not only a limit of what it may cost."""
 
     @property
     def unit(self) -> str:
@@ -91,6 +100,9 @@ class Algorithm(ABC):
     bench: ClassVar[str]
     hindsight: ClassVar[bool] = False
     """Whether it uses what no algorithm can know in time: a mark to measure by, no competitor."""
+
+    may_stop: ClassVar[bool] = False
+    """Whether it may decide to end before its budget is spent, on a bench that wants it spent."""
 
     @property
     def capacity(self) -> int | None:
@@ -184,13 +196,20 @@ def play(name: str, algorithm: Algorithm, bench: Bench, seed: int, seen: Any = N
     score = bench.score()
     yield Finished(
         at=bench.at,
-        reason="budget spent" if bench.at >= bench.budget else "algorithm stopped",
+        reason=_reason(algorithm, bench),
         score=score.value,
         metric=score.metric,
         direction=score.direction,
         metrics=dict(score.metrics),
     )
     return model
+
+
+def _reason(algorithm: Algorithm, bench: Bench) -> str:
+    if bench.at >= bench.budget * (1 - 1e-9):
+        return BUDGET_SPENT
+    stops = algorithm.may_stop or not bench.to_be_spent
+    return ALGORITHM_STOPPED if stops else ENDED_EARLY
 
 
 def _completed(run: Run, bench: Knowing) -> Run:

@@ -36,6 +36,10 @@ from tasks.run import RUN_JOB, failed
 
 NONSENSE = "the worker's answer is not understood"
 CHANGED = "the data or the code are not those that were planned"
+CPU_TOLERANCE = (1.0, 0.1)
+WALL_TOLERANCE = (5.0, 0.2)
+"""Seconds, and share of what was measured here, by which a job's own clocks may differ: a fork's
+start and end are not on them, and on a busy machine its answer waits to be read."""
 STALE_BYTES = 1 << 30
 """A worker that still holds so much after a job is replaced, so that the next starts small."""
 
@@ -163,7 +167,9 @@ class WorkerPool:
             spent = (worker.usage()[0] - cpu, time.monotonic() - clock)
         finally:
             self._idle[foreign].put(self._retire(worker, fit=fit))
-        return ending, spent, started
+        result = _understood(ending.row, job) if foreign and ending.row is not None else None
+        wrong = "" if result is None else clocks_disagree(result, *spent)
+        return Ending("crash", wrong) if wrong else ending, spent, started
 
     def stop(self) -> None:
         """Interrupt every running job; safe to call from a signal handler."""
@@ -257,6 +263,34 @@ class WorkerPool:
         if limits.memory_mb is not None and memory > limits.memory_mb * 1e6:
             return Ending("memout", f"over the limit of {limits.memory_mb:g} MB of memory")
         return None
+
+
+def clocks_disagree(result: Result, cpu: float, wall: float) -> str:
+    """What is wrong with the seconds that a job of a user's code tells, if anything is.
+
+    Parameters
+    ----------
+    result : Result
+        With the seconds of the whole job by the clocks of its own process.
+    cpu, wall : float
+        The same, measured here.
+
+    Notes
+    -----
+    Processes that run trials or probes for the job outlive it, and their CPU seconds are recorded
+    by themselves, so where costs are replayed the wall time alone is compared.
+    """
+    replayed = "spent_cpu_seconds" in result.metrics
+    for name, told, measured, (least, share) in (
+        ("CPU", None if replayed else result.job_cpu_seconds, cpu, CPU_TOLERANCE),
+        ("wall", result.job_wall_seconds, wall, WALL_TOLERANCE),
+    ):
+        if told is not None and abs(measured - told) > least + share * measured:
+            return (
+                f"the job's own clocks say {told:.2f} s of {name} time, the pool measured"
+                f" {measured:.2f} s: an algorithm must not change the clocks"
+            )
+    return ""
 
 
 def _understood(row: dict[str, Any], job: Job) -> Result | None:

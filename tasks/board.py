@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tasks.score.compared import Compared
 from tasks.score.leaderboard import Board, Row
 from tasks.score.summary import bracket, fixed, short
-from tasks.score.table import MISSING_RULE
+from tasks.score.table import HINDSIGHT_RULE, MISSING_RULE
 from tasks.terminal import cell
 
 if TYPE_CHECKING:
@@ -31,15 +31,20 @@ def cells(row: Row, *, one_set: bool) -> tuple[str, ...]:
     shown = row.raw if one_set else row.score
     return (
         str(row.place),
-        row.label,
+        name_of(row),
         fixed(row.rank.value, 2),
         short(shown.value) if one_set else fixed(shown.value),
         bracket(shown, 4 if one_set else None),
         f"{row.wins}/{row.ties}/{row.losses}",
         short(row.cpu_seconds, 2),
         short(row.relative_cost, 3),
-        f"{row.n_ok}/{row.n_ok + row.n_failed + row.n_skipped + row.n_not_run}",
+        f"{row.n_ok}/{row.n_jobs}" + (f", {row.n_early} ended early" if row.n_early else ""),
     )
+
+
+def name_of(row: Row) -> str:
+    """What a row is called on a board; who declares hindsight is called so."""
+    return f"{row.label} (hindsight)" if row.hindsight else row.label
 
 
 def jobs_text(row: Row) -> str:
@@ -47,6 +52,7 @@ def jobs_text(row: Row) -> str:
     text = f"{row.n_ok} ok"
     for n, what in (
         (row.n_failed, "failed"),
+        (row.n_early, "ended early"),
         (row.n_skipped, "skipped"),
         (row.n_not_run, "not run"),
     ):
@@ -86,8 +92,10 @@ def leaderboard(found: Compared) -> Group:
         style = "bold" if row.place == 1 else "dim" if not row.n_ok else ""
         table.add_row(*map(cell, texts), style=style)
     notes = [f"{LEGEND} Score: {score_name(board)}."]
-    if any(row.n_failed or row.n_skipped or row.n_not_run for row in board.rows):
+    if any(row.n_ok < row.n_jobs for row in board.rows):
         notes.append(MISSING_RULE)
+    if any(row.hindsight for row in board.rows):
+        notes.append(HINDSIGHT_RULE)
     said = found.answer.lines()
     return Group(table, cell(""), *map(cell, said), *(cell(note, "dim") for note in notes))
 

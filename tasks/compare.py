@@ -17,6 +17,7 @@ import pandas as pd
 
 from tasks.gate import ROUNDING
 from tasks.score.bootstrap import Interval, paired_mean
+from tasks.score.frame import finished
 from tasks.score.summary import short
 from tasks.score.table import Floats
 from tasks.terminal import cell
@@ -96,7 +97,7 @@ def compare(first: pd.DataFrame, second: pd.DataFrame) -> Comparison:
 
 
 def _difference(label: str, data: str, a: pd.DataFrame, b: pd.DataFrame) -> Difference:
-    a, b = (rows[rows["status"] == "ok"].set_index("seed") for rows in (a, b))
+    a, b = (rows[finished(rows)].set_index("seed") for rows in (a, b))
     if not len(a) or not len(b):
         return Difference(
             label, data, "failed", f"no finished job in {'A' if not len(a) else 'B'}"

@@ -19,6 +19,7 @@ import pandas as pd
 
 from algorithms.errors import UsageError, naming
 from tasks.score.bootstrap import Interval, paired_mean
+from tasks.score.frame import scoreless
 
 TOLERANCE = 0.002
 """Default: a drop of a fifth of a percent of the accepted mean. Seeded scores repeat exactly, so a
@@ -180,7 +181,7 @@ def accept(
     UsageError
         If a job failed, or if no job is ok: neither can be a standard for others.
     """
-    failed = frame[~frame["status"].isin(["ok", "skipped"])]
+    failed = frame[scoreless(frame)]
     if len(failed):
         row = failed.iloc[0]
         raise UsageError(
@@ -248,7 +249,7 @@ def _check(scenario: Scenario, rows: pd.DataFrame | None, tolerance: float) -> C
 
     if rows is None:
         return verdict("missing", "no result: the scenario vanished from the suite")
-    broken = rows[~rows["status"].isin(["ok", "skipped"])]
+    broken = rows[scoreless(rows)]
     if len(broken):
         row = broken.iloc[0]
         return verdict("failed", f"seed {row['seed']}: {row['status']}: {row['reason']}")
@@ -313,7 +314,7 @@ def _judge(
 
 def _new(label: str, data: str, rows: pd.DataFrame) -> Check:
     done = rows[rows["status"] == "ok"]
-    broken = rows[~rows["status"].isin(["ok", "skipped"])]
+    broken = rows[scoreless(rows)]
     if len(broken):
         row = broken.iloc[0]
         text = f"new scenario, seed {row['seed']}: {row['status']}: {row['reason']}"

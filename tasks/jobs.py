@@ -139,10 +139,14 @@ class Result:
     range is refused, here and in a bundle alike.
 
     `bench` is the kind of bench, `bench_options` what the job asked of it and of preprocessing.
+    `units` is what the run consumed of its `budget`, None where that has no end. A run that is not
+    `complete` ended before it had consumed what its bench wanted consumed; it ranks after all that
+    did. `hindsight` marks an algorithm that declares to use what cannot be known in time.
     `champion` holds the parameters of the answer, and `champion_seed` the seed of its learner if a
     trial had one. `score` is None unless `status` is ``ok``. `cpu_seconds` and `wall_seconds` are
-    the algorithm's work alone; loading data and compiling kernels is `setup_seconds`. `source` and
-    `licence` are the data's.
+    the algorithm's work alone; loading data and compiling kernels is `setup_seconds`;
+    `job_cpu_seconds` and `job_wall_seconds` are all that the job took by its own clocks. `source`
+    and `licence` are the data's.
 
     Raises
     ------
@@ -168,9 +172,14 @@ class Result:
     champion_seed: Seed | None = None
     unit: Remark = ""
     units: Amount = 0.0
+    budget: Amount | None = None
+    complete: bool = True
+    hindsight: bool = False
     cpu_seconds: Amount = 0.0
     wall_seconds: Amount = 0.0
     setup_seconds: Amount = 0.0
+    job_cpu_seconds: Amount | None = None
+    job_wall_seconds: Amount | None = None
     settings: Settings = field(default_factory=dict)
     bench: Annotated[str, _one_of("", "stream", "holdout", "pulls", "samples")] = ""
     bench_options: Settings = field(default_factory=dict)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import platform
-import resource
-import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
+from time import perf_counter, process_time
 from typing import Any, assert_never
 
 from algorithms import registry
 from algorithms.audit import Auditor
-from algorithms.base import play
+from algorithms.base import ENDED_EARLY, play
 from algorithms.benches.referee import Referee
 from algorithms.errors import DivergedError, unknown
 from algorithms.events import (
@@ -110,13 +111,13 @@ def run_job(
         The champion's model, None if the algorithm has none.
     """
     started = datetime.now(UTC).isoformat(timespec="seconds")
-    setup = time.perf_counter()
+    begun, setup = _cpu_seconds(), perf_counter()
     dataset = fetch.load(job.data, mirrors=mirrors)
     algorithm = registry.build(job.algorithm, job.settings)
     bench = benches.make(algorithm.bench, dataset, job)
     referee = Referee(bench)
     algorithm.prepare(referee.window)
-    setup_seconds = time.perf_counter() - setup
+    setup_seconds = perf_counter() - setup
     result = Result(
         key=job_key(job, dataset, algorithm.bench),
         algorithm=job.algorithm,
@@ -131,6 +132,7 @@ def run_job(
         status="ok",
         setup_seconds=setup_seconds,
         bench=algorithm.bench,
+        hindsight=algorithm.hindsight,
         bench_options=benches.check_options(algorithm.bench, job.bench),
         version=job_version(job, algorithm.bench),
         started=started,
@@ -150,7 +152,15 @@ def run_job(
             return dataclasses.replace(result, status="diverged", reason=str(error)), None
         auditor.close()
     referee.verify(run.complete)
-    result = dataclasses.replace(result, **run.summary(bench))
+    result = dataclasses.replace(
+        result,
+        **run.summary(bench),
+        job_cpu_seconds=_cpu_seconds() - begun,
+        job_wall_seconds=perf_counter() - setup,
+    )
+    if not result.complete:
+        early = f"ended early: {result.units:g} of {result.budget:g} {result.unit}"
+        result = dataclasses.replace(result, reason=early)
     if result.score is None:
         reason = "the score is not a finite number"
         return dataclasses.replace(result, status="diverged", reason=reason), None
@@ -198,14 +208,14 @@ class _Watched:
     def drive(self, events: Any, sinks: tuple[Sink, ...]) -> Any:
         """Exhaust `events` and return the generator's own value."""
         while True:
-            cpu, wall = _cpu_seconds(), time.perf_counter()
+            cpu, wall = _cpu_seconds(), perf_counter()
             try:
                 event = next(events)
             except StopIteration as stop:
                 return stop.value
             finally:
                 self.cpu_seconds += _cpu_seconds() - cpu
-                self.wall_seconds += time.perf_counter() - wall
+                self.wall_seconds += perf_counter() - wall
             self._note(event)
             for sink in sinks:
                 sink(event)
@@ -241,6 +251,8 @@ class _Watched:
             "champion_seed": self.seeds.get(champion),
             "unit": self.started.unit,
             "units": finished.at,
+            "budget": self.started.budget if math.isfinite(self.started.budget) else None,
+            "complete": finished.reason != ENDED_EARLY,
             "settings": self.started.settings,
             "cpu_seconds": self.cpu_seconds if charged is None else charged,
             "wall_seconds": self.wall_seconds if charged is None else bench.charged_wall_seconds,
@@ -276,6 +288,10 @@ class _Watched:
 
 
 def _cpu_seconds() -> float:
-    """CPU seconds of this process and of its finished children."""
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + children.ru_utime + children.ru_stime
+    """CPU seconds of this process and of its finished children.
+
+    The clocks are bound when this module is imported, before any code of a user is: who replaces
+    ``time.process_time`` changes nothing here. `flows.workers` measures from outside besides.
+    """
+    children = getrusage(RUSAGE_CHILDREN)
+    return process_time() + children.ru_utime + children.ru_stime

@@ -51,6 +51,8 @@ class StagePoly(Algorithm):
     """
 
     bench: ClassVar[str] = "holdout"
+    may_stop: ClassVar[bool] = True
+    """It learns in one pass, however many the bench allows."""
 
     expansion: Literal["stage_poly", "linear", "quadratic", "cubic"] = "stage_poly"
     alpha: Annotated[float, Field(ge=0, le=2)] = 1.0

@@ -88,6 +88,7 @@ class HoldoutBench:
     """
 
     kind: ClassVar[str] = "holdout"
+    to_be_spent: ClassVar[bool] = True
     unit: ClassVar[str] = "examples"
 
     def __init__(

@@ -147,6 +147,7 @@ class PullsBench:
     """
 
     kind: ClassVar[str] = "pulls"
+    to_be_spent: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -119,6 +119,7 @@ class SamplesBench:
     """
 
     kind: ClassVar[str] = "samples"
+    to_be_spent: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -68,6 +68,7 @@ class StreamBench:
     """
 
     kind: ClassVar[str] = "stream"
+    to_be_spent: ClassVar[bool] = True
     unit: ClassVar[str] = "examples"
 
     def __init__(self, stream: Stream, seed: int = 0, budget: int | None = None) -> None:

@@ -26,6 +26,7 @@ class Peer(Algorithm):
     """
 
     bench: ClassVar[str] = "pulls"
+    may_stop: ClassVar[bool] = True
 
     system: Literal["flaml", "hyperopt-sklearn", "tpot"] = "flaml"
 

@@ -239,11 +239,18 @@ def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
             f" {result.metric} {result.score:.6g}"
             f" in {result.cpu_seconds:.3f} CPU s ({result.units:g} {result.unit})"
         )
+        if not result.complete:
+            say(
+                f"it ended early: {result.units:g} of {result.budget:g} {result.unit},"
+                " so its score cannot be compared",
+                err=True,
+            )
         if result.champion:
             say(f"champion: {json.dumps(dict(result.champion), default=str)}")
         say(f"events: {attempt.home / EVENTS}")
     if as_json:
         names = ("status", "score", "metric", "direction", "metrics", "champion", "units", "unit",
+                 "budget", "complete", "hindsight",
                  "cpu_seconds", "wall_seconds", "setup_seconds", "seed", "environment_seed",
                  "algorithm", "data", "digest", "settings", "bench_options", "reason",
                  "events")  # fmt: skip

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
+from time import perf_counter, process_time
 from typing import Any, Protocol
 
 import numpy as np
@@ -75,6 +75,6 @@ def correct(model: Classifier, features: NDArray[np.float32], labels: NDArray[np
 
 
 def _timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
-    cpu, wall = time.process_time(), time.perf_counter()
+    cpu, wall = process_time(), perf_counter()
     value = work()
-    return value, time.process_time() - cpu, time.perf_counter() - wall
+    return value, process_time() - cpu, perf_counter() - wall

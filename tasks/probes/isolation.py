@@ -6,11 +6,11 @@ import math
 import multiprocessing
 import resource
 import signal
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from time import perf_counter, process_time
 from typing import Any
 
 import threadpoolctl
@@ -51,7 +51,7 @@ def call(function: Callable[[], Any], cpu_seconds: float) -> Outcome:
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
     child = context.Process(target=_child, args=(function, theirs, cpu_seconds), daemon=True)
-    started = time.perf_counter()
+    started = perf_counter()
     # One thread is set here and inherited: set in the child, OpenBLAS would first start its
     # threads there, and each spins for some 20 ms of CPU time.
     with threadpoolctl.threadpool_limits(1), warnings.catch_warnings():
@@ -64,14 +64,14 @@ def call(function: Callable[[], Any], cpu_seconds: float) -> Outcome:
         outcome: Outcome | None = ours.recv() if ours.poll(timeout) else None
     except EOFError:
         child.join()
-        return _death(child.exitcode, cpu_seconds, time.perf_counter() - started)
+        return _death(child.exitcode, cpu_seconds, perf_counter() - started)
     finally:
         child.kill()
         child.join()
         ours.close()
     if outcome is None:
         reason = f"no answer within {timeout:g} s on the wall clock"
-        return Outcome("timeout", None, reason, cpu_seconds, time.perf_counter() - started)
+        return Outcome("timeout", None, reason, cpu_seconds, perf_counter() - started)
     return outcome
 
 
@@ -79,7 +79,7 @@ def _child(function: Callable[[], Any], pipe: Connection, cpu_seconds: float) ->
     allowed = math.ceil(cpu_seconds)
     resource.setrlimit(resource.RLIMIT_CPU, (allowed, allowed + 1))
     warnings.simplefilter("ignore")
-    started = time.perf_counter()
+    started = perf_counter()
     try:
         value = function()
         status, reason = "ok", ""
@@ -87,8 +87,8 @@ def _child(function: Callable[[], Any], pipe: Connection, cpu_seconds: float) ->
         value, status, reason = None, "memout", f"MemoryError: {error}"
     except Exception as error:  # noqa: BLE001 - whatever a learner raises is its probe's result
         value, status, reason = None, "crash", f"{type(error).__name__}: {error}".splitlines()[0]
-    spent = time.process_time()
-    pipe.send(Outcome(status, value, reason, spent, time.perf_counter() - started))
+    spent = process_time()
+    pipe.send(Outcome(status, value, reason, spent, perf_counter() - started))
 
 
 def _death(exitcode: int | None, cpu_seconds: float, wall: float) -> Outcome:

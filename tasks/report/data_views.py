@@ -12,7 +12,7 @@ from tasks.report.cells import Cell, Names, data_cell, finite, number, spread
 from tasks.score.leaderboard import Board
 from tasks.score.normalise import relative_losses
 from tasks.score.summary import short
-from tasks.score.table import FAILED, NOT_RUN, SKIPPED, Floats, nanmean, score_table
+from tasks.score.table import EARLY, FAILED, NOT_RUN, SKIPPED, Floats, nanmean, score_table
 
 
 def scores(found: Board, names: Names) -> dict[str, Any]:
@@ -135,7 +135,12 @@ def microseconds(frame: pd.DataFrame, found: Board, names: Names) -> dict[str, A
 def _lost(found: Board, i: int, p: int) -> str:
     """What is missing of a cell, in words."""
     states = found.table.states[i, p]
-    kinds = ((FAILED, "failed"), (SKIPPED, "skipped"), (NOT_RUN, "not run"))
+    kinds = (
+        (FAILED, "failed"),
+        (EARLY, "ended early"),
+        (SKIPPED, "skipped"),
+        (NOT_RUN, "not run"),
+    )
     counts = [(int((states == state).sum()), word) for state, word in kinds]
     if sum(n for n, _ in counts) == len(states):
         return ", ".join(word for n, word in counts if n)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from tasks.report.cells import Names, data_cell, named, number
+from tasks.report.cells import Cell, Names, data_cell, named, number
 from tasks.score.summary import short
 
 _BETTER = {"min": "less", "max": "more"}
@@ -63,7 +63,7 @@ def _job(
         ),
         *((name, short(float(value), 6)) for name, value in row.metrics.items() if _real(value)),
         ("Champion", _mapping(row.champion)),
-        ("Budget consumed", f"{short(row.units, 7)} {row.unit}" if row.unit else "–"),
+        ("Budget consumed", consumed(row) if row.unit else "–"),
         ("CPU seconds", short(row.cpu_seconds, 4)),
         ("Wall seconds", short(row.wall_seconds, 4)),
         ("Set-up seconds", short(row.setup_seconds, 4)),
@@ -86,7 +86,11 @@ def _job(
         "reason": row.reason,
         "score": number(row.score, 6),
         "cpu": number(row.cpu_seconds if ok else math.nan, 3),
-        "units": number(row.units if ok else math.nan, 6),
+        "units": number(row.units, 6)
+        if ok and row.complete
+        else Cell(consumed(row), row.units, "bad")
+        if ok
+        else number(math.nan, 6),
         "command": command,
         "page": {
             "title": f"{row.label} on {named(row.data, names)}, repetition {row.repetition}",
@@ -108,3 +112,10 @@ def _first(rows: pd.DataFrame, column: str) -> str:
     if column not in rows.columns:
         return ""
     return next((str(value) for value in rows[column] if value), "")
+
+
+def consumed(row: Any) -> str:
+    """The units that a job consumed, and of how many if it should have consumed all."""
+    if row.complete or not math.isfinite(row.budget):
+        return f"{short(row.units, 7)} {row.unit}"
+    return f"{short(row.units, 7)} of {short(row.budget, 7)} {row.unit}: ended early"

@@ -14,7 +14,7 @@ from tasks.score.leaderboard import Board
 from tasks.score.published import Agreement, printed_decimals
 from tasks.score.significance import Comparison
 from tasks.score.summary import bracket, fixed, short
-from tasks.score.table import MISSING_RULE
+from tasks.score.table import HINDSIGHT_RULE, MISSING_RULE
 
 
 def summary(found: Compared) -> dict[str, Any]:
@@ -41,18 +41,20 @@ def board(found: Board, names: Names) -> dict[str, Any]:
     rows = []
     for row in found.rows:
         shown = row.raw if one_set else row.score
-        missing = row.n_failed + row.n_skipped + row.n_not_run
+        missing = row.n_jobs - row.n_ok
         rows.append(
             [
                 Cell(str(row.place), row.place),
-                Cell(row.label, row.label),
+                Cell(terminal.name_of(row), row.label),
                 Cell(fixed(row.rank.value, 2), finite(row.rank.value), hint=bracket(row.rank)),
                 Cell(short(shown.value) if one_set else fixed(shown.value), finite(shown.value)),
                 Cell(bracket(shown, 4 if one_set else None) or "–", finite(shown.lower)),
                 Cell(f"{row.wins} / {row.ties} / {row.losses}", row.wins),
                 number(row.cpu_seconds, 3),
                 number(row.relative_cost, 3),
-                Cell(terminal.jobs_text(row), missing, "bad" if row.n_failed else ""),
+                Cell(
+                    terminal.jobs_text(row), missing, "bad" if row.n_failed or row.n_early else ""
+                ),
                 Cell(f"{row.n_ranked} of {len(found.table.problems)}", row.n_ranked),
             ]
         )
@@ -63,7 +65,9 @@ def board(found: Board, names: Names) -> dict[str, Any]:
         ],
         "rows": rows,
         "scale": terminal.score_name(found),
-        "rule": MISSING_RULE,
+        "rule": f"{MISSING_RULE} {HINDSIGHT_RULE}"
+        if any(row.hindsight for row in found.rows)
+        else MISSING_RULE,
         "unscaled": [named(data, names) for data in found.unscaled],
         "n_sets": len(found.table.problems),
     }  # fmt: skip

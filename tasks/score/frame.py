@@ -51,7 +51,8 @@ def as_frame(results: pd.DataFrame | Iterable[Result]) -> pd.DataFrame:
             raise UsageError(f"results without a column {name!r}: they are of another version")
     for field in dataclasses.fields(Result):
         if field.name not in frame.columns:
-            frame[field.name] = field.default if isinstance(field.default, str) else None
+            default = field.default if isinstance(field.default, (str, bool)) else None
+            frame[field.name] = default
     for name in MAPPINGS:
         frame[name] = [_decoded(value) for value in frame[name]]
     frame["label"] = frame["label"].where(frame["label"] != "", frame["algorithm"])
@@ -64,6 +65,16 @@ def as_frame(results: pd.DataFrame | Iterable[Result]) -> pd.DataFrame:
             " give each setting of an algorithm its own label"
         )
     return frame.reset_index(drop=True)
+
+
+def finished(frame: pd.DataFrame) -> pd.Series:
+    """Which rows have a score that others can be compared with: ok, and not ended early."""
+    return (frame["status"] == "ok") & frame["complete"].astype(bool)
+
+
+def scoreless(frame: pd.DataFrame) -> pd.Series:
+    """Which rows have no such score although their jobs were run."""
+    return ~finished(frame) & (frame["status"] != "skipped")
 
 
 def _row(result: Result) -> dict[str, Any]:

@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 
 from tasks.score.bootstrap import Interval, interval, resampled_means
+from tasks.score.frame import finished
 from tasks.score.normalise import normalised, scaled
 from tasks.score.table import (
+    EARLY,
     FAILED,
     NOT_RUN,
     OK,
@@ -41,8 +43,10 @@ class Row:
         Mean CPU seconds of a finished job, NaN if none finished.
     relative_cost : float
         Geometric mean over data sets of its CPU seconds over the cheapest algorithm's.
-    n_ok, n_failed, n_skipped, n_not_run : int
-        Its jobs by what became of them.
+    n_ok, n_failed, n_skipped, n_not_run, n_early : int
+        Its jobs by what became of them; early are those that ended before their budget did.
+    hindsight : bool
+        It declares to use what cannot be known in time.
     n_ranked : int
         On how many data sets it has a rank.
     """
@@ -62,6 +66,13 @@ class Row:
     n_skipped: int
     n_not_run: int
     n_ranked: int
+    n_early: int = 0
+    hindsight: bool = False
+
+    @property
+    def n_jobs(self) -> int:
+        """All its jobs, whatever became of them."""
+        return self.n_ok + self.n_failed + self.n_skipped + self.n_not_run + self.n_early
 
 
 @dataclass(frozen=True)
@@ -142,6 +153,8 @@ def leaderboard(
                 n_skipped=int((states == SKIPPED).sum()),
                 n_not_run=int((states == NOT_RUN).sum()),
                 n_ranked=int(np.isfinite(ranks[i]).sum()),
+                n_early=int((states == EARLY).sum()),
+                hindsight=bool(frame.loc[frame["label"] == table.labels[i], "hindsight"].any()),
             )
         )
     everywhere = np.asarray(np.isfinite(values).any(axis=(0, 2)))
@@ -202,7 +215,7 @@ def _lead(
 
 def _cpu(frame: pd.DataFrame, table: ScoreTable) -> Floats:
     """Mean CPU seconds of finished jobs, shape (n_labels, n_problems)."""
-    done = frame[frame["status"] == "ok"]
+    done = frame[finished(frame)]
     means = done.groupby(["label", "data"])["cpu_seconds"].mean()
     return np.array(
         [[means.get((label, p), np.nan) for p in table.problems] for label in table.labels]
@@ -217,5 +230,5 @@ def _relative_cost(cost: Floats) -> list[float]:
 
 
 def _mean_cpu(frame: pd.DataFrame, label: str) -> float:
-    mine = frame[(frame["label"] == label) & (frame["status"] == "ok")]["cpu_seconds"]
+    mine = frame[(frame["label"] == label) & finished(frame)]["cpu_seconds"]
     return float(mine.mean()) if len(mine) else np.nan

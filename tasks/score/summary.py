@@ -145,14 +145,19 @@ def _cost(first: Row) -> str:
 
 
 def _missing(rows: tuple[Row, ...]) -> str:
-    failed, skipped, not_run, ok = (
+    failed, early, skipped, not_run, ok = (
         sum(getattr(row, name) for row in rows)
-        for name in ("n_failed", "n_skipped", "n_not_run", "n_ok")
+        for name in ("n_failed", "n_early", "n_skipped", "n_not_run", "n_ok")
     )
-    total = failed + skipped + not_run + ok
+    total = failed + early + skipped + not_run + ok
     if ok == total:
         return f"All {total} jobs finished."
-    parts = [(failed, "failed"), (skipped, "skipped"), (not_run, "not run")]
+    parts = [
+        (failed, "failed"),
+        (early, "ended early"),
+        (skipped, "skipped"),
+        (not_run, "not run"),
+    ]
     listed = ", ".join(f"{n} {what}" for n, what in parts if n)
     return f"{ok} of {total} jobs finished ({listed})."
 

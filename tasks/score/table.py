@@ -17,16 +17,23 @@ Floats = NDArray[np.float64]
 ROUNDING = 1e-12
 """Relative size of what differs only because sums were rounded."""
 
-NOT_RUN, OK, FAILED, SKIPPED = range(4)
+NOT_RUN, OK, FAILED, SKIPPED, EARLY = range(5)
 """What became of a cell's repetition."""
 
 MISSING_RULE = (
-    "A repetition that failed (timeout, memout, crash, diverged) counts as the worst score that"
-    " any algorithm reached on that data set; an algorithm without any score there ranks last."
+    "A repetition that failed (timeout, memout, crash, diverged), or ended early, before it had"
+    " consumed its budget, counts as the worst score that any algorithm reached on that data set;"
+    " an algorithm without any score there ranks last."
     " A job that was skipped or not run is left out, for that algorithm on that data set only."
     " Means and spreads of raw scores are of finished repetitions alone."
 )
 """The rule that every table of the board states."""
+
+HINDSIGHT_RULE = (
+    "Hindsight: an algorithm that declares to use what cannot be known in time, a mark to measure"
+    " by and no competitor."
+)
+"""Of boards with such an algorithm."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +49,7 @@ class ScoreTable:
     scores : ndarray, shape (n_labels, n_problems, n_repetitions)
         As measured; NaN where there is none.
     states : ndarray of int, the same shape
-        `OK`, `FAILED`, `SKIPPED` or `NOT_RUN`.
+        `OK`, `FAILED`, `SKIPPED`, `NOT_RUN`, or `EARLY` for an ending before the budget's.
     """
 
     labels: tuple[str, ...]
@@ -72,7 +79,7 @@ class ScoreTable:
         signs = np.array([1.0 if d == "max" else -1.0 for d in self.directions])
         gains = self.scores * signs[None, :, None]
         worst = np.array([_least(gains[:, p]) for p in range(len(self.problems))])
-        failed = self.states == FAILED
+        failed = np.isin(self.states, (FAILED, EARLY))
         return np.where(failed, worst[None, :, None], gains)
 
     @property
@@ -82,7 +89,8 @@ class ScoreTable:
         Minus infinity for an algorithm that failed in every repetition, NaN if it was skipped.
         """
         cells = nanmean(self.gains, axis=2)
-        ok, failed = ((self.states == state).any(axis=2) for state in (OK, FAILED))
+        ok = (self.states == OK).any(axis=2)
+        failed = np.isin(self.states, (FAILED, EARLY)).any(axis=2)
         return np.where(failed & ~ok, -np.inf, cells)
 
     def ranks(self) -> Floats:
@@ -135,7 +143,9 @@ def score_table(frame: pd.DataFrame, metric: str = "score") -> ScoreTable:
             repetitions.index(row.repetition),
         )
         value = getattr(row, metric) if in_column else row.metrics.get(metric)
-        if row.status == "ok":
+        if row.status == "ok" and not row.complete:
+            states[where] = EARLY
+        elif row.status == "ok":
             states[where] = OK
             scores[where] = np.nan if value is None else value
         else:

@@ -96,6 +96,7 @@ def job_record(result: Result, events: Iterable[Event]) -> RunRecord:
         params |= {"budget": started.budget, "unit": started.unit}
     tags = {
         "leaseboard.status": result.status,
+        **({} if result.complete else {"leaseboard.complete": "false"}),
         "leaseboard.started": result.started,
         "leaseboard.host": result.host or platform.node(),
         "leaseboard.pid": os.getpid(),

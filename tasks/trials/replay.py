@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter, thread_time
 from typing import Any
 
 from algorithms.benches.pulls import Trial
@@ -156,9 +156,9 @@ class StoredTrials:
 
     def _compute(self, stream: _Stream, n: int) -> Record:
         stream.catch_up(n)
-        cpu, wall = time.thread_time(), time.perf_counter()
+        cpu, wall = thread_time(), perf_counter()
         suggestion = stream.suggest(n)
-        thought = time.thread_time() - cpu, time.perf_counter() - wall
+        thought = thread_time() - cpu, perf_counter() - wall
         arm = self._space.arms[suggestion.arm]
         order = Order(
             arm.estimator,

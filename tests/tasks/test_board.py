@@ -1,3 +1,4 @@
+import dataclasses
 import io
 
 import pytest
@@ -90,3 +91,15 @@ def test_an_algorithm_that_never_finished_has_no_score_on_a_board_of_one_data_se
     )
     row = next(line for line in text.splitlines() if "vanilla" in line).split()
     assert row == ["3", "vanilla", "3.00", "–", "0/0/2", "–", "–", "0/2"]
+
+
+def test_the_board_tells_of_early_ends_and_of_hindsight():
+    rows = [one for one in results() if one.repetition == 0]
+    rows[0] = dataclasses.replace(rows[0], complete=False, units=1, budget=3000, unit="examples")
+    rows[1] = dataclasses.replace(rows[1], hindsight=True)
+    text = " ".join(board.plain(compared(rows)).split())
+
+    assert "exhaustive (hindsight) 1.00" in text
+    assert "0/1, 1 ended early" in text
+    assert "or ended early, before it had consumed its budget, counts as the worst score" in text
+    assert "Hindsight: an algorithm that declares" in text

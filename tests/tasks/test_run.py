@@ -1,10 +1,14 @@
 import dataclasses
+from itertools import islice
 
 import pytest
 
+from algorithms import registry
+from algorithms.base import _reason, play
 from algorithms.benches.stream import StreamBench
 from algorithms.errors import AuditError, UsageError
 from algorithms.events import Finished, Started, TrialFinished, read_log, to_json
+from algorithms.tiny import tiny_bench
 from tasks.jobs import Job
 from tasks.run import check, failed, route_settings, run_job
 from tests.algorithms import cheats
@@ -157,3 +161,43 @@ def test_a_job_without_a_score_has_a_result_too():
     result = failed(JOB, "skipped", "data not available")
 
     assert (result.status, result.reason, result.score) == ("skipped", "data not available", None)
+
+
+def test_a_run_that_left_its_budget_says_so_in_its_row(tmp_path):
+    job = job_of(tmp_path, "yield from bench.record(np.zeros(1, np.float32))")
+    result, _ = run_job(job, tmp_path)
+
+    assert (result.status, result.complete) == ("ok", False)
+    assert (result.units, result.budget) == (1, 500)
+    assert result.reason == "ended early: 1 of 500 examples"
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "stops"),
+    [
+        ("stream", "vanilla", False),
+        ("holdout", "apple", False),
+        ("holdout", "stage-poly", True),
+        ("pulls", "rising-bandits", False),
+        ("samples", "abc", True),
+        ("samples", "random-configuration", True),
+    ],
+)
+def test_whether_an_early_end_is_a_decision_depends_on_the_bench(kind, name, stops):
+    algorithm = registry.build(name)
+    bench = tiny_bench(kind)
+    bench.budget *= 2  # nobody can consume as much of the tiny data
+
+    assert algorithm.bench == kind
+    if kind == "pulls":
+        list(islice(play(name, algorithm, bench, 0), 40))
+    assert _reason(algorithm, bench) == ("algorithm stopped" if stops else "ended early")
+
+
+@pytest.mark.parametrize("kind", ["stream", "holdout", "pulls", "samples"])
+def test_no_algorithm_of_ours_ends_early(kind):
+    for entry in registry.ENTRIES:
+        if registry.is_installed(entry) and registry.algorithm_class(entry.name).bench == kind:
+            algorithm = registry.build(entry.name)
+            *_, finished = play(entry.name, algorithm, tiny_bench(kind), 0)
+            assert finished.reason != "ended early", entry.name

@@ -3,9 +3,11 @@ import pytest
 
 from algorithms.errors import UsageError
 from algorithms.events import write_log
+from tasks.board import jobs_text
 from tasks.jobs import Result
 from tasks.results import EVENTS, assemble, begin, finish
 from tasks.score.frame import as_frame, read_frame
+from tasks.score.leaderboard import leaderboard
 from tasks.score.table import FAILED, NOT_RUN, OK, SKIPPED, score_table, significant
 
 
@@ -114,3 +116,28 @@ def test_two_results_for_one_cell_are_refused(make_frame):
 def test_a_folder_without_results_is_named(tmp_path):
     with pytest.raises(UsageError, match=r"no results at .*results\.parquet"):
         read_frame(tmp_path)
+
+
+def test_who_ended_early_ranks_after_all_that_did_not(make_frame):
+    frame = make_frame({("short", "a"): [0.0], ("good", "a"): [1.0], ("bad", "a"): [9.0]})
+    frame.loc[frame["label"] == "short", "complete"] = False
+    found = leaderboard(frame)
+
+    assert [(row.label, row.place) for row in found.rows] == [
+        ("good", 1),
+        ("bad", 2),
+        ("short", 3),
+    ]
+    short = found.rows[-1]
+    assert (short.n_ok, short.n_early, short.n_jobs) == (0, 1, 1)
+    assert np.isnan(short.raw.value)
+    assert "0 ok, 1 ended early" in jobs_text(short)
+
+
+def test_one_early_end_of_two_counts_as_the_worst_score(make_frame):
+    frame = make_frame({("short", "a"): [0.0, 2.0], ("good", "a"): [3.0, 3.0]})
+    frame.loc[0, "complete"] = False
+    table = score_table(frame)
+
+    assert table.gains[0, 0].tolist() == [-3.0, -2.0]
+    assert np.isnan(table.scores[0, 0, 0])
