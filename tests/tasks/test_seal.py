@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks import results
-from tasks.jobs import Result
+from tasks.jobs import MOST_SCORE, Result
 from tasks.score.frame import read_frame
 from tasks.seal import DamagedError, Log, log_at, seal, unseal
 
@@ -30,7 +30,7 @@ MADE = st.builds(
     environment_seed=st.just(0),
     repetition=st.integers(0, 9),
     status=st.just("ok"),
-    score=NUMBERS,
+    score=st.floats(-MOST_SCORE, MOST_SCORE),
     reason=st.text(),
     metrics=st.dictionaries(st.sampled_from("mn"), NUMBERS),
     settings=st.dictionaries(st.text(), VALUES, max_size=3),
