@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from contextlib import suppress
@@ -19,6 +18,7 @@ from typing import Any
 import psutil
 
 from algorithms.errors import LeaseboardError
+from flows.output import Output
 from tasks.forks import cause
 from tasks.leash import descendants, kill_below, kill_tree
 
@@ -28,7 +28,6 @@ START_SECONDS = 120.0
 """How long a worker may import; that time is no job's."""
 TREE_SECONDS = 0.5
 """How often the children of a job are looked for; the job's own process is watched each poll."""
-_TAIL_BYTES = 2000
 
 
 class StoppedError(LeaseboardError):
@@ -63,8 +62,7 @@ class Worker:
 
     def __init__(self, work: str, *, forks: bool) -> None:
         ours, theirs = socket.socketpair()
-        # What it says outside a job, such as why it could not start.
-        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  (closed in `kill`)
+        self.output = Output()
         with theirs:
             self.process = subprocess.Popen(
                 [
@@ -73,11 +71,12 @@ class Worker:
                 ],
                 pass_fds=(theirs.fileno(),),
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=self._stderr,
+                stdout=self.output.theirs,
+                stderr=self.output.theirs,
                 start_new_session=True,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             )
+        os.close(self.output.theirs)
         self.pid = self.process.pid
         self.channel = ours
         self.ready = False
@@ -95,8 +94,18 @@ class Worker:
             self.channel.sendall(json.dumps(message).encode() + b"\n")
 
     def answer(self, timeout: float) -> Ending | None:
-        """What the worker answers within `timeout` seconds, None if nothing yet."""
-        ready, _, _ = select.select([self.channel], [], [], timeout)
+        """What the worker answers within `timeout` seconds, None if nothing yet.
+
+        What it prints until then goes to the job's log.
+        """
+        deadline = time.monotonic() + timeout
+        while True:
+            heard = [self.channel, self.output] if self.output.open else [self.channel]
+            found, _, _ = select.select(heard, [], [], max(0.0, deadline - time.monotonic()))
+            ready = self.channel in found
+            if ready or not found or time.monotonic() > deadline:
+                break
+            self.output.take()
         chunk = None
         if ready:
             with suppress(ConnectionResetError):
@@ -171,14 +180,17 @@ class Worker:
 
         Returns whether nothing is left; else the worker is not fit for another job.
         """
-        return kill_below(self.pid, self._kept)
+        over = kill_below(self.pid, self._kept)
+        self.output.end()
+        return over
 
     def kill(self) -> None:
         """End the worker and all below it; returns when it is gone."""
         kill_tree(self.pid)
         self.process.wait()
         self.channel.close()
-        self._stderr.close()
+        self.output.end()
+        self.output.close()
 
     def _cause(self) -> str:
         """Why no answer will come, in one line."""
@@ -186,7 +198,6 @@ class Worker:
             code = self.process.wait(timeout=1.0)  # its end of the socket closes a little earlier
         except subprocess.TimeoutExpired:
             return "the job closed the worker's channel"
-        self._stderr.seek(0)
-        lines = self._stderr.read()[-_TAIL_BYTES:].decode(errors="replace").strip().splitlines()
-        said = f": {lines[-1]}" if lines and code >= 0 else ""
-        return f"{cause(code, WHO)}{said}"
+        self.output.drain()
+        said = self.output.last_line() if code >= 0 else ""
+        return f"{cause(code, WHO)}: {said}".rstrip(": ")

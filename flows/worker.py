@@ -1,9 +1,9 @@
 """The process that runs jobs, one after another, at the command of `flows.workers`.
 
 It is told what to do by lines of JSON on a socket, and answers there. Standard output and error
-belong to the job and go to its ``log.txt``, so nothing that a job prints can be taken for an
-answer. A job that is foreign (`tasks.foreign`) runs in a fork, which ends with it: whatever it
-changes, no other job meets it.
+are a pipe to the pool, so nothing that a job prints can be taken for an answer. A job that is
+foreign (`tasks.foreign`) runs in a fork, which ends with it: whatever it changes, no other job
+meets it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ import signal
 import socket
 import sys
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from io import TextIOWrapper
 from pathlib import Path
 from types import FrameType
@@ -36,7 +35,6 @@ from algorithms.user_files import executed
 from tasks.forks import Fork
 from tasks.jobs import Job, first_fault, plain
 from tasks.leash import adopt_orphans
-from tasks.results import LOG
 from tasks.run import warm
 from tasks.trials.worker import resting_pids
 
@@ -75,20 +73,21 @@ def run(order: dict[str, Any]) -> dict[str, Any]:
     signal.signal(signal.SIGTERM, _stop)
     folder = Path(order["folder"])
     job = Job(**order["job"])
-    with _output_to(folder / LOG):
-        try:
-            work = _imported(order["work"])
-            result, _ = work(job, folder, mirrors=tuple(Path(m) for m in order["mirrors"]))
-        except BaseException as error:  # noqa: BLE001  (SystemExit too: a job is not the worker)
-            status, reason = verdict(error)
-            if status in {"crash", "memout"}:
-                traceback.print_exc()
-            usage = isinstance(error, UsageError)
-            return {"status": status, "reason": reason, "usage": usage, **_left()}
+    try:
+        work = _imported(order["work"])
+        result, _ = work(job, folder, mirrors=tuple(Path(m) for m in order["mirrors"]))
+    except BaseException as error:  # noqa: BLE001  (SystemExit too: a job is not the worker)
+        status, reason = verdict(error)
+        if status in {"crash", "memout"}:
+            traceback.print_exc()
+        usage = isinstance(error, UsageError)
+        return {"status": status, "reason": reason, "usage": usage, **_left()}
     return {"result": plain(result), **_left()}
 
 
 def _left() -> dict[str, Any]:
+    sys.stdout.flush()
+    sys.stderr.flush()
     return {"kept": resting_pids(), "spoilt": bool(executed)}
 
 
@@ -122,24 +121,6 @@ def _imported(target: str) -> Callable[..., Any]:
     return function
 
 
-@contextmanager
-def _output_to(path: Path) -> Iterator[None]:
-    """Send descriptors 1 and 2 to a file, for native code and child processes too."""
-    kept = [os.dup(1), os.dup(2)]
-    with path.open("ab", buffering=0) as log:
-        os.dup2(log.fileno(), 1)
-        os.dup2(log.fileno(), 2)
-        faulthandler.enable()
-        try:
-            yield
-        finally:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            for descriptor, saved in enumerate(kept, start=1):
-                os.dup2(saved, descriptor)
-                os.close(saved)
-
-
 def _stop(_signal: int, _frame: FrameType | None) -> NoReturn:
     raise Stop
 
@@ -150,6 +131,7 @@ def main(descriptor: int, work: str, *, forks: bool) -> None:
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     adopt_orphans()
+    faulthandler.enable()
     for stream in (sys.stdout, sys.stderr):  # a job may print what the terminal here cannot show
         cast("TextIOWrapper", stream).reconfigure(errors="backslashreplace")
     try:

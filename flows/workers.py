@@ -31,7 +31,7 @@ from tasks.event_logs import mend_log
 from tasks.foreign import is_foreign
 from tasks.jobs import Job, Result
 from tasks.leash import Leash
-from tasks.results import EVENTS
+from tasks.results import EVENTS, LOG
 from tasks.run import RUN_JOB, failed
 
 NONSENSE = "the worker's answer is not understood"
@@ -161,6 +161,7 @@ class WorkerPool:
             clock = time.monotonic()
             started = datetime.now(UTC).isoformat(timespec="seconds")
             if ending is None:
+                worker.output.begin(folder / LOG, self.limits.output_mb)
                 worker.order(self._order(job, folder))
                 ending = self._await(worker, cpu, clock)
             fit = ending.fit
@@ -169,6 +170,7 @@ class WorkerPool:
             self._idle[foreign].put(self._retire(worker, fit=fit))
         result = _understood(ending.row, job) if foreign and ending.row is not None else None
         wrong = "" if result is None else clocks_disagree(result, *spent)
+        wrong = wrong or worker.output.fault
         return Ending("crash", wrong) if wrong else ending, spent, started
 
     def stop(self) -> None:

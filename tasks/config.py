@@ -67,11 +67,15 @@ class Contender(_Strict):
 
 
 class Limits(_Strict):
-    """What one job may use before it is stopped; None means no limit."""
+    """What one job may use before it is stopped; None means no limit.
+
+    A job that prints more than `output_mb` goes on, and its log is cut.
+    """
 
     wall_seconds: Amount | None = None
     cpu_seconds: Amount | None = None
     memory_mb: Amount | None = None
+    output_mb: Amount | None = 64.0
 
 
 class Tracking(_Strict):

@@ -162,8 +162,11 @@ class Tracker:
 
 
 def _is_artifact(path: Path) -> bool:
-    """Whether a file of a job's folder goes to the store: not the result, nor an empty log."""
-    return path.name != results.RESULT and path.stat().st_size > 0
+    """Whether a file of a job's folder goes to the store.
+
+    The result is there already, and what a job printed, which may be long, is kept once.
+    """
+    return path.name not in {results.RESULT, results.LOG} and path.stat().st_size > 0
 
 
 def mend_suites(client: MlflowClient, experiments: list[str]) -> list[str]:

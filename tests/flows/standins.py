@@ -153,6 +153,16 @@ def _garbage(_):
     os.write(2, b"more\n")
 
 
+def _print(count):
+    os.write(1, b"first\n")
+    sys.stdout.write("x" * int(count) + "\nlast\n")
+
+
+def _print_on(_):
+    while True:
+        os.write(1, b"x" * 65536)
+
+
 def _threads(_):
     threading.Thread(target=time.sleep, args=(30,), daemon=True).start()
 
@@ -200,6 +210,8 @@ BEHAVIOUR = {
     "spin": _spin,
     "trial": _trial,
     "garbage": _garbage,
+    "print": _print,
+    "print-on": _print_on,
     "threads": _threads,
     "close": lambda _: os.closerange(3, 100),
     "chdir": lambda _: os.chdir("/"),

@@ -248,3 +248,62 @@ def assert_gone(pid, within=5.0):
         time.sleep(0.02)
     os.kill(pid, 9)
     raise AssertionError(f"process {pid} is still there")
+
+
+def test_output_is_cut_at_its_limit_and_the_job_goes_on(folder, tmp_path):
+    """The head and the last words are kept, and a line says so; the next job's log is its own."""
+    (tmp_path / "next").mkdir()
+    with pool(Limits(output_mb=0.1)) as workers:
+        ended = run(workers, "print:3000000", folder)
+        after = run(workers, "garbage", tmp_path / "next")
+
+    log = (folder / LOG).read_bytes()
+    assert (ended.status, after.status) == ("ok", "ok")
+    assert len(log) < 100_300
+    assert log.startswith(b"first\n")
+    assert log.endswith(b"last\n")
+    assert b"the job printed more than 0.1 MB, the limit output_mb" in log
+    assert b"first" not in (tmp_path / "next" / LOG).read_bytes()
+    assert b"cut here" not in (tmp_path / "next" / LOG).read_bytes()
+
+
+@pytest.mark.parametrize("algorithm", ["vanilla", FOREIGN])
+def test_a_job_that_prints_without_end_fills_no_disk(folder, algorithm):
+    sizes = []
+    with pool(Limits(output_mb=1, wall_seconds=1)) as workers:
+        watch = threading.Event()
+
+        def look():
+            while not watch.wait(0.02):
+                sizes.append((folder / LOG).stat().st_size if (folder / LOG).exists() else 0)
+
+        thread = threading.Thread(target=look)
+        thread.start()
+        ended = run(workers, "print-on", folder, algorithm)
+        watch.set()
+        thread.join()
+
+    assert ended.status == "timeout"
+    assert max(sizes) <= 1_000_000
+    assert (folder / LOG).stat().st_size < 1_001_000
+
+
+def test_what_fits_is_kept_whole(folder):
+    with pool(Limits(output_mb=0.1)) as workers:
+        run(workers, "print:99000", folder)
+
+    log = (folder / LOG).read_bytes()
+    assert log == b"first\n" + b"x" * 99000 + b"\nlast\n"
+
+
+def test_a_log_that_cannot_be_written_is_a_crash_that_names_it(folder):
+    (folder / LOG).symlink_to("/dev/full")
+    with pool() as workers:
+        ended = run(workers, "garbage", folder)
+        (folder / LOG).unlink()
+        after = run(workers, "well", folder)
+
+    assert ended.status == "crash"
+    assert "No space left on device" in ended.reason
+    assert LOG in ended.reason
+    assert after.status == "ok"
