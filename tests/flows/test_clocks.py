@@ -32,7 +32,8 @@ class Mine(Algorithm):
         real = time.process_time
         time.perf_counter = time.process_time = time.thread_time = stands_still
         if self.deep:
-            tasks.run.process_time = tasks.run.perf_counter = stands_still
+            cpu, wall = tasks.run.process_time(), tasks.run.perf_counter()
+            tasks.run.process_time, tasks.run.perf_counter = (lambda: cpu), (lambda: wall)
         begin = real()
         while real() - begin < 2:
             pass
