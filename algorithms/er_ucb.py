@@ -102,11 +102,18 @@ class ErUcbPolicy(Policy):
         self.mu_y: Floats = np.zeros(self.best.shape)
         self.mu_z: Floats = np.zeros(self.best.shape)
 
-    def _choose(self) -> Ints:
+    def index(self) -> Floats:
+        """γ Ω + Ψ' of every arm, equation 17, for the pull about to be made."""
         s = self.settings
         omega = exploitation(self.mu_y, self.mu_z, s.theta)
-        psi = exploration(self.pulls, self.t + 1, s.theta, s.alpha)
-        return largest(s.gamma * omega + psi)  # line 6, equation 17
+        return s.gamma * omega + exploration(self.pulls, self.t + 1, s.theta, s.alpha)
+
+    def standing(self) -> dict[str, Floats]:
+        """The index of every arm."""
+        return {"index": self.index()}
+
+    def _choose(self) -> Ints:
+        return largest(self.index())  # line 6
 
     def _learn(self, arm: Ints, reward: Floats, cost: Floats) -> None:
         self._add(arm, reward, self.pulls[self._runs, arm])

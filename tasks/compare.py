@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from tasks.gate import ROUNDING
+from tasks.promise import ROUNDING
 from tasks.score.bootstrap import Interval, paired_mean
 from tasks.score.frame import finished
 from tasks.score.summary import short

@@ -20,6 +20,7 @@ from algorithms.errors import UsageError, invalid, short, unknown
 from algorithms.seeds import derive_seed
 from tasks.jobs import Job
 from tasks.paths import conf_files
+from tasks.promise import Promise
 from tasks.yaml_size import DEEPEST, MOST_CHARACTERS, check_size
 
 SUITE_FILE = "suite.json"
@@ -44,11 +45,12 @@ def _named(key: str) -> BeforeValidator:
 
 
 class Data(_Strict):
-    """A data set of a suite: a reference, and what tables call it."""
+    """A data set of a suite: a reference, what tables call it, and its own budget and options."""
 
     data: Annotated[str, Field(max_length=4096)]
     name: Name = ""
     meaningful: bool = True
+    budget: Annotated[float, Field(gt=0)] | None = None
     bench: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -126,6 +128,7 @@ class Suite(_Strict):
     normalise: Normalise | None = None
     relative_to: list[str] = Field(default_factory=list)
     published: list[Published] = Field(default_factory=list)
+    promises: list[Promise] = Field(default_factory=list)
     kind: Literal["benchmark", "speed"] = "benchmark"
     name: str = ""
 
@@ -165,6 +168,32 @@ class Suite(_Strict):
             if title not in titles:
                 raise ValueError(f"relative_to names {title!r}, which is no algorithm here")
         return self
+
+    @model_validator(mode="after")
+    def _check_promises(self) -> Self:
+        titles = [contender.title for contender in self.algorithms]
+        places = {place for entry in self.data for place in (entry.data, entry.name)}
+        for promise in self.promises:
+            for title in filter(None, (promise.algorithm, promise.over)):
+                if title not in titles:
+                    raise ValueError(f"promises: {unknown('algorithm', title, titles)}")
+            if promise.data not in places | {""}:
+                known = sorted(places - {""})
+                raise ValueError(f"promises: {unknown('data', promise.data, known)}")
+        said = [promise.identity for promise in self.promised()]
+        for promise in self.promised():
+            if said.count(promise.identity) > 1:
+                raise ValueError(f"promise {promise.name} stands twice: remove one")
+        return self
+
+    def promised(self) -> list[Promise]:
+        """Every promise with the reference of its data; one of all data once for each of them."""
+        return [
+            promise.model_copy(update={"data": entry.data})
+            for promise in self.promises
+            for entry in self.data
+            if promise.data in ("", entry.data, entry.name)
+        ]
 
     @property
     def data_names(self) -> dict[str, str]:
@@ -212,7 +241,7 @@ class Suite(_Strict):
             environment_seed=environment_seed,
             label=contender.title,
             settings=contender.settings,
-            budget=self.budget,
+            budget=self.budget if entry.budget is None else entry.budget,
             bench={**self.bench, **entry.bench, **contender.bench},
             repetition=repetition,
         )
@@ -232,8 +261,15 @@ def load_suite(name: str, conf: Path) -> Suite:
         With the nearest name, or with file, line and key path of what is wrong in the YAML.
     """
     path = suite_path(name, conf)
+    if is_collection(path):
+        raise UsageError(f"{name} is a collection of suites: name one of those in {path}")
     suite = load_yaml(path, Suite)
     return suite.model_copy(update={"name": path.stem})
+
+
+def is_collection(path: Path) -> bool:
+    """Whether a YAML file names suites in the place of data and algorithms."""
+    return "suites" in _read(path)[1]
 
 
 def suite_path(name: str, conf: Path) -> Path:
@@ -255,6 +291,15 @@ def where(path: Path, location: list[str | int]) -> str:
 
 def load_yaml(path: Path, model: type[Model]) -> Model:
     """A validated `model` from a YAML file, or a UsageError that says where it is wrong."""
+    tree, content = _read(path)
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        raise UsageError(_explain(path, tree, error, model)) from error
+
+
+def _read(path: Path) -> tuple[yaml.Node | None, Mapping[str, Any]]:
+    """The mapping in a YAML file, and the nodes that know its lines."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -277,10 +322,7 @@ def load_yaml(path: Path, model: type[Model]) -> Model:
         raise UsageError(f"{place}: {getattr(error, 'problem', error)}") from error
     if not isinstance(content, Mapping):
         raise UsageError(f"{path}: a YAML mapping is expected, not {type(content).__name__}")
-    try:
-        return model.model_validate(content)
-    except ValidationError as error:
-        raise UsageError(_explain(path, tree, error, model)) from error
+    return tree, content
 
 
 class _Loader(yaml.SafeLoader):

@@ -210,6 +210,11 @@ def first_fault(error: ValidationError) -> str:
     return f"{where}: {first['msg'].removeprefix('Value error, ')}{given}".removeprefix(": ")
 
 
+def plain_value(value: Any) -> Any:
+    """A value in JSON's own types, as it is read from a result again; NaN is text."""
+    return json.loads(json.dumps(value, default=_unwrap), parse_constant=str)
+
+
 def _unwrap(value: Any) -> Any:
     """A numpy scalar as Python's own; anything else as text."""
     return value.item() if hasattr(value, "item") else str(value)

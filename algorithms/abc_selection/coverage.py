@@ -8,12 +8,9 @@ from dataclasses import dataclass
 
 from algorithms.abc_selection.bounds import Estimator, Kind
 from algorithms.abc_selection.selection import ABC
-from algorithms.abc_selection.simulation import SimulatedLearners
+from algorithms.abc_selection.simulation import NEAR_TIES, SimulatedLearners
 from algorithms.base import play
 from algorithms.benches.samples import SamplesBench, geometric_sizes
-
-NEAR_TIES = (0.81, 0.80, 0.785, 0.78)
-"""Accuracies so close that a wrong interval can cost the right answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,9 @@ from algorithms.benches.samples import Probe
 from algorithms.events import Parameters
 from algorithms.seeds import generator
 
+NEAR_TIES = (0.81, 0.80, 0.785, 0.78)
+"""Accuracies so close that a wrong interval can cost the right answer."""
+
 
 class SimulatedLearners:
     """Configurations whose hypothesis classes hold one hypothesis each.

@@ -193,7 +193,7 @@ class OnlineLearner(Algorithm):
         learner = champion.learner
         if bench.scores_test:
             bench.submit(learner.predict(base.test))
-        bench.note(metrics_of(learner))
+        bench.note({**metrics_of(learner), "expansions": float(champion.epoch)})
         return learner
 
     def _passes(

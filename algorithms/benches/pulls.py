@@ -175,6 +175,7 @@ class PullsBench:
         self._untold: tuple[deque[Trial], ...] = tuple(deque() for _ in trials.arms)
         self._joint_pulls: Counter[str] = Counter()
         self._failures: Counter[str] = Counter()
+        self._metrics: dict[str, float] = {}
 
     @property
     def pulls(self) -> list[int]:
@@ -230,6 +231,10 @@ class PullsBench:
         """A fresh bench on the same trials, which are replayed alike."""
         return PullsBench(self._trials, self.budget, self.unit, self.seed, self.metric)
 
+    def note(self, metrics: Mapping[str, float]) -> None:
+        """Take what the run has to say beside its score."""
+        self._metrics.update(metrics)
+
     def score(self) -> Score:
         """The best trial's validation score; NaN without a pull, LeaseboardError if all failed.
 
@@ -250,7 +255,7 @@ class PullsBench:
         }
         for arm, pulls in zip(self.arms, self.pulls, strict=True):
             metrics[f"exploitation.{arm}"] = pulls / pulled
-        return Score(best.reward, self.metric, "max", metrics)
+        return Score(best.reward, self.metric, "max", self._metrics | metrics)
 
     def _charge(self, trial: Trial) -> Feedback:
         cost = trial.fidelity if self.unit == "trials" else trial.cpu_seconds

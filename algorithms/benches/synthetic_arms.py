@@ -89,6 +89,12 @@ class RisingArms(Arms):
         return curve - self.noise * np.abs(rng.standard_normal(np.shape(n)))
 
 
+FOUR_RISING = RisingArms(
+    limits=(0.9, 0.85, 0.8, 0.88), drops=(0.4, 0.25, 0.1, 0.6), rates=(0.5, 1.0, 1.0, 0.5)
+)
+"""Two arms that rise for long, one that ends lower, and one that stops early."""
+
+
 def rising_curve(n: Ints, limit: Floats, drop: Floats, rate: Floats) -> Floats:
     """The curve limit - drop / n^rate."""
     return np.asarray(limit - drop / n**rate, dtype=np.float64)

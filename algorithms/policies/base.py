@@ -96,6 +96,11 @@ class Policy(ABC):
         """Lower and upper bounds of every arm's final reward, if the policy keeps any."""
         return None
 
+    def standing(self) -> dict[str, Floats]:
+        """What the policy thinks of every arm by now, by name: shapes (repeats, n_arms)."""
+        bounds = self.bounds()
+        return {} if bounds is None else {"lower": bounds[0], "upper": bounds[1]}
+
     @abstractmethod
     def _choose(self) -> Ints:
         """The arm to pull next, shape (repeats,)."""
@@ -145,6 +150,10 @@ class ArmPolicy(Algorithm):
             candidates = policy.candidates.copy()
             policy.update(arm, np.array([trial.reward]), np.array([bench.at - before]))
             yield from _verdicts(policy, candidates, int(arm[0]), bench.at)
+        if all(bench.pulls):
+            for name, values in policy.standing().items():
+                at_the_end = zip(bench.arms, values[0].tolist(), strict=True)
+                bench.note({f"{name}.{arm}": value for arm, value in at_the_end})
 
 
 class Record:

@@ -109,8 +109,16 @@ class _UcbPolicy(_MeanPolicy):
         freeze = settings.freeze_constant_arms and frozen.any() and not frozen.all()
         self._frozen: Bools | None = frozen if freeze else None
 
+    def index(self) -> Floats:
+        """Of every arm, for the pull about to be made."""
+        return ucb_index(self._gamma * self.mean, self.pulls, self.t + 1)
+
+    def standing(self) -> dict[str, Floats]:
+        """The index of every arm."""
+        return {"index": self.index()}
+
     def _choose(self) -> Ints:
-        index = ucb_index(self._gamma * self.mean, self.pulls, self.t + 1)
+        index = self.index()
         if self._frozen is not None:
             index[:, self._frozen] = -np.inf
         return largest(index)

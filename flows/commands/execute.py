@@ -31,6 +31,20 @@ def open_suite(name: str, out: Path | None, conf: Path | None) -> tuple[Suite, P
     return suite, (out or Path("runs") / suite.name).resolve()
 
 
+def open_suites(name: str, out: Path | None, conf: Path | None) -> list[tuple[Suite, Path]]:
+    """`open_suite` of each suite that `name` stands for; those of a collection under `out`."""
+    from tasks.collection import check_apart, members
+    from tasks.paths import conf_dir
+
+    use_conf(conf)
+    names = members(name, conf_dir(conf))
+    if names == [name]:
+        return [open_suite(name, out, conf)]
+    opened = [open_suite(one, out / Path(one).stem if out else None, conf) for one in names]
+    check_apart([suite for suite, _ in opened])
+    return opened
+
+
 def plan_suite(suite: Suite, home: Path, mirror: list[Path] | None) -> list[Planned]:
     """Every job of the suite with its key and state."""
     from tasks import paths, results

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.commands.execute import execute, open_suite
+from flows.commands.execute import execute, open_suites
 from flows.commands.options import (
     Conf,
     Local,
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from tasks.config import Suite
+    from tasks.gate import Quantity
+    from tasks.jobs import Job
 
 Written = Annotated[Path | None, typer.Option(help="Also write it there.")]
 
@@ -50,12 +53,12 @@ def gate(
     conf: Conf = None,
     tracking_uri: TrackingUri = None,
 ) -> int:
-    """Run a suite and compare it with its accepted scores; exits with 1 on a regression.
+    """Run a suite and compare it with its accepted scores and promises; 1 is a regression.
 
     Example: leaseboard gate ci --markdown comment.md
     """
     from tasks import gate as core
-    from tasks import gate_formats
+    from tasks.gate import formats
 
     for path in filter(None, (markdown, junit, json)):
         check_file(path)
@@ -63,21 +66,23 @@ def gate(
         from tasks.speed.commits import resolved
 
         resolved(speed_against)
-    loaded, home = open_suite(suite, out, conf)
-    frame, troubled = _scores(loaded, home, workers, mirror, tracking_uri, local=local)
+    opened = open_suites(suite, out, conf)
+    baseline = core.read_baseline(_accepted(suite, conf))
+    ran = _run(opened, workers, mirror, tracking_uri, local=local)
     limit = core.TOLERANCE if tolerance is None else tolerance
-    verdict = core.gate(frame, core.read_baseline(_accepted(suite, loaded, conf)), limit)
-    page, slower = gate_formats.markdown(verdict), False
+    verdict = core.gate(ran.frame, baseline, limit, ran.quantities)
+    page, slower = formats.markdown(verdict), False
     for path, content in (
         (markdown, page),
-        (junit, gate_formats.junit(verdict)),
-        (json, gate_formats.as_json(verdict)),
+        (junit, formats.junit(verdict)),
+        (json, formats.as_json(verdict)),
     ):
         if path is not None:
             path.write_text(content, encoding="utf-8")
     say(page)
     if speed_against is not None:
-        text, slower = _speed(loaded, frame, speed_against, mirror)
+        jobs = [job for loaded, _ in opened for job in loaded.jobs()]
+        text, slower = _speed(jobs, ran.frame, speed_against, mirror)
         say(text)
         if markdown is not None:
             markdown.write_text(f"{page}\n{text}", encoding="utf-8")
@@ -85,7 +90,7 @@ def gate(
         return verdict.exit_code
     if strict and slower:
         return core.REGRESSION
-    return core.RUN_FAILED if troubled else core.PASSED
+    return core.RUN_FAILED if ran.troubled else core.PASSED
 
 
 def accept(
@@ -97,7 +102,7 @@ def accept(
     conf: Conf = None,
     tracking_uri: TrackingUri = None,
 ) -> int:
-    """Run a suite and accept its scores as the baseline that `gate` compares with.
+    """Run a suite and accept its scores and promises as what `gate` compares with.
 
     Example: leaseboard accept ci
     """
@@ -106,21 +111,28 @@ def accept(
     from tasks import gate as core
     from tasks.environment import versions
 
-    loaded, home = open_suite(suite, out, conf)
-    frame, troubled = _scores(loaded, home, workers, mirror, tracking_uri, local=local)
-    today = datetime.now(UTC).date().isoformat()
-    before = core.read_baseline(_accepted(suite, loaded, conf))
-    baseline = core.accept(frame, loaded.name, date=today, versions=versions(), before=before)
-    path = _own_baseline(suite, loaded, conf)
+    opened = open_suites(suite, out, conf)
+    before = core.read_baseline(_accepted(suite, conf))
+    ran = _run(opened, workers, mirror, tracking_uri, local=local)
+    baseline = core.accept(
+        ran.frame,
+        Path(suite).stem,
+        date=datetime.now(UTC).date().isoformat(),
+        versions=versions(),
+        before=before,
+        quantities=ran.quantities,
+    )
+    path = _own_baseline(suite, conf)
     core.write_baseline(path, baseline)
-    say(f"accepted {len(baseline.scenarios)} scenarios in {path}")
+    n_scenarios, n_promises = len(baseline.scenarios), len(baseline.promises)
+    say(f"accepted {n_scenarios} scenarios and {n_promises} promises in {path}")
     for gone in core.dropped(before, baseline):
-        say(f"not accepted any more: {gone} has no score now", err=True)
-    return core.RUN_FAILED if troubled else core.PASSED
+        say(f"not accepted any more: {gone}, which is not measured now", err=True)
+    return core.RUN_FAILED if ran.troubled else core.PASSED
 
 
 def _speed(
-    suite: Suite, frame: pd.DataFrame, commit: str, mirror: list[Path] | None
+    jobs: list[Job], frame: pd.DataFrame, commit: str, mirror: list[Path] | None
 ) -> tuple[str, bool]:
     """The comparison of CPU times as markdown, and whether a scenario became slower."""
     from flows.interruption import terminable
@@ -129,26 +141,26 @@ def _speed(
 
     done = frame[frame["status"] == "ok"]
     ran = set(zip(done["label"], done["data"], strict=True))
-    jobs = commits.timed([job for job in suite.jobs() if (job.label, job.data) in ran])
+    timed = commits.timed([job for job in jobs if (job.label, job.data) in ran])
     with terminable():
         found, incomparable = commits.compare(
-            jobs, commit, mirrors=paths.mirrors(tuple(mirror or ()))
+            timed, commit, mirrors=paths.mirrors(tuple(mirror or ()))
         )
     page = commits.markdown(found, incomparable, commit)
     return page, any(speed.slower for speed in found)
 
 
-def _accepted(named: str, suite: Suite, conf: Path | None) -> Path:
+def _accepted(named: str, conf: Path | None) -> Path:
     """Where the accepted scores are: where `accept` writes them, or those that are shipped."""
     from tasks.paths import conf_files
 
-    mine = _own_baseline(named, suite, conf)
+    mine = _own_baseline(named, conf)
     if mine.is_file() or _is_file(named):
         return mine
-    return conf_files("baselines", conf, ".json").get(suite.name, mine)
+    return conf_files("baselines", conf, ".json").get(Path(named).stem, mine)
 
 
-def _own_baseline(named: str, suite: Suite, conf: Path | None) -> Path:
+def _own_baseline(named: str, conf: Path | None) -> Path:
     """In the user's configuration folder, or beside a suite that was named as a file.
 
     It is ``./conf`` where there is none yet, so nobody's scores end up in the installation.
@@ -161,28 +173,52 @@ def _own_baseline(named: str, suite: Suite, conf: Path | None) -> Path:
         folder = Path(named).resolve().parent
         if folder.name == "suites":
             folder = folder.parent
-    return folder / "baselines" / f"{suite.name}.json"
+    return folder / "baselines" / f"{Path(named).stem}.json"
 
 
 def _is_file(named: str) -> bool:
     return Path(named).suffix in (".yaml", ".yml")
 
 
-def _scores(
-    suite: Suite,
-    home: Path,
+@dataclass(frozen=True)
+class _Ran:
+    """The results of all suites, their promises measured, and whether anything else went wrong."""
+
+    frame: pd.DataFrame
+    quantities: list[Quantity]
+    troubled: bool
+
+
+def _run(
+    opened: list[tuple[Suite, Path]],
     workers: int | None,
     mirror: list[Path] | None,
     tracking_uri: str | None,
     *,
     local: bool,
-) -> tuple[pd.DataFrame, bool]:
-    """The results of a run, and whether it had trouble beside its jobs, which has been said."""
-    with resumable(home):
-        outcome = execute(
-            suite, home, mirror=mirror, workers=workers, local=local, tracking_uri=tracking_uri
-        )
+) -> _Ran:
+    """Run the suites and measure their promises; trouble beside the jobs has been said."""
+    import pandas as pd
 
+    from tasks import paths
+    from tasks.event_logs import read_partial_log
+    from tasks.gate import Evidence, measure
+    from tasks.results import EVENTS, job_folder
     from tasks.score.frame import as_frame
+    from tasks.track.read import Logged
 
-    return as_frame(outcome.results), bool(outcome.problems)
+    frames, quantities, troubled = [], [], False
+    for suite, home in opened:
+        with resumable(home):
+            outcome = execute(
+                suite, home, mirror=mirror, workers=workers, local=local, tracking_uri=tracking_uri
+            )
+        run = Evidence(
+            as_frame(outcome.results),
+            lambda key, home=home: read_partial_log(job_folder(home, key) / EVENTS),  # type: ignore[misc]
+            Logged(paths.tracking_uri(tracking_uri), suite.name),
+        )
+        frames.append(run.frame)
+        quantities += [measure(promise, run) for promise in suite.promised()]
+        troubled |= bool(outcome.problems)
+    return _Ran(pd.concat(frames, ignore_index=True), quantities, troubled)

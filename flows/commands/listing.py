@@ -45,10 +45,16 @@ def _algorithms(_conf: Path, _mirrors: tuple[Path, ...]) -> Rows:
 
 
 def _suites(conf: Path, _mirrors: tuple[Path, ...]) -> Rows:
-    from tasks.config import load_suite, suite_names
+    from tasks.collection import Collection, members
+    from tasks.config import Suite, is_collection, load_suite, load_yaml, suite_names, suite_path
 
-    suites = [load_suite(name, conf) for name in suite_names(conf)]
-    return [(suite.name, suite.title, f"{len(suite.jobs())} jobs") for suite in suites]
+    rows: Rows = []
+    for name in suite_names(conf):
+        path = suite_path(name, conf)
+        title = load_yaml(path, Collection if is_collection(path) else Suite).title
+        suites = [load_suite(member, conf) for member in members(name, conf)]
+        rows.append((name, title, f"{sum(len(suite.jobs()) for suite in suites)} jobs"))
+    return rows
 
 
 def _data(conf: Path, mirrors: tuple[Path, ...]) -> Rows:

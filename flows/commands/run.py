@@ -11,7 +11,7 @@ import typer
 
 from algorithms.errors import UsageError
 from flows.commands.damage import check_folder
-from flows.commands.execute import execute, exit_code, open_suite, plan_suite, show_board
+from flows.commands.execute import execute, exit_code, open_suites, plan_suite, show_board
 from flows.commands.options import (
     Cluster,
     Conf,
@@ -50,22 +50,24 @@ def run(
     """
     if cluster and (local or workers):
         raise UsageError("--cluster excludes --local and --workers: Dask's workers do the work")
-    loaded, home = open_suite(suite, out, conf)
-    with resumable(home):
-        code = run_and_report(
-            loaded,
-            home,
-            workers=workers,
-            local=local,
-            cluster=cluster,
-            mirror=mirror,
-            tracking_uri=tracking_uri,
-        )
-    if register and code == 0:
-        from flows.commands.model import register_winners
+    codes = []
+    for loaded, home in open_suites(suite, out, conf):
+        with resumable(home):
+            code = run_and_report(
+                loaded,
+                home,
+                workers=workers,
+                local=local,
+                cluster=cluster,
+                mirror=mirror,
+                tracking_uri=tracking_uri,
+            )
+        if register and code == 0:
+            from flows.commands.model import register_winners
 
-        register_winners(loaded, home, None, mirror=mirror, tracking_uri=tracking_uri)
-    return code
+            register_winners(loaded, home, None, mirror=mirror, tracking_uri=tracking_uri)
+        codes.append(code)
+    return _together(codes)
 
 
 def run_and_report(
@@ -103,7 +105,11 @@ def plan(suite: SuiteName, out: Out = None, mirror: Mirrors = None, conf: Conf =
 
     Example: leaseboard plan paper-chacha
     """
-    loaded, home = open_suite(suite, out, conf)
+    opened = open_suites(suite, out, conf)
+    return _together([_show_plan(loaded, home, mirror) for loaded, home in opened])
+
+
+def _show_plan(loaded: Suite, home: Path, mirror: list[Path] | None) -> int:
     planned = plan_suite(loaded, home, mirror)
     names = loaded.data_names
     called = [names.get(e.job.data, e.job.data) for e in planned]
@@ -138,6 +144,11 @@ def report(
     for folder in runs:
         check_folder(folder)
         say(page.build(folder, page.suite_of(folder)))
+
+
+def _together(codes: list[int]) -> int:
+    """One exit code: a failed run weighs most, and nothing was run only where all ran nothing."""
+    return 2 if 2 in codes else min(codes)
 
 
 def _state(entry: Planned, home: Path) -> str:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from tasks.jobs import Job
 
 DEFAULT_BUDGET = {"trials": 200.0, "cpu_seconds": 60.0}
+RECORDED = ("table", "curves")
+"""Protocols whose data are the feedbacks: nothing is trained."""
 PEER_GRACE = 300.0
 """Wall seconds beyond its budget in which a peer must have started, ended and been tested."""
 
@@ -45,11 +47,12 @@ class Options(BaseModel):
         What tunes an arm.
     unit : {"trials", "cpu_seconds"}
         What the budget counts; seconds are those recorded when a trial was run.
-    protocol : {"holdout", "cv", "table"}
+    protocol : {"holdout", "cv", "table", "curves"}
         ``holdout``: 64 % training, 16 % validation, 20 % test, as in Rising Bandits. ``cv``:
         the mean of stratified folds, as in ER-UCB, and the test score of a fit on all of them.
         ``table``: the data are the feedbacks themselves, a column for each arm and a row for
         each pull; a repetition draws its rows at random.
+        ``curves``: the same with the rows in order, as an optimiser's best values rise.
     folds : int
         Of ``cv``.
     split_column : str, optional
@@ -66,7 +69,7 @@ class Options(BaseModel):
     arms: list[str] | None = Field(default=None, min_length=1)
     optimiser: Literal["tpe", "random", "smac"] = "tpe"
     unit: Unit = "trials"
-    protocol: Literal["holdout", "cv", "table"] = "holdout"
+    protocol: Literal["holdout", "cv", "table", "curves"] = "holdout"
     folds: int = Field(default=5, ge=2)
     split_column: str | None = None
     scale: Scale = "none"
@@ -87,10 +90,11 @@ def make(dataset: Dataset, job: Job) -> PullsBench:
     peer = job.algorithm if job.algorithm in environment.names() else None
     if peer and (options.protocol != "holdout" or dataset.task != "classification"):
         raise UsageError(f"{peer} runs on a classification with protocol=holdout only")
-    if options.protocol == "table":
+    if options.protocol in RECORDED:
         if options.unit != "trials":
             raise UsageError(f"a table's feedbacks cost no {options.unit}: use unit=trials")
-        trials, metric = TableTrials(dataset.features, job.environment_seed), "best_feedback"
+        seed = job.environment_seed if options.protocol == "table" else None
+        trials, metric = TableTrials(dataset.features, seed), "best_feedback"
     else:
         if peer:
             trials = peer_trials(peer, dataset, options, budget, job.environment_seed)
@@ -109,7 +113,7 @@ def make(dataset: Dataset, job: Job) -> PullsBench:
 
 def identity(options: Options) -> str:
     """The content of the space, so that another content is another job."""
-    return "" if options.protocol == "table" else spaces.digest(_space(options))
+    return "" if options.protocol in RECORDED else spaces.digest(_space(options))
 
 
 def peer_trials(

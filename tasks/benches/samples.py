@@ -21,6 +21,7 @@ from tasks.probes.fitting import Classifier
 from tasks.probes.samples import split
 from tasks.probes.split import Split
 from tasks.probes.store import Store
+from tasks.probes.verdicts import RecordedVerdicts
 
 if TYPE_CHECKING:
     from tasks.learners.shared_bins import SharedBins
@@ -31,6 +32,9 @@ class Options(BaseModel):
 
     Attributes
     ----------
+    protocol : {"train", "verdicts"}
+        ``train``: learners are trained on the data. ``verdicts``: the data are verdicts, a column
+        for each configuration, 1 in the rows where it is right and 0 in the others.
     configurations : int
         How many are drawn; the first N of a longer draw are the shorter draw.
     profile : {"bounded", "paper"}
@@ -52,6 +56,7 @@ class Options(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    protocol: Literal["train", "verdicts"] = "train"
     configurations: Annotated[int, Field(ge=1)] = 20
     profile: Literal["bounded", "paper"] = "bounded"
     pipelines: Path | None = None
@@ -66,6 +71,11 @@ class Options(BaseModel):
         drawn = self.model_fields_set & {"configurations", "profile", "shared_bins"}
         if self.pipelines is not None and drawn:
             raise ValueError(f"pipelines are taken as they are: remove {', '.join(sorted(drawn))}")
+        trained = drawn | self.model_fields_set & {"pipelines", "probe_seconds"}
+        if self.protocol == "verdicts" and trained:
+            raise ValueError(
+                f"verdicts are taken as they are: remove {', '.join(sorted(trained))}"
+            )
         return self
 
 
@@ -86,6 +96,11 @@ def measure(options: Options) -> str:
 def make(dataset: Dataset, job: Job) -> SamplesBench:
     """The bench of `job` on `dataset`; probes are stored under the cache folder."""
     options = Options(**job.bench)
+    if options.protocol == "verdicts":
+        verdicts = RecordedVerdicts(dataset.features, job.environment_seed, options.test_fraction)
+        return SamplesBench(
+            verdicts, job.environment_seed, job.budget, options.unit, options.initial_rows
+        )
     rows = split(dataset, job.environment_seed, options.test_fraction)
     drawn = learners(options, rows, job.environment_seed)
     probes = RecordedProbes(

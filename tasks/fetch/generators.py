@@ -1,4 +1,4 @@
-"""The formulas: published generators, verified against the real sets, and two of our own.
+"""The formulas: published generators, verified against the real sets, and some of our own.
 
 Each function draws the rows of one block, as a mapping of column names, in order, to values;
 a pair of codes and category names is a nominal column. The target comes last.
@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from algorithms.benches.synthetic_arms import SEVEN_GAUSSIANS
+from algorithms.abc_selection.simulation import NEAR_TIES
+from algorithms.benches.synthetic_arms import FOUR_RISING, SEVEN_GAUSSIANS
 from algorithms.errors import UsageError
 
 Columns = dict[str, Any]
@@ -145,12 +146,50 @@ def separated(
     return _numbered(x) | {"class": (label.astype(np.int8), names)}
 
 
-def seven_gaussians(block: Block) -> Columns:
+def seven_gaussians(block: Block, *, decimals: int = 0) -> Columns:
     """Feedbacks of the seven arms of ER-UCB's synthetic problem; a row is one pull of each."""
     arms = np.broadcast_to(np.arange(SEVEN_GAUSSIANS.n_arms), (block.size, 7))
     drawn = SEVEN_GAUSSIANS.draw(arms, np.ones_like(arms), block.rng)
-    pull = np.arange(block.start + 1, block.start + block.size + 1)
-    return {f"arm{arm + 1}": drawn[:, arm] for arm in range(7)} | {"pull": pull}
+    return _arms(np.round(drawn, decimals) if decimals else drawn) | {"pull": _row_numbers(block)}
+
+
+def rising_arms(block: Block) -> Columns:
+    """Four arms whose feedbacks rise as a tuner's do, without noise; row n is pull n of each."""
+    pull = _row_numbers(block)
+    arms = np.broadcast_to(np.arange(FOUR_RISING.n_arms), (block.size, FOUR_RISING.n_arms))
+    curves = FOUR_RISING.draw(arms, pull[:, None], block.rng)
+    return _arms(np.round(curves, 6)) | {"pull": pull}
+
+
+def near_ties(block: Block) -> Columns:
+    """Verdicts of four classifiers, 1 where one is right: .81, .80, .785 and .78 of all rows."""
+    right = block.rng.random((block.size, len(NEAR_TIES))) < NEAR_TIES
+    return {f"h{i + 1}": right[:, i].astype(np.int8) for i in range(len(NEAR_TIES))} | {
+        "row": _row_numbers(block)
+    }
+
+
+def ambush(block: Block, *, at: int = 200, lie: float = 1000.0) -> Columns:
+    """A product of inputs that a linear model cannot see, until row `at` has the label -`lie`.
+
+    Whoever follows the product has gained by then, and predicts far from the linear model; the
+    lie hits him at the place where that costs most. ChaCha's guard has to pay for it out of what
+    was gained: there its loss comes as near to its bound as any stream can bring it.
+    """
+    x = np.round(block.rng.uniform(-1, 1, (block.size, 4)), 3)
+    y = 40 * x[:, 0] * x[:, 1] + 5 * x[:, 2] + 0.1 * block.rng.standard_normal(block.size)
+    row = at - 1 - block.start
+    if 0 <= row < block.size:
+        x[row], y[row] = (1, 1, 0, 0), -lie
+    return _numbered(x.astype(np.float32)) | {"y": np.round(y, 3)}
+
+
+def _arms(feedbacks: np.ndarray) -> Columns:
+    return {f"arm{arm + 1}": feedbacks[:, arm] for arm in range(feedbacks.shape[1])}
+
+
+def _row_numbers(block: Block) -> np.ndarray:
+    return np.arange(block.start + 1, block.start + block.size + 1)
 
 
 def _uniform_inputs(block: Block) -> np.ndarray:

@@ -51,6 +51,9 @@ GENERATORS = {
     "waveform": Maker(generators.waveform, 5_000, "classification"),
     "separated": Maker(generators.separated, 100_000, "classification"),
     "seven-gaussians": Maker(generators.seven_gaussians, 100_000, "regression"),
+    "rising-arms": Maker(generators.rising_arms, 1_000, "regression"),
+    "near-ties": Maker(generators.near_ties, 2_500, "regression"),
+    "ambush": Maker(generators.ambush, 500, "regression"),
 }
 
 

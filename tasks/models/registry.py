@@ -174,11 +174,14 @@ def listed(uri: str) -> list[dict[str, str]]:
 def _compared(champion: Baseline, challenger: Baseline, tolerance: float) -> tuple[Check, bool]:
     """The gate's check of the challenger's scores against the champion's."""
     (accepted,), (measured,) = champion.scenarios, challenger.scenarios
-    accepted = replace(accepted, label=measured.label, data=measured.data)
+    accepted = replace(
+        accepted, label=measured.label, data=measured.data, algorithm=measured.algorithm,
+        settings={}, bench={},
+    )  # fmt: skip
     frame = as_frame(
         Result(
             key=f"repetition-{repetition}",
-            algorithm=measured.label, label=measured.label, data=measured.data,
+            algorithm=measured.algorithm, label=measured.label, data=measured.data,
             digest=measured.digest, seed=int(seed), environment_seed=int(seed),
             repetition=repetition, status="ok", score=score, metric=measured.metric,
             direction=measured.direction, version=measured.version,

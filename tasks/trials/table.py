@@ -11,27 +11,28 @@ from algorithms.seeds import generator
 
 
 class TableTrials:
-    """The feedbacks of `table`, drawn without replacement in an order of each arm's own.
+    """The feedbacks of `table`, in its order or drawn without replacement.
 
     Parameters
     ----------
     table : DataFrame of shape (n_pulls, n_arms)
         Numbers, none missing.
-    seed : int
-        Of the orders.
+    seed : int, optional
+        Of the draw, which has an order of its own for each arm; None keeps the table's.
     """
 
-    def __init__(self, table: pd.DataFrame, seed: int) -> None:
+    def __init__(self, table: pd.DataFrame, seed: int | None) -> None:
         for name in table:
             if not pd.api.types.is_numeric_dtype(table[name]) or table[name].isna().any():
                 raise DataError(f"column {name!r} is no arm's feedback: it must hold numbers only")
         self.arms = tuple(str(name) for name in table)
         self.tunable = (True,) * len(self.arms)
         self.spent_cpu_seconds = 0.0
-        self._feedback = {
-            arm: generator(seed, "table", arm).permutation(table.iloc[:, arm].to_numpy(np.float64))
-            for arm in range(len(self.arms))
-        }
+        columns = [table.iloc[:, arm].to_numpy(np.float64) for arm in range(len(self.arms))]
+        self._feedback = [
+            column if seed is None else generator(seed, "table", arm).permutation(column)
+            for arm, column in enumerate(columns)
+        ]
 
     def trial(self, arm: int, n: int) -> Trial:
         """Feedback `n` of `arm`, free of cost; UsageError beyond the table's end."""

@@ -16,7 +16,7 @@ from algorithms import registry
 from flows.cli import app
 from flows.commands.options import parse_settings
 from tasks.config import Suite, suite_names
-from tasks.gate_formats import MARK
+from tasks.gate.formats import MARK
 from tasks.jobs import Job
 from tasks.run import check, route_settings
 

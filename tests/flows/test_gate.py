@@ -79,3 +79,77 @@ def test_a_store_in_trouble_is_no_pass(leaseboard, tmp_path, monkeypatch, capsys
         scenario["scores"] = {seed: score / 2 for seed, score in scenario["scores"].items()}
     baseline.write_text(json.dumps(accepted))
     assert leaseboard("gate", "small") == 1
+
+
+PARTS = {
+    "streams": """
+title: streams
+data: ["synthetic:fried?rows=300&seed=0"]
+algorithms: [vanilla, chacha]
+promises:
+  - {algorithm: chacha, metric: curve, over: vanilla, at_most: 1.01, reason: the guard's theorem}
+  - {algorithm: vanilla, metric: recorded.lease, equals: 1, reason: MLflow has what the log has}
+""",
+    "arms": """
+title: arms
+data: ["synthetic:rising-arms?rows=9"]
+algorithms: [average]
+budget: 8
+bench: {protocol: curves}
+promises:
+  - {algorithm: average, metric: exploitation.arm1, equals: 0.25, reason: each arm in turn}
+""",
+    "all": "title: all\nsuites: [streams, arms]\n",
+}
+
+
+@pytest.fixture
+def collection(tmp_path):
+    """A collection of two suites with promises, each on a bench of its own."""
+    suites = tmp_path / "conf" / "suites"
+    suites.mkdir(parents=True)
+    for name, text in PARTS.items():
+        (suites / f"{name}.yaml").write_text(text)
+    return suites
+
+
+def test_a_collection_is_gated_as_one_with_its_promises(leaseboard, collection, tmp_path, capsys):
+    assert leaseboard("accept", "all") == 0
+    accepted = json.loads((collection.parent / "baselines" / "all.json").read_text())
+    assert [one["label"] for one in accepted["scenarios"]] == ["average", "chacha", "vanilla"]
+    assert len(accepted["promises"]) == 3
+    capsys.readouterr()
+
+    assert leaseboard("gate", "all", "--json", "gate.json") == 0
+    assert "3 scenarios compared (3 same), 3 promises (3 kept)" in capsys.readouterr().out
+    written = json.loads((tmp_path / "gate.json").read_text())
+    assert {one["measured"] for one in written["promises"]} == {1.0, 0.25}
+    assert (tmp_path / "runs" / "arms" / "results.parquet").is_file()
+
+    (collection / "all.yaml").write_text(PARTS["all"].replace("streams, ", ""))
+    assert leaseboard("gate", "all") == 1, "a suite of it is gone"
+    (collection / "all.yaml").write_text(PARTS["all"])
+
+    fewer = PARTS["arms"].partition("promises:")[0]
+    (collection / "arms.yaml").write_text(fewer)
+    assert leaseboard("gate", "all") == 1, "a promise is gone"
+    (collection / "arms.yaml").write_text(PARTS["arms"].replace("0.25", "0.5"))
+    assert leaseboard("gate", "all") == 1, "it is broken"
+    capsys.readouterr()
+    assert leaseboard("accept", "all") == 64
+    assert "promise exploitation.arm1 of average" in capsys.readouterr().err
+    assert leaseboard("gate", "arms") == 1, "broken, though nothing is accepted of this one"
+
+
+def test_run_plan_and_list_take_a_collection(leaseboard, collection, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["plan", "all"])
+    assert end.value.code == 0
+    assert "2 to run" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["list", "suites"])
+    assert "3 jobs" in next(
+        line for line in capsys.readouterr().out.splitlines() if line.startswith("all ")
+    )
+    assert leaseboard("run", "all") == 0
+    assert "average ranks first" in capsys.readouterr().out

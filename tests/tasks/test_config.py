@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from algorithms.errors import UsageError
+from tasks.collection import members
 from tasks.config import Suite, load_suite, load_yaml, suite_names
 
 MINIMAL = "title: t\ndata: ['sklearn:wine']\nalgorithms: [vanilla]\n"
@@ -149,7 +150,8 @@ def test_every_shipped_suite_is_valid_and_names_known_algorithms():
 
     assert {"quick", "ci", "paper-chacha"} <= set(suite_names(conf))
     for name in suite_names(conf):
-        assert load_suite(name, conf).jobs()
+        for member in members(name, conf):
+            assert load_suite(member, conf).jobs()
 
 
 def test_a_speed_suite_runs_one_job_at_a_time():

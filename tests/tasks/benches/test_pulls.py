@@ -90,6 +90,23 @@ def test_a_table_of_feedbacks_needs_no_store():
     assert bench.score().metric == "best_feedback"
 
 
+def test_curves_keep_the_order_of_the_rows_whatever_the_seed():
+    arms = "synthetic:rising-arms?rows=20"
+    for seed in (1, 2):
+        bench = played(job("average", arms, 40.0, {"protocol": "curves"}, seed=seed))
+        assert bench.score().value == pytest.approx(0.85 - 0.25 / 10, abs=1e-6)
+
+
+def test_what_a_policy_thinks_of_each_arm_at_the_end_is_a_metric():
+    arms = "synthetic:rising-arms?rows=20"
+    rising = played(job("rising-bandits", arms, 40.0, {"protocol": "curves"})).score().metrics
+    extreme = played(job("er-ucb", arms, 4.0, {"protocol": "curves"})).score().metrics
+    assert rising["lower.arm2"] == pytest.approx(0.825, abs=1e-6)
+    assert rising["upper.arm1"] > rising["lower.arm1"]
+    e = np.sqrt(2 * np.log(5))
+    assert extreme["index.arm1"] == pytest.approx(20 * 3.15 + e + np.sqrt(e / 0.01))
+
+
 def test_a_table_that_is_too_short_or_holds_no_numbers_is_refused():
     short = "synthetic:seven-gaussians?rows=10"
     with pytest.raises(UsageError, match="holds 10 feedbacks an arm"):

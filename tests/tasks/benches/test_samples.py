@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from algorithms.errors import UsageError
+from algorithms.errors import DataError, UsageError
 from algorithms.events import ConfigurationAdmitted, Eliminated, ProbeFinished, read_log
 from tasks import benches
 from tasks.jobs import Job
@@ -158,3 +158,25 @@ def test_options_out_of_range_are_refused_by_name(option, value):
 def test_own_pipelines_and_a_draw_exclude_each_other(run):
     with pytest.raises(UsageError, match="pipelines are taken as they are: remove configurations"):
         run("abc", configurations=5)
+
+
+def test_verdicts_stand_for_learners(tmp_path):
+    """The same classifiers for everybody, split by the environment's seed alone."""
+    data, found = "synthetic:near-ties?rows=1000", {}
+    for name in ("full-run", "abc", "successive-halving"):
+        job = Job(name, data, 1, 7, bench={"protocol": "verdicts", "initial_rows": 50})
+        found[name], _ = run_job(job, tmp_path)
+    assert {result.metrics["configurations"] for result in found.values()} == {4.0}
+    assert found["full-run"].score >= max(result.score for result in found.values())
+    assert found["full-run"].cpu_seconds == pytest.approx(4 * 0.8)
+    job = Job("full-run", data, 1, 8, bench={"protocol": "verdicts"})
+    assert run_job(job, tmp_path)[0].score != found["full-run"].score
+
+
+def test_verdicts_that_are_none_are_refused(tmp_path):
+    job = Job("abc", "sklearn:wine", 0, 0, bench={"protocol": "verdicts"})
+    with pytest.raises(DataError, match="column 'alcohol' holds no verdicts"):
+        run_job(job, tmp_path)
+    drawn = {"protocol": "verdicts", "configurations": 3}
+    with pytest.raises(UsageError, match="verdicts are taken as they are: remove configurations"):
+        benches.check_options("samples", drawn)

@@ -166,3 +166,32 @@ def test_seven_gaussians_have_the_means_and_spreads_of_er_ucb():
 
     assert feedback.mean().tolist() == pytest.approx(SEVEN_GAUSSIANS.means, abs=0.002)
     assert feedback.std().tolist() == pytest.approx(SEVEN_GAUSSIANS.sds, rel=0.03)
+
+
+def test_feedbacks_that_are_rounded_are_the_same_on_every_machine():
+    exact = load("synthetic:seven-gaussians?rows=50").features
+    rounded = load("synthetic:seven-gaussians?rows=50&decimals=6").features
+
+    assert (rounded == exact.round(6)).all(axis=None)
+
+
+def test_rising_arms_are_their_formulas():
+    arms = load("synthetic:rising-arms?rows=30").features
+    n = np.arange(1, 31)
+
+    assert arms["arm1"].to_numpy() == pytest.approx(0.9 - 0.4 / np.sqrt(n), abs=1e-6)
+    assert arms["arm3"].to_numpy() == pytest.approx(0.8 - 0.1 / n, abs=1e-6)
+
+
+def test_near_ties_are_right_as_often_as_they_say():
+    verdicts = load("synthetic:near-ties?rows=60000").features
+
+    assert verdicts.mean().tolist() == pytest.approx([0.81, 0.80, 0.785, 0.78], abs=0.005)
+
+
+def test_an_ambush_has_one_lie_and_begins_a_longer_one():
+    short, long = (load(f"synthetic:ambush?rows={rows}&at=50&lie=300") for rows in (100, 1000))
+
+    assert (long.features.iloc[:100] == short.features).all(axis=None)
+    assert np.flatnonzero(long.target < -100).tolist() == [49]
+    assert long.target[49] == -300

@@ -10,7 +10,7 @@ import pytest
 
 from algorithms.errors import UsageError
 from tasks.gate import Baseline, accept, dropped, gate, read_baseline, write_baseline
-from tasks.gate_formats import as_json, junit, markdown
+from tasks.gate.formats import as_json, junit, markdown
 from tasks.jobs import Result
 from tasks.score.frame import as_frame, to_frame
 

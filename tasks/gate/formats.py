@@ -7,25 +7,34 @@ import math
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from tasks.gate import NOTHING_COMPARED, PASSED, REGRESSION, RUN_FAILED, Check, Verdict
+from tasks.gate.promises import Kept
+from tasks.gate.scores import Check
+from tasks.gate.verdict import NOTHING_COMPARED, PASSED, REGRESSION, RUN_FAILED, Verdict
 
 MARK = "<!-- leaseboard gate -->"
 """Stands in the markdown, so that a workflow can find its own comment and edit it in place."""
 
+_PROMISES = ("failed", "broken", "missing", "changed", "new", "kept")
 _ORDER = ("failed", "regressed", "missing", "changed", "new", "improved", "passed", "same")
 
 
 def headline(verdict: Verdict) -> str:
     """The verdict in one line."""
-    counts = {kind: sum(c.verdict == kind for c in verdict.checks) for kind in _ORDER}
-    listed = ", ".join(f"{n} {kind}" for kind, n in counts.items() if n)
+    scores = _counted(_ORDER, [check.verdict for check in verdict.checks])
+    promises = _counted(_PROMISES, [kept.verdict for kept in verdict.promises])
     opening = {
         PASSED: "Gate passed",
         REGRESSION: "Gate failed",
         RUN_FAILED: "Gate failed: a job did not end ok",
         NOTHING_COMPARED: "Gate failed: nothing was compared",
     }[verdict.exit_code]
-    return f"{opening}: {verdict.n_compared} scenarios compared ({listed or 'none at all'})"
+    text = f"{opening}: {verdict.n_compared} scenarios compared ({scores})"
+    return f"{text}, {len(verdict.promises)} promises ({promises})" if verdict.promises else text
+
+
+def _counted(kinds: tuple[str, ...], verdicts: list[str]) -> str:
+    listed = ", ".join(f"{n} {kind}" for kind in kinds if (n := verdicts.count(kind)))
+    return listed or "none at all"
 
 
 def markdown(verdict: Verdict) -> str:
@@ -42,6 +51,14 @@ def markdown(verdict: Verdict) -> str:
         ]
         lines += [_markdown_row(check) for check in shown]
         lines.append("")
+    if verdict.promises:
+        lines += [
+            "| verdict | promise | measured | bound | repetitions | why |",
+            "| --- | --- | ---: | --- | ---: | --- |",
+        ]
+        first = sorted(verdict.promises, key=lambda kept: _PROMISES.index(kept.verdict))
+        lines += [_promise_row(kept) for kept in first]
+        lines.append("")
     if verdict.accepted_on:
         versions = ", ".join(f"{k} {v}" for k, v in sorted(verdict.accepted_versions.items()))
         lines.append(f"Accepted on {verdict.accepted_on} with {_cell(versions)}.")
@@ -53,30 +70,39 @@ def markdown(verdict: Verdict) -> str:
 
 
 def junit(verdict: Verdict) -> str:
-    """JUnit XML: one test case a scenario, ``failure`` for a regression, ``error`` for a crash."""
+    """JUnit XML: a case a scenario or promise; ``failure`` if it fails, ``error`` at a crash."""
+    everything = (*verdict.checks, *verdict.promises)
     suite = ET.Element(
         "testsuite",
         name=f"leaseboard gate {verdict.suite}".strip(),
-        tests=str(len(verdict.checks)),
-        failures=str(sum(c.fails and c.verdict != "failed" for c in verdict.checks)),
-        errors=str(sum(c.verdict == "failed" for c in verdict.checks)),
-        skipped=str(sum(c.verdict == "new" for c in verdict.checks)),
+        tests=str(len(everything)),
+        failures=str(sum(one.fails and one.verdict != "failed" for one in everything)),
+        errors=str(sum(one.verdict == "failed" for one in everything)),
+        skipped=str(sum(one.verdict == "new" for one in everything)),
     )
     for check in verdict.checks:
-        case = ET.SubElement(suite, "testcase", classname=check.data, name=check.label)
-        if check.fails:
-            tag = "error" if check.verdict == "failed" else "failure"
-            ET.SubElement(case, tag, type=check.verdict, message=_clean(check.explanation))
-        elif check.verdict == "new":
-            ET.SubElement(case, "skipped", message=_clean(check.explanation))
-        ET.SubElement(case, "system-out").text = _clean(f"{check.verdict}: {check.explanation}")
+        _case(suite, check.data, check.label, check, check.explanation)
+    for kept in verdict.promises:
+        text = f"measured {_value(kept.measured)}, promised {kept.promise.bound}"
+        name = f"promise: {kept.promise.name}"
+        _case(suite, kept.promise.data, name, kept, f"{kept.explanation}; {text}")
     if verdict.exit_code == NOTHING_COMPARED:
         suite.set("errors", str(int(suite.get("errors", "0")) + 1))
-        suite.set("tests", str(len(verdict.checks) + 1))
+        suite.set("tests", str(len(everything) + 1))
         case = ET.SubElement(suite, "testcase", classname="gate", name="something was compared")
         ET.SubElement(case, "error", type="empty", message="no accepted score was compared")
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _case(suite: ET.Element, place: str, name: str, one: Check | Kept, text: str) -> None:
+    case = ET.SubElement(suite, "testcase", classname=_clean(place), name=_clean(name))
+    if one.fails:
+        tag = "error" if one.verdict == "failed" else "failure"
+        ET.SubElement(case, tag, type=one.verdict, message=_clean(text))
+    elif one.verdict == "new":
+        ET.SubElement(case, "skipped", message=_clean(text))
+    ET.SubElement(case, "system-out").text = _clean(f"{one.verdict}: {text}")
 
 
 def as_json(verdict: Verdict) -> str:
@@ -89,6 +115,7 @@ def as_json(verdict: Verdict) -> str:
         "headline": headline(verdict),
         "compared": verdict.n_compared,
         "checks": [_plain(check) for check in verdict.checks],
+        "promises": [_plain_promise(kept) for kept in verdict.promises],
     }
     return json.dumps(payload, indent=1, allow_nan=False) + "\n"
 
@@ -108,6 +135,21 @@ def _plain(check: Check) -> dict[str, Any]:
         "relative_drop": _number(check.relative_drop),
         "tolerance": _number(check.tolerance),
         "pairs": check.n,
+    }
+
+
+def _plain_promise(kept: Kept) -> dict[str, Any]:
+    return {
+        **kept.promise.model_dump(),
+        "name": kept.promise.name,
+        "bound": kept.promise.bound,
+        "verdict": kept.verdict,
+        "fails": kept.fails,
+        "explanation": kept.explanation,
+        "measured": _number(kept.measured),
+        "repetitions": kept.n,
+        "broken": kept.n_broken,
+        "allowed": kept.n_allowed,
     }
 
 
@@ -132,6 +174,22 @@ def _markdown_row(check: Check) -> str:
         _cell(check.explanation),
     ]
     return f"| {' | '.join(cells)} |"
+
+
+def _promise_row(kept: Kept) -> str:
+    cells = [
+        f"**{kept.verdict}**" if kept.fails else kept.verdict,
+        _cell(kept.promise.name),
+        _value(kept.measured),
+        _cell(kept.promise.bound),
+        str(kept.n),
+        _cell(f"{kept.explanation}; {kept.promise.reason}"),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _value(value: float) -> str:
+    return "no number" if math.isnan(value) else f"{value:.10g}"
 
 
 def _cell(text: str) -> str:

@@ -1,0 +1,196 @@
+"""What was accepted: the scores of every scenario and the promises, in one file a suite."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from pydantic import ValidationError
+
+from algorithms.errors import UsageError, naming
+from tasks.gate.promises import check_promises
+from tasks.gate.quantities import Quantity
+from tasks.jobs import plain_value
+from tasks.promise import Promise
+from tasks.score.frame import scoreless
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """What was accepted of one algorithm on one data set.
+
+    Attributes
+    ----------
+    algorithm : str
+        The registered name behind the label.
+    settings, bench : mapping
+        Of the algorithm, defaults included, and of its bench.
+    digest : str
+        Of the data.
+    version : str
+        Of the algorithm's code when it was accepted; for information.
+    exact : bool
+        The score does not depend on the seed.
+    scores : mapping
+        ``{seed: score}``, the seeds as text.
+    tolerance : float, optional
+        Overrides the gate's.
+    """
+
+    label: str
+    data: str
+    metric: str
+    direction: str
+    digest: str
+    version: str
+    exact: bool
+    scores: Mapping[str, float]
+    algorithm: str
+    settings: Mapping[str, Any]
+    bench: Mapping[str, Any]
+    tolerance: float | None = None
+
+    @property
+    def name(self) -> str:
+        """What reports call the scenario."""
+        return f"{self.label} on {self.data}"
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """An accepted run: ``conf/baselines/<suite>.json``."""
+
+    suite: str
+    date: str
+    versions: Mapping[str, str]
+    scenarios: tuple[Scenario, ...]
+    promises: tuple[Promise, ...] = field(default=())
+
+    def to_json(self) -> str:
+        """The file's text; equal baselines give equal bytes."""
+        payload = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        payload["scenarios"] = [dataclasses.asdict(scenario) for scenario in self.scenarios]
+        payload["promises"] = [one.model_dump(exclude_defaults=True) for one in self.promises]
+        return json.dumps(payload, indent=1, sort_keys=True, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str, where: str = "baseline") -> Baseline:
+        """The baseline that `to_json` wrote; UsageError if it is not one."""
+        try:
+            payload = json.loads(text)
+            scenarios = tuple(Scenario(**entry) for entry in payload.pop("scenarios"))
+            promises = tuple(Promise(**entry) for entry in payload.pop("promises"))
+            return cls(scenarios=scenarios, promises=promises, **payload)
+        except ValidationError as error:
+            first = error.errors()[0]
+            why = f"promises: {'.'.join(map(str, first['loc']))} {first['msg']}"
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            why = str(error)
+        raise UsageError(
+            f"{where} is no accepted baseline ({why}): move it away and write it with"
+            " `leaseboard accept`"
+        )
+
+
+def accept(
+    frame: pd.DataFrame,
+    suite: str,
+    *,
+    date: str,
+    versions: Mapping[str, str],
+    before: Baseline | None = None,
+    quantities: Sequence[Quantity] = (),
+) -> Baseline:
+    """The baseline that a frame of results makes (see `tasks.score.frame.as_frame`).
+
+    Parameters
+    ----------
+    date : str
+        When it is accepted, ISO 8601.
+    versions : mapping
+        Of the project and of the libraries that scores depend on.
+    before : Baseline, optional
+        What was accepted so far: scenarios with a tolerance of their own keep it.
+    quantities : sequence of Quantity
+        The suite's promises, measured.
+
+    Raises
+    ------
+    UsageError
+        If a job failed, if no job is ok, or if a promise is broken or cannot be measured: none
+        of them can be a standard for others.
+    """
+    failed = frame[scoreless(frame)]
+    if len(failed):
+        row = failed.iloc[0]
+        raise UsageError(
+            f"{len(failed)} of {len(frame)} jobs failed (first: {row['label']} on {row['data']},"
+            f" {row['status']}): mend them or take them out of the suite before accepting"
+        )
+    done = frame[frame["status"] == "ok"]
+    if not len(done):
+        raise UsageError(f"no job of {suite!r} is ok: there is nothing to accept")
+    for kept in check_promises(quantities, ()):
+        if kept.fails:
+            raise UsageError(
+                f"promise {kept.promise.name} {kept.promise.bound}: {kept.explanation}"
+                f" (measured {kept.measured:g}): mend it or take it out of the suite before"
+                " accepting"
+            )
+    old = before.scenarios if before else ()
+    tolerances = {(scenario.label, scenario.data): scenario.tolerance for scenario in old}
+    scenarios = []
+    for (label, data), rows in done.groupby(["label", "data"], sort=True):
+        first = rows.iloc[0]
+        scores = {str(row.seed): float(row.score) for row in rows.itertuples()}
+        scenarios.append(
+            Scenario(
+                label=label,
+                data=data,
+                metric=first["metric"],
+                direction=first["direction"],
+                digest=first["digest"],
+                version=first["version"],
+                exact=len(scores) > 1 and len(set(scores.values())) == 1,
+                scores=scores,
+                algorithm=first["algorithm"],
+                settings=plain_value(first["settings"]),
+                bench=plain_value(first["bench_options"]),
+                tolerance=tolerances.get((label, data)),
+            )
+        )
+    promises = tuple(one.promise for one in quantities)
+    return Baseline(suite, date, dict(versions), tuple(scenarios), promises)
+
+
+def dropped(before: Baseline | None, after: Baseline) -> list[str]:
+    """The names of what was accepted `before` and is not any more: scenarios, then promises."""
+    if before is None:
+        return []
+    scores = {scenario.name for scenario in after.scenarios}
+    promises = {promise.identity for promise in after.promises}
+    return [
+        *(scenario.name for scenario in before.scenarios if scenario.name not in scores),
+        *(one.name for one in before.promises if one.identity not in promises),
+    ]
+
+
+def read_baseline(path: Path) -> Baseline | None:
+    """The accepted baseline at `path`, None if there is none."""
+    if not path.is_file():
+        return None
+    return Baseline.from_json(path.read_text(encoding="utf-8"), str(path))
+
+
+def write_baseline(path: Path, baseline: Baseline) -> None:
+    """Write `baseline`; the file appears whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    with naming(path):
+        part.write_text(baseline.to_json(), encoding="utf-8")
+        part.replace(path)

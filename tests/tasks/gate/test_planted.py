@@ -1,0 +1,186 @@
+"""The gate on real races: planted faults are caught, an identical rerun always passes."""
+
+import dataclasses
+import importlib
+import shutil
+
+import pytest
+
+from algorithms.chacha.safe import mixture, race
+from algorithms.online.pool import Pool
+from tasks.config import Suite
+from tasks.gate import accept, gate
+from tasks.run import run_job
+from tasks.score.frame import as_frame, to_frame
+from tasks.track import Tracker, records
+from tasks.track.read import Logged
+
+DATA = (
+    {"data": "synthetic:fried?rows=2000&seed=0"},
+    {"data": "synthetic:2dplanes?rows=2000&seed=0"},
+)
+RACE = Suite(
+    title="ChaCha, small",
+    data=list(DATA),
+    algorithms=[{"name": "chacha", "label": "chacha-paper", "settings": {"preset": "paper"}}],
+    repetitions=2,
+)
+
+
+@pytest.fixture
+def races(tmp_path):
+    return lambda: as_frame(to_frame(run_job(job, tmp_path)[0] for job in RACE.jobs()))
+
+
+@pytest.fixture
+def baseline(races):
+    return accept(races(), "race", date="2026-11-21", versions={})
+
+
+def faster(monkeypatch, factor):
+    """Every model learns with `factor` times the step size that it should have."""
+    start = Pool.start
+
+    def planted(self, slot, configuration):
+        start(self, slot, configuration)
+        self.rates[slot] *= factor
+
+    monkeypatch.setattr(Pool, "start", planted)
+
+
+def test_an_identical_rerun_passes_20_of_20_times(races, baseline):
+    assert [gate(races(), baseline).exit_code for _ in range(20)] == [0] * 20
+
+
+def test_a_step_size_that_is_3_percent_too_small_is_caught(races, baseline, monkeypatch):
+    faster(monkeypatch, 0.97)
+    verdict = gate(races(), baseline)
+    assert verdict.exit_code == 1
+    assert all(check.verdict == "regressed" for check in verdict.checks)
+
+
+def test_a_step_size_that_happens_to_be_better_is_reported_and_passes(
+    races, baseline, monkeypatch
+):
+    faster(monkeypatch, 1.03)
+    verdict = gate(races(), baseline)
+    assert verdict.exit_code == 0
+    assert {check.verdict for check in verdict.checks} == {"improved"}
+
+
+def test_a_planted_crash_is_a_failed_run(races, baseline):
+    frame = races()
+    frame.loc[0, ["status", "reason", "score"]] = ["crash", "planted", float("nan")]
+    assert gate(frame, baseline).exit_code == 2
+
+
+def broken(run, baseline=None):
+    """The promises that a run breaks though nothing is wrong with its scores; the gate fails."""
+    accepted = accept(run.frame, "ci", date="", versions={})
+    accepted = dataclasses.replace(accepted, promises=tuple(run.suite.promised()))
+    verdict = gate(run.frame, accepted, quantities=run.quantities)
+    found = [kept.promise.name.partition(" on ")[0] for kept in verdict.promises if kept.fails]
+    assert verdict.exit_code == (1 if found else 0)
+    assert {check.verdict for check in verdict.checks} == {"same"}
+    return found
+
+
+PLANTS = {
+    "the guard's tolerance doubled": (
+        ("ci-streams", ["ambush"], ["vanilla", "chacha"]),
+        "algorithms.chacha.safe.algorithm", "rho=self.tolerance,", "rho=2 * self.tolerance,",
+        ["curve of chacha over vanilla's"],
+    ),
+    "beta's sign in ER-UCB": (
+        ("ci-arms", ["first pulls"], ["er-ucb"]),
+        "algorithms.er_ucb", "y = reward - self.beta[:, 0]", "y = reward + self.beta[:, 0]",
+        ["index.arm3 of er-ucb", "index.arm4 of er-ucb"],
+    ),
+    "ABC's alpha times 50": (
+        ("ci-selection", [], ["full-run", "abc", "abc delta=0.05"]),
+        "algorithms.abc_selection.bounds",
+        "return self.delta / (2 * self.n", "return 50 * self.delta / (2 * self.n",
+        ["missed_intervals of abc", "missed_intervals of abc delta=0.05"],
+    ),
+    "one apple expansion fewer": (
+        ("ci-apple", [], ["apple", "apple-ssm"]),
+        "algorithms.apple.sizes", "for k in range(1, epochs)}", "for k in range(1, epochs - 1)}",
+        ["expansions of apple", "expansions of apple-ssm"],
+    ),
+    "the growth rate negated in Rising Bandits": (
+        ("ci-arms", ["rising arms"], ["rising-bandits"]),
+        "algorithms.rising_bandits", "omega = growth_rate(", "omega = -growth_rate(",
+        ["upper.arm3 of rising-bandits", "upper.arm4 of rising-bandits",
+         "upper.arm1 of rising-bandits"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", PLANTS)
+def test_a_broken_guarantee_fails_even_where_no_score_is_worse(fault, part, plant):
+    which, module, old, new, expected = PLANTS[fault]
+    importlib.import_module(module)
+    assert broken(part(*which, folder="before")) == []
+    plant(module, old, new)
+    assert broken(part(*which)) == expected
+
+
+@pytest.mark.parametrize("factor", [1.1, 2])
+def test_a_guard_that_is_too_wide_fails(factor, part, plant, monkeypatch):
+    """The radius times the square root of `factor`; the kernels around it run as Python."""
+    monkeypatch.setattr(race, "mix", mixture.mix.py_func)
+    monkeypatch.setattr(mixture, "guarded_forecast", mixture.guarded_forecast.py_func)
+    assert broken(part("ci-streams", ["ambush"], ["vanilla", "chacha"], folder="before")) == []
+    plant(
+        "algorithms.chacha.safe.guard",
+        "return math.sqrt(slack / (1.0 + 1.0 / rho))",
+        f"return math.sqrt({factor} * slack / (1.0 + 1.0 / rho))",
+    )
+    wide = part("ci-streams", ["ambush"], ["vanilla", "chacha"])
+    assert broken(wide) == ["curve of chacha over vanilla's"]
+
+
+def test_a_mixture_that_forgets_too_soon_is_a_regression(part, plant):
+    which = ("ci-streams", ["fried"], ["vanilla", "chacha"])
+    run = part(*which, folder="before")
+    assert gate(run.frame, run.accepted(), quantities=run.quantities).exit_code == 0
+    plant("algorithms.chacha.safe.algorithm", "memory=self.memory,", "memory=self.memory / 100,")
+    run = part(*which)
+    verdict = gate(run.frame, run.accepted(), quantities=run.quantities)
+    assert verdict.exit_code == 1
+    assert [check.name for check in verdict.checks if check.fails] == [
+        "chacha on synthetic:fried?rows=3000&seed=0"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lost", "metrics"),
+    [
+        ((), []),
+        (("bound.lower",), ["recorded.bounds"]),
+        (("bound.upper",), ["recorded.bounds"]),
+        (("lease",), ["recorded.lease"]),
+        (("loss", "reward"), ["recorded.value"]),
+    ],
+)
+def test_what_tracking_drops_is_missed(lost, metrics, part, tmp_path, empty_store, monkeypatch):
+    """The log says it, MLflow does not."""
+    told = records.Metric
+
+    def drop(points):
+        return [
+            told(key, value, round(at))
+            for key, value, at in points
+            if key not in lost and value is not None
+        ]
+
+    monkeypatch.setattr(records, "_metrics", drop)
+    names = [f"recorded.{name}" for name in ("lease", "value", "bounds")]
+    run = part("ci-streams", ["fried"], ["chacha-paper"], names)
+    uri = f"sqlite:///{shutil.copy(empty_store, tmp_path / 'mlflow.db')}"
+    tracker = Tracker(uri, "s", [result.key for result in run.results])
+    for result in run.results:
+        tracker.log(result, run.out / "jobs" / result.key)
+    tracker.close("FINISHED", {})
+    run.logged = Logged(uri, "s")
+    assert broken(run) == [f"{metric} of chacha-paper" for metric in metrics]
