@@ -1,10 +1,14 @@
 """The wheel holds our three packages and the configuration, and nothing else."""
 
+import re
 import subprocess
 import sys
 import tomllib
 import zipfile
 from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -30,13 +34,39 @@ def test_the_wheel_holds_exactly_our_packages_the_configuration_and_the_licence(
     assert archive.read(licence).startswith(b"BSD 3-Clause License\n")
 
 
-def test_the_lock_names_every_dependency_and_no_index():
+def locked():
+    """The version and the digests of each package in the lock, by its name."""
+    text = (ROOT / "requirements.lock").read_text().replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    found = [line.split() for line in lines]
+    return {
+        canonicalize_name(pin.split("==")[0]): (pin.split("==")[1], digests)
+        for pin, *digests in found
+    }
+
+
+def test_the_lock_has_digests_of_all_and_keeps_to_the_ranges():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    asked = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"],
+             *project["build-system"]["requires"]]  # fmt: skip
+    lock = locked()
+    for requirement in map(Requirement, asked):
+        version, _ = lock[canonicalize_name(requirement.name)]
+        assert requirement.specifier.contains(version), requirement
+    for name, (_, digests) in lock.items():
+        assert digests, name
+        assert all(re.fullmatch("--hash=sha256:[0-9a-f]{64}", digest) for digest in digests), name
+
+
+def test_what_installs_the_lock_asks_for_its_digests():
+    made = (ROOT / "Makefile").read_text()
+    assert "install --quiet --require-hashes --requirement requirements.lock" in made
+    assert "-r requirements.lock" not in made
+    assert "make install" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_the_lock_names_no_index():
     lock = (ROOT / "requirements.lock").read_text()
-    pinned = {line.split("==")[0].lower().replace("_", "-") for line in lock.splitlines()}
-    wanted = project["project"]["dependencies"] + project["dependency-groups"]["dev"]
-    for requirement in wanted:
-        name = requirement.split(">")[0].split("=")[0].split("<")[0].lower().replace("_", "-")
-        assert name in pinned, requirement
+
     assert "://" not in lock
-    assert "--" not in lock
+    assert not re.search(r"--(?!hash=sha256:)", lock)
