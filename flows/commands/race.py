@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
@@ -62,8 +63,10 @@ def race(
 
     prepare_environment()
     use_conf(conf)
-    if budget is not None and not budget > 0:
-        raise UsageError(f"--budget {budget:g} must be above 0: name how many units to spend")
+    if budget is not None and not 0 < budget < math.inf:
+        raise UsageError(
+            f"--budget {budget:g} must be a number above 0: name how many units to spend"
+        )
     job = Job(
         algorithm=algorithm,
         data=_with_options(data, target=target, task=task),
