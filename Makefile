@@ -38,12 +38,13 @@ screenshots: bench
 
 install: $(STAMP)
 
-# hatchling and editables are in the lock, so the project itself is built without the network.
+# The lock is whole, so nothing is resolved. hatchling and editables are in it, so the project itself
+# is built without the network.
 # The stamp comes last: an installation that was cut off is done again.
 $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 11) or sys.exit(f"Leaseboard needs Python 3.11 or newer; $(PYTHON) is {v.major}.{v.minor}. Name another: make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --quiet --require-hashes --requirement requirements.lock
+	$(PIP) install --quiet --require-hashes --no-deps --requirement requirements.lock
 	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 	@touch $(STAMP)
 
@@ -51,7 +52,7 @@ $(STAMP): requirements.lock pyproject.toml
 # no digests: with one, pip would ask for those of all that the documentation needs beside them.
 $(VENV)/.docs: $(STAMP)
 	$(PIP) install --quiet 'pip>=25.1'
-	sed -n 's/ \\$$//; /==/p' requirements.lock > $(VENV)/constraints.txt
+	sed -n 's/\[.*\]//; s/ \\$$//; /==/p' requirements.lock > $(VENV)/constraints.txt
 	$(PIP) install --quiet --group docs --constraint $(VENV)/constraints.txt
 	@touch $@
 
@@ -60,10 +61,10 @@ $(VENV)/.docs: $(STAMP)
 lock: $(STAMP)
 	$(PYTHON) -m venv $(VENV)/lock
 	$(VENV)/lock/bin/python -m pip install --quiet pip-tools
-	sed -n 's/ \\$$//; /==/p' requirements.lock > $(VENV)/pins.txt
+	sed -n 's/\[.*\]//; s/ \\$$//; /==/p' requirements.lock > $(VENV)/pins.txt
 	$(BIN)/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb")); print(*p["project"]["dependencies"], *p["dependency-groups"]["dev"], *p["build-system"]["requires"], "editables", sep="\n")' > $(VENV)/wanted.txt
 	sed -n '/^#/p' requirements.lock > $(VENV)/requirements.lock
-	$(VENV)/lock/bin/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-header \
+	$(VENV)/lock/bin/pip-compile --quiet --generate-hashes --no-strip-extras --allow-unsafe --no-header \
 		--no-annotate --no-emit-options --no-emit-index-url --no-emit-find-links \
 		--no-emit-trusted-host --output-file $(VENV)/pinned.txt $(VENV)/pins.txt $(VENV)/wanted.txt
 	cat $(VENV)/pinned.txt >> $(VENV)/requirements.lock

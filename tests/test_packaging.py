@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from importlib.metadata import distribution
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -40,7 +41,7 @@ def locked():
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     found = [line.split() for line in lines]
     return {
-        canonicalize_name(pin.split("==")[0]): (pin.split("==")[1], digests)
+        canonicalize_name(re.split(r"\[|==", pin)[0]): (pin.split("==")[1], digests)
         for pin, *digests in found
     }
 
@@ -58,9 +59,25 @@ def test_the_lock_has_digests_of_all_and_keeps_to_the_ranges():
         assert all(re.fullmatch("--hash=sha256:[0-9a-f]{64}", digest) for digest in digests), name
 
 
+def test_the_lock_is_whole():
+    """It is installed as it stands, so it must name all that its packages ask for here."""
+    lock = locked()
+    waiting, seen = [(name, "") for name in lock], set()
+    while waiting:
+        name, extra = waiting.pop()
+        for requirement in map(Requirement, distribution(name).requires or ()):
+            if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
+                asked = canonicalize_name(requirement.name)
+                assert asked in lock, f"{name} asks for {requirement}"
+                assert requirement.specifier.contains(lock[asked][0], prereleases=True), name
+                more = {(asked, one) for one in requirement.extras} - seen
+                seen |= more
+                waiting.extend(more)
+
+
 def test_what_installs_the_lock_asks_for_its_digests():
     made = (ROOT / "Makefile").read_text()
-    assert "install --quiet --require-hashes --requirement requirements.lock" in made
+    assert "install --quiet --require-hashes --no-deps --requirement requirements.lock" in made
     assert "-r requirements.lock" not in made
     assert "make install" in (ROOT / ".ci" / "run").read_text()
 
