@@ -76,7 +76,7 @@ def run_suite(
     waiting = {entry.key: entry for entry in planned if not entry.done}
     size = max(1, min(workers or os.cpu_count() or 1, len(waiting)))
     recorder = _recorder(suite, planned, out, tracking_uri)
-    rows = {e.key: row for e in planned if e.done and (row := results.read_result(out, e.key))}
+    rows = {entry.key: entry.earlier for entry in planned if entry.earlier is not None}
     versions = {entry.key: entry.version for entry in planned}
     problems: list[str] = []
     with (
@@ -122,8 +122,7 @@ def run_suite(
 
 def _recorder(suite: Suite, planned: list[Planned], out: Path, uri: str | None) -> Recorder:
     """What logs to MLflow beside the jobs, those of earlier runs first."""
-    read = (results.read_result(out, entry.key) for entry in planned if entry.done)
-    earlier = [result for result in read if result is not None]
+    earlier = [entry.earlier for entry in planned if entry.earlier is not None]
     if uri is None:
         return Recorder(out, [], None)
     keys = [entry.key for entry in planned]

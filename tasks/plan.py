@@ -18,7 +18,7 @@ from algorithms.errors import (
 from tasks import benches, fetch
 from tasks.config import Suite, where
 from tasks.described import describe
-from tasks.jobs import Job
+from tasks.jobs import Job, Result
 from tasks.run import check, job_key, job_version
 
 
@@ -31,8 +31,8 @@ class Planned:
     job : Job
     key : str
         The name of its result; of the job alone where its data cannot be read.
-    done : bool
-        A result with status ``ok`` is there.
+    earlier : Result, optional
+        Of an earlier run, if it can be reused.
     obstacle : str
         Why the job cannot run, empty if it can.
     digest : str
@@ -45,11 +45,16 @@ class Planned:
 
     job: Job
     key: str
-    done: bool
+    earlier: Result | None = None
     obstacle: str = ""
     digest: str = ""
     version: str = ""
     fault: str = ""
+
+    @property
+    def done(self) -> bool:
+        """Whether there is nothing left to do."""
+        return self.earlier is not None
 
     @property
     def waits(self) -> bool:
@@ -123,9 +128,16 @@ def _located(path: Path, *location: str | int) -> Iterator[None]:
 
 
 def plan(
-    jobs: list[Job], is_done: Callable[[str], bool], mirrors: tuple[Path, ...] = ()
+    jobs: list[Job], earlier: Callable[[str], Result | None], mirrors: tuple[Path, ...] = ()
 ) -> list[Planned]:
     """Look at every job without running any; each data set is read once.
+
+    Parameters
+    ----------
+    jobs : list of Job
+    earlier : callable
+        The result of a key that can be reused, or None.
+    mirrors : tuple of Path
 
     Raises
     ------
@@ -136,7 +148,7 @@ def plan(
     for i, job in enumerate(jobs):
         fault = _fault(job.algorithm, job.settings)
         if fault:
-            planned[i] = Planned(job, job.key("", job.data), done=False, fault=fault)
+            planned[i] = Planned(job, job.key("", job.data), fault=fault)
         else:
             check(job)
     waiting = [(i, job) for i, job in enumerate(jobs) if i not in planned]
@@ -152,8 +164,8 @@ def plan(
             for i, job in mine:
                 bench = describe(job.algorithm, job.settings).bench
                 key, version = job_key(job, dataset, bench), job_version(job, bench)
-                planned[i] = Planned(job, key, is_done(key), "", dataset.digest, version)
+                planned[i] = Planned(job, key, earlier(key), "", dataset.digest, version)
             continue
         for i, job in mine:
-            planned[i] = Planned(job, job.key("", reference), done=False, obstacle=obstacle)
+            planned[i] = Planned(job, job.key("", reference), obstacle=obstacle)
     return [planned[i] for i in range(len(jobs))]

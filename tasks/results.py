@@ -117,10 +117,10 @@ def read_result(out: Path, key: str) -> Result | None:
     return found if isinstance(found, Result) else None
 
 
-def is_done(out: Path, key: str) -> bool:
-    """Whether the job's result can be reused: it is whole with its log, and ``ok``."""
+def reusable(out: Path, key: str) -> Result | None:
+    """The job's result if it can be reused: it is whole with its log, and ``ok``."""
     found = look(out, key, whole_log=True)
-    return isinstance(found, Result) and found.status == "ok"
+    return found if isinstance(found, Result) and found.status == "ok" else None
 
 
 def read_results(out: Path) -> list[Result]:

@@ -61,7 +61,7 @@ def code_version(algorithm: str, bench: str, files: Iterable[Path] = ()) -> str:
     if file is None:
         file = _file(registry.entry(algorithm).target.partition(":")[0])
     start = [file.resolve(), _file(f"tasks.benches.{bench}"), *(each.resolve() for each in files)]
-    return _hash_of(_reachable(start, _READING))
+    return _digest(tuple(start), _READING)
 
 
 def read_ahead(kinds: Iterable[str]) -> None:
@@ -94,7 +94,7 @@ def recorded_key(
         Data, seeds and options.
     """
     return given | {
-        "code": _code_hash(*code),
+        "code": _digest(tuple(_file(module) for module in code), (*_READING, *_USING)),
         "libraries": {name: _library_version(name) for name in (*LIBRARIES, *libraries)},
         "classes": {name: _package_version(name.partition(":")[0]) for name in classes},
     }
@@ -109,8 +109,9 @@ def sources(*modules: str) -> frozenset[Path]:
 
 
 @functools.cache
-def _code_hash(*modules: str) -> str:
-    return _hash_of(sources(*modules))
+def _digest(start: tuple[Path, ...], apart: tuple[str, ...]) -> str:
+    """A hash of what `_reachable` finds: milliseconds, and a suite has thousands of jobs."""
+    return _hash_of(_reachable(start, apart))
 
 
 def _hash_of(files: Iterable[Path]) -> str:

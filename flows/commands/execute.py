@@ -52,13 +52,14 @@ def plan_suite(suite: Suite, home: Path, mirror: list[Path] | None) -> list[Plan
 
     found: list[results.Damage] = []
 
-    def is_done(key: str) -> bool:
+    def earlier(key: str) -> Result | None:
         seen = results.look(home, key, whole_log=True)
         if isinstance(seen, results.Damage):
             found.append(seen)
-        return isinstance(seen, results.Result) and seen.status == "ok"
+            return None
+        return seen if seen is not None and seen.status == "ok" else None
 
-    planned = plan(suite.jobs(), is_done, paths.mirrors(tuple(mirror or ())))
+    planned = plan(suite.jobs(), earlier, paths.mirrors(tuple(mirror or ())))
     say_damage(found)
     return planned
 
@@ -92,7 +93,7 @@ def execute(
     with results.locked(output_folder(home)):
         outcome = run_suite(
             suite,
-            [replace(entry, done=results.is_done(home, entry.key)) for entry in planned],
+            [_again(entry, home) for entry in planned],
             home,
             mirrors=paths.mirrors(tuple(mirror or ())),
             workers=suite.workers(workers),
@@ -104,6 +105,15 @@ def execute(
     for problem in outcome.problems:
         say(f"leaseboard: {problem}", err=True)
     return outcome
+
+
+def _again(entry: Planned, home: Path) -> Planned:
+    """A job as it is now that nobody else works in the folder."""
+    from tasks import results
+
+    if entry.done and (results.job_folder(home, entry.key) / results.RESULT).is_file():
+        return entry
+    return replace(entry, earlier=results.reusable(home, entry.key))
 
 
 def show_board(

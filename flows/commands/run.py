@@ -118,7 +118,7 @@ def _show_plan(loaded: Suite, home: Path, mirror: list[Path] | None) -> int:
         for e, data in zip(planned, called, strict=True)
     ]
     show_table("", ("algorithm", "data", "seed", "key", "state"), rows)
-    say(_summary(planned, home))
+    say(_summary(planned))
     for what in ("crash", "skipped"):
         reasons = (entry.fault if what == "crash" else entry.obstacle for entry in planned)
         for reason, count in Counter(filter(None, reasons)).items():
@@ -163,7 +163,7 @@ def _state(entry: Planned, home: Path) -> str:
     return "to run" if before is None else f"to run (was {before.status})"
 
 
-def _summary(planned: list[Planned], home: Path) -> str:
+def _summary(planned: list[Planned]) -> str:
     done = sum(entry.done for entry in planned)
     skipped = sum(bool(entry.obstacle) for entry in planned)
     failed = sum(bool(entry.fault) for entry in planned)
@@ -171,22 +171,19 @@ def _summary(planned: list[Planned], home: Path) -> str:
     crash = f" {failed} cannot run," if failed else ""
     return (
         f"{len(planned)} jobs: {done} done, {waiting} to run,{crash} {skipped} skipped."
-        f"{_estimate(planned, home)}"
+        f"{_estimate(planned)}"
     )
 
 
-def _estimate(planned: list[Planned], home: Path) -> str:
+def _estimate(planned: list[Planned]) -> str:
     """What the waiting jobs will cost, by the mean of the finished ones of the same algorithm."""
-    from tasks.results import read_result
-
     waiting = [entry.job.label for entry in planned if entry.waits]
     if not waiting:
         return ""
     known: dict[str, list[float]] = {}
     for entry in planned:
-        result = read_result(home, entry.key) if entry.done else None
-        if result is not None:
-            known.setdefault(entry.job.label, []).append(result.cpu_seconds)
+        if entry.earlier is not None:
+            known.setdefault(entry.job.label, []).append(entry.earlier.cpu_seconds)
     costs = [sum(known[label]) / len(known[label]) for label in waiting if label in known]
     unknown = len(waiting) - len(costs)
     tail = f", and {unknown} jobs of algorithms without a finished one" if unknown else ""

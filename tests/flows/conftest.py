@@ -60,7 +60,7 @@ class Bench:
         ]
         keys = [job.key("digest", "version") for job in jobs]
         return [
-            Planned(job, key, results.is_done(self.out, key), digest=self.digest)
+            Planned(job, key, results.reusable(self.out, key), digest=self.digest)
             for job, key in zip(jobs, keys, strict=True)
         ]
 

@@ -251,7 +251,7 @@ def test_a_plan_says_how_a_job_ended_that_runs_again(tmp_path):
     from tasks.run import failed
 
     job = Job("vanilla", "sklearn:diabetes", 0, 0)
-    waiting = Planned(job, "k", done=False)
+    waiting = Planned(job, "k")
     assert _state(waiting, tmp_path) == "to run"
 
     results.finish(tmp_path, failed(job, "timeout", "too slow", key="k"))

@@ -71,7 +71,7 @@ def test_failures_are_kept_apart_and_repeated(bench):
 
 def test_jobs_that_cannot_run_are_skipped_with_the_reason(bench):
     (entry, other) = bench.planned()
-    planned = [Planned(entry.job, "nokey", done=False, obstacle="data not available: x"), other]
+    planned = [Planned(entry.job, "nokey", obstacle="data not available: x"), other]
     outcome = run_suite(
         bench.suite,
         planned,
@@ -82,7 +82,7 @@ def test_jobs_that_cannot_run_are_skipped_with_the_reason(bench):
 
     assert statuses(outcome) == ["skipped", "ok"]
     assert outcome.results[0].reason == "data not available: x"
-    assert not results.is_done(bench.out, "nokey")
+    assert not results.reusable(bench.out, "nokey")
 
 
 def test_limits_of_the_suite_are_enforced(bench):

@@ -272,6 +272,7 @@ def test_a_changed_oracle_is_another_job(command, tmp_path):
         from tasks import versions
 
         versions._read.cache_clear()
+        versions._digest.cache_clear()
         code, out, _ = command("plan", "s.yaml")
         assert code == 0
         keys.add(out.splitlines()[1].split()[-3])

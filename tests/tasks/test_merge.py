@@ -55,7 +55,7 @@ def test_jobs_of_two_machines_come_together(machine, out):
 
     assert [row.label for row in merged.rows] == ["chacha", "vanilla"]
     assert (merged.added, merged.conflicts) == (2, [])
-    assert results.is_done(out, "k1")
+    assert results.reusable(out, "k1")
     assert len(read_frame(out)) == 2
 
 

@@ -100,7 +100,7 @@ def planned(folder):
         Job(algorithm="vanilla", data=f"mirror:{name}", seed=1, environment_seed=1)
         for name in ("one", "two")
     ]
-    return plan(jobs, lambda _: False, (folder,))
+    return plan(jobs, lambda _: None, (folder,))
 
 
 @pytest.mark.parametrize(
@@ -127,6 +127,6 @@ def test_a_data_set_in_trouble_costs_only_its_own_jobs(two_sets, harm, words):
 def test_a_source_that_is_down_is_an_obstacle(two_sets):
     folder, _ = two_sets
     job = Job(algorithm="vanilla", data="mirror:three", seed=1, environment_seed=1)
-    (entry,) = plan([job], lambda _: False, (folder,))
+    (entry,) = plan([job], lambda _: None, (folder,))
 
     assert entry.obstacle.startswith("data not available: mirror:three is not available")

@@ -41,9 +41,9 @@ def test_only_ok_is_done(tmp_path, status):
     finished(tmp_path, key="good")
     finished(tmp_path, key="bad", status=status)
 
-    assert results.is_done(tmp_path, "good")
-    assert not results.is_done(tmp_path, "bad")
-    assert not results.is_done(tmp_path, "absent")
+    assert results.reusable(tmp_path, "good")
+    assert not results.reusable(tmp_path, "bad")
+    assert not results.reusable(tmp_path, "absent")
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"key": "k1"}', '{"status": "fine"}'])
@@ -52,7 +52,7 @@ def test_a_damaged_result_is_no_result(tmp_path, content):
     (results.job_folder(tmp_path, "k1") / results.RESULT).write_text(content)
 
     assert results.read_result(tmp_path, "k1") is None
-    assert not results.is_done(tmp_path, "k1")
+    assert not results.reusable(tmp_path, "k1")
 
 
 def test_a_result_that_names_another_job_is_no_result(tmp_path):
@@ -68,14 +68,14 @@ def test_a_result_without_its_log_is_not_done(tmp_path):
     finished(tmp_path)
     (results.job_folder(tmp_path, "k1") / results.EVENTS).unlink()
 
-    assert not results.is_done(tmp_path, "k1")
+    assert not results.reusable(tmp_path, "k1")
 
 
 def test_a_copied_result_is_not_done_under_another_key(tmp_path):
     finished(tmp_path)
     results.job_folder(tmp_path, "k1").rename(results.job_folder(tmp_path, "k2"))
 
-    assert not results.is_done(tmp_path, "k2")
+    assert not results.reusable(tmp_path, "k2")
 
 
 def test_jobs_that_were_cut_off_are_discarded_and_the_rest_kept(tmp_path):

@@ -114,8 +114,8 @@ def test_an_edited_job_is_not_done_is_named_and_shown_as_a_crash(put_job, tmp_pa
     assert results.damaged(tmp_path) == []
     path = edit(results.job_folder(tmp_path, "k1"))
 
-    assert not results.is_done(tmp_path, "k1")
-    assert results.is_done(tmp_path, "k2")
+    assert not results.reusable(tmp_path, "k1")
+    assert results.reusable(tmp_path, "k2")
     (damage,) = results.damaged(tmp_path)
     assert damage.path == path
     assert "\n" not in str(damage)
@@ -152,10 +152,10 @@ def test_the_names_of_the_table_stay(put_job, tmp_path):
 
 def test_looking_at_a_job_is_cheap(put_job, tmp_path):
     put_job(tmp_path, "k1")
-    results.is_done(tmp_path, "k1")
+    results.reusable(tmp_path, "k1")
     before = time.process_time()
     for _ in range(300):
-        assert results.is_done(tmp_path, "k1")
+        assert results.reusable(tmp_path, "k1")
 
     assert (time.process_time() - before) / 300 < 0.001
 
