@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from algorithms.errors import LeaseboardError
-from algorithms.events import BoundsUpdated, Event, LeaseGranted, Measured
+from algorithms.events import BoundsUpdated, Event, LeaseGranted, Measured, of
 from tasks.promise import Promise
 from tasks.score.selection import REFERENCE, Truth, compare
 
@@ -111,9 +111,7 @@ def _of_job(metric: str, row: Any, run: Evidence) -> float:
 
 def _worst_ratio(events: Sequence[Event], others: Sequence[Event], direction: str) -> float:
     """The greatest ratio of two losses, or the least of two rewards, at any moment of both."""
-    curve, other = (
-        {e.at: e.value for e in log if isinstance(e, Measured)} for log in (events, others)
-    )
+    curve, other = ({e.at: e.value for e in of(log, Measured)} for log in (events, others))
     ratios = [_ratio(curve[at], other[at]) for at in curve.keys() & other.keys()]
     if not ratios:
         raise LeaseboardError("the two anytime curves have no moment in common")
@@ -149,16 +147,14 @@ def _selected(metric: str, row: Any, run: Evidence) -> float:
 def _recorded(metric: str, events: Sequence[Event], logged: Logged) -> float:
     """The share of configurations of which MLflow has what the log says."""
     said: dict[int, set[tuple[float, ...]]] = {}
-    for event in events:
-        match event:
-            case LeaseGranted() if metric == "recorded.lease":
-                said.setdefault(event.configuration, set()).add((event.amount,))
-            case BoundsUpdated() if metric == "recorded.value":
-                said.setdefault(event.configuration, set()).add((event.value,))
-            case BoundsUpdated() if metric == "recorded.bounds":
-                said.setdefault(event.configuration, set()).add((event.lower, event.upper))
-            case _:
-                pass
+    if metric == "recorded.lease":
+        for lease in of(events, LeaseGranted):
+            said.setdefault(lease.configuration, set()).add((lease.amount,))
+    else:
+        bounds = metric == "recorded.bounds"
+        for seen in of(events, BoundsUpdated):
+            values = (seen.lower, seen.upper) if bounds else (seen.value,)
+            said.setdefault(seen.configuration, set()).add(values)
     if not said:
         raise LeaseboardError(f"its log says nothing of {metric.removeprefix('recorded.')}")
     kept = sum(_read(metric, logged.get(number, {})) in told for number, told in said.items())
