@@ -121,4 +121,5 @@ class Output:
 
     def close(self) -> None:
         """Listen no more."""
+        self.open = False
         os.close(self._ours)

@@ -86,6 +86,7 @@ class Worker:
         self._kept: set[int] = set()
         self._looked = 0.0
         self._forks = forks
+        self._ending, self._ended = threading.Lock(), False
         self._cpu = 0.0  # the most seen: a process that has gone counts no more
 
     def order(self, message: dict[str, Any]) -> None:
@@ -185,7 +186,16 @@ class Worker:
         return over
 
     def kill(self) -> None:
-        """End the worker and all below it; returns when it is gone."""
+        """End the worker and all below it; returns when it is gone.
+
+        A run that is interrupted twice closes its pool while a job's own thread ends its worker.
+        """
+        with self._ending:
+            if not self._ended:
+                self._ended = True
+                self._end()
+
+    def _end(self) -> None:
         kill_tree(self.pid)
         self.process.wait()
         self.channel.close()

@@ -1,6 +1,7 @@
 import os
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -307,3 +308,13 @@ def test_a_log_that_cannot_be_written_is_a_crash_that_names_it(folder):
     assert "No space left on device" in ended.reason
     assert LOG in ended.reason
     assert after.status == "ok"
+
+
+def test_a_worker_that_two_threads_end_is_ended_once():
+    """A run that is interrupted twice closes its pool while a job's own thread ends its worker."""
+    with pool() as workers:
+        workers.warm([job("well")])
+        (worker,) = workers._workers
+        with ThreadPoolExecutor(4) as threads:
+            for ended in [threads.submit(worker.kill) for _ in range(4)]:
+                ended.result()
