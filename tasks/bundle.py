@@ -28,16 +28,15 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Iterable
-from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from algorithms.errors import UsageError, naming
-from tasks import disk, results
+from tasks import disk, results, zip_directory
 from tasks.config import SUITE_FILE, Suite
 from tasks.configurations import configurations
 from tasks.environment import versions
@@ -117,8 +116,18 @@ class Bundle:
                         shutil.copyfileobj(source, file)
 
 
-def export(out: Path, file: Path, chosen: Iterable[Result] | None = None) -> Manifest:
+class Exported(NamedTuple):
+    """What an export wrote, and by key the jobs that it left out, with the reason."""
+
+    manifest: Manifest
+    left_out: dict[str, str]
+
+
+def export(out: Path, file: Path, chosen: Iterable[Result] | None = None) -> Exported:
     """Write the results of the run folder `out` into the bundle `file`, whole or not at all.
+
+    A job whose event log no run of ours can have written is left out: `read` would refuse it, and
+    all the others with it.
 
     Parameters
     ----------
@@ -130,11 +139,14 @@ def export(out: Path, file: Path, chosen: Iterable[Result] | None = None) -> Man
     Raises
     ------
     UsageError
-        If there is no result.
+        If there is no result, or each is left out.
     """
     rows = list(results.current(out) if chosen is None else chosen)
     if not rows:
         raise UsageError(f"{str(out)!r} holds no results: name the output folder of a run")
+    left_out = {row.key: why for row in rows if (why := _odd_log(row, out))}
+    if len(left_out) == len(rows):
+        raise UsageError(f"{str(out)!r}: each job is left out: {next(iter(left_out.values()))}")
     suite = out / SUITE_FILE
     named = Suite.model_validate_json(suite.read_bytes()).name if suite.is_file() else ""
     part = file.with_name(f"{file.name}.{os.getpid()}.part")
@@ -150,7 +162,7 @@ def export(out: Path, file: Path, chosen: Iterable[Result] | None = None) -> Man
 
             if suite.is_file():
                 add(SUITE_FILE, suite.read_bytes())
-            for row in rows:
+            for row in (row for row in rows if row.key not in left_out):
                 folder = results.job_folder(out, row.key)
                 for name in _JOB_FILES:
                     if (folder / name).is_file():
@@ -172,7 +184,20 @@ def export(out: Path, file: Path, chosen: Iterable[Result] | None = None) -> Man
     except BaseException:
         part.unlink(missing_ok=True)
         raise
-    return manifest
+    return Exported(manifest, left_out)
+
+
+def _odd_log(result: Result, out: Path) -> str:
+    """What is wrong with a job's event log; empty if it has a sound one, or needs none."""
+    path = results.job_folder(out, result.key) / results.EVENTS
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        try:
+            check_log(file, complete=result.status == "ok")
+        except ValueError as error:
+            return f"{path} is not the log of a run: {error}"
+    return ""
 
 
 def _check_length(member: str, size: int, out: Path) -> None:
@@ -192,8 +217,9 @@ def read(path: Path) -> Bundle:
         If it is not one of ours, or not whole.
     """
     try:
-        with ExitStack() as stack:
-            archive = stack.enter_context(zipfile.ZipFile(path))
+        if zip_directory.members(path, MOST_MEMBERS) > MOST_MEMBERS:
+            raise _refused(path, f"it holds more than {MOST_MEMBERS} files")
+        with zipfile.ZipFile(path) as archive:
             members = _members(archive, path)
             manifest = _validated(Manifest, archive.read(MANIFEST), f"{path}: {MANIFEST}")
             if manifest.files.keys() != members - {MANIFEST}:
@@ -236,9 +262,8 @@ def _members(archive: zipfile.ZipFile, path: Path) -> set[str]:
         names.add(name)
         folded.add(name.casefold())
         total += info.file_size
-        if total > MOST_TOTAL or len(names) > MOST_MEMBERS:
-            most_of_all = f"{MOST_MEMBERS} files or {disk.shown(MOST_TOTAL)}"
-            raise _refused(path, f"it holds more than {most_of_all}")
+        if total > MOST_TOTAL:
+            raise _refused(path, f"it holds more than {disk.shown(MOST_TOTAL)}")
     if MANIFEST not in names:
         raise _refused(path, f"it has no {MANIFEST}")
     return names

@@ -6,6 +6,7 @@ import dataclasses
 import gzip
 import os
 import zlib
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import IO, Annotated, Any, get_type_hints
@@ -17,11 +18,15 @@ from algorithms.audit import Auditor
 from algorithms.errors import AuditError, LeaseboardError
 from algorithms.events import Event, from_json, write_log
 from tasks.jobs import Amount, first_fault
+from tasks.terminal import shown
 
 _LINE_BYTES = 1 << 26
 """No event is as long: a line that is, such as a gigabyte of zeros, is not read to its end."""
 _MOST_BYTES = 1 << 30
 """Of a whole log, unpacked; the longest of a paper's suites has a hundredth."""
+_DAMAGE = (EOFError, OSError, zlib.error, ValueError, KeyError, TypeError, RecursionError,
+           AuditError)  # fmt: skip
+"""What reading anything at all as an event log may raise."""
 _Integer = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
 
@@ -42,12 +47,20 @@ def read_partial_log(path: Path) -> list[Event]:
 def mend_log(path: Path) -> int:
     """Close a log that was cut off or damaged, keeping its events; returns how many there are.
 
-    A file without any, such as one that the job overwrote, is removed. Where the disk has no room
-    for the mended log the damaged one stays: readers of logs take what it holds.
+    A job owns its folder, so its log may hold anything: what the auditor does not pass is damage
+    too, and nothing after it is kept. A file without events, such as one that the job overwrote,
+    is removed. Where the disk has no room for the mended log the damaged one stays: readers of
+    logs take what it holds.
     """
     if not path.is_file():
         return 0
-    events, damage = _read_events(path)
+    events: list[Event] = []
+    damage: Exception | None = None
+    try:
+        with path.open("rb") as file:
+            events.extend(_audited(file, Auditor()))
+    except _DAMAGE as error:
+        damage = error
     if not events:
         path.unlink()
     elif damage is not None:
@@ -70,15 +83,7 @@ def _read_events(path: Path) -> tuple[list[Event], Exception | None]:
         with gzip.open(path) as log:
             while line := log.readline(_LINE_BYTES):
                 events.append(from_json(line.decode()))
-    except (
-        EOFError,
-        OSError,
-        zlib.error,
-        ValueError,
-        KeyError,
-        TypeError,
-        RecursionError,
-    ) as error:
+    except _DAMAGE as error:
         return events, error
     return events, None
 
@@ -97,27 +102,34 @@ def check_log(file: IO[bytes], *, complete: bool) -> None:
     ValueError
         With the line at which it is wrong.
     """
-    auditor, size, number = Auditor(), 0, 0
+    auditor, number = Auditor(), 1
     try:
-        with gzip.open(file) as log:
-            while line := log.readline(_LINE_BYTES):
-                number += 1
-                size += len(line)
-                if size > _MOST_BYTES or len(line) == _LINE_BYTES:
-                    raise ValueError("it is longer than any log")  # noqa: TRY301  (with its line)
-                strictly_parsed(line)
-                event = from_json(line.decode())
-                fields = {name: getattr(event, name) for name in _names(type(event))}
-                _schema(type(event)).model_validate(fields)
-                auditor(event)
+        for _ in _audited(file, auditor):
+            number += 1
         if complete:
             auditor.close()
     except EOFError as error:
         if complete:
             raise ValueError(f"line {number}: {error}") from error
-    except (ValidationError, AuditError, OSError, zlib.error, ValueError, KeyError) as error:
-        why = first_fault(error) if isinstance(error, ValidationError) else error
+    except _DAMAGE as error:
+        why = first_fault(error) if isinstance(error, ValidationError) else shown(str(error))
         raise ValueError(f"line {number}: {why}") from error
+
+
+def _audited(file: IO[bytes], auditor: Auditor) -> Iterator[Event]:
+    """Each event of a log, once its fields and `auditor` say that one of ours can be there."""
+    size = 0
+    with gzip.open(file) as log:
+        while line := log.readline(_LINE_BYTES):
+            size += len(line)
+            if size > _MOST_BYTES or len(line) == _LINE_BYTES:
+                raise ValueError("it is longer than any log")
+            strictly_parsed(line)
+            event = from_json(line.decode())
+            fields = {name: getattr(event, name) for name in _names(type(event))}
+            _schema(type(event)).model_validate(fields)
+            auditor(event)
+            yield event
 
 
 @cache

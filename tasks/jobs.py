@@ -206,8 +206,9 @@ def first_fault(error: ValidationError) -> str:
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"] if not str(part).startswith("function-"))
     scalar = isinstance(first["input"], (str, int, float)) or first["input"] is None
-    given = f" (given {shown(repr(first['input'])[:80])})" if scalar else ""
-    return f"{where}: {first['msg'].removeprefix('Value error, ')}{given}".removeprefix(": ")
+    given = f" (given {repr(first['input'])[:80]})" if scalar else ""
+    what = f"{where[:200]}: {first['msg'].removeprefix('Value error, ')}{given}"
+    return shown(" ".join(what.removeprefix(": ").split("\n")))
 
 
 def plain_value(value: Any) -> Any:

@@ -35,6 +35,7 @@ RESULT = "result.json"
 EVENTS = "events.jsonl.gz"
 LOG = "log.txt"
 TABLE = "results.parquet"
+LOCK = ".lock"
 _IDENTITY = ("key", "algorithm", "digest", "seed", "environment_seed", "version")
 _ANEW = "run its suite again, which writes it anew and repeats no finished job"
 
@@ -244,7 +245,7 @@ def _write_table(out: Path, frame: pd.DataFrame) -> Path:
 @contextmanager
 def locked(out: Path) -> Iterator[None]:
     """Keep a second run out of a folder; the lock goes with the process that holds it."""
-    with (out / ".lock").open("w") as lock:
+    with (out / LOCK).open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

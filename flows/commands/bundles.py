@@ -8,15 +8,17 @@ from typing import Annotated
 import typer
 
 from flows.commands.damage import check_folder
-from flows.commands.options import TrackingUri, check_file, output_folder
+from flows.commands.options import TrackingUri, check_file, new_folder
 from flows.terminal import say
 
 
 def export(
     run: Annotated[Path, typer.Argument(help="The output folder of a run.")],
     file: Annotated[Path, typer.Argument(help="The bundle to write, such as quick.zip.")],
-) -> None:
+) -> int:
     """Write the results, events and configurations of a run into one file.
+
+    Exits with 2 if a job is left out because its event log is not that of a run.
 
     Example: leaseboard export runs/quick quick.zip
     """
@@ -28,9 +30,12 @@ def export(
     check_file(file)
     check_folder(run)
     with results.locked(run):
-        manifest = bundle.export(run, file)
+        manifest, left_out = bundle.export(run, file)
     jobs = sum(name.endswith(results.RESULT) for name in manifest.files)
     say(f"{file}: {jobs} jobs of {manifest.suite}, {disk.shown(file.stat().st_size)}")
+    for why in left_out.values():
+        say(f"leaseboard: left out: {why}", err=True)
+    return 2 if left_out else 0
 
 
 def merge(
@@ -57,11 +62,10 @@ def merge(
     from tasks import paths, results
     from tasks.track import Recorder, Tracker
 
-    home = output_folder(out)
     name = bundles[0].manifest.suite
     uri = paths.tracking_uri(tracking_uri)
-    check_folder(home)
-    with results.locked(home):
+    with new_folder(out) as home, results.locked(home):
+        check_folder(home)
         merged = core.merge(bundles, home)
         rule = merged.suite.tracking.configurations if merged.suite else "all"
         keys = [result.key for result in merged.results]

@@ -123,11 +123,15 @@ def show_table(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
     """`path` as a writable folder; what was made for it goes again if an error leaves it empty."""
+    from tasks.results import LOCK
+
     absent = [place for place in (path, *path.parents) if not place.exists()]
     folder = output_folder(path)
     try:
         yield folder
     except BaseException:
+        if absent and [file.name for file in folder.iterdir()] == [LOCK]:
+            (folder / LOCK).unlink()
         for place in absent:
             if not any(place.iterdir()):
                 place.rmdir()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -97,8 +98,11 @@ def _prune_folder(
             from tasks import bundle
 
             file = output_folder(archive) / f"{folder.resolve().name}-{stamp}.zip"
-            bundle.export(folder, file, old.jobs)
+            left_out = bundle.export(folder, file, old.jobs).left_out
             say(f"{file}: {disk.shown(file.stat().st_size)}")
+            for why in left_out.values():
+                say(f"leaseboard: kept, since no bundle takes it: {why}", err=True)
+            old = replace(old, jobs=[job for job in old.jobs if job.key not in left_out])
         shown = results.current(folder)
         core.remove(old)
         if 0 < len(results.current(folder)) < len(shown):

@@ -1,13 +1,16 @@
 """Bundles: what comes out is what went in, and what others made up does not come in."""
 
+import hashlib
 import json
 import math
 import stat
+import tracemalloc
 import zipfile
 
 import pytest
 
 from algorithms.errors import UsageError
+from algorithms.events import Measured, read_log, write_log
 from tasks import bundle, results, seal
 from tasks.config import SUITE_FILE, Suite
 
@@ -178,3 +181,113 @@ def test_damaged_bytes_are_refused(made):
 
     with pytest.raises(UsageError, match="is refused"):
         bundle.read(made)
+
+
+def lying(path, member, **fields):
+    """The bundle with other numbers in the file's own directory than the member has."""
+    places = {"compress_size": 20, "file_size": 24}
+    content = bytearray(path.read_bytes())
+    at = content.index(b"PK\1\2")
+    while (length := int.from_bytes(content[at + 28 : at + 30], "little")) and (
+        content[at + 46 : at + 46 + length] != member.encode()
+    ):
+        at = content.index(b"PK\1\2", at + 46)
+    for name, value in fields.items():
+        place = at + places[name]
+        content[place : place + 4] = value.to_bytes(4, "little")
+    path.write_bytes(content)
+    return path
+
+
+def test_a_member_that_says_to_be_too_long_is_refused_unread(made):
+    with pytest.raises(UsageError, match=r"'jobs/k1/log.txt' is longer than 256\.0 MB"):
+        bundle.read(lying(made, "jobs/k1/log.txt", file_size=300 << 20))
+
+
+def test_a_member_that_is_longer_than_it_says_is_not_read_to_its_end(made):
+    zeros = 64 << 20
+
+    def longer(files):
+        files["jobs/k1/log.txt"] = b"\0" * zeros
+        known = json.loads(files["manifest.json"])
+        known["files"]["jobs/k1/log.txt"] = {
+            "size": 5, "sha256": hashlib.sha256(b"\0" * 5).hexdigest(),
+        }  # fmt: skip
+        files["manifest.json"] = json.dumps(known).encode()
+
+    with zipfile.ZipFile(made) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    longer(files)
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    lying(made, "jobs/k1/log.txt", file_size=5)
+    del files
+    tracemalloc.start()
+    with pytest.raises(UsageError, match="is refused"):
+        bundle.read(made)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert most < zeros / 4
+
+
+@pytest.mark.parametrize("other", ["JOBS/K1/LOG.TXT", "jobs/K1/log.txt", "Suite.json"])
+def test_names_that_some_file_systems_take_for_one_are_refused(made, other):
+    with zipfile.ZipFile(made, "a") as archive:
+        archive.writestr(other, b"said\n")
+
+    with pytest.raises(UsageError, match=r"is in it twice|has no place in a bundle"):
+        bundle.read(made)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_another_packing_is_refused(made, method):
+    info = zipfile.ZipInfo("jobs/k1/log.txt")
+    info.compress_type = method
+
+    with pytest.raises(UsageError, match="is packed in another way than by deflate"):
+        bundle.read(rewritten(made, lambda _: None, infos={"jobs/k1/log.txt": info}))
+
+
+def with_log(run, key, change):
+    """The run with another event log of a job, under a seal that fits it."""
+    folder = results.job_folder(run, key)
+    events = change(list(read_log(folder / results.EVENTS)))
+    write_log(folder / results.EVENTS, events)
+    results.write_result(folder, seal.unseal((folder / results.RESULT).read_bytes())[0])
+    return folder
+
+
+ODD_LOGS = {
+    "no start": lambda events: events[1:],
+    "an order that time forbids": lambda events: [*events[:2], events[-1], *events[2:]],
+    "over its budget": lambda events: [*events[:2], Measured(at=5, value=0.5)],
+    "of another type": lambda events: [*events[:2], Measured(at=1, value="half")],
+}
+
+
+@pytest.mark.parametrize("change", ODD_LOGS.values(), ids=ODD_LOGS)
+@pytest.mark.parametrize("key", ["k1", "k2"])
+def test_a_log_that_no_run_can_have_written_is_left_out_and_refused(
+    run, tmp_path, monkeypatch, key, change
+):
+    with_log(run, key, change)
+    file = tmp_path / "b.zip"
+    ((left, why),) = bundle.export(run, file).left_out.items()
+
+    assert left == key
+    assert "events.jsonl.gz is not the log of a run: line " in why
+    assert bundle.read(file).results.keys() == {"k1", "k2"} - {key}
+    monkeypatch.setattr(bundle, "_odd_log", lambda *_: "")  # as a forger would
+    bundle.export(run, file)
+    with pytest.raises(UsageError, match=rf"jobs/{key}/events.jsonl.gz, line \d+: "):
+        bundle.read(file)
+
+
+def test_a_run_of_odd_logs_alone_makes_no_bundle(run, tmp_path):
+    for key in ("k1", "k2"):
+        with_log(run, key, lambda events: events[1:])
+    with pytest.raises(UsageError, match=r"each job is left out: .*the first event"):
+        bundle.export(run, tmp_path / "b.zip")
+    assert not (tmp_path / "b.zip").exists()

@@ -3,14 +3,18 @@ import gzip
 import pytest
 
 from algorithms.errors import LeaseboardError
-from algorithms.events import LogWriter, Measured, read_log
+from algorithms.events import LogWriter, Measured, Started, read_log, write_log
 from tasks import event_logs, results
+
+START = Started(at=0, algorithm="a", bench="stream", unit="examples", budget=200, capacity=None,
+                seed=1, settings={})  # fmt: skip
 
 
 def cut(tmp_path, events=100, keep=0.7):
     path = tmp_path / results.EVENTS
     with LogWriter(path) as log:
-        for at in range(events):
+        log(START)
+        for at in range(1, events):
             log(Measured(at=at, value=at / 7))
     whole = path.read_bytes()
     path.write_bytes(whole[: int(len(whole) * keep)])
@@ -71,6 +75,21 @@ def test_events_before_the_damage_are_kept(tmp_path, tail):
     assert event_logs.mend_log(path) == 100
     assert len(list(read_log(path))) == 100
     assert [file.name for file in tmp_path.iterdir()] == [results.EVENTS]
+
+
+@pytest.mark.parametrize(
+    "impossible",
+    [Measured(at=3, value=0.5), Measured(at=900, value=0.5), Measured(at=60, value="x"), START],
+)
+def test_what_no_run_can_have_written_ends_the_log(tmp_path, impossible):
+    path = tmp_path / results.EVENTS
+    honest = [START, *(Measured(at=at, value=0.5) for at in range(50))]
+    write_log(path, [*honest, impossible, Measured(at=199, value=0.5)])
+
+    assert event_logs.mend_log(path) == 51
+    assert list(read_log(path)) == honest
+    with path.open("rb") as file:
+        event_logs.check_log(file, complete=False)
 
 
 def test_a_full_disk_leaves_the_log_as_it_was_cut(tmp_path, monkeypatch):

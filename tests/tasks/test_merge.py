@@ -3,12 +3,13 @@
 import shutil
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from algorithms.errors import UsageError
+from algorithms.errors import LeaseboardError, UsageError
 from tasks import bundle, results
 from tasks.config import SUITE_FILE, Suite
 from tasks.merge import merge
@@ -147,6 +148,24 @@ def test_parts_of_a_suite_are_united(machine, out):
     assert [entry.data for entry in merged.suite.data] == ["d", "e"]
     assert [one.name for one in merged.suite.algorithms] == ["vanilla", "chacha"]
     assert Suite.model_validate_json((out / SUITE_FILE).read_bytes()) == merged.suite
+
+
+def test_a_board_that_cannot_be_computed_is_refused_and_nothing_is_written(machine, out):
+    a = machine("a", {"key": "k1", "direction": "min"})
+    b = machine("b", {"key": "k2", "label": "x", "direction": "max"})
+
+    with pytest.raises(UsageError, match="only results of one metric can stand on one board"):
+        merge([a, b], out)
+    assert list(out.iterdir()) == []
+
+
+def test_a_disk_without_room_is_named_before_anything_is_written(machine, out, monkeypatch):
+    a = machine("a", {"key": "k1"})
+    monkeypatch.setattr("tasks.merge.shutil.disk_usage", lambda _: SimpleNamespace(free=1))
+
+    with pytest.raises(LeaseboardError, match=r"has 1 B free and the bundles hold .*: make room"):
+        merge([a], out)
+    assert list(out.iterdir()) == []
 
 
 JOB = st.builds(
