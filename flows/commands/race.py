@@ -134,15 +134,15 @@ class _Attempt:
     @property
     def failures(self) -> list[str]:
         """The configurations that failed, by the event log."""
-        from algorithms.events import ConfigurationFailed
+        from algorithms.events import ConfigurationFailed, of
         from tasks.event_logs import read_partial_log
         from tasks.results import EVENTS
 
         log = self.home / EVENTS
+        events = read_partial_log(log) if log.is_file() else ()
         return [
-            f"configuration {event.configuration} failed: {event.reason}"
-            for event in (read_partial_log(log) if log.is_file() else ())
-            if isinstance(event, ConfigurationFailed)
+            f"configuration {failed.configuration} failed: {failed.reason}"
+            for failed in of(events, ConfigurationFailed)
         ]
 
     def keep(self) -> None:
