@@ -100,8 +100,8 @@ def outcome(pool, job, folder):
     folder.mkdir(parents=True)
     result = pool.run(job, entry.key, folder)
     return dataclasses.replace(
-        result, cpu_seconds=0, wall_seconds=0, setup_seconds=0, started="",
-        metrics={k: v for k, v in result.metrics.items() if "cpu" not in k},
+        result, started="", metrics={k: v for k, v in result.metrics.items() if "cpu" not in k},
+        **{each.name: 0 for each in dataclasses.fields(result) if each.name.endswith("seconds")},
     )  # fmt: skip
 
 
@@ -124,7 +124,7 @@ def test_no_job_meets_what_a_foreign_one_did(tmp_path, cache):
 def test_a_foreign_job_meets_nothing_of_an_earlier_one(tmp_path, cache):
     """Not even one of the same file."""
     with WorkerPool(1, Limits(wall_seconds=300)) as pool:
-        jobs = list(foreign(tmp_path, ["floats", "score"]))[:3]
+        jobs = list(foreign(tmp_path, ["floats", "recursion"]))[:3]
         before = [outcome(pool, job, tmp_path / f"before-{i}") for i, job in enumerate(jobs)]
         again = [outcome(pool, job, tmp_path / f"again-{i}") for i, job in enumerate(jobs)]
 
@@ -141,7 +141,7 @@ def own_work(folder, body):
         "import __main__ as worker\n"
         "from algorithms.user_files import import_file\n"
         "from standins import run_job as honest\n"
-        "from tasks.results import plain\n"
+        "from tasks.jobs import plain\n"
         "def run_job(job, folder, **given):\n"
         "    result, _ = honest(job, folder, **given)\n"
         "    row = plain(result)\n"
@@ -206,9 +206,10 @@ def test_a_worker_that_ran_a_file_without_our_knowledge_is_not_used_again(tmp_pa
     pids = []
     with WorkerPool(1, Limits(), work=work) as pool:
         for i, data in enumerate(("well", "sly", "well", "well")):
-            job = Job(algorithm="vanilla", data=data, seed=1, environment_seed=0)
+            job = Job(algorithm="vanilla", data=data, seed=1, environment_seed=0, label="v")
             (tmp_path / str(i)).mkdir()
-            pool.run(job, job.key("digest", "version"), tmp_path / str(i))
+            ended = pool.run(job, job.key("digest", "version"), tmp_path / str(i))
+            assert (ended.status, ended.reason) == ("ok", "")
             pids.append((tmp_path / str(i) / "pid").read_text())
 
     assert pids[0] == pids[1] != pids[2] == pids[3]
