@@ -1,0 +1,82 @@
+"""Servers that ask for a password, refuse it or fail: no command says or keeps it."""
+
+import os
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+MARK = "5ECRET"
+SUITE = """
+title: One
+data: ["synthetic:fried?rows=300&seed=0"]
+algorithms: [vanilla]
+"""
+
+
+@pytest.fixture(params=[401, 500])
+def server(request):
+    """The port of a server that gives one answer to everything, and repeats what was asked."""
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self):
+            said = f"{self.path} {self.headers}".encode()
+            self.send_response(request.param)
+            self.send_header("Content-Length", str(len(said)))
+            self.end_headers()
+            self.wfile.write(said)
+
+        def do_POST(self):
+            self.do_GET()
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as made:
+        thread = threading.Thread(target=made.serve_forever)
+        thread.start()
+        yield made.server_port
+        made.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def call(tmp_path):
+    """A function that runs a command; nothing of the password is said or in a file after it."""
+    (tmp_path / "one.yaml").write_text(SUITE)
+
+    def run(*words, **variables):
+        environment = {k: v for k, v in os.environ.items() if k != "PREFECT_API_URL"} | {
+            "PREFECT_HOME": str(tmp_path / "prefect"), "LEASEBOARD_CACHE": str(tmp_path / "cache"),
+            "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **variables,
+        }  # fmt: skip
+        ended = subprocess.run(
+            [sys.executable, "-m", "flows", "--debug", *words], cwd=tmp_path, env=environment,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+        )  # fmt: skip
+        assert MARK.encode() not in ended.stdout, ended.stdout.decode()
+        assert b"internal error" not in ended.stdout, ended.stdout.decode()
+        for path in tmp_path.rglob("*"):
+            assert not path.is_file() or MARK.encode() not in path.read_bytes(), path
+        return ended.returncode, ended.stdout.decode()
+
+    return run
+
+
+def test_a_tracking_server_that_refuses(call, server):
+    store = f"http://me:p%23{MARK}%5B@127.0.0.1:{server}/x?token=t{MARK}"
+    code, said = call("run", "one.yaml", "--local", MLFLOW_TRACKING_URI=store)
+
+    assert code == 2
+    assert f"the MLflow store http://***@127.0.0.1:{server}/x failed: " in said
+
+
+@pytest.mark.parametrize("server", [401], indirect=True)  # a 500 is asked again for minutes
+def test_a_prefect_server_that_refuses(call, server):
+    code, said = call("schedule", PREFECT_API_URL=f"http://me:p%23{MARK}@127.0.0.1:{server}/api")
+
+    assert code == 2
+    assert f"Prefect's server at http://***@127.0.0.1:{server}/api does not answer" in said
