@@ -154,10 +154,20 @@ class _Attempt:
             (self.home / LOG).write_text(self.traceback, encoding="utf-8")
 
     def fitted(self, job: Job, mirrors: tuple[Path, ...]) -> Fitted:
-        """The model that was found, with what it was made from."""
-        from tasks.models.kept import WORD, kept
-        from tasks.models.winner import fit
+        """The model that was found, with what it was made from.
 
+        Raises
+        ------
+        UsageError
+            If the run's score is none that others can be compared with.
+        """
+        from algorithms.errors import UsageError
+        from tasks.models.kept import WORD, kept
+        from tasks.models.winner import barred, fit
+
+        why = barred(self.result)
+        if why:
+            raise UsageError(f"not registered: {self.result.label} on {self.result.data}: {why}")
         if (self.home / WORD).is_file():
             return kept(job, self.home, mirrors)
         return fit(job, self.result, mirrors=mirrors, learner=self.model)

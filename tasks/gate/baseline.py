@@ -122,15 +122,16 @@ def accept(
     Raises
     ------
     UsageError
-        If a job failed, if no job is ok, or if a promise is broken or cannot be measured: none
-        of them can be a standard for others.
+        If a job failed or ended early, if no job is ok, or if a promise is broken or cannot be
+        measured: none of them can be a standard for others.
     """
     failed = frame[scoreless(frame)]
     if len(failed):
         row = failed.iloc[0]
         raise UsageError(
-            f"{len(failed)} of {len(frame)} jobs failed (first: {row['label']} on {row['data']},"
-            f" {row['status']}): mend them or take them out of the suite before accepting"
+            f"{len(failed)} of {len(frame)} jobs failed or ended early (first: {row['label']} on"
+            f" {row['data']}, {row['status']}: {row['reason']}): mend them or take them out of the"
+            " suite before accepting"
         )
     done = frame[frame["status"] == "ok"]
     if not len(done):

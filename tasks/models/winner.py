@@ -48,18 +48,32 @@ class Fitted:
     test: float | None
 
 
+def barred(result: Result) -> str:
+    """Why the model of a run cannot be registered as a winner's, empty if it can.
+
+    The score of a run that ended early, or of an algorithm that uses what cannot be known in
+    time, is not one that others can be compared with.
+    """
+    if result.status != "ok":
+        return f"{result.status}: {result.reason}".rstrip(": ")
+    if not result.complete:
+        return result.reason or "ended early"
+    return "declares hindsight" if result.hindsight else ""
+
+
 def winner_of(suite: Suite, results: Iterable[Result], data: str) -> Winner:
     """The winner of a finished suite on `data`; the first of several equal ones.
 
-    An algorithm without an ``ok`` result in every repetition cannot win.
+    An algorithm cannot win if in any repetition it has no result, or one that is `barred`.
 
     Raises
     ------
     UsageError
-        If no algorithm is complete on these data.
+        If no algorithm is left on these data.
     """
     jobs = [job for job in suite.jobs() if job.data == data]
-    found = {(r.label, r.repetition): r for r in results if r.data == data and r.status == "ok"}
+    present = [result for result in results if result.data == data]
+    found = {(r.label, r.repetition): r for r in present if not barred(r)}
     complete: dict[str, list[Result]] = {}
     for contender in suite.algorithms:
         mine = [job for job in jobs if job.label == contender.title]
@@ -67,8 +81,10 @@ def winner_of(suite: Suite, results: Iterable[Result], data: str) -> Winner:
         if mine and all(scores):
             complete[contender.title] = [result for result in scores if result is not None]
     if not complete:
+        first = next((f" (first: {r.label}: {why})" for r in present if (why := barred(r))), "")
         raise UsageError(
-            f"no algorithm has a score in every repetition on {data}: run the suite to its end"
+            f"no algorithm has a score in every repetition on {data} that can be compared{first}:"
+            " run the suite to its end, with an algorithm whose score can"
         )
     label = min(complete, key=lambda label: _cost(complete[label]))
     first = next(job for job in jobs if job.label == label)

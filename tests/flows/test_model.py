@@ -31,7 +31,7 @@ def recorded(monkeypatch):
 
     names = []
     monkeypatch.setattr(winner, "winner_of", winner_of)
-    monkeypatch.setattr(winner, "fit", lambda *_, **__: None)
+    monkeypatch.setattr(model, "_fitted", lambda *_: None)
     monkeypatch.setattr(results, "current", lambda _: [])
     monkeypatch.setattr(model, "record", lambda name, *_: names.append(name))
     return names

@@ -78,6 +78,21 @@ def test_a_store_in_trouble_costs_the_record_and_not_the_result(race, tmp_path):
         assert store in complained
 
 
+def test_a_run_that_nobody_can_be_compared_with_is_not_registered(race, tmp_path):
+    (tmp_path / "mine.py").write_text(ALGORITHM.format(end="yield from bench.record([0.0])"))
+    store = tmp_path / "mlflow.db"
+    for algorithm, why in (
+        ("best-in-hindsight", "declares hindsight"),
+        ("mine.py:Failing", "ended early: 1 of 442 examples"),
+    ):
+        uri = ["--tracking-uri", f"sqlite:///{store}"]
+        told, complained, code = race(algorithm, "--register", "mine", *uri)
+
+        assert (told["status"], code) == ("ok", 64)
+        assert f"not registered: {algorithm} on sklearn:diabetes: {why}" in complained
+    assert not store.exists()
+
+
 def test_a_full_disk_costs_the_file_and_not_the_result(race, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")

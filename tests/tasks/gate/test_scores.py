@@ -202,8 +202,15 @@ def test_reruns_with_noise_pass_and_a_planted_regression_is_caught():
 
 
 def test_failures_cannot_be_accepted():
-    with pytest.raises(UsageError, match="1 of 10 jobs failed"):
+    with pytest.raises(UsageError, match=r"1 of 10 jobs failed .*x, crash: why <crash>"):
         accept(frame_of({**SCORES, CHACHA: [1.0, 1, 1, 1, "crash"]}), "ci", date="", versions={})
+
+
+def test_an_early_end_cannot_be_accepted_and_the_reason_is_told():
+    frame = frame_of(SCORES)
+    frame.loc[0, ["complete", "reason"]] = [False, "ended early: 1 of 500 examples"]
+    with pytest.raises(UsageError, match=r"1 of 10 jobs .*: ended early: 1 of 500 examples"):
+        accept(frame, "ci", date="", versions={})
 
 
 def test_nothing_cannot_be_accepted():

@@ -42,6 +42,23 @@ def test_an_incomplete_algorithm_cannot_win():
     assert winner_of(SUITE, found, DATA).job.label == "vanilla"
 
 
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"complete": False, "reason": "ended early: 1 of 500 examples"}, "ended early: 1 of 500"),
+        ({"hindsight": True}, "declares hindsight"),
+    ],
+)
+def test_what_cannot_be_compared_cannot_win(fields, why):
+    """Not even the best of scores, and not if it is so in one repetition alone."""
+    found = results({"vanilla": [3.0, 3.0], "chacha": [0.0, 0.0]})
+    cheat = [*found[:3], dataclasses.replace(found[3], **fields)]
+
+    assert winner_of(SUITE, cheat, DATA).job.label == "vanilla"
+    with pytest.raises(UsageError, match=rf"can be compared \(first: chacha: {why}"):
+        winner_of(SUITE, cheat[2:], DATA)
+
+
 def test_nobody_complete_is_one_clear_line():
     with pytest.raises(UsageError, match="no algorithm has a score in every repetition"):
         winner_of(SUITE, results({"vanilla": [1.0]}), DATA)
