@@ -20,6 +20,8 @@ from prefect.client.schemas.filters import FlowRunFilter, TaskRunFilter
 from prefect.client.schemas.objects import FlowRun, State
 from prefect.states import Crashed
 
+from algorithms.errors import LeaseboardError
+from tasks.addresses import redacted
 from tasks.track.records import is_alive, owner
 
 TAG = "leaseboard"
@@ -105,6 +107,14 @@ def cause(error: httpx.HTTPError) -> str:
     if isinstance(error, httpx.HTTPStatusError):
         return f"status {error.response.status_code}"
     return str(error) or type(error).__name__
+
+
+def unanswered(error: httpx.HTTPError, url: str) -> LeaseboardError:
+    """What to say, and to do, when the server at `url` does not answer as one of Prefect's."""
+    return LeaseboardError(
+        f"Prefect's server at {redacted(url)} does not answer ({cause(error)}): start it, or unset"
+        " PREFECT_API_URL"
+    )
 
 
 def _flow_runs(client: SyncPrefectClient, filters: dict[str, Any]) -> Iterator[FlowRun]:

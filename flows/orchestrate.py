@@ -13,6 +13,7 @@ from queue import SimpleQueue
 from typing import Any
 from uuid import UUID
 
+import httpx
 from prefect import flow, tags, task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.orchestration import SyncPrefectClient, get_client
@@ -24,7 +25,7 @@ from prefect.states import Completed, Failed
 from prefect.task_runners import TaskRunner
 
 from flows.flow_log import logged
-from flows.flow_runs import end_dead_runs, owner_tags
+from flows.flow_runs import end_dead_runs, owner_tags, unanswered
 from flows.workers import Attempt
 from tasks.jobs import Result
 
@@ -137,7 +138,10 @@ def run_flow(
 
     here.kept.enter_context(temporary_settings({PREFECT_API_URL: url}))
     with get_client(sync_client=True) as client:
-        end_dead_runs(client)
+        try:
+            end_dead_runs(client)
+        except httpx.HTTPError as error:
+            raise unanswered(error, url) from error
         with tags(*owner_tags()):
             state = jobs(suite, len(here.titles), return_state=True)
         if here.error is not None:  # which Prefect has made a state of

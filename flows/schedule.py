@@ -23,13 +23,11 @@ from prefect.schedules import Cron
 from prefect.settings import PREFECT_API_URL
 from prefect.states import Cancelled, Completed, Failed
 
-from algorithms.errors import LeaseboardError
 from flows.flow_log import logged
-from flows.flow_runs import cause, claim, end_dead_runs, in_the_way
+from flows.flow_runs import claim, end_dead_runs, in_the_way, unanswered
 from flows.scheduler import Scheduler
 from flows.terminal import say
 from tasks.schedule import Schedule
-from tasks.track.store import redacted
 
 
 @flow(name="scheduled", flow_run_name="{suite}", persist_result=False)
@@ -93,10 +91,7 @@ def serve_schedules(schedule: Schedule, conf: Path, check: Callable[[], None]) -
     try:
         names = _deployed(schedule, conf)
     except httpx.HTTPError as error:
-        place = f"Prefect's server at {redacted(PREFECT_API_URL.value() or '')}"
-        raise LeaseboardError(
-            f"{place} does not answer ({cause(error)}): start it, or unset PREFECT_API_URL"
-        ) from error
+        raise unanswered(error, PREFECT_API_URL.value() or "") from error
     with get_client(sync_client=True) as client:
         for run in end_dead_runs(client):
             say(f"ended run {run.name!r} {run.id}: its process is gone")

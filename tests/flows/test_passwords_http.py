@@ -75,8 +75,9 @@ def test_a_tracking_server_that_refuses(call, server):
 
 
 @pytest.mark.parametrize("server", [401], indirect=True)  # a 500 is asked again for minutes
-def test_a_prefect_server_that_refuses(call, server):
-    code, said = call("schedule", PREFECT_API_URL=f"http://me:p%23{MARK}@127.0.0.1:{server}/api")
+@pytest.mark.parametrize("words", [("schedule",), ("run", "one.yaml")])
+def test_a_prefect_server_that_refuses(call, server, words):
+    code, said = call(*words, PREFECT_API_URL=f"http://me:p%23{MARK}@127.0.0.1:{server}/api")
 
     assert code == 2
     assert f"Prefect's server at http://***@127.0.0.1:{server}/api does not answer" in said
