@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
 
-from flows.terminal import tell
+from flows.terminal import say, tell
 from tasks.jobs import Result
-from tasks.terminal import shown
+from tasks.terminal import cell, harmless, show
 
 if TYPE_CHECKING:
     import rich.progress
@@ -49,15 +49,15 @@ class Progress:
         """Show that one more job is over."""
         with self._lock:
             self._done += 1
-            line = shown(describe(result, self._names.get(result.data, result.data)))
+            line = harmless(describe(result, self._names.get(result.data, result.data)))
             width = len(str(self._total))
             counted = f"[{self._done:>{width}}/{self._total}] {line}"
-            tell(counted)
             if self._bar is None:
-                print(counted, file=self._file, flush=True)
+                say(counted, file=self._file)
             else:
+                tell(counted)
                 if result.status != "ok":
-                    self._bar.console.print(line, highlight=False, markup=False)
+                    show(cell(line), self._bar.console)
                 self._bar.update(self._bar.task_ids[0], advance=1, description=line[:60])
 
     def __enter__(self) -> Self:

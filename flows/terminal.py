@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import IO
 
 import typer
 
-from tasks.addresses import known, scrubbed
-from tasks.terminal import shown
+from tasks.terminal import harmless
 
 _listeners: list[Callable[[str], None]] = []
 
 
-def say(text: object = "", *, err: bool = False) -> None:
-    """Print `text`, on standard error if `err`.
+def say(text: object = "", *, err: bool = False, file: IO[str] | None = None) -> None:
+    """Print `text` into `file`; without one on standard output, or on standard error if `err`.
 
     Nothing in it is obeyed by the terminal, and no password of an address that this process was
     given stands in it, whoever's words they are.
     """
-    typer.echo(_harmless(str(text)), err=err)
+    typer.echo(harmless(str(text)), file=file, err=err)
     tell(str(text))
 
 
 def tell(text: str) -> None:
     """Let those who listen know what the terminal shows in a form of its own."""
     for listener in _listeners:
-        listener(_harmless(text))
+        listener(harmless(text))
 
 
 @contextmanager
@@ -38,7 +37,3 @@ def overheard(listener: Callable[[str], None]) -> Iterator[None]:
         yield
     finally:
         _listeners.remove(listener)
-
-
-def _harmless(text: str) -> str:
-    return shown(scrubbed(text, known(sys.argv[1:])))

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from io import TextIOWrapper
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn, TextIO, cast
 
 from pydantic import ValidationError
 
@@ -32,6 +32,7 @@ from algorithms.errors import (
     UsageError,
 )
 from algorithms.user_files import executed
+from tasks.addresses import discreet
 from tasks.forks import Fork
 from tasks.jobs import Job, first_fault, plain
 from tasks.leash import adopt_orphans
@@ -46,11 +47,16 @@ class Stop(BaseException):
 def serve(channel: socket.socket, *, forks: bool) -> None:
     """Say that the imports are done, then run jobs until the pool closes its end."""
     with channel, channel.makefile("rw", encoding="utf-8") as lines:
-        print(json.dumps({"status": "ready", "reason": ""}), file=lines, flush=True)
+        _tell(lines, {"status": "ready", "reason": ""})
         for line in lines:
             order = json.loads(line)
             answer = forked(order, channel) if forks else run(order)
-            print(json.dumps(answer), file=lines, flush=True)
+            _tell(lines, answer)
+
+
+def _tell(lines: TextIO, answer: dict[str, Any]) -> None:
+    lines.write(json.dumps(answer) + "\n")
+    lines.flush()
 
 
 def forked(order: dict[str, Any], channel: socket.socket) -> dict[str, Any]:
@@ -79,7 +85,7 @@ def run(order: dict[str, Any]) -> dict[str, Any]:
     except BaseException as error:  # noqa: BLE001  (SystemExit too: a job is not the worker)
         status, reason = verdict(error)
         if status in {"crash", "memout"}:
-            traceback.print_exc()
+            sys.stderr.write(discreet(traceback.format_exc()))
         usage = isinstance(error, UsageError)
         return {"status": status, "reason": reason, "usage": usage, **_left()}
     return {"result": plain(result), **_left()}
@@ -92,7 +98,15 @@ def _left() -> dict[str, Any]:
 
 
 def verdict(error: BaseException) -> tuple[str, str]:
-    """The status of a job that ended with `error`, and the reason in one line."""
+    """The status of a job that ended with `error`, and the reason in one line, no password in it.
+
+    Results, MLflow, Prefect and terminals tell it on.
+    """
+    status, reason = _judged(error)
+    return status, discreet(reason)
+
+
+def _judged(error: BaseException) -> tuple[str, str]:
     match error:
         case Stop():
             return "stopped", ""

@@ -26,6 +26,7 @@ from pydantic import ValidationError
 
 from algorithms.errors import UsageError
 from flows.process import POLL_SECONDS, Ending, StoppedError, Worker
+from tasks.addresses import discreet
 from tasks.config import Limits
 from tasks.event_logs import mend_log
 from tasks.foreign import is_foreign
@@ -314,6 +315,7 @@ def _understood(row: dict[str, Any], job: Job) -> Result | None:
         seed=job.seed,
         environment_seed=job.environment_seed,
         repetition=job.repetition,
+        reason=discreet(result.reason),
     )
 
 

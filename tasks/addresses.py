@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
@@ -61,6 +62,11 @@ def known(arguments: Iterable[str] = ()) -> list[str]:
     given = (argument.partition("=")[2] if argument.startswith("--") else argument
              for argument in arguments)  # fmt: skip
     return [address for address in (*named, *given) if "://" in address]
+
+
+def discreet(text: str) -> str:
+    """`text` without the passwords of the addresses that this process was given."""
+    return scrubbed(text, known(sys.argv[1:]))
 
 
 def _first(address: str) -> tuple[str, str, str]:

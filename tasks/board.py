@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tasks import terminal
 from tasks.score.compared import Compared
 from tasks.score.leaderboard import Board, Row
 from tasks.score.summary import bracket, fixed, short
@@ -107,16 +108,14 @@ def plain(found: Compared, width: int = 120) -> str:
     from rich.console import Console
 
     console = Console(file=io.StringIO(), width=width, color_system=None, highlight=False)
-    console.print(leaderboard(found))
+    terminal.show(leaderboard(found), console)
     printed: str = console.file.getvalue()  # type: ignore[attr-defined]
     return "\n".join(line.rstrip() for line in printed.splitlines()) + "\n"
 
 
 def show(found: Compared) -> None:
     """Print the board on standard output."""
-    from rich.console import Console
-
-    Console(highlight=False).print(leaderboard(found))
+    terminal.show(leaderboard(found))
 
 
 def markdown(found: Compared) -> str:

@@ -18,6 +18,8 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
+from tasks.addresses import discreet
+
 MOST_BYTES = 1 << 26
 """No honest answer is as long; of a longer one nothing more is read."""
 _POLL_SECONDS = 0.02
@@ -101,7 +103,7 @@ def _live(work: Callable[[], bytes], pipe: int, closed: Iterable[int]) -> None:
             answers.write(work() + b"\n")
         code = 0
     except BaseException:  # noqa: BLE001  (the parent's stack must not be unwound here)
-        traceback.print_exc()
+        sys.stderr.write(discreet(traceback.format_exc()))
     finally:
         with suppress(Exception):  # closed, or a disk that is full
             sys.stdout.flush()

@@ -38,6 +38,7 @@ from algorithms.events import (
     TrialFinished,
 )
 from tasks import benches, fetch
+from tasks.addresses import discreet
 from tasks.described import describe
 from tasks.foreign import files_of_settings
 from tasks.jobs import MOST_SCORE, Job, Result
@@ -149,7 +150,9 @@ def run_job(
                 (auditor, log, *sinks),
             )
         except DivergedError as error:
-            return dataclasses.replace(result, status="diverged", reason=str(error)), None
+            return dataclasses.replace(
+                result, status="diverged", reason=discreet(str(error))
+            ), None
         auditor.close()
     referee.verify(run.complete)
     result = dataclasses.replace(
@@ -186,7 +189,7 @@ def failed(job: Job, status: str, reason: str, *, key: str = "", digest: str = "
         environment_seed=job.environment_seed,
         repetition=job.repetition,
         status=status,
-        reason=reason,
+        reason=discreet(reason),
         settings=dict(job.settings),
         bench_options=dict(job.bench),
         host=platform.node(),

@@ -10,7 +10,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from tasks.addresses import discreet
+
 if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
     from rich.text import Text
 
 _OBEYED = re.compile(
@@ -31,8 +34,20 @@ def shown(text: str) -> str:
     return _OBEYED.sub(lambda sign: sign[0].encode("unicode_escape").decode("ascii"), text)
 
 
+def harmless(text: str) -> str:
+    """`text` with nothing that a terminal obeys, and no password that this process was given."""
+    return shown(discreet(text))
+
+
 def cell(text: str, style: str = "") -> Text:
-    """`text` for a table of `rich`: neither obeyed nor read as markup."""
+    """`text` for a table of `rich`: `harmless`, and not read as markup."""
     from rich.text import Text
 
-    return Text(shown(text), style)
+    return Text(harmless(text), style)
+
+
+def show(made_of_cells: RenderableType, console: Console | None = None) -> None:
+    """Print what `rich` lays out, on standard output unless a console is given."""
+    from rich.console import Console
+
+    (console or Console(highlight=False)).print(made_of_cells)

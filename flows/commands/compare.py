@@ -19,15 +19,14 @@ def compare(
 
     Example: leaseboard compare runs/before runs/after
     """
-    from rich.console import Console
-
     from tasks import compare as core
     from tasks.score.frame import read_frame
+    from tasks.terminal import show
 
     if json is not None:
         check_file(json)
     found = core.compare(read_frame(a), read_frame(b))
     if json is not None:
         json.write_text(core.as_json(found), encoding="utf-8")
-    Console(highlight=False).print(core.renderable(found, (str(a), str(b))))
+    show(core.renderable(found, (str(a), str(b))))
     return 0 if found.n_compared else 3

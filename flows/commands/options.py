@@ -100,7 +100,7 @@ def show_table(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]
     """Print a table: on a terminal as wide as that, elsewhere one line a row, never wrapped."""
     import sys
 
-    from tasks.terminal import cell, shown
+    from tasks.terminal import cell, show, shown
 
     rows = [tuple(map(shown, row)) for row in rows]
     if not sys.stdout.isatty():
@@ -109,7 +109,6 @@ def show_table(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]
             padded = (text.ljust(width) for text, width in zip(cells, widths, strict=False))
             say("  ".join(padded).rstrip())
         return
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(title=cell(title), title_justify="left", box=None, pad_edge=False)
@@ -117,7 +116,7 @@ def show_table(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]
         table.add_column(column, no_wrap=column == "name", overflow="fold")
     for row in rows:
         table.add_row(*map(cell, row))
-    Console(highlight=False).print(table)
+    show(table)
 
 
 @contextmanager

@@ -220,6 +220,7 @@ def _run_here(job: Job, folder: Path, mirrors: tuple[Path, ...]) -> tuple[Result
 
     from algorithms.errors import UsageError
     from flows.worker import verdict
+    from tasks.addresses import discreet
     from tasks.run import failed, run_job
 
     try:
@@ -228,7 +229,7 @@ def _run_here(job: Job, folder: Path, mirrors: tuple[Path, ...]) -> tuple[Result
         raise
     except BaseException as error:  # noqa: BLE001  (SystemExit too, as in a suite's worker)
         status, reason = verdict(error)
-        trace = traceback.format_exc() if status in {"crash", "memout"} else ""
+        trace = discreet(traceback.format_exc()) if status in {"crash", "memout"} else ""
         return failed(job, status, reason), None, trace
     return result, model, ""
 

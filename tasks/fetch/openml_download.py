@@ -37,7 +37,7 @@ def main(name: str, folder: Path) -> int:
     try:
         _convert(openml, int(name), folder / "new")
     except OpenMLServerException as error:
-        print(" ".join(str(error).split()), file=sys.stderr)
+        sys.stderr.write(" ".join(str(error).split()) + "\n")
         return REFUSED
     except (requests.RequestException, OpenMLServerError):
         return NO_ANSWER

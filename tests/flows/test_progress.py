@@ -1,5 +1,7 @@
 import io
 
+import pytest
+
 from flows.progress import Progress
 from tasks.jobs import Job
 from tasks.run import failed
@@ -21,10 +23,25 @@ def test_a_line_counts_and_calls_a_data_set_by_the_suites_name_for_it():
     ]
 
 
-def test_signs_in_a_label_or_a_reason_are_shown_and_not_obeyed():
-    job = Job("a", "d", seed=0, environment_seed=0, label="x\x1b[2Jy")
-    made = failed(job, "crash", "\x1b]0;title\x07", key="k")
+def test_signs_in_a_name_are_shown_and_not_obeyed():
     file = io.StringIO()
-    Progress(1, 0, file=file)(made)
+    Progress(1, 0, {"d": "x\x1b[2Jy"}, file)(over("d"))
 
-    assert file.getvalue() == "[1/1] x\\x1b[2Jy on d, seed 0: crash: \\x1b]0;title\\x07\n"
+    assert file.getvalue() == "[1/1] a on x\\x1b[2Jy, seed 3: crash: why\n"
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("kind", [io.StringIO, Terminal])
+def test_a_line_holds_no_password_whatever_it_quotes(monkeypatch, kind):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "postgresql://me:hunter2secret@db/x")
+    job = Job("vanilla", "hunter2secret", seed=3, environment_seed=0)
+    file = kind()
+    with Progress(1, 0, file=file) as progress:
+        progress(failed(job, "crash", "none", key="k"))
+
+    assert "vanilla on ***" in file.getvalue()
+    assert "hunter2secret" not in file.getvalue()

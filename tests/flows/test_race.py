@@ -67,6 +67,21 @@ def test_every_ending_is_told_and_its_events_are_kept(race, tmp_path, end, statu
     assert json.loads((log.parent / "result.json").read_text())["status"] == status
 
 
+def test_of_what_a_job_quotes_no_password_is_told_or_kept(race, tmp_path, monkeypatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "postgresql://me:hunter2secret@db/x")
+    end = "import os; raise {}('no ' + os.environ['MLFLOW_TRACKING_URI'])"
+    for error, status in (("ValueError", "crash"), ("DivergedError", "diverged")):
+        (tmp_path / "mine.py").write_text(ALGORITHM.format(end=end.format(error)))
+        told, complained, _ = race("mine.py:Failing")
+
+        assert told["status"] == status
+        assert told["reason"].endswith("no postgresql://me:***@db/x")
+        assert "***@db" in complained
+    kept = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert {"result.json", "log.txt"} <= {path.name for path in kept}
+    assert not [path for path in kept if b"hunter2secret" in path.read_bytes()]
+
+
 def test_a_store_in_trouble_costs_the_record_and_not_the_result(race, tmp_path):
     (tmp_path / "file").write_text("")
     store = f"sqlite:///{tmp_path / 'file' / 'mlflow.db'}"
