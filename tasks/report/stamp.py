@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tasks.config import Suite
 from tasks.report.provenance import packages
-from tasks.results import TABLE
+from tasks.results import RESULT, TABLE
 
 _CODE = Path(__file__).resolve().parents[2]
 _SUFFIXES = {".py", ".html", ".css", ".js"}
@@ -19,9 +19,11 @@ _HEAD = 4096
 def stamp(out: Path, suite: Suite | None) -> str:
     """A digest of all that the page of `out` shows: results, suite, our code, the packages.
 
-    The event logs are those of the results, which hold their digests.
+    The event logs count by their digests, which the sealed results hold.
     """
     digest = hashlib.sha256((out / TABLE).read_bytes())
+    for sealed in sorted(out.glob(f"jobs/*/{RESULT}")):
+        digest.update(sealed.read_bytes())
     described = "" if suite is None else suite.model_dump_json()
     digest.update(json.dumps([out.name, described, packages()]).encode())
     for source in sorted(_sources()):

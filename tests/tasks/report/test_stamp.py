@@ -1,12 +1,13 @@
 """A run with nothing new leaves its page; whatever can change the page makes it anew."""
 
+import gzip
 import shutil
 
 import pytest
 
 from tasks import report
 from tasks.report import stamp
-from tasks.results import TABLE, read_table
+from tasks.results import EVENTS, RESULT, TABLE, look_into, read_table, write_result
 from tasks.score.compared import compared
 from tasks.score.frame import read_frame
 
@@ -36,6 +37,16 @@ def test_another_score_makes_the_page_anew(refreshed, run_folder):
     frame = read_table(run_folder / TABLE)
     frame.loc[0, "score"] += 0.125
     frame.to_parquet(run_folder / TABLE, index=False)
+    assert refreshed()
+    assert not refreshed()
+
+
+def test_another_log_of_equal_results_makes_the_page_anew(refreshed, run_folder):
+    sealed = sorted(run_folder.glob(f"jobs/*/{RESULT}"))[0]
+    result = look_into(sealed.parent)
+    with gzip.open(sealed.parent / EVENTS, "at") as log:
+        log.write("\n")
+    write_result(sealed.parent, result)
     assert refreshed()
     assert not refreshed()
 
