@@ -2,13 +2,14 @@
 
 Prefect keeps a flow run as running until somebody says otherwise, and a killed process says
 nothing. So each of our flow runs carries a tag with its owner: host, number and start of its
-process. Only runs of this host are judged; another host judges its own.
+process. Who takes a run to start it stands in its state, which one process alone can set. Only
+runs of this host, and those that nobody owns, are judged; another host judges its own.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -18,7 +19,7 @@ from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import LogCreate
 from prefect.client.schemas.filters import FlowRunFilter, TaskRunFilter
 from prefect.client.schemas.objects import FlowRun, State
-from prefect.states import Crashed
+from prefect.states import Crashed, Pending
 
 from algorithms.errors import LeaseboardError
 from tasks.addresses import redacted
@@ -42,8 +43,25 @@ def claim(client: SyncPrefectClient, run: FlowRun) -> None:
     client.update_flow_run(run.id, tags=[*kept, *owner_tags()])
 
 
+def take(client: SyncPrefectClient, run: FlowRun) -> None:
+    """Make `run`, which is due, one that this process starts, unless another was quicker.
+
+    The answer does not matter, for it can be lost: `taken` knows what came of it.
+    """
+    client.set_flow_run_state(run.id, Pending(message=f"{_OWNER}{owner()}"))
+
+
+def taken(client: SyncPrefectClient, deployments: Iterable[UUID]) -> list[FlowRun]:
+    """The runs of `deployments` that this process has taken and that have not begun."""
+    filters = {
+        "deployment_id": {"any_": [str(deployment) for deployment in deployments]},
+        "state": {"type": {"any_": ["PENDING"]}},
+    }
+    return [run for run in _flow_runs(client, filters) if _owner_of(run) == owner()]
+
+
 def dead_runs(client: SyncPrefectClient) -> list[FlowRun]:
-    """Our flow runs that have not ended though their process is gone."""
+    """Our flow runs that have not ended though their process is gone, or they never had one."""
     filters = {"tags": {"all_": [TAG]}, "state": {"type": {"any_": list(_ACTIVE)}}}
     return [run for run in _flow_runs(client, filters) if not is_alive(_owner_of(run))]
 
@@ -134,7 +152,10 @@ def _order(run: FlowRun) -> tuple[datetime, str]:
 
 
 def _owner_of(run: FlowRun) -> str:
-    """The process of `run`; empty if nobody has claimed it."""
+    """The process of `run`; empty if nobody has taken or claimed it."""
+    said = (run.state.message or "") if run.state else ""
+    if run.state and run.state.is_pending() and said.startswith(_OWNER):
+        return said.removeprefix(_OWNER)
     return next((tag.removeprefix(_OWNER) for tag in run.tags if tag.startswith(_OWNER)), "")
 
 
@@ -144,4 +165,6 @@ def _place(run: FlowRun) -> str:
 
 
 def _gone(run: FlowRun) -> str:
+    if not _owner_of(run):
+        return "no process owns it: what was to start it was killed, or the machine went down"
     return f"its process is gone ({_place(run)}): it was killed, or the machine went down"

@@ -24,7 +24,7 @@ from prefect.settings import PREFECT_API_URL
 from prefect.states import Cancelled, Completed, Failed
 
 from flows.flow_log import logged
-from flows.flow_runs import claim, end_dead_runs, in_the_way, unanswered
+from flows.flow_runs import TAG, claim, end_dead_runs, in_the_way, unanswered
 from flows.scheduler import Scheduler
 from flows.terminal import say
 from tasks.schedule import Schedule
@@ -121,6 +121,7 @@ def _deployed(schedule: Schedule, conf: Path) -> dict[UUID, str]:
                 "workers": entry.workers,
                 "limits": entry.limits.model_dump() if entry.limits else None,
             },
+            tags=[TAG],  # its runs are ours from the start, so that none can be left unseen
             paused=False,
             concurrency_limit=None,  # ours says what is in the way, see flows.flow_runs
             entrypoint_type=EntrypointType.MODULE_PATH,

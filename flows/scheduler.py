@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, NoReturn
 from uuid import UUID
@@ -19,11 +20,10 @@ import httpx
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.filters import FlowRunFilter
 from prefect.client.schemas.objects import FlowRun, State
-from prefect.client.schemas.responses import SetStateStatus
 from prefect.exceptions import ObjectNotFound
-from prefect.states import Cancelled, Crashed, Pending
+from prefect.states import Cancelled, Crashed
 
-from flows.flow_runs import cause, claim, end, end_dead_runs, in_the_way
+from flows.flow_runs import cause, claim, end, end_dead_runs, take, taken
 from flows.service import Service
 
 POLL_SECONDS = 2.0
@@ -87,7 +87,12 @@ class Scheduler:
         for run in self._cancelling():
             self._end(run, Cancelled(message="cancelled in Prefect; its jobs were stopped"))
         for run in self._due(datetime.now(UTC)):
-            self._start(run)
+            with suppress(ObjectNotFound):  # deleted in Prefect since it was read
+                take(self._client, run)
+        # Asked of Prefect, not remembered: what an error kept from starting is among them.
+        for run in taken(self._client, self._names):
+            if run.id not in self._running:
+                self._start(run)
 
     def stop(self, why: str) -> None:
         """End all runs, side by side, and say in Prefect and here that `why` did."""
@@ -120,16 +125,8 @@ class Scheduler:
                 self._tell(run, reason)
 
     def _start(self, run: FlowRun) -> None:
-        """Start `run`, unless another scheduler was quicker or something is in its way."""
-        answer = self._client.set_flow_run_state(run.id, Pending())
-        if answer.status is not SetStateStatus.ACCEPT:
-            return
+        """Start the process of `run`, which itself sees whether anything is in its way."""
         claim(self._client, run)
-        reason = in_the_way(self._client, run)
-        if reason is not None:
-            end(self._client, run, Cancelled(message=reason))
-            self._tell(run, reason)
-            return
         environment = os.environ | {"PREFECT__FLOW_RUN_ID": str(run.id)}
         service = Service([sys.executable, "-m", "prefect.engine"], environment)
         self._running[run.id] = run, service

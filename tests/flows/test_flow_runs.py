@@ -13,7 +13,7 @@ from prefect.flows import EntrypointType
 from prefect.states import Cancelling, Completed, Pending, Running
 
 from flows import flow_runs
-from flows.flow_runs import claim, dead_runs, end_dead_runs, in_the_way
+from flows.flow_runs import TAG, claim, dead_runs, end_dead_runs, in_the_way, take, taken
 from tasks.track.records import owner
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -138,6 +138,36 @@ def test_the_slot_of_a_dead_run_is_free_again(client, deployment, dead):
     third, state = started(client, deployment)
     assert state == "RUNNING"
     client.set_flow_run_state(third.id, Completed(), force=True)
+
+
+class TestTaking:
+    @pytest.fixture
+    def deployment(self, client):
+        kind = EntrypointType.MODULE_PATH
+        return left_behind.to_deployment("taken", tags=[TAG], entrypoint_type=kind).apply()
+
+    def test_the_quicker_of_two_has_it(self, client, deployment, dead, monkeypatch):
+        run = client.create_flow_run_from_deployment(deployment)
+        take(client, run)
+        monkeypatch.setattr(flow_runs, "owner", lambda: dead)
+        take(client, run)
+
+        assert taken(client, [deployment]) == []
+        assert dead_runs(client) == []
+        monkeypatch.undo()
+        assert [found.id for found in taken(client, [deployment])] == [run.id]
+        client.set_flow_run_state(run.id, Completed(), force=True)
+
+    def test_one_that_was_taken_by_a_process_that_is_gone_is_dead(
+        self, client, deployment, dead, monkeypatch
+    ):
+        run = client.create_flow_run_from_deployment(deployment)
+        monkeypatch.setattr(flow_runs, "owner", lambda: dead)
+        take(client, run)
+
+        (ended,) = end_dead_runs(client)
+        assert ended.id == run.id
+        assert dead.split()[1] in client.read_flow_run(run.id).state.message
 
 
 class TestOneAtATime:

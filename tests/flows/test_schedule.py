@@ -1,16 +1,13 @@
-"""The schedule on a real server: it strikes, does not overlap, and can be cancelled."""
+"""The schedule on a real server: what is due is started, and nothing is left behind."""
 
 import json
 import os
 import signal
-import socket
-import subprocess
-import sys
 import threading
-import time
 import urllib.request
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
+from itertools import count
 from urllib.parse import urljoin
 
 import httpx
@@ -18,57 +15,29 @@ import psutil
 import pytest
 from prefect.client.orchestration import get_client
 from prefect.settings import PREFECT_API_URL, temporary_settings
-from prefect.states import Cancelling
+from prefect.states import Pending
 
 import flows.schedule
 from algorithms.errors import LeaseboardError, UsageError
 from flows.commands import operate
 from flows.commands import schedule as command
 from flows.flow_runs import cause
+from flows.interruption import terminable
+from flows.scheduler import Scheduler
 from flows.server import PrefectServer
-from tasks.results import read_results
-
-ROOT = Path(__file__).resolve().parents[2]
-OWN = '''
-import os, time
-from pathlib import Path
-from algorithms.chacha.baselines import Vanilla
-
-class Sleeper(Vanilla):
-    """Sleep before the work; say in a file who sleeps."""
-
-    def run(self, bench, seed):
-        Path("{home}/asleep").write_text(str(os.getpid()))
-        time.sleep(600)
-        yield from super().run(bench, seed)
-
-
-class Broken(Vanilla):
-    """Has no luck."""
-
-    def run(self, bench, seed):
-        raise ValueError("out of luck")
-        yield
-'''
-SUITE = "title: T\ndata: ['synthetic:fried?rows=500&seed=0']\nalgorithms: [{algorithms}]\n"
-SCHEDULE = """
-schedules:
-  - {{name: slow, cron: "0 0 1 1 *", suite: slow, out: {home}/runs/slow, workers: 1}}
-  - {{name: mixed, cron: "0 0 1 1 *", suite: mixed, out: {home}/runs/mixed, workers: 1}}
-"""
-MINUTELY = """
-  - {{name: minutely, cron: "* * * * *", suite: tiny, out: {home}/runs/tiny}}
-"""
-REASONS = {
-    signal.SIGINT: "the schedule was stopped by Ctrl-C",
-    signal.SIGTERM: "the schedule was stopped by SIGTERM",
-    signal.SIGKILL: "its process is gone (process ",
-}
-COMMAND = """
-import runpy, signal
-signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell may have set to ignore
-runpy.run_module("flows", run_name="__main__", alter_sys=True)
-"""
+from tasks.schedule import load_schedule
+from tests.flows.schedules import (
+    ROOT,
+    free_port,
+    logs,
+    make_home,
+    schedule,
+    state,
+    stop,
+    trigger,
+    unfinished,
+    until,
+)
 
 
 class Healthy(BaseHTTPRequestHandler):
@@ -80,43 +49,6 @@ class Healthy(BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
-
-
-def make_home(home, plan=SCHEDULE):
-    """A folder with suites, and a schedule of them."""
-    (home / "conf" / "suites").mkdir(parents=True)
-    own = home / "own.py"
-    own.write_text(OWN.format(home=home))
-    suites = {"tiny": "vanilla", "slow": f"'{own}:Sleeper'", "mixed": f"vanilla, '{own}:Broken'"}
-    for name, algorithms in suites.items():
-        path = home / "conf" / "suites" / f"{name}.yaml"
-        path.write_text(SUITE.format(algorithms=algorithms))
-    (home / "conf" / "schedule.yaml").write_text(plan.format(home=home))
-    return home
-
-
-def schedule(home, *options, **environment):
-    """``leaseboard schedule`` in `home`; what it says goes to ``said.txt``."""
-    with (home / "said.txt").open("w") as said:
-        return subprocess.Popen(
-            [sys.executable, "-c", COMMAND, "schedule", *options],
-            cwd=home,
-            env=os.environ
-            | {"PYTHONPATH": str(ROOT), "PREFECT_HOME": str(home / ".prefect")}
-            | environment,
-            stdout=said,
-            stderr=subprocess.STDOUT,
-        )
-
-
-def stop(process, number=signal.SIGTERM):
-    """End it with a signal; nothing that it started may be left."""
-    family = psutil.Process(process.pid).children(recursive=True)
-    process.send_signal(number)
-    process.wait(120)
-    _, alive = psutil.wait_procs(family, timeout=60)
-    assert not alive
-    return process.returncode
 
 
 @pytest.fixture
@@ -151,44 +83,6 @@ def scheduling(home, server):
     for process in started:
         if process.poll() is None:
             stop(process)
-
-
-def trigger(client, name):
-    deployment = client.read_deployment_by_name(f"scheduled/{name}")
-    return client.create_flow_run_from_deployment(deployment.id)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory, environment):
-    """``leaseboard schedule`` with a server of its own; yields the folder and a client."""
-    home = make_home(tmp_path_factory.mktemp("schedule"), SCHEDULE.rstrip() + MINUTELY)
-    port = free_port()
-    process = schedule(home, "--port", str(port))
-    until(lambda: "serving" in (home / "said.txt").read_text(), home, process)
-    address = {PREFECT_API_URL: f"http://127.0.0.1:{port}/api"}
-    with temporary_settings(address), get_client(sync_client=True) as client:
-        yield home, client
-    assert stop(process) == 0
-
-
-def runs(client, deployment):
-    body = {"deployments": {"name": {"any_": [deployment]}}}
-    return client.request("POST", "/flow_runs/filter", json=body).json()
-
-
-def until(holds, home, process=None, within=240):
-    deadline = time.monotonic() + within
-    while not holds():
-        said = (home / "said.txt").read_text()
-        assert process is None or process.poll() is None, said
-        assert time.monotonic() < deadline, said
-        time.sleep(0.2)
 
 
 def test_prefect_is_not_told_the_address_of_the_store(monkeypatch, server):
@@ -259,14 +153,128 @@ def test_the_page_asks_the_server_that_it_came_from(server):
         assert asked == f"{place}/api"
 
 
-def logs(client, *found):
-    """The lines of the logs of flow runs, in order."""
-    lines, body = [], {"logs": {"flow_run_id": {"any_": [str(run) for run in found]}}}
-    while page := client.request(
-        "POST", "/logs/filter", json=body | {"offset": len(lines), "sort": "TIMESTAMP_ASC"}
-    ).json():
-        lines += [line["message"] for line in page]
-    return "\n".join(lines).splitlines()
+class Process:
+    """Stands in for the process of a run; it ends with `code`."""
+
+    code: int | None = None
+    begun: list[str]
+
+    def __init__(self, _command, environment):
+        self.begun.append(environment["PREFECT__FLOW_RUN_ID"])
+
+    def exit_code(self):
+        return self.code
+
+    def stop(self):
+        pass
+
+
+@pytest.fixture
+def processes(monkeypatch):
+    """The runs that a process was started for."""
+    monkeypatch.setattr(Process, "begun", [], raising=False)
+    monkeypatch.setattr("flows.scheduler.Service", Process)
+    return Process.begun
+
+
+@pytest.fixture
+def deployed(home, server, monkeypatch):
+    """Deploys the schedules of `home`, and serves nothing; returns their names."""
+    served = []
+    loaded = load_schedule(home / "conf")
+    with monkeypatch.context() as patch:
+        patch.setattr(Scheduler, "serve", lambda self, _: served.append(self._names))
+        flows.schedule.serve_schedules(loaded, home / "conf", lambda: None)
+    return served[0]
+
+
+def fail(client, monkeypatch, nth, *, answered):
+    """Make the `nth` request of `client` fail, before the server gets it or once it has answered.
+
+    Returns the requests that were made, as they come.
+    """
+    asked, send = [], client._client.send
+
+    def failing(request, **options):
+        asked.append(request.url.path)
+        failed = len(asked) == nth
+        if failed and not answered:
+            raise httpx.ConnectError("refused", request=request)
+        answer = send(request, **options)
+        if failed:
+            raise httpx.ReadTimeout("too late", request=request)
+        return answer
+
+    monkeypatch.setattr(client._client, "send", failing)
+    return asked
+
+
+@pytest.mark.parametrize("answered", [False, True])
+def test_an_error_of_the_server_at_any_moment_keeps_no_run_from_starting_and_ending(
+    server, deployed, processes, monkeypatch, answered
+):
+    monkeypatch.setattr(Process, "code", 7)
+    scheduler = Scheduler(server, deployed, lambda _: None)
+    for nth in count(1):
+        run = trigger(server, "slow")
+        with monkeypatch.context() as patch:
+            asked = fail(server, patch, nth, answered=answered)
+            for _ in range(3):  # start, end, and once more for the error
+                with suppress(httpx.HTTPError):
+                    scheduler.turn()
+        assert processes == [str(run.id)]
+        assert state(server, run).message == "its process ended with exit code 7"
+        assert unfinished(server) == []
+        processes.clear()
+        if nth > len(asked):
+            break
+    assert nth > 7
+
+
+@pytest.mark.parametrize(
+    ("number", "why"), [(signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM")]
+)
+def test_a_signal_ends_the_runs_that_go_on_and_says_so(
+    home, server, processes, monkeypatch, number, why
+):
+    started = []
+
+    def check():
+        if started:
+            signal.raise_signal(number)
+        started.append(trigger(server, "slow"))
+
+    monkeypatch.setattr("flows.scheduler.POLL_SECONDS", 0)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with terminable(), pytest.raises((KeyboardInterrupt, SystemExit)):
+            flows.schedule.serve_schedules(load_schedule(home / "conf"), home / "conf", check)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+    (run,) = started
+    assert processes == [str(run.id)]
+    assert state(server, run).is_crashed()
+    assert state(server, run).message == f"the schedule was stopped by {why}"
+    assert unfinished(server) == []
+
+
+def test_a_run_that_nobody_owns_is_reported_and_ended_by_the_next_start(
+    home, server, deployed, monkeypatch
+):
+    """What was to start it was killed between two of its requests."""
+    monkeypatch.setenv("PREFECT_API_URL", str(server.api_url))
+    run = trigger(server, "slow")
+    server.set_flow_run_state(run.id, Pending())
+    (found,) = operate.stuck_flow_runs(mend=False)
+    with monkeypatch.context() as patch:
+        patch.setattr(Scheduler, "serve", lambda *_: None)
+        flows.schedule.serve_schedules(load_schedule(home / "conf"), home / "conf", lambda: None)
+
+    assert not found.healthy
+    assert str(run.id) in found.detail
+    assert state(server, run).is_crashed()
+    assert state(server, run).message.startswith("no process owns it")
 
 
 def test_a_schedule_that_is_stopped_in_a_run_goes_on_when_it_starts_again(
@@ -279,9 +287,10 @@ def test_a_schedule_that_is_stopped_in_a_run_goes_on_when_it_starts_again(
     until(asleep.exists, home, process)
     second = trigger(server, "slow")
     reason = f"not started: run 'slow' {first.id} still runs (process "
-    until(lambda: reason in (home / "said.txt").read_text(), home, process)
+    until(lambda: state(server, second).is_final(), home, process)
     assert state(server, second).is_cancelled()
     assert state(server, second).message.startswith(reason)
+    assert reason in (home / "said.txt").read_text()
     assert logs(server, second.id)[0].startswith(reason)
 
     assert stop(process, signal.SIGKILL) == -signal.SIGKILL
@@ -305,16 +314,6 @@ def test_a_schedule_that_is_stopped_in_a_run_goes_on_when_it_starts_again(
     assert state(server, third).message == "the schedule was stopped by SIGTERM"
     assert unfinished(server) == []
     assert "Crashed: the schedule was stopped by SIGTERM" in (home / "said.txt").read_text()
-
-
-def unfinished(client):
-    """Flow runs and task runs that are said to run."""
-    body = {"state": {"type": {"any_": ["PENDING", "RUNNING", "CANCELLING"]}}}
-    return [
-        found["name"]
-        for kind in ("flow_runs", "task_runs")
-        for found in client.request("POST", f"/{kind}/filter", json={kind: body}).json()
-    ]
 
 
 def test_a_run_s_log_is_what_the_terminal_shows(home, server, scheduling):
@@ -342,78 +341,3 @@ def test_a_schedule_that_is_stopped_while_its_server_starts_leaves_nothing(home,
     until(lambda: log.exists() and len(psutil.Process(process.pid).children()) == 2, home, process)
 
     assert stop(process, number) == (-number if number == signal.SIGKILL else 0)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_the_clock_starts_the_next_run_of_a_schedule_that_was_stopped_in_one(
-    tmp_path, environment, number
-):
-    clock = SCHEDULE.replace('"0 0 1 1 *", suite: slow', '"* * * * *", suite: slow')
-    home, port = make_home(tmp_path, clock), free_port()
-    address = {PREFECT_API_URL: f"http://127.0.0.1:{port}/api"}
-    first = None
-    for last in (number, signal.SIGTERM):
-        process = schedule(home, "--port", str(port))
-        until((home / "asleep").exists, home, process)
-        with temporary_settings(address), get_client(sync_client=True) as client:
-            (begun,) = (r["id"] for r in runs(client, "slow") if r["state_type"] == "RUNNING")
-            if first is not None:
-                ended = client.read_flow_run(first).state
-                assert ended.is_crashed()
-                assert ended.message.startswith(REASONS[number])
-        assert begun != first
-        first = begun
-        stop(process, last)
-        (home / "asleep").unlink()
-
-
-@pytest.mark.slow
-def test_cron_strikes_and_the_board_is_on_the_run_s_page(served):
-    home, client = served
-
-    def struck():
-        return [r for r in runs(client, "minutely") if r["state_type"] == "COMPLETED"]
-
-    until(struck, home)
-    (result,) = read_results(home / "runs" / "tiny")
-    assert result.status == "ok"
-    body = {"flow_runs": {"id": {"any_": [struck()[0]["id"]]}}}
-    artifacts = client.request("POST", "/artifacts/filter", json=body).json()
-    shown = {artifact["key"]: artifact["data"] for artifact in artifacts}
-    assert "vanilla" in shown["board"]
-    assert "report.html" in shown["report"]
-
-
-@pytest.mark.slow
-def test_runs_do_not_overlap_and_a_cancelled_one_stops_its_jobs(served):
-    home, client = served
-    first = trigger(client, "slow")
-    until((home / "asleep").exists, home)
-    second = trigger(client, "slow")
-    until(lambda: state(client, second).is_final(), home)
-
-    assert state(client, second).is_cancelled()
-    assert state(client, first).is_running()
-
-    client.set_flow_run_state(first.id, Cancelling())
-    until(lambda: state(client, first).is_final(), home)
-    until(lambda: not sleepers(), home)
-    assert read_results(home / "runs" / "slow") == []
-    assert not list((home / "runs" / "slow" / "jobs").iterdir())
-
-
-def state(client, run):
-    return client.read_flow_run(run.id).state
-
-
-def sleepers():
-    """Worker processes below this one."""
-    found = []
-    for process in psutil.Process().children(recursive=True):
-        try:
-            if "flows.worker" in process.cmdline():
-                found.append(process)
-        except psutil.Error:
-            continue
-    return found

@@ -1,0 +1,126 @@
+"""A schedule in a folder of its own, and the command that serves it."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+
+ROOT = Path(__file__).resolve().parents[2]
+OWN = '''
+import os, time
+from pathlib import Path
+from algorithms.chacha.baselines import Vanilla
+
+class Sleeper(Vanilla):
+    """Sleep before the work; say in a file who sleeps."""
+
+    def run(self, bench, seed):
+        Path("{home}/asleep").write_text(str(os.getpid()))
+        time.sleep(600)
+        yield from super().run(bench, seed)
+
+
+class Broken(Vanilla):
+    """Has no luck."""
+
+    def run(self, bench, seed):
+        raise ValueError("out of luck")
+        yield
+'''
+SUITE = "title: T\ndata: ['synthetic:fried?rows=500&seed=0']\nalgorithms: [{algorithms}]\n"
+SCHEDULE = """
+schedules:
+  - {{name: slow, cron: "0 0 1 1 *", suite: slow, out: {home}/runs/slow, workers: 1}}
+  - {{name: mixed, cron: "0 0 1 1 *", suite: mixed, out: {home}/runs/mixed, workers: 1}}
+"""
+COMMAND = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell may have set to ignore
+runpy.run_module("flows", run_name="__main__", alter_sys=True)
+"""
+
+
+def make_home(home, plan=SCHEDULE):
+    """A folder with suites, and a schedule of them."""
+    (home / "conf" / "suites").mkdir(parents=True)
+    own = home / "own.py"
+    own.write_text(OWN.format(home=home))
+    suites = {"tiny": "vanilla", "slow": f"'{own}:Sleeper'", "mixed": f"vanilla, '{own}:Broken'"}
+    for name, algorithms in suites.items():
+        path = home / "conf" / "suites" / f"{name}.yaml"
+        path.write_text(SUITE.format(algorithms=algorithms))
+    (home / "conf" / "schedule.yaml").write_text(plan.format(home=home))
+    return home
+
+
+def schedule(home, *options, **environment):
+    """``leaseboard schedule`` in `home`; what it says goes to ``said.txt``."""
+    with (home / "said.txt").open("w") as said:
+        return subprocess.Popen(
+            [sys.executable, "-c", COMMAND, "schedule", *options],
+            cwd=home,
+            env=os.environ
+            | {"PYTHONPATH": str(ROOT), "PREFECT_HOME": str(home / ".prefect")}
+            | environment,
+            stdout=said,
+            stderr=subprocess.STDOUT,
+        )
+
+
+def stop(process, number=signal.SIGTERM):
+    """End it with a signal; nothing that it started may be left."""
+    family = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(number)
+    process.wait(120)
+    _, alive = psutil.wait_procs(family, timeout=60)
+    assert not alive
+    return process.returncode
+
+
+def trigger(client, name):
+    deployment = client.read_deployment_by_name(f"scheduled/{name}")
+    return client.create_flow_run_from_deployment(deployment.id)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def until(holds, home, process=None, within=240):
+    deadline = time.monotonic() + within
+    while not holds():
+        said = (home / "said.txt").read_text()
+        assert process is None or process.poll() is None, said
+        assert time.monotonic() < deadline, said
+        time.sleep(0.2)
+
+
+def state(client, run):
+    return client.read_flow_run(run.id).state
+
+
+def logs(client, *found):
+    """The lines of the logs of flow runs, in order."""
+    lines, body = [], {"logs": {"flow_run_id": {"any_": [str(run) for run in found]}}}
+    while page := client.request(
+        "POST", "/logs/filter", json=body | {"offset": len(lines), "sort": "TIMESTAMP_ASC"}
+    ).json():
+        lines += [line["message"] for line in page]
+    return "\n".join(lines).splitlines()
+
+
+def unfinished(client):
+    """Flow runs and task runs that are said to run."""
+    body = {"state": {"type": {"any_": ["PENDING", "RUNNING", "CANCELLING"]}}}
+    return [
+        found["name"]
+        for kind in ("flow_runs", "task_runs")
+        for found in client.request("POST", f"/{kind}/filter", json={kind: body}).json()
+    ]
