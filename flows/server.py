@@ -146,7 +146,7 @@ class PrefectServer:
 
     def _open_log(self) -> IO[bytes]:
         self._log.parent.mkdir(parents=True, exist_ok=True)
-        return self._log.open("wb")
+        return self._log.open("ab")  # another server on the same history may be writing there
 
 
 def server_log() -> Path:

@@ -91,7 +91,11 @@ def stuck_flow_runs(*, mend: bool) -> Iterator[Finding]:
             if not server_log().with_name("prefect.db").is_file():
                 yield Finding(name, True, "none: Prefect has recorded nothing here")
                 return
-            url = kept.enter_context(PrefectServer(server_log())).wait()
+            try:
+                url = kept.enter_context(PrefectServer(server_log())).wait()
+            except (LeaseboardError, OSError) as error:
+                yield Finding(name, False, str(error))
+                return
 
         import httpx
         from prefect.client.orchestration import get_client

@@ -93,6 +93,15 @@ class TestAServerInTrouble:
         ):
             server.wait()
 
+    def test_another_one_s_log_is_kept(self, tmp_path, monkeypatch):
+        log = tmp_path / "server.log"
+        log.write_text("of one that still writes there\n")
+        monkeypatch.setattr("flows.server.COMMAND", ("-c", "print('mine', flush=True)"))
+        with PrefectServer(log) as server, pytest.raises(LeaseboardError):
+            server.wait()
+
+        assert log.read_text().splitlines() == ["of one that still writes there", "mine"]
+
     def test_that_does_not_answer_in_time(self, tmp_path, monkeypatch):
         monkeypatch.setattr("flows.server.COMMAND", ("-c", "import time; time.sleep(60)"))
         with (

@@ -1,0 +1,30 @@
+"""The doctor reports what ails Prefect's server, and disturbs nobody."""
+
+import pytest
+
+from flows.commands.operate import stuck_flow_runs
+
+
+@pytest.fixture
+def history(tmp_path, monkeypatch):
+    """A folder with the history of a server of ours."""
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    monkeypatch.setenv("PREFECT_HOME", str(tmp_path))
+    (tmp_path / "prefect.db").touch()
+    return tmp_path
+
+
+def test_a_server_that_cannot_start_is_a_finding(history, monkeypatch):
+    monkeypatch.setattr("flows.server.COMMAND", ("-c", "raise SystemExit(3)"))
+    (found,) = stuck_flow_runs(mend=False)
+
+    assert not found.healthy
+    assert "ended with exit code 3" in found.detail
+
+
+def test_a_log_that_cannot_be_written_is_a_finding(history):
+    (history / "server.log").mkdir()
+    (found,) = stuck_flow_runs(mend=True)
+
+    assert not found.healthy
+    assert "server.log" in found.detail
