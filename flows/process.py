@@ -39,7 +39,8 @@ class Ending:
     """How an attempt at a job ended: its row, or the status and reason of a row to be made.
 
     `fit` says that the worker answered, and can take another job; `usage` that a `UsageError`
-    ended it.
+    ended it. `measured` are the CPU and wall seconds of a foreign job, by the process that forked
+    it: of what the job started they count what it waited for, as its own clocks do.
     """
 
     status: str
@@ -47,6 +48,7 @@ class Ending:
     row: dict[str, Any] | None = None
     fit: bool = False
     usage: bool = False
+    measured: tuple[float, float] | None = None
 
 
 class Worker:
@@ -125,13 +127,16 @@ class Worker:
             return Ending("crash", cause(message["code"], WHO), fit=True)
         if "said" in message:
             told = json.loads(message["said"])
+            cpu, wall = message["measured"]
+            measured = (cpu, wall)
             fit, self._kept = True, set()  # a foreign job's word about processes counts nothing
         else:
-            told = message
+            told, measured = message, None
             fit = not message.get("spoilt", False) and message.get("status") != "stopped"
             self._kept = set(message.get("kept", ()))
         if "result" in told:
-            return Ending(told["result"]["status"], row=told["result"], fit=fit)
+            row = told["result"]
+            return Ending(row["status"], row=row, fit=fit, measured=measured)
         usage = bool(told.get("usage", False))
         return Ending(told["status"], str(told["reason"]), fit=fit, usage=usage)
 

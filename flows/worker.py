@@ -19,6 +19,7 @@ import traceback
 from collections.abc import Callable
 from io import TextIOWrapper
 from pathlib import Path
+from time import perf_counter
 from types import FrameType
 from typing import Any, NoReturn, TextIO, cast
 
@@ -33,7 +34,8 @@ from algorithms.errors import (
 )
 from algorithms.user_files import executed
 from tasks.addresses import discreet
-from tasks.forks import Fork
+from tasks.clocks import cpu_seconds
+from tasks.forks import Fork, Silence
 from tasks.jobs import Job, first_fault, plain
 from tasks.leash import adopt_orphans
 from tasks.run import warm
@@ -60,17 +62,27 @@ def _tell(lines: TextIO, answer: dict[str, Any]) -> None:
 
 
 def forked(order: dict[str, Any], channel: socket.socket) -> dict[str, Any]:
-    """Run the ordered job in a fork: what it ``said``, or the ``code`` that it ended with."""
+    """Run the ordered job in a fork: what it ``said``, or the ``code`` that it ended with.
+
+    ``measured`` are the CPU and wall seconds of the fork, by clocks that no foreign code has met.
+    """
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the job's own process takes it, as one of us
+    clock = perf_counter()
     with Fork(lambda: json.dumps(run(order)).encode(), [channel.fileno()]) as job:
         said = job.answer()
+        wall = perf_counter() - clock
     signal.signal(signal.SIGTERM, _stop)
-    return {"code": job.code} if said is None else {"said": said.decode(errors="replace")}
+    if said is Silence.LONG:
+        return {"status": "crash", "reason": str(said)}
+    if isinstance(said, Silence):
+        return {"code": job.code}
+    return {"said": said.decode(errors="replace"), "measured": [job.cpu_seconds, wall]}
 
 
 def run(order: dict[str, Any]) -> dict[str, Any]:
     """Run the ordered job; the answer holds a ``result``, or a ``status`` with its ``reason``.
 
+    The result tells the seconds of all that was done for it, whatever the order's ``work`` is.
     ``kept`` are the children that a later job will need again. ``spoilt`` says that a user's file
     was run, by a job of which that was not known.
     """
@@ -79,16 +91,21 @@ def run(order: dict[str, Any]) -> dict[str, Any]:
     signal.signal(signal.SIGTERM, _stop)
     folder = Path(order["folder"])
     job = Job(**order["job"])
+    cpu, wall = cpu_seconds(), perf_counter()
     try:
         work = _imported(order["work"])
         result, _ = work(job, folder, mirrors=tuple(Path(m) for m in order["mirrors"]))
+        row = plain(result)
+        if isinstance(row, dict):  # what is none, the pool will not understand
+            row["job_cpu_seconds"] = cpu_seconds() - cpu
+            row["job_wall_seconds"] = perf_counter() - wall
     except BaseException as error:  # noqa: BLE001  (SystemExit too: a job is not the worker)
         status, reason = verdict(error)
         if status in {"crash", "memout"}:
             sys.stderr.write(discreet(traceback.format_exc()))
         usage = isinstance(error, UsageError)
         return {"status": status, "reason": reason, "usage": usage, **_left()}
-    return {"result": plain(result), **_left()}
+    return {"result": row, **_left()}
 
 
 def _left() -> dict[str, Any]:

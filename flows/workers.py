@@ -27,6 +27,7 @@ from pydantic import ValidationError
 from algorithms.errors import UsageError
 from flows.process import POLL_SECONDS, Ending, StoppedError, Worker
 from tasks.addresses import discreet
+from tasks.clocks import disagreement
 from tasks.config import Limits
 from tasks.event_logs import mend_log
 from tasks.foreign import is_foreign
@@ -37,10 +38,6 @@ from tasks.run import RUN_JOB, failed
 
 NONSENSE = "the worker's answer is not understood"
 CHANGED = "the data or the code are not those that were planned"
-CPU_TOLERANCE = (1.0, 0.1)
-WALL_TOLERANCE = (5.0, 0.2)
-"""Seconds, and share of what was measured here, by which a job's own clocks may differ: a fork's
-start and end are not on them, and on a busy machine its answer waits to be read."""
 STALE_BYTES = 1 << 30
 """A worker that still holds so much after a job is replaced, so that the next starts small."""
 
@@ -169,9 +166,7 @@ class WorkerPool:
             spent = (worker.usage()[0] - cpu, time.monotonic() - clock)
         finally:
             self._idle[foreign].put(self._retire(worker, fit=fit))
-        result = _understood(ending.row, job) if foreign and ending.row is not None else None
-        wrong = "" if result is None else clocks_disagree(result, *spent)
-        wrong = wrong or worker.output.fault
+        wrong = _clocks_changed(ending, job) or worker.output.fault
         return Ending("crash", wrong) if wrong else ending, spent, started
 
     def stop(self) -> None:
@@ -268,32 +263,15 @@ class WorkerPool:
         return None
 
 
-def clocks_disagree(result: Result, cpu: float, wall: float) -> str:
-    """What is wrong with the seconds that a job of a user's code tells, if anything is.
-
-    Parameters
-    ----------
-    result : Result
-        With the seconds of the whole job by the clocks of its own process.
-    cpu, wall : float
-        The same, measured here.
-
-    Notes
-    -----
-    Processes that run trials or probes for the job outlive it, and their CPU seconds are recorded
-    by themselves, so where costs are replayed the wall time alone is compared.
-    """
-    replayed = "spent_cpu_seconds" in result.metrics
-    for name, told, measured, (least, share) in (
-        ("CPU", None if replayed else result.job_cpu_seconds, cpu, CPU_TOLERANCE),
-        ("wall", result.job_wall_seconds, wall, WALL_TOLERANCE),
-    ):
-        if told is not None and abs(measured - told) > least + share * measured:
-            return (
-                f"the job's own clocks say {told:.2f} s of {name} time, the pool measured"
-                f" {measured:.2f} s: an algorithm must not change the clocks"
-            )
-    return ""
+def _clocks_changed(ending: Ending, job: Job) -> str:
+    """What is wrong with the seconds that a foreign job tells, if anything is."""
+    if ending.measured is None or ending.row is None:
+        return ""
+    result = _understood(ending.row, job)
+    if result is None:
+        return ""
+    told = (result.job_cpu_seconds or 0.0, result.job_wall_seconds or 0.0)
+    return disagreement(told, ending.measured)
 
 
 def _understood(row: dict[str, Any], job: Job) -> Result | None:

@@ -15,6 +15,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from enum import StrEnum
 from types import TracebackType
 from typing import Self
 
@@ -26,6 +27,14 @@ _POLL_SECONDS = 0.02
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of linux/prctl.h
 
 
+class Silence(StrEnum):
+    """Why a fork gave no answer: it ended, it was given up, or what it said has no end."""
+
+    ENDED = "ended"
+    LATE = "late"
+    LONG = f"its answer is longer than {MOST_BYTES >> 20} MB"
+
+
 class Fork:
     """A child of this process that runs `work` and answers with the bytes that it returns.
 
@@ -35,6 +44,11 @@ class Fork:
         Its answer must hold no line feed.
     closed : iterable of int
         Descriptors of this process that the child must not have.
+
+    Attributes
+    ----------
+    cpu_seconds : float
+        Of the child and of those of its children that it waited for; zero while it runs.
     """
 
     def __init__(self, work: Callable[[], bytes], closed: Iterable[int] = ()) -> None:
@@ -44,32 +58,36 @@ class Fork:
             _live(work, theirs, (self._pipe, *closed))
         os.close(theirs)
         self._code: int | None = None
+        self.cpu_seconds = 0.0
 
     def answer(
         self, seconds: float = math.inf, given_up: Callable[[], bool] = lambda: False
-    ) -> bytes | None:
-        """What the child answers; None if it ends, or `seconds` or our patience, before that."""
+    ) -> bytes | Silence:
+        """What the child answers, or why it does not; late is after `seconds`, or our patience."""
         deadline = time.monotonic() + seconds
         said = bytearray()
+        heard = [self._pipe]
         while len(said) < MOST_BYTES:
-            ready, _, _ = select.select([self._pipe], [], [], _POLL_SECONDS)
+            ready, _, _ = select.select(heard, [], [], _POLL_SECONDS)
             # Looked at before the pipe is read: what it said at its end is there by now.
             over = self.code is not None
-            if ready and (chunk := os.read(self._pipe, 1 << 16)):
-                said += chunk
-                if chunk.endswith(b"\n"):
-                    return bytes(said[:-1])
-            elif over or time.monotonic() > deadline or given_up():
-                return None
-        return None
+            chunk = os.read(self._pipe, 1 << 16) if ready else b""
+            said += chunk
+            if chunk.endswith(b"\n"):
+                return bytes(said[:-1])
+            if ready and not chunk:  # closed: it can be selected for ever
+                heard = []
+            if over and not chunk:
+                return Silence.ENDED
+            if time.monotonic() > deadline or given_up():
+                return Silence.LATE
+        return Silence.LONG
 
     @property
     def code(self) -> int | None:
         """How the child ended, as `subprocess.Popen.returncode`; None while it runs."""
         if self._code is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                self._code = os.waitstatus_to_exitcode(status)
+            self._wait(os.WNOHANG)
         return self._code
 
     def kill(self) -> None:
@@ -77,7 +95,13 @@ class Fork:
         if self._code is None:
             with suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
-            self._code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+            self._wait(0)
+
+    def _wait(self, options: int) -> None:
+        pid, status, usage = os.wait4(self.pid, options)
+        if pid:
+            self._code = os.waitstatus_to_exitcode(status)
+            self.cpu_seconds = usage.ru_utime + usage.ru_stime
 
     def __enter__(self) -> Self:
         return self

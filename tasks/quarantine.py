@@ -28,7 +28,7 @@ from typing import IO, Any
 from algorithms.errors import LeaseboardError, SettingError, UsageError, UserFileError
 from algorithms.user_files import blamed
 from tasks.config import Limits
-from tasks.forks import Fork, cause
+from tasks.forks import Fork, Silence, cause
 from tasks.leash import adopt_orphans, kill_below
 
 IMPORT = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=4000)
@@ -124,7 +124,7 @@ def ask(
     if ended.get("said") is None:
         line = ended.get("line", 0)
         place = f"{file}:{line}" if line else str(file or arguments[0])
-        raise UserFileError(f"{place}: {_why(ended.get('code', -9), limits)}")
+        raise UserFileError(f"{place}: {_why(ended, limits)}")
     try:
         told = json.loads(ended["said"])
         if "error" not in told:
@@ -136,10 +136,13 @@ def ask(
     raise SettingError(raised, setting) if isinstance(raised, UsageError) and setting else raised
 
 
-def _why(code: int | None, limits: Limits) -> str:
-    """What ended a fork that did not answer; None if it had to be killed."""
-    if code is None:
+def _why(ended: Mapping[str, Any], limits: Limits) -> str:
+    """Why there is no answer; nothing is known of it if the process was killed over it."""
+    if ended.get("silence") == Silence.LATE:
         return f"over the limit of {limits.wall_seconds:g} s of wall time"
+    if ended.get("silence") == Silence.LONG:
+        return str(Silence.LONG)
+    code = ended.get("code", -signal.SIGKILL)
     if code == -signal.SIGXCPU:
         return f"over the limit of {limits.cpu_seconds:g} s of CPU time"
     return cause(code, "its process")
@@ -157,10 +160,11 @@ def serve(orders: IO[bytes], answers: IO[bytes]) -> None:
                 order["limits"]["wall_seconds"], given_up=lambda: os.getppid() != parent
             )
             ended = {
-                "said": None if said is None else said.decode(errors="replace"),
+                **({"silence": said} if isinstance(said, Silence)
+                   else {"said": said.decode(errors="replace")}),
                 "code": child.code,
                 "line": int.from_bytes(last[:], "little"),
-            }
+            }  # fmt: skip
         kill_below(os.getpid())
         with suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:

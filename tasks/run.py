@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from resource import RUSAGE_CHILDREN, getrusage
-from time import perf_counter, process_time
+from time import perf_counter
 from typing import Any, assert_never
 
 from algorithms import registry
@@ -39,6 +38,7 @@ from algorithms.events import (
 )
 from tasks import benches, fetch
 from tasks.addresses import discreet
+from tasks.clocks import cpu_seconds
 from tasks.described import describe
 from tasks.foreign import files_of_settings
 from tasks.jobs import MOST_SCORE, Job, Result
@@ -112,7 +112,7 @@ def run_job(
         The champion's model, None if the algorithm has none.
     """
     started = datetime.now(UTC).isoformat(timespec="seconds")
-    begun, setup = _cpu_seconds(), perf_counter()
+    setup = perf_counter()
     dataset = fetch.load(job.data, mirrors=mirrors)
     algorithm = registry.build(job.algorithm, job.settings)
     bench = benches.make(algorithm.bench, dataset, job)
@@ -155,12 +155,7 @@ def run_job(
             ), None
         auditor.close()
     referee.verify(run.complete)
-    result = dataclasses.replace(
-        result,
-        **run.summary(bench),
-        job_cpu_seconds=_cpu_seconds() - begun,
-        job_wall_seconds=perf_counter() - setup,
-    )
+    result = dataclasses.replace(result, **run.summary(bench))
     if not result.complete:
         early = f"ended early: {result.units:g} of {result.budget:g} {result.unit}"
         result = dataclasses.replace(result, reason=early)
@@ -211,13 +206,13 @@ class _Watched:
     def drive(self, events: Any, sinks: tuple[Sink, ...]) -> Any:
         """Exhaust `events` and return the generator's own value."""
         while True:
-            cpu, wall = _cpu_seconds(), perf_counter()
+            cpu, wall = cpu_seconds(), perf_counter()
             try:
                 event = next(events)
             except StopIteration as stop:
                 return stop.value
             finally:
-                self.cpu_seconds += _cpu_seconds() - cpu
+                self.cpu_seconds += cpu_seconds() - cpu
                 self.wall_seconds += perf_counter() - wall
             self._note(event)
             for sink in sinks:
@@ -288,13 +283,3 @@ class _Watched:
                 pass  # the log keeps them: a result says how the job began and how it ended
             case _:
                 assert_never(event)
-
-
-def _cpu_seconds() -> float:
-    """CPU seconds of this process and of its finished children.
-
-    The clocks are bound when this module is imported, before any code of a user is: who replaces
-    ``time.process_time`` changes nothing here. `flows.workers` measures from outside besides.
-    """
-    children = getrusage(RUSAGE_CHILDREN)
-    return process_time() + children.ru_utime + children.ru_stime

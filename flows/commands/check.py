@@ -35,7 +35,7 @@ def check(
     for name, promise in checks().items():
         try:
             broken = quarantine.ask(
-                "algorithms.checks:broken", file_of(algorithm), algorithm, name,
+                "tasks.checked:broken", file_of(algorithm), algorithm, name,
                 limits=Limits(**LIMITS), follow=False,
             )  # fmt: skip
         except UserFileError as error:  # it did not live to tell

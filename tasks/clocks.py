@@ -1,0 +1,82 @@
+"""The clocks that a job is measured by, and what became of them where a user's code ran.
+
+They are bound here, before any such code is imported: who replaces ``time.process_time`` changes
+nothing that is measured. Whoever digs deeper is found, by `changed` in the process itself, and by
+`disagreement` with what another process measured.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from resource import RUSAGE_CHILDREN, getrusage
+from time import process_time
+
+CPU_TOLERANCE = (1.0, 0.1)
+WALL_TOLERANCE = (5.0, 0.2)
+"""Seconds, and share of what was measured outside, by which a job's own clocks may differ: a
+fork's start and end are not on them, and on a busy machine its answer waits to be read."""
+
+
+def cpu_seconds() -> float:
+    """CPU seconds of this process and of those of its children that it has waited for."""
+    children = getrusage(RUSAGE_CHILDREN)
+    return process_time() + children.ru_utime + children.ru_stime
+
+
+_HOMES = (time, resource, sys.modules[__name__])
+_GENUINE = {
+    name: getattr(home, name)
+    for home in _HOMES
+    for name in vars(home)
+    if name.startswith(("time", "perf_counter", "process_time", "thread_time", "monotonic",
+                        "clock_gettime", "getrusage", "cpu_seconds"))
+    and callable(getattr(home, name))
+}  # fmt: skip
+
+
+def changed() -> str:
+    """What stands for a clock in `time`, or in a module of this project, and is none; or nothing.
+
+    Examples
+    --------
+    >>> changed()
+    ''
+    """
+    ours = [
+        module
+        for name, module in list(sys.modules.items())
+        if name.partition(".")[0] in {"tasks", "flows"}
+    ]
+    found = sorted(
+        {
+            f"{module.__name__}.{name}"
+            for module in (*_HOMES, *ours)
+            for name, genuine in _GENUINE.items()
+            if (value := vars(module).get(name, genuine)) is not genuine and value is not time
+        }
+    )
+    return f"it changed {', '.join(found)}: an algorithm must not change the clocks" * bool(found)
+
+
+def disagreement(told: tuple[float, float], measured: tuple[float, float]) -> str:
+    """What is wrong with the seconds that a job tells, if anything is.
+
+    Parameters
+    ----------
+    told : tuple of float
+        CPU and wall seconds of the whole job by the clocks of its own process.
+    measured : tuple of float
+        The same by the process that forked it.
+    """
+    for name, own, outer, (least, share) in (
+        ("CPU", told[0], measured[0], CPU_TOLERANCE),
+        ("wall", told[1], measured[1], WALL_TOLERANCE),
+    ):
+        if abs(outer - own) > least + share * outer:
+            return (
+                f"the job's own clocks say {own:.2f} s of {name} time, the pool measured"
+                f" {outer:.2f} s: an algorithm must not change the clocks"
+            )
+    return ""
