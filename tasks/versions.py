@@ -94,7 +94,7 @@ def recorded_key(
         Data, seeds and options.
     """
     return given | {
-        "code": _digest(tuple(_file(module) for module in code), (*_READING, *_USING)),
+        "code": _code_hash(*code),
         "libraries": {name: _library_version(name) for name in (*LIBRARIES, *libraries)},
         "classes": {name: _package_version(name.partition(":")[0]) for name in classes},
     }
@@ -106,6 +106,11 @@ def sources(*modules: str) -> frozenset[Path]:
     Left out are the modules that read the data, and those that only use what was made.
     """
     return _reachable([_file(module) for module in modules], (*_READING, *_USING))
+
+
+@functools.cache
+def _code_hash(*modules: str) -> str:
+    return _hash_of(sources(*modules))
 
 
 @functools.cache

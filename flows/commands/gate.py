@@ -35,7 +35,7 @@ Written = Annotated[Path | None, typer.Option(help="Also write it there.")]
 def gate(
     suite: SuiteName,
     tolerance: Annotated[
-        float | None, typer.Option(min=0, help="Relative drop that is still accepted.")
+        float | None, typer.Option(min=0, max=1, help="Relative drop that is still accepted.")
     ] = None,
     markdown: Written = None,
     junit: Written = None,

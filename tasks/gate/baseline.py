@@ -82,8 +82,8 @@ class Baseline:
     def from_json(cls, text: str, where: str = "baseline") -> Baseline:
         """The baseline that `to_json` wrote; UsageError if it is not one."""
         try:
-            payload = json.loads(text)
-            scenarios = tuple(Scenario(**entry) for entry in payload.pop("scenarios"))
+            payload = json.loads(text, parse_constant=_refused)
+            scenarios = tuple(_scenario(entry) for entry in payload.pop("scenarios"))
             promises = tuple(Promise(**entry) for entry in payload.pop("promises"))
             return cls(scenarios=scenarios, promises=promises, **payload)
         except ValidationError as error:
@@ -95,6 +95,17 @@ class Baseline:
             f"{where} is no accepted baseline ({why}): move it away and write it with"
             " `leaseboard accept`"
         )
+
+
+def _scenario(entry: dict[str, Any]) -> Scenario:
+    scenario = Scenario(**entry)
+    if not scenario.scores:
+        raise ValueError(f"no score of {scenario.name}")
+    return scenario
+
+
+def _refused(constant: str) -> float:
+    raise ValueError(f"{constant} is no finite number")
 
 
 def accept(

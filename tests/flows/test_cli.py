@@ -219,7 +219,7 @@ def test_a_missing_file_leaves_no_folder_behind(leaseboard, tmp_path):
 def test_tables_that_are_not_on_a_terminal_have_one_line_a_row(leaseboard, tmp_path):
     (tmp_path / "s.yaml").write_text(
         "title: t\ndata: ['openml:999999', {data: 'sklearn:diabetes', name: sugar}]\n"
-        "algorithms: [vanilla, linear]\nrepetitions: 2\n"
+        "algorithms: [vanilla, offline]\nrepetitions: 2\n"
     )
     lines = leaseboard("plan", "s.yaml").stdout.splitlines()
     assert [line.split() for line in (lines[0], *lines[1:9:4])] == [

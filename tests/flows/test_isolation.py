@@ -96,7 +96,7 @@ def foreign(tmp_path, poisons=tuple(POISONS)):
 
 
 def outcome(pool, job, folder):
-    (entry,) = plan([job], lambda _: False)
+    (entry,) = plan([job], lambda _: None)
     folder.mkdir(parents=True)
     result = pool.run(job, entry.key, folder)
     return dataclasses.replace(

@@ -86,6 +86,10 @@ def test_the_leftovers_of_a_service_that_ended_by_itself_are_ended(port):
     assert not alive
 
 
+ELSEWHERE = "http://127.0.0.1:9"
+"""A store that the command need not make, for which it would need the real MLflow."""
+
+
 @pytest.mark.parametrize(
     ("number", "status"),
     [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -signal.SIGKILL)],
@@ -96,7 +100,7 @@ def test_the_ui_s_server_ends_with_the_command(tmp_path, port, number, status):
     (tmp_path / "mlflow" / "__init__.py").touch()
     (tmp_path / "mlflow" / "__main__.py").write_text(LEADER)
     process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, "ui", "--port", str(port)],
+        [sys.executable, "-c", COMMAND, "ui", "--port", str(port), "--tracking-uri", ELSEWHERE],
         cwd=tmp_path, env=os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip

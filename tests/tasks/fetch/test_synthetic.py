@@ -48,7 +48,7 @@ def test_a_shorter_set_begins_a_longer_one(name):
     )
 
 
-@pytest.mark.parametrize("name", GENERATORS)
+@pytest.mark.parametrize("name", sorted(set(GENERATORS) - {"rising-arms"}))  # has no noise
 def test_the_seed_makes_the_set(name):
     first, again, other = (load(f"synthetic:{name}?rows=50&seed={seed}") for seed in (1, 1, 2))
 

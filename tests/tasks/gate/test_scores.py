@@ -182,6 +182,21 @@ def test_nothing_compared_has_its_own_code():
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("scores", {}, "no score of chacha on x"),
+        ("scores", {"1": float("nan")}, "NaN is no finite number"),
+        ("tolerance", float("inf"), "Infinity is no finite number"),
+    ],
+)
+def test_an_accepted_file_without_numbers_to_compare_is_refused(name, value, why):
+    payload = json.loads(accepted().to_json())
+    payload["scenarios"][0][name] = value
+    with pytest.raises(UsageError, match=why):
+        Baseline.from_json(json.dumps(payload))
+
+
 def test_many_failures_do_not_wrap_around_to_success():
     scores = {("a", f"d{i}"): [1.0] for i in range(256)}
     worse = {key: [2.0] for key in scores}

@@ -1,6 +1,7 @@
 """What MLflow is told of races on streams, read back through its client alone."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +38,7 @@ def logged(tmp_path, planes, uri, result, runs):
     """A function that runs and tracks a job, and returns its score and its configurations."""
 
     def log(name, settings=None):
-        key = f"{name} {settings}"
+        key = re.sub(r"[^A-Za-z0-9_-]", "_", f"{name} {settings}")
         folder = results.begin(tmp_path, key)
         auditor = Auditor()
         with LogWriter(folder / results.EVENTS) as writer:

@@ -79,6 +79,7 @@ def test_a_resting_worker_takes_the_next_jobs_arrays_and_is_replaced_when_it_die
     nearest = Order("sklearn.neighbors:KNeighborsClassifier", {"n_neighbors": 1}, 0)
     other = arrays()
     other.folds[0].validation_y[:] = 1  # what the nearest row says of all three
+    close_resting()  # those of other tests
     try:
         with resting(limits) as worker:
             first, pid = worker.run(nearest, arrays()), worker.pid
