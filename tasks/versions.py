@@ -6,15 +6,20 @@ import ast
 import functools
 import hashlib
 import importlib.util
+import inspect
+import sys
 from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from algorithms import registry
 from algorithms.user_files import file_of
 
 _ROOT = Path(__file__).resolve().parent.parent
+
+_PROCESS = uuid4().hex
 
 _READING = ("tasks.fetch", "tasks.paths")
 """Modules that read the data, whose digest stands for them in every key."""
@@ -96,7 +101,7 @@ def recorded_key(
     return given | {
         "code": _code_hash(*code),
         "libraries": {name: _library_version(name) for name in (*LIBRARIES, *libraries)},
-        "classes": {name: _package_version(name.partition(":")[0]) for name in classes},
+        "classes": {name: _class_version(name) for name in classes},
     }
 
 
@@ -164,17 +169,24 @@ def _read(path: Path) -> tuple[frozenset[str], str]:
 
 def _parsed(content: bytes) -> tuple[frozenset[str], str]:
     tree = ast.parse(content)
+    modules = _imported(tree)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            body[:] = [statement for statement in body if not _is_text(statement)]
+    ours = frozenset(name for name in modules if name.startswith(("algorithms.", "tasks.")))
+    return ours, ast.dump(tree)
+
+
+def _imported(tree: ast.AST) -> list[str]:
+    """The modules that a file may import, anywhere in it."""
     modules: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             modules += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             modules += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        body = getattr(node, "body", None)
-        if isinstance(body, list):
-            body[:] = [statement for statement in body if not _is_text(statement)]
-    ours = frozenset(name for name in modules if name.startswith(("algorithms.", "tasks.")))
-    return ours, ast.dump(tree)
+    return modules
 
 
 def _is_text(statement: ast.stmt) -> bool:
@@ -189,6 +201,18 @@ def _library_version(name: str) -> str:
     return metadata.version(name)
 
 
+def _class_version(name: str) -> str:
+    """What ``module:Class`` depends on; never kept, as a notebook's class may be defined anew."""
+    module, _, qualified = name.partition(":")
+    if module != "__main__":
+        return _package_version(module)
+    try:
+        found: Any = functools.reduce(getattr, qualified.split("."), sys.modules[module])
+        return hashlib.sha256(inspect.getsource(found).encode()).hexdigest()[:12]
+    except (OSError, TypeError, AttributeError):  # typed in: no other process may have the same
+        return f"of process {_PROCESS}"
+
+
 @functools.cache
 def _package_version(module: str) -> str:
     """The version of its package, or the hash of its code where it is a user's own."""
@@ -201,5 +225,28 @@ def _package_version(module: str) -> str:
         owners = set(metadata.packages_distributions().get(top, []))
         return ", ".join(f"{owner} {metadata.version(owner)}" for owner in sorted(owners))
     return _hash_of(
-        file for place in places for file in (place.rglob("*.py") if place.is_dir() else [place])
+        {
+            file
+            for place in places
+            for file in (place.rglob("*.py") if place.is_dir() else _with_neighbours(place))
+        }
     )
+
+
+def _with_neighbours(start: Path) -> set[Path]:
+    """A user's file, and what it imports of the files and packages beside it."""
+    found: set[Path] = set()
+    todo = [start]
+    while todo:
+        path = todo.pop()
+        if path in found:
+            continue
+        found.add(path)
+        try:
+            tree = ast.parse(path.read_bytes())
+        except (SyntaxError, ValueError):
+            continue
+        for top in {module.partition(".")[0] for module in _imported(tree)}:
+            todo += [p for p in [start.parent / f"{top}.py"] if p.is_file()]
+            todo += (start.parent / top).rglob("*.py")
+    return found

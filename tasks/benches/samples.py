@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -109,6 +109,7 @@ def make(dataset: Dataset, job: Job) -> SamplesBench:
         drawn.build,
         probe_store(dataset.digest),
         code=__name__,
+        classes=drawn.classes,
         probe_seconds=options.probe_seconds,
         variant="shared bins" if options.shared_bins else "",
         prepare=drawn.prepare,
@@ -130,6 +131,7 @@ class Learners:
     configurations: list[Parameters]
     build: Build
     prepare: Callable[[], object] = lambda: None
+    classes: Sequence[str] = ()
 
 
 def learners(options: Options, rows: Split, seed: int) -> Learners:
@@ -138,7 +140,7 @@ def learners(options: Options, rows: Split, seed: int) -> Learners:
         from tasks.learners import pipelines
 
         own = pipelines.read(options.pipelines)
-        return Learners(own.configurations(), own.build)
+        return Learners(own.configurations(), own.build, classes=own.classes())
 
     from tasks.learners import spaces
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +38,23 @@ class Pipelines:
     def build(self, parameters: Parameters) -> Any:
         """A fresh copy of the estimator that `parameters` name."""
         return clone(self.estimators[str(parameters["name"])])
+
+    def classes(self) -> list[str]:
+        """All that the estimators are made of and inherit, as ``module:Class``.
+
+        Python's own are left out: its version is not a learner's.
+        """
+        found: set[type[Any]] = set()
+        for estimator in self.estimators.values():
+            for part in (estimator, *estimator.get_params(deep=True).values()):
+                own = inspect.isfunction(part) or inspect.isclass(part)
+                found |= {part} if own else set(type(part).__mro__)
+        return sorted(
+            f"{each.__module__}:{each.__qualname__}"
+            for each in found
+            if each.__module__ == "__main__"
+            or each.__module__.partition(".")[0] not in sys.stdlib_module_names
+        )
 
 
 def named(pipelines: Sequence[Any] | Mapping[str, Any], digest: str = "") -> Pipelines:

@@ -31,6 +31,8 @@ class RecordedProbes:
     store : Store
     code : str
         The module that makes the samples and the models.
+    classes : sequence of str
+        Learners from anywhere, as ``package.module:Class``.
     probe_seconds : float
         CPU seconds after which a probe is given up.
     variant : str
@@ -54,6 +56,7 @@ class RecordedProbes:
         store: Store,
         *,
         code: str,
+        classes: Sequence[str] = (),
         probe_seconds: float = 3600.0,
         variant: str = "",
         prepare: Callable[[], object] = lambda: None,
@@ -65,6 +68,7 @@ class RecordedProbes:
         self._build = build
         self._store = store
         self._code = code
+        self._classes = tuple(classes)
         self._limit = probe_seconds
         self._variant = variant
         self._prepare = prepare
@@ -82,6 +86,7 @@ class RecordedProbes:
         identity = recorded_key(
             code=(__name__, self._code),
             libraries=("lightgbm",),
+            classes=self._classes,
             samples=self.split.identity,
             configuration=dict(self.configurations[configuration]),
             rows=rows,

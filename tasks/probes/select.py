@@ -107,6 +107,7 @@ def select(
             own.build,
             Store(store or Path(scratch) / "probes.sqlite"),
             code=__name__,
+            classes=own.classes(),
             probe_seconds=probe_seconds,
         )
         bench = SamplesBench(probes, seed, initial_rows=initial_rows)
