@@ -9,6 +9,7 @@ import socket
 import sqlite3
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -83,7 +84,7 @@ def environment(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def empty_store(tmp_path_factory, environment) -> Path:
+def empty_store(tmp_path_factory, environment) -> Iterator[Path]:
     """An MLflow store with its tables made, to be copied: making them takes seconds."""
     from tasks.track.store import open_store
 
@@ -91,7 +92,12 @@ def empty_store(tmp_path_factory, environment) -> Path:
     open_store(f"sqlite:///{folder / 'made.db'}")
     with closing(sqlite3.connect(folder / "made.db")) as connection:
         connection.execute("VACUUM INTO ?", (str(folder / "mlflow.db"),))
-    return folder / "mlflow.db"
+    made = folder / "mlflow.db"
+    before = made.read_bytes()
+    yield made
+    # What one test wrote into it, every later one would find in its own copy.
+    assert [path.name for path in folder.glob("mlflow.db*")] == ["mlflow.db"], "copy empty_store"
+    assert made.read_bytes() == before, "copy empty_store"
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """The commands `gate` and `accept` as CI calls them: exit codes, and where the scores go."""
 
 import json
+import shutil
 
 import pytest
 
@@ -32,7 +33,7 @@ def leaseboard(tmp_path, monkeypatch, empty_store):
     """Runs a command in an empty folder and returns its exit code."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("LEASEBOARD_CONF", raising=False)
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{empty_store}")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{shutil.copy(empty_store, tmp_path)}")
 
     def call(*arguments):
         with pytest.raises(SystemExit) as end:

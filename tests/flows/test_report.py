@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import shutil
 
 import pytest
 
@@ -64,7 +65,7 @@ def test_a_board_that_the_store_refuses_is_a_failed_run(call, tmp_path, empty_st
     (tmp_path / "one.yaml").write_text(
         "title: t\ndata: ['synthetic:fried?rows=300&seed=0']\nalgorithms: [vanilla]\n"
     )
-    store = f"sqlite:///{empty_store}"
+    store = f"sqlite:///{shutil.copy(empty_store, tmp_path)}"
     code, said = call("run", "one.yaml", "--local", "--workers", "1", "--tracking-uri", store)
 
     assert code == 2

@@ -1,5 +1,7 @@
 """The measurement of the record's cost measures what it says."""
 
+import shutil
+
 import pytest
 
 from tasks.results import job_folder
@@ -9,7 +11,7 @@ from tasks.track.store import open_store
 
 
 def test_it_logs_the_runs_that_it_counts(tmp_path, empty_store):
-    uri = f"sqlite:///{empty_store}"
+    uri = f"sqlite:///{shutil.copy(empty_store, tmp_path)}"
     spent = tracking.log_runs(uri, tmp_path, 7)
     client = open_store(uri)
     found = client.get_experiment_by_name("speed/configurations")
@@ -30,7 +32,7 @@ def test_a_server_that_does_not_come_up_is_an_error(monkeypatch):
 
 
 def test_every_search_finds_runs(tmp_path, empty_store):
-    uri = f"sqlite:///{empty_store}"
+    uri = f"sqlite:///{shutil.copy(empty_store, tmp_path)}"
     result = tracking.job(tmp_path, "job-0", 9)
     Tracker(uri, tracking.SUITE_NAME, ["job-0"]).log(result, job_folder(tmp_path, "job-0"))
 

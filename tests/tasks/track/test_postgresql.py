@@ -33,7 +33,8 @@ def test_a_failed_job_gives_way_and_costs_stay_low(database, finished, result, c
     address = database("again")
     spent = []
     for number, status in enumerate(("crash", "timeout", "ok")):
-        made, folder = finished(result(status=status, started=f"2026-01-0{number + 1}"), 300)
+        started = f"2026-01-0{number + 1}T00:00:00+00:00"
+        made, folder = finished(result(status=status, started=started), 300)
         tracker = Tracker(address, "s", ["k1"])
         begun = time.process_time()
         tracker.log(made, folder)
