@@ -68,7 +68,8 @@ def import_file(path: Path, what: str) -> ModuleType:
     """The module in `path`, executed once in a process unless the file changes.
 
     It is registered where dataclasses and pickle look it up, under a name that shadows nothing
-    and is the same in every process while path and content are.
+    and is the same in every process while path and content are. What stands beside it can be
+    imported by name, as of a script, then and later; installed modules come first.
 
     Parameters
     ----------
@@ -95,6 +96,9 @@ def import_file(path: Path, what: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     executed.add(path)
+    beside = str(path.resolve().parent)
+    if beside not in sys.path:
+        sys.path.append(beside)
     try:
         with blaming(path):
             spec.loader.exec_module(module)

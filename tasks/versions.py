@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 import hashlib
 import importlib.util
@@ -16,8 +15,7 @@ from uuid import uuid4
 
 from algorithms import registry
 from algorithms.user_files import file_of
-
-_ROOT = Path(__file__).resolve().parent.parent
+from tasks.closure import code_of, hash_of, is_installed, module_file, reachable
 
 _PROCESS = uuid4().hex
 
@@ -51,6 +49,8 @@ LIBRARIES = ("numpy", "scikit-learn", "scipy")
 def code_version(algorithm: str, bench: str, files: Iterable[Path] = ()) -> str:
     """A hash of the algorithm's module, its bench and all they import of this project.
 
+    Of a user's file the modules count too that it imports from beside it or from ``PYTHONPATH``.
+
     Comments, docstrings and layout do not count. Reading data does not count either: the data's
     digest stands for it.
 
@@ -63,15 +63,18 @@ def code_version(algorithm: str, bench: str, files: Iterable[Path] = ()) -> str:
         Those of the user that its settings name.
     """
     file = file_of(algorithm)
+    users = [each.resolve() for each in (*files, *([file] if file else []))]
+    modules = [f"tasks.benches.{bench}"]
     if file is None:
-        file = _file(registry.entry(algorithm).target.partition(":")[0])
-    start = [file.resolve(), _file(f"tasks.benches.{bench}"), *(each.resolve() for each in files)]
-    return _digest(tuple(start), _READING)
+        modules.append(registry.entry(algorithm).target.partition(":")[0])
+    start = frozenset(map(module_file, modules))
+    # A user's file may change while we run; ours do not, and a suite has thousands of jobs.
+    return hash_of(_making([*start, *users])) if users else _hash_of_ours(start)
 
 
 def read_ahead(kinds: Iterable[str]) -> None:
     """Read what any algorithm on these kinds of bench depends on, for this process's forks."""
-    _reachable([_file(f"tasks.benches.{kind}") for kind in kinds], _READING)
+    _making(module_file(f"tasks.benches.{kind}") for kind in kinds)
 
 
 def recorded_key(
@@ -110,90 +113,22 @@ def sources(*modules: str) -> frozenset[Path]:
 
     Left out are the modules that read the data, and those that only use what was made.
     """
-    return _reachable([_file(module) for module in modules], (*_READING, *_USING))
+    return _making(map(module_file, modules), apart=_USING)
+
+
+def _making(start: Iterable[Path], apart: tuple[str, ...] = ()) -> frozenset[Path]:
+    """What `start` reaches, but for what is `apart` and what reads the data."""
+    return reachable(start, (*_READING, *apart), although=(_KINDS_OF_COLUMNS,))
+
+
+@functools.cache
+def _hash_of_ours(start: frozenset[Path]) -> str:
+    return hash_of(_making(start))
 
 
 @functools.cache
 def _code_hash(*modules: str) -> str:
-    return _hash_of(sources(*modules))
-
-
-@functools.cache
-def _digest(start: tuple[Path, ...], apart: tuple[str, ...]) -> str:
-    """A hash of what `_reachable` finds: milliseconds, and a suite has thousands of jobs."""
-    return _hash_of(_reachable(start, apart))
-
-
-def _hash_of(files: Iterable[Path]) -> str:
-    digest = hashlib.sha256()
-    for source in sorted(files):
-        digest.update(_read(source)[1].encode())
-    return digest.hexdigest()[:12]
-
-
-def _file(module: str) -> Path:
-    return _ROOT / (module.replace(".", "/") + ".py")
-
-
-def _reachable(start: Iterable[Path], apart: tuple[str, ...]) -> frozenset[Path]:
-    """The files in `start` and those they import, but for the modules and packages `apart`."""
-    found: set[Path] = set()
-    todo = [path for path in start if path.is_file()]
-    while todo:
-        path = todo.pop()
-        if path in found:
-            continue
-        found.add(path)
-        for module in _read(path)[0]:
-            if module == _KINDS_OF_COLUMNS or not f"{module}.".startswith(
-                tuple(f"{name}." for name in apart)
-            ):
-                base = _ROOT / module.replace(".", "/")
-                todo += [p for p in (base.with_suffix(".py"), base / "__init__.py") if p.is_file()]
-    return frozenset(found)
-
-
-@functools.cache
-def _read(path: Path) -> tuple[frozenset[str], str]:
-    """What a file imports of this project, anywhere in it, and what its code says.
-
-    Comments, layout and texts that stand alone, such as docstrings, say nothing. A user's file
-    that is no Python stands for itself.
-    """
-    content = path.read_bytes()
-    try:
-        return _parsed(content)
-    except (SyntaxError, ValueError, RecursionError):
-        return frozenset(), repr(content)
-
-
-def _parsed(content: bytes) -> tuple[frozenset[str], str]:
-    tree = ast.parse(content)
-    modules = _imported(tree)
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list):
-            body[:] = [statement for statement in body if not _is_text(statement)]
-    ours = frozenset(name for name in modules if name.startswith(("algorithms.", "tasks.")))
-    return ours, ast.dump(tree)
-
-
-def _imported(tree: ast.AST) -> list[str]:
-    """The modules that a file may import, anywhere in it."""
-    modules: list[str] = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            modules += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            modules += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    return modules
-
-
-def _is_text(statement: ast.stmt) -> bool:
-    if not isinstance(statement, ast.Expr):
-        return False
-    value = statement.value
-    return isinstance(value, ast.Constant) and isinstance(value.value, str)
+    return hash_of(sources(*modules))
 
 
 @functools.cache
@@ -220,33 +155,8 @@ def _package_version(module: str) -> str:
     spec = importlib.util.find_spec(top)
     if spec is None:
         return "absent"
-    places = [Path(place) for place in spec.submodule_search_locations or [spec.origin or ""]]
-    if {"site-packages", "dist-packages"} & set(places[0].parts):
+    places = spec.submodule_search_locations or [spec.origin or ""]
+    if is_installed(Path(places[0])):
         owners = set(metadata.packages_distributions().get(top, []))
         return ", ".join(f"{owner} {metadata.version(owner)}" for owner in sorted(owners))
-    return _hash_of(
-        {
-            file
-            for place in places
-            for file in (place.rglob("*.py") if place.is_dir() else _with_neighbours(place))
-        }
-    )
-
-
-def _with_neighbours(start: Path) -> set[Path]:
-    """A user's file, and what it imports of the files and packages beside it."""
-    found: set[Path] = set()
-    todo = [start]
-    while todo:
-        path = todo.pop()
-        if path in found:
-            continue
-        found.add(path)
-        try:
-            tree = ast.parse(path.read_bytes())
-        except (SyntaxError, ValueError):
-            continue
-        for top in {module.partition(".")[0] for module in _imported(tree)}:
-            todo += [p for p in [start.parent / f"{top}.py"] if p.is_file()]
-            todo += (start.parent / top).rglob("*.py")
-    return found
+    return hash_of(reachable(code_of(spec)))

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 
+import pandas as pd
 import psutil
 import pytest
 
@@ -273,12 +274,46 @@ def test_a_changed_oracle_is_another_job(command, tmp_path):
     keys = set()
     for text in ("class Bold: pass\n", "class Bold: pass  # said\n", "class Bold: x = 1\n", "("):
         oracle.write_text(text)
-        from tasks import versions
-
-        versions._read.cache_clear()
-        versions._digest.cache_clear()
         code, out, _ = command("plan", "s.yaml")
         assert code == 0
         keys.add(out.splitlines()[1].split()[-3])
 
     assert len(keys) == 3
+
+
+HELPED = """
+import numpy as np
+from pydantic.dataclasses import dataclass
+from algorithms.base import Algorithm
+from helper import SAID
+
+@dataclass(frozen=True, kw_only=True)
+class Helped(Algorithm):
+    bench = "stream"
+
+    def run(self, bench, seed):
+        from lazily import FACTOR
+        yield from bench.record(np.full(bench.budget, SAID * FACTOR, np.float32))
+"""
+
+
+def test_what_a_users_file_imports_from_beside_it_is_found_and_counts(command, tmp_path):
+    """An edit of a helper alone is another job, wherever the command was called."""
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "mine.py").write_text(HELPED)
+    (tmp_path / "own" / "lazily.py").write_text("FACTOR = 1")
+    (tmp_path / "s.yaml").write_text(
+        f"title: t\ndata: ['{DATA}']\nalgorithms: ['own/mine.py:Helped']\n"
+    )
+    scores, made = [], []
+    for said in (0, 0, 5):
+        (tmp_path / "own" / "helper.py").write_text(f"SAID = {said}")
+        code, _, err = command("run", "s.yaml", "--local", "--workers", "1")
+        assert code == 0, err
+        scores.append(
+            float(pd.read_parquet(tmp_path / "runs" / "s" / results.TABLE).score.iloc[0])
+        )
+        made.append(len(list((tmp_path / "runs" / "s" / "jobs").iterdir())))
+
+    assert scores[0] == scores[1] != scores[2]
+    assert made == [1, 1, 2]

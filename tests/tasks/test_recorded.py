@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tasks import versions
+from tasks import closure, versions
 from tasks.automl.estimators import PolicyClassifier
 from tasks.benches import pulls, samples
+from tasks.closure import module_file
 from tasks.fetch import load as load_anew
 from tasks.jobs import Job
 from tasks.peers import environment, program
@@ -66,11 +67,11 @@ def a_peer():
 
 @pytest.fixture
 def tree(tmp_path, monkeypatch):
-    """A copy of the sources, which `tasks.versions` reads instead."""
+    """A copy of the sources, which `tasks.closure` reads instead."""
     for part in ("algorithms", "tasks"):
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / part, tmp_path / "tree" / part, ignore=ignored)
-    monkeypatch.setattr(versions, "_ROOT", tmp_path / "tree")
+    monkeypatch.setattr(closure, "ROOT", tmp_path / "tree")
     return tmp_path / "tree"
 
 
@@ -198,4 +199,4 @@ def test_the_key_of_trials_covers_all_that_a_worker_imports():
     covered = versions.sources("tasks.trials.replay")
 
     assert "tasks.trials.evaluate" in ours
-    assert {versions._file(name) for name in ours if versions._file(name).exists()} <= covered
+    assert {path for path in map(module_file, ours) if path.exists()} <= covered

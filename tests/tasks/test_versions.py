@@ -5,6 +5,7 @@ from importlib.metadata import version
 import pytest
 
 from tasks import versions
+from tasks.closure import ROOT
 from tasks.versions import code_version, recorded_key
 
 MINE = '''"""Mine."""
@@ -59,8 +60,8 @@ def test_code_counts(tmp_path):
 
 def test_what_an_algorithm_imports_counts_and_reading_data_does_not():
     start = ("algorithms/chacha/chacha.py", "tasks/benches/stream.py")
-    sources = versions._reachable([versions._ROOT / name for name in start], versions._READING)
-    names = {str(path.relative_to(versions._ROOT)) for path in sources}
+    sources = versions._making(ROOT / name for name in start)
+    names = {str(path.relative_to(ROOT)) for path in sources}
 
     assert {"algorithms/online/kernel.py", "algorithms/chacha/published/bounds.py"} <= names
     assert any(name.startswith("tasks/preprocess") for name in names)
@@ -81,6 +82,47 @@ def test_texts_that_stand_alone_do_not_count_wherever_they_are(tmp_path):
         version_of(tmp_path, MINE.replace("int = 3", 'int = 3\n    said = """A value."""'))
         != before
     )
+
+
+HELPERS = {
+    "helper.py": "import further",
+    "further.py": "FACTOR = 1",
+    "bundled/__init__.py": "from .deep import x",
+    "bundled/deep.py": "x = 1",
+    "elsewhere/on_path.py": "x = 1",
+}
+
+
+@pytest.mark.parametrize("edited", HELPERS)
+def test_what_a_users_file_imports_counts_too(tmp_path, monkeypatch, edited):
+    """Beside it, through others, in packages, from PYTHONPATH; also of a setting's file."""
+    monkeypatch.syspath_prepend(tmp_path / "elsewhere")
+    text = MINE.replace("# a comment", "import on_path") + "import helper, bundled, absent, json"
+    for name, said in HELPERS.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(said)
+    mine = tmp_path / "mine.py"
+    mine.write_text(text)
+
+    def versions_now():
+        importlib.invalidate_caches()
+        return code_version(f"{mine}:Mine", "stream"), code_version("chacha", "stream", [mine])
+
+    before = versions_now()
+    (tmp_path / edited).write_text(HELPERS[edited] + "\nEDITED = True")
+    (tmp_path / "unused.py").write_text("never imported")
+    after = versions_now()
+    assert not set(before) & set(after)
+    assert versions_now() == after
+
+
+def test_a_users_file_that_is_no_python_or_absent_has_a_version(tmp_path):
+    (tmp_path / "mine.py").write_text("(")
+    broken = code_version(f"{tmp_path / 'mine.py'}:Mine", "stream")
+    (tmp_path / "mine.py").write_text("((")
+
+    assert code_version(f"{tmp_path / 'mine.py'}:Mine", "stream") != broken
+    assert code_version(f"{tmp_path / 'absent.py'}:Mine", "stream")
 
 
 def test_a_learner_of_ones_own_counts_by_its_code_and_others_by_their_version(

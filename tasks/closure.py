@@ -1,0 +1,136 @@
+"""The files that code reaches by its imports, and what they say: what a key must hold of them.
+
+Imports are read, not run: a name that is only made while the code runs, as for
+``importlib.import_module``, is not seen.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import sys
+from collections.abc import Iterable, Iterator
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+"""Where the packages of this project are."""
+
+_OURS = ("algorithms.", "tasks.")
+_PACKAGES = frozenset({"algorithms", "flows", "tasks"})
+
+
+def module_file(module: str) -> Path:
+    """Where a module of this project is, unless it is a package."""
+    return ROOT / (module.replace(".", "/") + ".py")
+
+
+def reachable(
+    start: Iterable[Path], apart: tuple[str, ...] = (), although: tuple[str, ...] = ()
+) -> frozenset[Path]:
+    """The files in `start`, and those of this project and of the user that they import.
+
+    Parameters
+    ----------
+    start : iterable of Path
+    apart : tuple of str
+        Modules and packages of this project that are left out with all that only they import.
+    although : tuple of str
+        Modules in `apart` that count nevertheless.
+    """
+    left_out = tuple(f"{name}." for name in apart)
+    found: set[Path] = set()
+    todo = [path for path in start if path.is_file()]
+    while todo:
+        path = todo.pop()
+        if path in found:
+            continue
+        found.add(path)
+        tops = set()
+        for module in _read(path)[0]:
+            if not module.startswith(_OURS):
+                tops.add(module.partition(".")[0])
+            elif module in although or not f"{module}.".startswith(left_out):
+                base = ROOT / module.replace(".", "/")
+                todo += [p for p in (base.with_suffix(".py"), base / "__init__.py") if p.is_file()]
+        if not _is_ours(path):
+            for top in tops - _PACKAGES - sys.stdlib_module_names:
+                todo += _of_the_user(top, path.parent)
+    return frozenset(found)
+
+
+def hash_of(files: Iterable[Path]) -> str:
+    """A hash of what the code in `files` says; comments, docstrings and layout do not count."""
+    digest = hashlib.sha256()
+    for source in sorted(files):
+        digest.update(_read(source)[1].encode())
+    return digest.hexdigest()[:12]
+
+
+def _is_ours(path: Path) -> bool:
+    return any(path.is_relative_to(ROOT / package) for package in _PACKAGES)
+
+
+def _of_the_user(top: str, beside: Path) -> Iterator[Path]:
+    """The code of a module or package that nobody installed, found as Python would find it."""
+    spec = PathFinder.find_spec(top, [*sys.path, str(beside)])
+    return code_of(spec) if spec else iter(())
+
+
+def code_of(spec: ModuleSpec) -> Iterator[Path]:
+    """The files of a module; of a package all, as what is imported of it may import the rest.
+
+    None of what a distribution brought, whose version stands for it.
+    """
+    for place in map(Path, spec.submodule_search_locations or [spec.origin or ""]):
+        if not is_installed(place):
+            files = place.rglob("*.py") if spec.submodule_search_locations else [place]
+            yield from (file.resolve() for file in files)
+
+
+def is_installed(place: Path) -> bool:
+    """Whether a distribution put it there."""
+    return not {"site-packages", "dist-packages"}.isdisjoint(place.parts)
+
+
+def _read(path: Path) -> tuple[frozenset[str], str]:
+    """What a file imports, anywhere in it, and what its code says.
+
+    Comments, layout and texts that stand alone, such as docstrings, say nothing. A user's file
+    that is no Python stands for itself.
+    """
+    state = path.stat()
+    return _parsed(path, state.st_mtime_ns, state.st_size)
+
+
+@functools.cache
+def _parsed(path: Path, _changed: int, _size: int) -> tuple[frozenset[str], str]:
+    content = path.read_bytes()
+    try:
+        tree = ast.parse(content)
+        modules = frozenset(_imported(tree))
+        for node in ast.walk(tree):
+            body = getattr(node, "body", None)
+            if isinstance(body, list):
+                body[:] = [statement for statement in body if not _is_text(statement)]
+        return modules, ast.dump(tree)
+    except (SyntaxError, ValueError, RecursionError):
+        return frozenset(), repr(content)
+
+
+def _imported(tree: ast.AST) -> Iterator[str]:
+    """The modules that a file may import, anywhere in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    if not isinstance(statement, ast.Expr):
+        return False
+    value = statement.value
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
