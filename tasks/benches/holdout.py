@@ -16,6 +16,7 @@ from algorithms.errors import DataError, UsageError
 from tasks.fetch import Dataset, columns
 from tasks.jobs import Job
 from tasks.preprocess.sparse import SparseEncoder, refuse_gaps
+from tasks.preprocess.targets import in_float32
 from tasks.preprocess.transformer import naming
 
 Rows = NDArray[np.intp]
@@ -100,7 +101,9 @@ def as_holdout(dataset: Dataset, options: Options, seed: int) -> Holdout:
             refuse_gaps(features)
         encode = encoder(dataset, options, seed)
         rows, tokens = as_rows(encode.transform(features)), encode.tokens(features)
-    labels = check_labels(_labels(dataset, options, seed))
+        target = _labels(dataset, options, seed)
+        check_labels(target)
+        labels = in_float32(target)
     train_part, test_part = (
         Part(rows[part], labels[part], None if tokens is None else tuple(tokens[i] for i in part))
         for part in (train, test)

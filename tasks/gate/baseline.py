@@ -83,7 +83,7 @@ class Baseline:
         """The baseline that `to_json` wrote; UsageError if it is not one."""
         try:
             payload = json.loads(text, parse_constant=_refused)
-            scenarios = tuple(_scenario(entry) for entry in payload.pop("scenarios"))
+            scenarios = _scenarios(payload.pop("scenarios"))
             promises = tuple(Promise(**entry) for entry in payload.pop("promises"))
             return cls(scenarios=scenarios, promises=promises, **payload)
         except ValidationError as error:
@@ -97,11 +97,14 @@ class Baseline:
         )
 
 
-def _scenario(entry: dict[str, Any]) -> Scenario:
-    scenario = Scenario(**entry)
-    if not scenario.scores:
-        raise ValueError(f"no score of {scenario.name}")
-    return scenario
+def _scenarios(entries: list[dict[str, Any]]) -> tuple[Scenario, ...]:
+    scenarios = tuple(Scenario(**entry) for entry in entries)
+    if not scenarios:  # `accept` writes none such, and promises that are kept would pass alone
+        raise ValueError("it holds no scenario")
+    for scenario in scenarios:
+        if not scenario.scores:
+            raise ValueError(f"no score of {scenario.name}")
+    return scenarios
 
 
 def _refused(constant: str) -> float:

@@ -17,6 +17,7 @@ from algorithms.benches.stream import Namespace, Stream
 from algorithms.errors import DataError
 from tasks.fetch import columns
 from tasks.fetch.dataset import Dataset
+from tasks.preprocess.targets import in_float32
 from tasks.preprocess.transformer import Transformer, naming
 
 LOG_THRESHOLD = 100
@@ -77,7 +78,8 @@ def as_stream(dataset: Dataset, options: StreamOptions | None = None, seed: int 
     Raises
     ------
     DataError
-        More than two classes, a text column, a missing or an infinite value.
+        More than two classes, a text column, a missing or an infinite value, or a target that
+        float32 cannot tell apart.
     """
     options = options or StreamOptions()
     labels = _labels(dataset, options)
@@ -86,9 +88,10 @@ def as_stream(dataset: Dataset, options: StreamOptions | None = None, seed: int 
         order = seeds.generator(seed, "stream order").permutation(len(labels))[order]
     with naming(dataset.reference):
         features = options.encoder().fit_transform(dataset.features.iloc[order])
+        told = in_float32(labels[order])
     return Stream(
         features=features,
-        labels=labels[order].astype(np.float32),
+        labels=told,
         namespaces=namespaces(features.shape[1], options.namespaces),
         names=tuple(dataset.features.columns),
         task=dataset.task,

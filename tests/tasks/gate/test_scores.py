@@ -197,6 +197,13 @@ def test_an_accepted_file_without_numbers_to_compare_is_refused(name, value, why
         Baseline.from_json(json.dumps(payload))
 
 
+def test_an_accepted_file_whose_scenarios_were_taken_out_is_refused():
+    """Promises that are kept would pass alone."""
+    payload = json.loads(accepted().to_json()) | {"scenarios": []}
+    with pytest.raises(UsageError, match=r"is no accepted baseline \(it holds no scenario\)"):
+        Baseline.from_json(json.dumps(payload))
+
+
 def test_many_failures_do_not_wrap_around_to_success():
     scores = {("a", f"d{i}"): [1.0] for i in range(256)}
     worse = {key: [2.0] for key in scores}

@@ -1,0 +1,48 @@
+"""A target that float32 blurs is refused; others keep what learners can tell of them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from algorithms.errors import DataError
+from tasks import fetch
+from tasks.benches.holdout import Options, as_holdout
+from tasks.preprocess.stream import StreamOptions, as_stream
+from tasks.preprocess.targets import in_float32
+
+FORMS = {
+    "stream": lambda data: as_stream(data, StreamOptions(log_target=False)),
+    "holdout": lambda data: as_holdout(data, Options(scale_target=False), 0),
+}
+
+
+@pytest.fixture
+def timed(tmp_path):
+    """A function that makes a regression with its target around a middle."""
+
+    def make(middle):
+        random = np.random.default_rng(0)
+        frame = pd.DataFrame(random.normal(size=(200, 2)), columns=["a", "b"])
+        frame["y"] = middle + random.normal(size=200)
+        frame.to_csv(tmp_path / "t.csv", index=False)
+        return fetch.load(f"{tmp_path / 't.csv'}?target=y&task=regression")
+
+    return make
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("middle", [1.76e9, -3e7])
+def test_a_timestamp_is_refused_in_one_line(timed, form, middle):
+    with pytest.raises(DataError, match=r"t\.csv.*: the target's values lie around .*subtract"):
+        FORMS[form](timed(middle))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("middle", [0, 2000, 1e4])
+def test_what_float32_tells_apart_is_taken(timed, form, middle):
+    FORMS[form](timed(middle))
+
+
+@pytest.mark.parametrize("target", [[0.1], [0.1, 0.1]])
+def test_what_has_no_spread_is_no_matter(target):
+    assert in_float32(np.array(target)).tolist() == np.float32(target).tolist()
