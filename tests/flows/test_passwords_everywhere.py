@@ -60,12 +60,13 @@ def place(tmp_path_factory, postgresql):
 class Watched:
     """A command and the command lines of all processes that it started."""
 
-    def __init__(self, place, *words, **variables):
+    def __init__(self, place, *words):
         folder, environment = place
-        environment = environment | variables
         self.lines, self.said = set(), ""
+        own = [sys.executable, "-m", "flows", "--debug", *words]
+        self._own = " ".join(own)  # which a child shows too, from its fork to its exec
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "flows", "--debug", *words], cwd=folder, env=environment,
+            own, cwd=folder, env=environment,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
         self._over = threading.Event()
@@ -84,6 +85,7 @@ class Watched:
                     self.lines.add(" ".join(child.cmdline()))
                 except psutil.Error:
                     continue
+        self.lines.discard(self._own)
 
     def _hear(self):
         for line in self.process.stdout:
