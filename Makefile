@@ -1,6 +1,6 @@
 # Each target alone sets up the environment and then works; the second call is instant.
 #   make bench    run the quick suite and print the board
-#   make test     run the tests           (ARGS="-k chacha" is passed on)
+#   make test     run the tests on all cores (ARGS="-k chacha" is passed on)
 #   make lint     ruff and mypy
 #   make ui       the MLflow UI on the local store
 #   make docs     the documentation, to docs/_build/html
@@ -20,7 +20,7 @@ bench: $(STAMP)
 	$(BIN)/leaseboard run quick $(ARGS)
 
 test: $(STAMP)
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -17,6 +17,8 @@ from flows.service import Service, answers
 
 START_SECONDS = 180.0
 """A fresh home on a quiet machine takes 9 s, on a loaded one half a minute and more."""
+MOST_LOG_BYTES = 1 << 24
+"""A log that is larger is set aside when a server starts, in place of the one before."""
 COMMAND = ("-m", "prefect", "server", "start")
 _BATCHED = {
     # By default each change of a task's state is a transaction of its own, with a look through all
@@ -146,6 +148,8 @@ class PrefectServer:
 
     def _open_log(self) -> IO[bytes]:
         self._log.parent.mkdir(parents=True, exist_ok=True)
+        if self._log.is_file() and self._log.stat().st_size > MOST_LOG_BYTES:
+            self._log.replace(self._log.with_suffix(".old.log"))
         return self._log.open("ab")  # another server on the same history may be writing there
 
 

@@ -102,6 +102,18 @@ class TestAServerInTrouble:
 
         assert log.read_text().splitlines() == ["of one that still writes there", "mine"]
 
+    def test_a_large_log_is_set_aside(self, tmp_path, monkeypatch):
+        log = tmp_path / "server.log"
+        monkeypatch.setattr("flows.server.MOST_LOG_BYTES", 3)
+        monkeypatch.setattr("flows.server.COMMAND", ("-c", "print('mine', flush=True)"))
+        for before in ("first", "second"):
+            log.write_text(before)
+            with PrefectServer(log) as server, pytest.raises(LeaseboardError):
+                server.wait()
+            assert log.read_text().strip() == "mine"
+
+        assert (tmp_path / "server.old.log").read_text() == "second"
+
     def test_that_does_not_answer_in_time(self, tmp_path, monkeypatch):
         monkeypatch.setattr("flows.server.COMMAND", ("-c", "import time; time.sleep(60)"))
         with (

@@ -85,7 +85,6 @@ class Watched:
                     self.lines.add(" ".join(child.cmdline()))
                 except psutil.Error:
                     continue
-        self.lines.discard(self._own)
 
     def _hear(self):
         for line in self.process.stdout:
@@ -108,6 +107,7 @@ class Watched:
         for thread in self._threads:
             thread.join()
         self.process.stdout.close()
+        self.lines.discard(self._own)
         return code
 
 

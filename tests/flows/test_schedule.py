@@ -1,5 +1,6 @@
 """The schedule on a real server: what is due is started, and nothing is left behind."""
 
+import inspect
 import json
 import os
 import signal
@@ -8,11 +9,13 @@ import urllib.request
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from itertools import count
+from pathlib import Path
 from urllib.parse import urljoin
 
 import httpx
 import psutil
 import pytest
+import yaml
 from prefect.client.orchestration import get_client
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Pending
@@ -21,8 +24,9 @@ import flows.schedule
 from algorithms.errors import LeaseboardError, UsageError
 from flows.commands import operate
 from flows.commands import schedule as command
-from flows.flow_runs import cause
+from flows.flow_runs import TAG, cause
 from flows.interruption import terminable
+from flows.schedule import scheduled
 from flows.scheduler import Scheduler
 from flows.server import PrefectServer
 from tasks.schedule import load_schedule
@@ -341,3 +345,13 @@ def test_a_schedule_that_is_stopped_while_its_server_starts_leaves_nothing(home,
     until(lambda: log.exists() and len(psutil.Process(process.pid).children()) == 2, home, process)
 
     assert stop(process, number) == (-number if number == signal.SIGKILL else 0)
+
+
+def test_the_deployment_for_a_work_pool_is_ours():
+    """Its runs are found by their tag, when their process is gone."""
+    (deployment,) = yaml.safe_load((ROOT / "prefect.yaml").read_text())["deployments"]
+    module, _, name = deployment["entrypoint"].partition(":")
+
+    assert deployment["tags"] == [TAG]
+    assert (ROOT / module, name) == (Path(inspect.getsourcefile(scheduled.fn)), "scheduled")
+    assert set(deployment["parameters"]) <= set(inspect.signature(scheduled.fn).parameters)
