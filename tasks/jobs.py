@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -71,7 +71,7 @@ class Job:
         """
         identity = {
             name: value
-            for name, value in asdict(self).items()
+            for name, value in _fields_of(self).items()
             if name not in ("label", "data", "repetition")
         }
         identity |= {"digest": digest, "version": version}
@@ -197,8 +197,13 @@ class Result:
 
 def plain(result: Result) -> dict[str, Any]:
     """A result in JSON's own types: the row of it."""
-    plain: dict[str, Any] = json.loads(json.dumps(asdict(result), default=_unwrap))
+    plain: dict[str, Any] = json.loads(json.dumps(_fields_of(result), default=_unwrap))
     return plain
+
+
+def _fields_of(record: Job | Result) -> dict[str, Any]:
+    """Its fields as they are: `dataclasses.asdict` would copy all that is in them."""
+    return {each.name: getattr(record, each.name) for each in fields(record)}
 
 
 def first_fault(error: ValidationError) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from tasks import benches, fetch
 from tasks.config import Suite, where
 from tasks.described import describe
 from tasks.jobs import Job, Result
-from tasks.run import check, job_key, job_version
+from tasks.run import check, identify
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,15 +146,17 @@ def plan(
         For an algorithm, setting or data reference that does not exist, before anything is read.
     """
     planned: dict[int, Planned] = {}
-    for i, job in enumerate(jobs):
+    waiting: dict[str, list[list[int]]] = {}
+    for alike in _repetitions(jobs):
+        job = jobs[alike[0]]
         fault = _fault(job.algorithm, job.settings)
         if fault:
-            planned[i] = Planned(job, job.key("", job.data), fault=fault)
+            for i in alike:
+                planned[i] = Planned(jobs[i], jobs[i].key("", job.data), fault=fault)
         else:
             check(job)
-    waiting = [(i, job) for i, job in enumerate(jobs) if i not in planned]
-    for reference in dict.fromkeys(job.data for _, job in waiting):
-        mine = [(i, job) for i, job in waiting if job.data == reference]
+            waiting.setdefault(job.data, []).append(alike)
+    for reference, mine in waiting.items():
         try:
             dataset = fetch.load(reference, mirrors=mirrors)
         except DataUnavailableError as error:
@@ -161,11 +164,23 @@ def plan(
         except DataError as error:
             obstacle = str(error)
         else:
-            for i, job in mine:
+            for alike in mine:
+                job = jobs[alike[0]]
                 bench = describe(job.algorithm, job.settings).bench
-                key, version = job_key(job, dataset, bench), job_version(job, bench)
-                planned[i] = Planned(job, key, earlier(key), "", dataset.digest, version)
+                version, identity = identify(job, bench)
+                for i in alike:
+                    key = jobs[i].key(dataset.digest, identity)
+                    planned[i] = Planned(jobs[i], key, earlier(key), "", dataset.digest, version)
             continue
-        for i, job in mine:
-            planned[i] = Planned(job, job.key("", reference), obstacle=obstacle)
+        for i in (i for alike in mine for i in alike):
+            planned[i] = Planned(jobs[i], jobs[i].key("", reference), obstacle=obstacle)
     return [planned[i] for i in range(len(jobs))]
+
+
+def _repetitions(jobs: list[Job]) -> list[list[int]]:
+    """The places of jobs that differ in nothing but their seeds: a suite has thousands."""
+    alike: dict[str, list[int]] = {}
+    for i, job in enumerate(jobs):
+        same = [job.algorithm, job.settings, job.bench, job.data]
+        alike.setdefault(json.dumps(same, sort_keys=True, default=str), []).append(i)
+    return list(alike.values())

@@ -155,12 +155,23 @@ def current(out: Path) -> list[Result]:
 
 def discard_unfinished(out: Path) -> list[str]:
     """Remove the folders of jobs that were cut off; returns their keys."""
-    cut = sorted(f.name for f in out.glob("jobs/*") if not (f / RESULT).is_file())
-    for key in cut:
-        shutil.rmtree(job_folder(out, key))
-    for leftover in [*out.glob("jobs/*/*.part"), *out.glob("*.part")]:
-        leftover.unlink(missing_ok=True)
-    return cut
+    cut = []
+    for folder in out.glob("jobs/*"):
+        if (folder / RESULT).is_file():
+            _discard_parts(folder)
+        else:
+            cut.append(folder.name)
+            shutil.rmtree(folder)
+    if out.is_dir():
+        _discard_parts(out)
+    return sorted(cut)
+
+
+def _discard_parts(folder: Path) -> None:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".part"):
+                Path(entry).unlink(missing_ok=True)
 
 
 def assemble(out: Path, results: Iterable[Result]) -> Path:

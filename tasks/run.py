@@ -78,15 +78,13 @@ def check(job: Job) -> None:
     fetch.check(job.data)
 
 
-def job_version(job: Job, bench: str) -> str:
-    """The version of the code that `job` runs on that kind of bench."""
-    return code_version(job.algorithm, bench, files_of_settings(job))
+def identify(job: Job, bench: str) -> tuple[str, str]:
+    """The version of the code that `job` runs on a bench of that kind, and all that its key holds.
 
-
-def job_key(job: Job, dataset: fetch.Dataset, bench: str) -> str:
-    """The name of the job's result on `dataset`."""
-    version = job_version(job, bench) + benches.identity(bench, job.bench)
-    return job.key(dataset.digest, version)
+    That is, beside the job itself and the digest of its data.
+    """
+    version = code_version(job.algorithm, bench, files_of_settings(job))
+    return version, version + benches.identity(bench, job.bench)
 
 
 def run_job(
@@ -119,8 +117,9 @@ def run_job(
     referee = Referee(bench)
     algorithm.prepare(referee.window)
     setup_seconds = perf_counter() - setup
+    version, identity = identify(job, algorithm.bench)
     result = Result(
-        key=job_key(job, dataset, algorithm.bench),
+        key=job.key(dataset.digest, identity),
         algorithm=job.algorithm,
         label=job.label or job.algorithm,
         data=job.data,
@@ -135,7 +134,7 @@ def run_job(
         bench=algorithm.bench,
         hindsight=algorithm.hindsight,
         bench_options=benches.check_options(algorithm.bench, job.bench),
-        version=job_version(job, algorithm.bench),
+        version=version,
         started=started,
         host=platform.node(),
         events="events.jsonl.gz",

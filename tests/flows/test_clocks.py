@@ -13,7 +13,7 @@ from tasks.config import Limits
 from tasks.fetch import load
 from tasks.jobs import Job
 from tasks.models.kept import REFIT, RUN, lay
-from tasks.run import job_key
+from tasks.run import identify
 
 DATA = "synthetic:fried?rows=300&seed=0"
 BUSY = """
@@ -71,7 +71,7 @@ def ran(tmp_path):
                 job = Job(name or f"{own}:Mine", DATA, 1, 1, settings=settings)
                 folder = tmp_path / str(number)
                 folder.mkdir()
-                yield pool.run(job, job_key(job, dataset, "stream"), folder)
+                yield pool.run(job, job.key(dataset.digest, identify(job, "stream")[1]), folder)
 
     return run
 
