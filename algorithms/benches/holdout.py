@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from algorithms import seeds
 from algorithms.base import Score
-from algorithms.benches.sealed import sealed
+from algorithms.benches.sealed import real, sealed
 from algorithms.benches.stream import next_log_point
 from algorithms.events import Measured
 
@@ -146,7 +146,7 @@ class HoldoutBench:
         if stop > self.budget:
             raise ValueError(f"{stop} examples learned on a budget of {self.budget}")
         first_pass = min(self.n_train, self.budget)
-        known = predictions[: max(0, first_pass - self.at)]
+        known = real(predictions)[: max(0, first_pass - self.at)]
         labels = self.holdout.train.labels[self.at : self.at + len(known)]
         losses = self._losses(known, labels)
         self._squared_sum += float(squared_losses(known, labels).sum())
@@ -182,7 +182,7 @@ class HoldoutBench:
         if len(predictions) != len(test.labels):
             raise ValueError(f"{len(predictions)} predictions of {len(test.labels)} test rows")
         self._submitted = True
-        self._test_error = float(self._losses(predictions, test.labels).mean())
+        self._test_error = float(self._losses(real(predictions), test.labels).mean())
 
     def score(self) -> Score:
         """The test error, NaN before `submit`; or the progressive loss."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.base import Algorithm, Score
-from algorithms.benches.sealed import sealed
+from algorithms.benches.sealed import real, sealed
 from algorithms.errors import DivergedError
 from algorithms.events import Measured
 
@@ -113,7 +113,7 @@ class StreamBench:
         start, stop = self.at, self.at + len(predictions)
         if stop > self.budget:
             raise ValueError(f"{stop} predictions recorded on a budget of {self.budget} examples")
-        self._recorded[start:stop] = predictions
+        self._recorded[start:stop] = real(predictions)
         self._model_examples += live * (stop - start)
         while self.at < stop:
             end = min(stop, self._next_point)

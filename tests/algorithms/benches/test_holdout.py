@@ -98,3 +98,11 @@ def test_speed_is_scored_without_the_test_rows():
 
     assert not one.scores_test
     assert (one.score().value, one.score().metric) == (1.5, "progressive_squared")
+
+
+def test_complex_predictions_are_refused():
+    one = bench([1, -1, 1], [1, 1], "regression")
+    with pytest.raises(ValueError, match="complex: give real numbers"):
+        list(one.record(np.ones(3) + 1j))
+    with pytest.raises(ValueError, match="complex: give real numbers"):
+        one.submit(np.ones(2) + 1j)
