@@ -1,4 +1,4 @@
-"""Whether any gated number depends on the machine: ``python benchmarks/variants.py [SUITE]``.
+"""Whether any gated number depends on the machine: ``python -m benchmarks.variants [SUITE]``.
 
 Runs the gate once as it is and once in each of five other environments, and compares every score
 and every promise with the first run's, bit for bit. Exits with 1 if any number moved, or with what

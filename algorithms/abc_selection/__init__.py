@@ -9,7 +9,6 @@ training in large datasets".
 - `algorithms.abc_selection.schedulers`: Algorithm 3 (GradientCI), UCB and RoundRobin.
 - `algorithms.abc_selection.baselines`: Full-run, successive halving, a random choice.
 - `algorithms.abc_selection.daub`: DAUB.
-- `algorithms.abc_selection.simulation`, `coverage`: learners that meet the assumptions exactly,
-  and how often intervals and answers break their promise on them.
+- `algorithms.abc_selection.simulation`: learners that meet the assumptions exactly.
 - `algorithms.abc_selection.calibration`: how often the truth left its interval, and why.
 """

@@ -63,7 +63,7 @@ def gate(
     for path in filter(None, (markdown, junit, json)):
         check_file(path)
     if speed_against is not None:
-        from tasks.speed.commits import resolved
+        from tasks.gate.speed import resolved
 
         resolved(speed_against)
     opened = open_suites(suite, out, conf)
@@ -137,16 +137,14 @@ def _speed(
     """The comparison of CPU times as markdown, and whether a scenario became slower."""
     from flows.interruption import terminable
     from tasks import paths
-    from tasks.speed import commits
+    from tasks.gate.speed import compare, markdown, timed
 
     done = frame[frame["status"] == "ok"]
     ran = set(zip(done["label"], done["data"], strict=True))
-    timed = commits.timed([job for job in jobs if (job.label, job.data) in ran])
+    chosen = timed([job for job in jobs if (job.label, job.data) in ran])
     with terminable():
-        found, incomparable = commits.compare(
-            timed, commit, mirrors=paths.mirrors(tuple(mirror or ()))
-        )
-    page = commits.markdown(found, incomparable, commit)
+        found, incomparable = compare(chosen, commit, mirrors=paths.mirrors(tuple(mirror or ())))
+    page = markdown(found, incomparable, commit)
     return page, any(speed.slower for speed in found)
 
 

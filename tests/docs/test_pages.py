@@ -90,13 +90,25 @@ def test_every_page_is_reached_and_has_command_lines():
 def test_modules_settings_and_links_of_a_page_exist(page):
     text = page.read_text()
 
-    for module in set(re.findall(r"\b((?:algorithms|tasks|flows)(?:\.[a-z_0-9]+)+)", text)):
+    tops = "algorithms|tasks|flows|benchmarks"
+    for module in set(re.findall(rf"\b((?:{tops})(?:\.[a-z_0-9]+)+)", text)):
         assert importlib.util.find_spec(module) is not None, module
     for name in re.findall(r"^\| `([a-z0-9-]+)` \|", text, re.MULTILINE):
         if name.startswith(("paper-", "speed-")) or name.endswith("-quick"):
             assert name in suite_names(CONF)
     for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
         assert (page.parent / link).exists(), link
+
+
+def test_every_measuring_command_is_on_a_page_and_says_how_it_is_called():
+    texts = {path.stem: path.read_text() for path in pages.ROOT.glob("benchmarks/*.py")}
+    commands = {name: text for name, text in texts.items() if "\ndef main(" in text}
+    told = "".join(page.read_text() for page in pages.PAGES)
+
+    assert set(re.findall(r"python -m benchmarks\.(\w+)", told)) == set(commands)
+    for name, text in commands.items():
+        note = " ".join(ast.get_docstring(ast.parse(text)).split())
+        assert f"python -m benchmarks.{name}" in note
 
 
 def test_suites_written_on_the_pages_are_valid():

@@ -1,6 +1,6 @@
 """CPU time of policies over arms: simulated, deciding, and replaying stored trials.
 
-``python -m tasks.speed.policies [--repeats N] [--trials N] [--data REFERENCE]`` prints
+``python -m benchmarks.policies [--repeats N] [--trials N] [--data REFERENCE]`` prints
 
 - every policy on the seven Gaussian arms of the ER-UCB paper, many runs of 1,000 pulls side by
   side, with the paper's figures: the best feedback, the share of arm 1, and in how many runs that
@@ -18,12 +18,14 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 from unittest import mock
 
 import numpy as np
 
 from algorithms import registry
 from algorithms.base import play
+from algorithms.benches.pulls import PullsBench
 from algorithms.benches.synthetic_arms import SEVEN_GAUSSIANS, simulate
 from algorithms.errors import UsageError
 from algorithms.policies.base import ArmPolicy, Problem
@@ -33,7 +35,7 @@ from tasks.jobs import Job
 
 PULLS = 1000
 K = 16
-READINGS = {
+READINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "c-ucb (20 x mean)": ("c-ucb", {"gamma": 20.0}),
     "epsilon-greedy (on the best)": ("epsilon-greedy", {"value": "best"}),
 }
@@ -65,7 +67,9 @@ class Replayed:
 def simulated(repeats: int, pulls: int = PULLS) -> list[Simulated]:
     """Every policy, and the other readings."""
     rows = []
-    contenders = {entry.name: (entry.name, {}) for entry in registry.ENTRIES} | READINGS
+    contenders: dict[str, tuple[str, dict[str, Any]]] = {
+        entry.name: (entry.name, {}) for entry in registry.ENTRIES
+    } | READINGS
     for label, (name, settings) in contenders.items():
         algorithm = registry.build(name, settings)
         if not isinstance(algorithm, ArmPolicy):
@@ -113,6 +117,7 @@ def replayed(data: str, trials: int, names: Sequence[str] = TEN) -> Replayed:
         job = Job(name, data, 0, 0, budget=trials, bench={"space": "fast"})
         began = time.process_time()
         bench = benches.make("pulls", dataset, job)
+        assert isinstance(bench, PullsBench)
         for _ in play(name, registry.build(name), bench, 0):
             pass
         return time.process_time() - began, bench.spent_cpu_seconds

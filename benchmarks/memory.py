@@ -1,6 +1,6 @@
 """Peak memory of configuration selection, in multiples of the array that its samples are views of.
 
-``python -m tasks.speed.memory DATA [--mirror DIR]`` runs `abc` with its defaults and prints what
+``python -m benchmarks.memory DATA [--mirror DIR]`` runs `abc` with its defaults and prints what
 the program takes with every library loaded and no data, the array of float32 features, the peak
 of the program with the data and the array, and what the largest probe's process adds: the working
 memory of a learner, which shares the array.

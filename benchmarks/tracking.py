@@ -1,9 +1,9 @@
 """What the record costs: CPU of logging configuration runs, and of a suite's machinery a job.
 
-``python -m tasks.speed.tracking runs`` logs one job of many configurations to a fresh SQLite store
-and to an MLflow server on loopback. ``python -m tasks.speed.tracking jobs`` runs suites of trivial
+``python -m benchmarks.tracking runs`` logs one job of many configurations to a fresh SQLite store
+and to an MLflow server on loopback. ``python -m benchmarks.tracking jobs`` runs suites of trivial
 jobs through the command line, with Prefect and MLflow, in several sizes. ``python -m
-tasks.speed.tracking search`` fills one SQLite store and asks it what MLflow's UI asks.
+benchmarks.tracking search`` fills one SQLite store and asks it what MLflow's UI asks.
 """
 
 from __future__ import annotations

@@ -7,8 +7,9 @@ import pytest
 from scipy.stats import hypergeom
 
 from algorithms.abc_selection.bounds import KINDS, Estimator
-from algorithms.abc_selection.coverage import Coverage, simulate
 from algorithms.benches.samples import Probe
+from benchmarks import coverage
+from benchmarks.coverage import Coverage, simulate
 
 RUNS = 300
 ROWS, TESTED, TEST_ROWS = 400, 800, 100_000
@@ -93,3 +94,25 @@ def test_the_simulation_can_tell_intervals_that_are_too_narrow():
 
 def test_what_chance_explains_is_two_standard_deviations():
     assert Coverage(0.5, 400, 0, 0).allowed == pytest.approx(200 + 2 * 10)
+
+
+def test_a_line_for_every_kind_and_delta(capsys):
+    assert coverage.main(["--runs", "5"]) == 0
+    lines = capsys.readouterr().out.splitlines()[1:]
+    assert [line.split()[:3] for line in lines] == [
+        [kind, delta, "5"] for kind in ("exact", "serfling", "paper") for delta in ("0.50", "0.05")
+    ]
+
+
+@pytest.mark.parametrize(("missed", "lost"), [(100, 0), (0, 100)])
+def test_a_promise_that_is_broken_too_often_exits_with_1(monkeypatch, missed, lost):
+    monkeypatch.setattr(
+        coverage, "simulate", lambda _, delta, runs: Coverage(delta, runs, missed, lost)
+    )
+    assert coverage.main(["--runs", "100"]) == 1
+
+
+def test_no_runs_are_refused(capsys):
+    with pytest.raises(SystemExit):
+        coverage.main(["--runs", "0"])
+    assert "give at least 1" in capsys.readouterr().err

@@ -14,8 +14,8 @@ import pytest
 
 from algorithms.errors import UsageError
 from tasks.config import Suite
+from tasks.gate.speed import compare, exported, judge, markdown, timed
 from tasks.jobs import Job
-from tasks.speed.commits import compare, exported, judge, markdown, timed
 
 ROOT = Path(__file__).resolve().parents[3]
 JOB = Job("vanilla", "x", 0, 0, label="vanilla")
@@ -132,7 +132,7 @@ import sys
 from pathlib import Path
 from flows.interruption import terminable
 from tasks.jobs import Job
-from tasks.speed.commits import compare
+from tasks.gate.speed import compare
 
 with terminable():
     compare([Job("vanilla", "x", 0, 0, label="vanilla")], "HEAD", root=Path(sys.argv[1]))

@@ -9,8 +9,8 @@ import pytest
 
 from algorithms.benches.stream import Namespace, Stream
 from algorithms.errors import SkipError
-from tasks.speed import chacha
-from tasks.speed.timing import Timing, Way, measure, ratio, table, write
+from benchmarks import chacha
+from benchmarks.timing import Timing, Way, measure, ratio, table, write
 
 
 def spin(rounds):

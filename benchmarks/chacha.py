@@ -1,6 +1,6 @@
 """Microseconds of CPU an example of every way to run ChaCha, paired, in one process.
 
-``python -m tasks.speed.chacha DATA [--mirror FOLDER] [--peer-rows N] [--out FILE]`` prints the
+``python -m benchmarks.chacha DATA [--mirror FOLDER] [--peer-rows N] [--out FILE]`` prints the
 ratios. The suite ``speed-chacha`` runs the same as jobs, but for VW's own pass over a cache.
 """
 
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from algorithms import registry
 from algorithms.base import play
@@ -19,9 +20,9 @@ from algorithms.benches.stream import Stream, StreamBench
 from algorithms.chacha.autovw import flaml, vw_lines
 from algorithms.chacha.streaming import ChaChaRegressor
 from algorithms.errors import SkipError
+from benchmarks.timing import Timing, Way, measure, table, write
 from tasks import fetch
 from tasks.preprocess import as_stream
-from tasks.speed.timing import Timing, Way, measure, table, write
 
 REFERENCE = "kernel b=5"
 WIDTHS = (5, 10, 50)
@@ -94,7 +95,9 @@ def _default(stream: Stream) -> Way:
 
 def _one_by_one(stream: Stream) -> Way:
     names = [f"x{column}" for column in range(stream.features.shape[1])]
-    examples = [dict(zip(names, row, strict=True)) for row in stream.features.tolist()]
+    examples: list[dict[Hashable, Any]] = [
+        dict(zip(names, row, strict=True)) for row in stream.features.tolist()
+    ]
     labels = stream.labels.tolist()
 
     def work() -> float:

@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 
-from tasks.speed.memory import Memory
+from benchmarks.memory import Memory
 
 
 def test_the_peak_is_counted_in_arrays_beyond_the_program():
@@ -16,7 +16,7 @@ def test_the_peak_is_counted_in_arrays_beyond_the_program():
 
 def test_a_generated_set():
     data = "synthetic:separated?rows=2000&features=6"
-    command = [sys.executable, "-m", "tasks.speed.memory", data]
+    command = [sys.executable, "-m", "benchmarks.memory", data]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     sizes = {name: float(size) for name, size in re.findall(r"(\w+) +([\d.]+) MB", text)}
     assert sizes["array"] == 0.0  # 2,000 rows of six times four bytes, in MB

@@ -4,8 +4,8 @@ import shutil
 
 import pytest
 
+from benchmarks import tracking
 from tasks.results import job_folder
-from tasks.speed import tracking
 from tasks.track import Tracker
 from tasks.track.store import open_store
 

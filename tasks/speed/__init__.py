@@ -1,1 +1,0 @@
-"""Measuring how long things take, paired: every way on the same examples in the same process."""
