@@ -21,7 +21,7 @@ from algorithms.seeds import derive_seed
 from tasks.jobs import Job
 from tasks.paths import conf_files
 from tasks.promise import Promise
-from tasks.yaml_size import DEEPEST, MOST_CHARACTERS, check_size
+from tasks.yaml_size import MOST_CHARACTERS, check_depth, check_size
 
 SUITE_FILE = "suite.json"
 """The suite beside the results of its run."""
@@ -311,11 +311,11 @@ def _read(path: Path) -> tuple[yaml.Node | None, Mapping[str, Any]]:
             f"{path}: {len(text)} characters: a configuration has at most {MOST_CHARACTERS}"
         )
     try:
-        tree = yaml.compose(text, Loader=_Loader)
+        check_depth(yaml.parse(text, Loader=_Loader), path)
+        loader = _Loader(text)
+        tree = loader.get_single_node()
         check_size(tree, path)
-        content = yaml.load(text, Loader=_Loader)  # noqa: S506  (a SafeLoader subclass)
-    except RecursionError as error:
-        raise UsageError(f"{path}: nested too deeply: {DEEPEST} levels are enough") from error
+        content = None if tree is None else loader.construct_document(tree)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{path}:{mark.line + 1}" if mark else str(path)
@@ -325,8 +325,8 @@ def _read(path: Path) -> tuple[yaml.Node | None, Mapping[str, Any]]:
     return tree, content
 
 
-class _Loader(yaml.SafeLoader):
-    """YAML's safe loader that refuses a key written twice."""
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+    """YAML's safe loader, compiled where it is so installed, that refuses a key written twice."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()

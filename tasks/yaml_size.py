@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import yaml
@@ -13,6 +14,22 @@ DEEPEST = 50
 MOST_CHARACTERS = 1_000_000
 """Of a file; ours have 10,000. Python reads a few hundred thousand in a second."""
 MOST_VALUES = 1_000_000
+
+
+def check_depth(events: Iterable[yaml.Event], path: Path) -> None:
+    """Refuse what is nested so deeply that it would end the process when it is composed.
+
+    Raises
+    ------
+    UsageError
+        With file and line.
+    """
+    depth = 0
+    for event in events:
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST + 1:
+            raise _too_deep(path, event)
 
 
 def check_size(tree: yaml.Node | None, path: Path) -> None:
@@ -31,7 +48,7 @@ def _count(node: yaml.Node, path: Path, known: dict[int, int], depth: int) -> in
     """The values in `node`; `known` has those of the nodes that were counted."""
     where = f"{path}:{node.start_mark.line + 1}"
     if depth > DEEPEST:  # also of an alias within its own anchor, which goes on for ever
-        raise UsageError(f"{where}: nested too deeply: {DEEPEST} levels are enough")
+        raise _too_deep(path, node)
     if id(node) not in known:
         inner = node.value if isinstance(node, yaml.CollectionNode) else []
         if isinstance(node, yaml.MappingNode):
@@ -43,3 +60,8 @@ def _count(node: yaml.Node, path: Path, known: dict[int, int], depth: int) -> in
                 " a configuration needs a few hundred"
             )
     return known[id(node)]
+
+
+def _too_deep(path: Path, at: yaml.Node | yaml.Event) -> UsageError:
+    line = at.start_mark.line + 1
+    return UsageError(f"{path}:{line}: nested too deeply: {DEEPEST} levels are enough")

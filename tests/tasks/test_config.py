@@ -69,6 +69,8 @@ def test_wrong_type_names_line_and_key_path(tmp_path):
         ("? " + "x" * 2000 + "\n: 1", "unknown key 'xxxx"),
         ("title: " + "[" * 1_000 + "]" * 1_000, "nested too deeply"),
         ("title: " + "{a: " * 100 + "}" * 100, "suite.yaml:4: nested too deeply"),
+        ("title: " + "[" * 900_000, "suite.yaml:4: nested too deeply"),
+        ("title:\n" + "- " * 400_000, "suite.yaml:5: nested too deeply"),
         ("bench: &a {a: *a}", "nested too deeply"),
     ],
 )
