@@ -127,6 +127,7 @@ Number = Annotated[float, BeforeValidator(_number)]
 Score = Annotated[Number, Field(ge=-MOST_SCORE, le=MOST_SCORE, allow_inf_nan=False)]
 Amount = Annotated[Number, Field(ge=0, le=1e15, allow_inf_nan=False)]
 Settings = Annotated[dict[str, Any], BeforeValidator(_mapping)]
+Direction = Annotated[str, _one_of("min", "max")]
 
 
 @pydantic.dataclasses.dataclass(
@@ -166,7 +167,7 @@ class Result:
     reason: Remark = ""
     score: Score | None = None
     metric: Remark = ""
-    direction: Annotated[str, _one_of("min", "max")] = "min"
+    direction: Direction = "min"
     metrics: Annotated[dict[Name, Number], BeforeValidator(_mapping)] = field(default_factory=dict)
     champion: Settings | None = None
     champion_seed: Seed | None = None

@@ -5,22 +5,42 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import pandas as pd
-from pydantic import ValidationError
+import pydantic.dataclasses
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from algorithms.errors import UsageError, naming
 from tasks.gate.promises import check_promises
 from tasks.gate.quantities import Quantity
-from tasks.jobs import plain_value
+from tasks.jobs import Direction, Name, Score, Settings, Title, first_fault, plain_value
 from tasks.promise import Promise
 from tasks.score.frame import scoreless
 
 
-@dataclass(frozen=True, slots=True)
+def _day(text: str) -> str:
+    if text:
+        date.fromisoformat(text)
+    return text
+
+
+def _finite(settings: Settings) -> Settings:
+    json.dumps(settings, allow_nan=False)
+    return settings
+
+
+_STRICT = ConfigDict(strict=True, extra="forbid")
+SeedText = Annotated[str, Field(pattern=r"\A(0|[1-9][0-9]{0,9})\z")]
+Tolerance = Annotated[float, Field(ge=0, lt=1)]
+"""At 1 the scores may double: a gate that compares nothing."""
+Finite = Annotated[Settings, AfterValidator(_finite)]
+
+
+@pydantic.dataclasses.dataclass(frozen=True, slots=True, config=_STRICT)
 class Scenario:
     """What was accepted of one algorithm on one data set.
 
@@ -40,20 +60,25 @@ class Scenario:
         ``{seed: score}``, the seeds as text.
     tolerance : float, optional
         Overrides the gate's.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        If a value is of another type or beyond its range.
     """
 
-    label: str
-    data: str
-    metric: str
-    direction: str
-    digest: str
-    version: str
+    label: Title
+    data: Title
+    metric: Name
+    direction: Direction
+    digest: Name
+    version: Name
     exact: bool
-    scores: Mapping[str, float]
-    algorithm: str
-    settings: Mapping[str, Any]
-    bench: Mapping[str, Any]
-    tolerance: float | None = None
+    scores: Annotated[dict[SeedText, Score], Field(min_length=1)]
+    algorithm: Title
+    settings: Finite
+    bench: Finite
+    tolerance: Tolerance | None = None
 
     @property
     def name(self) -> str:
@@ -61,15 +86,31 @@ class Scenario:
         return f"{self.label} on {self.data}"
 
 
-@dataclass(frozen=True)
+@pydantic.dataclasses.dataclass(frozen=True, config=_STRICT)
 class Baseline:
-    """An accepted run: ``conf/baselines/<suite>.json``."""
+    """An accepted run: ``conf/baselines/<suite>.json``.
 
-    suite: str
-    date: str
-    versions: Mapping[str, str]
-    scenarios: tuple[Scenario, ...]
+    It holds a scenario at least: promises that are kept would pass alone.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        If a value is of another type or beyond its range, or a scenario or promise stands twice.
+    """
+
+    suite: Name
+    date: Annotated[str, AfterValidator(_day)]
+    versions: dict[Name, Name]
+    scenarios: Annotated[tuple[Scenario, ...], Field(min_length=1)]
     promises: tuple[Promise, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        seen = set()
+        for one in (*self.scenarios, *self.promises):
+            same = one.identity if isinstance(one, Promise) else (one.label, one.data)
+            if same in seen:
+                raise ValueError(f"{one.name} stands twice")
+            seen.add(same)
 
     def to_json(self) -> str:
         """The file's text; equal baselines give equal bytes."""
@@ -79,36 +120,15 @@ class Baseline:
         return json.dumps(payload, indent=1, sort_keys=True, allow_nan=False) + "\n"
 
     @classmethod
-    def from_json(cls, text: str, where: str = "baseline") -> Baseline:
+    def from_json(cls, text: str | bytes, where: str = "baseline") -> Baseline:
         """The baseline that `to_json` wrote; UsageError if it is not one."""
         try:
-            payload = json.loads(text, parse_constant=_refused)
-            scenarios = _scenarios(payload.pop("scenarios"))
-            promises = tuple(Promise(**entry) for entry in payload.pop("promises"))
-            return cls(scenarios=scenarios, promises=promises, **payload)
+            return TypeAdapter(cls).validate_json(text)
         except ValidationError as error:
-            first = error.errors()[0]
-            why = f"promises: {'.'.join(map(str, first['loc']))} {first['msg']}"
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            why = str(error)
-        raise UsageError(
-            f"{where} is no accepted baseline ({why}): move it away and write it with"
-            " `leaseboard accept`"
-        )
-
-
-def _scenarios(entries: list[dict[str, Any]]) -> tuple[Scenario, ...]:
-    scenarios = tuple(Scenario(**entry) for entry in entries)
-    if not scenarios:  # `accept` writes none such, and promises that are kept would pass alone
-        raise ValueError("it holds no scenario")
-    for scenario in scenarios:
-        if not scenario.scores:
-            raise ValueError(f"no score of {scenario.name}")
-    return scenarios
-
-
-def _refused(constant: str) -> float:
-    raise ValueError(f"{constant} is no finite number")
+            raise UsageError(
+                f"{where} is no accepted baseline ({first_fault(error)}): move it away and write"
+                " it with `leaseboard accept`"
+            ) from error
 
 
 def accept(
@@ -199,7 +219,7 @@ def read_baseline(path: Path) -> Baseline | None:
     """The accepted baseline at `path`, None if there is none."""
     if not path.is_file():
         return None
-    return Baseline.from_json(path.read_text(encoding="utf-8"), str(path))
+    return Baseline.from_json(path.read_bytes(), str(path))
 
 
 def write_baseline(path: Path, baseline: Baseline) -> None:

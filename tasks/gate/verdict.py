@@ -69,7 +69,9 @@ def gate(
     quantities : sequence of Quantity
         The suite's promises, measured.
     """
-    baseline = baseline or Baseline("", "", {}, ())
+    if baseline is None:
+        new = check_scores(frame, (), tolerance)
+        return Verdict("", "", {}, new, check_promises(quantities, ()))
     return Verdict(
         baseline.suite,
         baseline.date,

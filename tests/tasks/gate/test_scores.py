@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from algorithms.errors import UsageError
-from tasks.gate import Baseline, accept, dropped, gate, read_baseline, write_baseline
+from tasks.gate import accept, dropped, gate
 from tasks.gate.formats import as_json, junit, markdown
 from tasks.jobs import Result
 from tasks.score.frame import as_frame, to_frame
@@ -182,28 +182,6 @@ def test_nothing_compared_has_its_own_code():
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "why"),
-    [
-        ("scores", {}, "no score of chacha on x"),
-        ("scores", {"1": float("nan")}, "NaN is no finite number"),
-        ("tolerance", float("inf"), "Infinity is no finite number"),
-    ],
-)
-def test_an_accepted_file_without_numbers_to_compare_is_refused(name, value, why):
-    payload = json.loads(accepted().to_json())
-    payload["scenarios"][0][name] = value
-    with pytest.raises(UsageError, match=why):
-        Baseline.from_json(json.dumps(payload))
-
-
-def test_an_accepted_file_whose_scenarios_were_taken_out_is_refused():
-    """Promises that are kept would pass alone."""
-    payload = json.loads(accepted().to_json()) | {"scenarios": []}
-    with pytest.raises(UsageError, match=r"is no accepted baseline \(it holds no scenario\)"):
-        Baseline.from_json(json.dumps(payload))
-
-
 def test_many_failures_do_not_wrap_around_to_success():
     scores = {("a", f"d{i}"): [1.0] for i in range(256)}
     worse = {key: [2.0] for key in scores}
@@ -238,20 +216,6 @@ def test_an_early_end_cannot_be_accepted_and_the_reason_is_told():
 def test_nothing_cannot_be_accepted():
     with pytest.raises(UsageError, match="nothing to accept"):
         accept(frame_of({CHACHA: ["skipped"]}), "ci", date="", versions={})
-
-
-def test_a_baseline_survives_its_file(tmp_path):
-    path = tmp_path / "baselines" / "ci.json"
-    assert read_baseline(path) is None
-    write_baseline(path, accepted())
-    assert read_baseline(path) == accepted()
-    assert path.read_text() == accepted().to_json()
-
-
-@pytest.mark.parametrize("text", ["", "[]", '{"scenarios": [{"label": 1}]}', '{"suite": "x"}'])
-def test_a_broken_baseline_is_one_clear_line(text):
-    with pytest.raises(UsageError, match=r"here\.json is no accepted baseline"):
-        Baseline.from_json(text, "here.json")
 
 
 def everything():
