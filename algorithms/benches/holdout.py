@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from algorithms import seeds
 from algorithms.base import Score
-from algorithms.benches.sealed import real, sealed
+from algorithms.benches.predictions import taken
+from algorithms.benches.sealed import sealed
 from algorithms.benches.stream import next_log_point
 from algorithms.events import Measured
 
@@ -136,17 +137,23 @@ class HoldoutBench:
     def record(self, predictions: Floats) -> Iterator[Measured]:
         """Take the predictions of the next training examples, made before they were learned.
 
+        Parameters
+        ----------
+        predictions : ndarray of float32, shape (n,)
+            Finite, see `taken`.
+
         Yields
         ------
         Measured
             In the first pass: the progressive loss at the log-spaced points (1, 2, 5 times
             powers of ten, and the end) that were passed.
         """
-        stop = self.at + len(predictions)
+        given = taken(predictions, at=self.at)
+        stop = self.at + len(given)
         if stop > self.budget:
             raise ValueError(f"{stop} examples learned on a budget of {self.budget}")
         first_pass = min(self.n_train, self.budget)
-        known = real(predictions)[: max(0, first_pass - self.at)]
+        known = given[: max(0, first_pass - self.at)]
         labels = self.holdout.train.labels[self.at : self.at + len(known)]
         losses = self._losses(known, labels)
         self._squared_sum += float(squared_losses(known, labels).sum())
@@ -175,14 +182,13 @@ class HoldoutBench:
         self._metrics.update(metrics)
 
     def submit(self, predictions: Floats) -> None:
-        """Take the final predictions of the test rows, once."""
+        """Take the final predictions of the test rows, once; one that is refused is none."""
         test = self.holdout.test
         if self._submitted:
             raise ValueError("the test rows were predicted before: they are scored once")
-        if len(predictions) != len(test.labels):
-            raise ValueError(f"{len(predictions)} predictions of {len(test.labels)} test rows")
+        known = taken(predictions, len(test.labels))
+        self._test_error = float(self._losses(known, test.labels).mean())
         self._submitted = True
-        self._test_error = float(self._losses(real(predictions), test.labels).mean())
 
     def score(self) -> Score:
         """The test error, NaN before `submit`; or the progressive loss."""

@@ -1,10 +1,8 @@
-"""What a bench shows, which can be read and not written, and what it takes."""
+"""What a bench shows, which can be read and not written."""
 
 from __future__ import annotations
 
 from typing import Any, TypeVar
-
-import numpy as np
 
 Array = TypeVar("Array")
 
@@ -33,17 +31,3 @@ def sealed(array: Array) -> Array:
     view.flags.writeable = False
     seen: Array = view
     return seen
-
-
-def real(predictions: Array) -> Array:
-    """The predictions as they are.
-
-    Raises
-    ------
-    ValueError
-        If they are complex: NumPy would drop the imaginary part and score the rest.
-    """
-    given: Any = predictions
-    if np.iscomplexobj(given):
-        raise ValueError("the predictions are complex: give real numbers")
-    return predictions

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.base import Algorithm, Score
-from algorithms.benches.sealed import real, sealed
+from algorithms.benches.predictions import taken
+from algorithms.benches.sealed import sealed
 from algorithms.errors import DivergedError
 from algorithms.events import Measured
 
@@ -101,6 +102,7 @@ class StreamBench:
         Parameters
         ----------
         predictions : ndarray of float32, shape (n,)
+            Finite, see `taken`.
         live : int
             How many models learned these examples: the cost in models times examples.
 
@@ -110,10 +112,11 @@ class StreamBench:
             The progressive loss at the log-spaced points (1, 2, 5 times powers of ten, and
             the end) that were passed.
         """
-        start, stop = self.at, self.at + len(predictions)
+        known = taken(predictions, at=self.at)
+        start, stop = self.at, self.at + len(known)
         if stop > self.budget:
             raise ValueError(f"{stop} predictions recorded on a budget of {self.budget} examples")
-        self._recorded[start:stop] = real(predictions)
+        self._recorded[start:stop] = known
         self._model_examples += live * (stop - start)
         while self.at < stop:
             end = min(stop, self._next_point)
@@ -137,7 +140,8 @@ class StreamBench:
 
     def loss(self, predictions: NDArray[np.float32]) -> float:
         """The mean loss of `predictions` of the first examples, recorded or not."""
-        return float(self._losses(predictions, 0).mean()) if len(predictions) else math.nan
+        known = taken(predictions)
+        return float(self._losses(known, 0).mean()) if len(known) else math.nan
 
     def _losses(self, predictions: NDArray[np.float32], start: int) -> NDArray[np.float64]:
         labels = self.stream.labels[start : start + len(predictions)]

@@ -110,6 +110,7 @@ def test_the_log_has_the_test_scores_that_no_policy_was_told(tmp_path):
     assert result.metrics["test"] == best.test
 
 
+@pytest.mark.parametrize("data", ["sklearn:diabetes", "sklearn:breast_cancer"])
 @pytest.mark.parametrize(
     "body",
     [
@@ -117,8 +118,8 @@ def test_the_log_has_the_test_scores_that_no_policy_was_told(tmp_path):
         "yield from bench.record(np.full(bench.budget, np.nan, np.float32))",
     ],
 )
-def test_divergence_is_a_status(tmp_path, body):
-    result, _ = run_job(job_of(tmp_path, body), tmp_path)
+def test_divergence_is_a_status(tmp_path, body, data):
+    result, _ = run_job(dataclasses.replace(job_of(tmp_path, body), data=data), tmp_path)
 
     assert result.status == "diverged"
     assert result.score is None

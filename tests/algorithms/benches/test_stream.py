@@ -43,12 +43,6 @@ def test_classification_counts_errors_by_sign():
     assert bench.score().metric == "progressive_error"
 
 
-def test_complex_predictions_are_refused():
-    bench = StreamBench(stream([1, 1]))
-    with pytest.raises(ValueError, match="complex: give real numbers"):
-        list(bench.record(np.ones(2) + 1j))
-
-
 def test_more_predictions_than_examples_are_refused():
     bench = StreamBench(stream(np.zeros(3)), budget=2)
 

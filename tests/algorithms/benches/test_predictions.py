@@ -1,0 +1,120 @@
+"""A bench scores one finite number for each example, and nothing that only looks like it."""
+
+import numpy as np
+import pytest
+
+from algorithms.benches.holdout import Holdout, HoldoutBench, Part
+from algorithms.benches.stream import Stream, StreamBench
+from algorithms.errors import DivergedError
+
+LABELS = np.float32([1, -1, -1, 1, -1])
+N = len(LABELS)
+TASKS = ("regression", "classification")
+
+
+def stream(task):
+    return StreamBench(Stream(np.zeros((N, 1), np.float32), LABELS, (), ("x",), task))
+
+
+def holdout(task):
+    part = Part(np.zeros((N, 1), np.float32), LABELS)
+    return HoldoutBench(Holdout(part, part, ("x",), task))
+
+
+DEEDS = {
+    "stream.record": (stream, lambda bench, given: list(bench.record(given))),
+    "stream.loss": (stream, lambda bench, given: bench.loss(given)),
+    "holdout.record": (holdout, lambda bench, given: list(bench.record(given))),
+    "holdout.submit": (holdout, lambda bench, given: bench.submit(given)),
+}
+"""Every method that takes predictions, and a bench to call it on."""
+
+REFUSED = {
+    "column": (LABELS[:, None], r"shape \(5, 1\): give one number for each example"),
+    "row": (LABELS[None], r"shape \(1, 5\): give one"),
+    "scalar": (np.float32(1), r"shape \(\): give one"),
+    "matrix": (np.asmatrix(LABELS), r"shape \(1, 5\): give one"),
+    "nothing": (None, r"shape \(\): give one"),
+    "complex": (LABELS + 1j, "dtype complex64: give real numbers"),
+    "objects": (LABELS.astype(object), "dtype object: give real numbers"),
+    "strings": (["yes", "no", "no", "yes", "no"], "dtype <U3: give real numbers"),
+    "digits": (["1", "-1", "-1", "1", "-1"], "dtype <U2: give real numbers"),
+    "days": (LABELS.astype("m8[D]"), "give real numbers"),
+}
+
+TAKEN = {
+    "list": LABELS.tolist(),
+    "double": LABELS.astype(np.float64),
+    "half": LABELS.astype(np.float16),
+    "integers": LABELS.astype(np.int8),
+    "swapped": LABELS.astype(">f4"),
+    "strided": np.repeat(LABELS, 2)[::2],
+}
+
+
+@pytest.fixture(params=DEEDS)
+def deed(request):
+    return DEEDS[request.param]
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("form", REFUSED)
+def test_another_form_is_refused_in_one_line_and_changes_nothing(deed, task, form):
+    make, do = deed
+    bench, (given, words) = make(task), REFUSED[form]
+    with pytest.raises(ValueError, match=words) as refused:
+        do(bench, given)
+    assert "\n" not in str(refused.value)
+
+    do(bench, LABELS)
+    fresh = make(task)
+    do(fresh, LABELS)
+    assert repr(bench.score()) == repr(fresh.score())
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("form", TAKEN)
+def test_numbers_of_any_kind_are_scored_alike(deed, task, form):
+    make, do = deed
+    bench, plain = make(task), make(task)
+    do(bench, TAKEN[form])
+    do(plain, LABELS)
+
+    assert repr(bench.score()) == repr(plain.score())
+
+
+def test_a_boolean_is_whether_it_is_the_positive_class():
+    bench = stream("classification")
+    list(bench.record([True, False, False, True, True]))
+
+    assert bench.score().value == 0.2
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e39])
+def test_what_is_not_finite_diverges_whatever_the_task(deed, task, value):
+    make, do = deed
+    given = LABELS.astype(np.float64)
+    given[3] = value
+    with pytest.raises(
+        DivergedError, match=r"the prediction of example 3 is -?(nan|inf): a model"
+    ):
+        do(make(task), given)
+
+
+def test_the_example_is_counted_from_the_first_of_all():
+    for bench in (stream("classification"), holdout("classification")):
+        list(bench.record(LABELS[:2]))
+        with pytest.raises(DivergedError, match="of example 4 is nan"):
+            list(bench.record(np.float32([1, 1, np.nan])))
+
+
+def test_each_test_row_is_predicted():
+    with pytest.raises(ValueError, match="4 predictions of 5 examples: give one for each"):
+        holdout("regression").submit(LABELS[:4])
+
+
+def test_nothing_is_recorded_of_no_example():
+    for bench in (stream("regression"), holdout("regression")):
+        assert not list(bench.record([]))
+        assert bench.at == 0
