@@ -23,20 +23,13 @@ from time import perf_counter
 from types import FrameType
 from typing import Any, NoReturn, TextIO, cast
 
-from pydantic import ValidationError
-
-from algorithms.errors import (
-    DataUnavailableError,
-    DivergedError,
-    LeaseboardError,
-    SkipError,
-    UsageError,
-)
+from algorithms.errors import UsageError
 from algorithms.user_files import executed
 from tasks.addresses import discreet
+from tasks.attempt import verdict
 from tasks.clocks import cpu_seconds
 from tasks.forks import Fork, Silence
-from tasks.jobs import Job, first_fault, plain
+from tasks.jobs import Job, plain
 from tasks.leash import adopt_orphans
 from tasks.run import warm
 from tasks.trials.worker import resting_pids
@@ -100,7 +93,7 @@ def run(order: dict[str, Any]) -> dict[str, Any]:
             row["job_cpu_seconds"] = cpu_seconds() - cpu
             row["job_wall_seconds"] = perf_counter() - wall
     except BaseException as error:  # noqa: BLE001  (SystemExit too: a job is not the worker)
-        status, reason = verdict(error)
+        status, reason = ("stopped", "") if isinstance(error, Stop) else verdict(error)
         if status in {"crash", "memout"}:
             sys.stderr.write(discreet(traceback.format_exc()))
         usage = isinstance(error, UsageError)
@@ -112,34 +105,6 @@ def _left() -> dict[str, Any]:
     sys.stdout.flush()
     sys.stderr.flush()
     return {"kept": resting_pids(), "spoilt": bool(executed)}
-
-
-def verdict(error: BaseException) -> tuple[str, str]:
-    """The status of a job that ended with `error`, and the reason in one line, no password in it.
-
-    Results, MLflow, Prefect and terminals tell it on.
-    """
-    status, reason = _judged(error)
-    return status, discreet(reason)
-
-
-def _judged(error: BaseException) -> tuple[str, str]:
-    match error:
-        case Stop():
-            return "stopped", ""
-        case DataUnavailableError() | SkipError():
-            return "skipped", str(error)
-        case DivergedError():
-            return "diverged", str(error)
-        case MemoryError():
-            return "memout", "no memory could be allocated"
-        case LeaseboardError():
-            return "crash", str(error)
-        case ValidationError():
-            return "crash", f"{error.title}: {first_fault(error)}"
-        case _:
-            first = str(error).partition("\n")[0]
-            return "crash", f"{type(error).__name__}: {first}".rstrip(": ")
 
 
 def _imported(target: str) -> Callable[..., Any]:

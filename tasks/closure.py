@@ -18,7 +18,9 @@ ROOT = Path(__file__).resolve().parent.parent
 """Where the packages of this project are."""
 
 _OURS = ("algorithms.", "tasks.")
-_PACKAGES = frozenset({"algorithms", "flows", "tasks"})
+_FRONT = "leaseboard"
+"""The package that hands on what others hold."""
+_PACKAGES = frozenset({"algorithms", "flows", "tasks", _FRONT})
 
 
 def module_file(module: str) -> Path:
@@ -48,7 +50,7 @@ def reachable(
             continue
         found.add(path)
         tops = set()
-        for module in _read(path)[0]:
+        for module in _located(_read(path)[0]):
             if not module.startswith(_OURS):
                 tops.add(module.partition(".")[0])
             elif module in although or not f"{module}.".startswith(left_out):
@@ -58,6 +60,29 @@ def reachable(
             for top in tops - _PACKAGES - sys.stdlib_module_names:
                 todo += _of_the_user(top, path.parent)
     return frozenset(found)
+
+
+def _located(modules: Iterable[str]) -> Iterator[str]:
+    """`modules` with the places of what is imported from `leaseboard`; of all of it if unnamed."""
+    for module in modules:
+        top, _, name = module.partition(".")
+        if top != _FRONT:
+            yield module
+        else:
+            places = _exported()
+            yield from [places[name]] if name in places else places.values()
+
+
+@functools.cache
+def _exported() -> dict[str, str]:
+    """The module of each name that `leaseboard` hands on, by its own imports."""
+    tree = ast.parse((ROOT / _FRONT / "__init__.py").read_bytes())
+    return {
+        alias.name: node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(_OURS)
+        for alias in node.names
+    }
 
 
 def hash_of(files: Iterable[Path]) -> str:
@@ -125,7 +150,8 @@ def _imported(tree: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
+            if node.module != _FRONT:  # of which the names alone say what is needed
+                yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 

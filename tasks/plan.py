@@ -63,8 +63,8 @@ class Planned:
         return not (self.done or self.obstacle or self.fault)
 
 
-def check_suite(suite: Suite, path: Path) -> None:
-    """Look at every algorithm, setting and data reference of the suite that `path` holds.
+def check_suite(suite: Suite, path: Path | None = None) -> None:
+    """Look at every algorithm, setting and data reference of the suite, which `path` may hold.
 
     A user's file that cannot be used is no fault of the suite: its jobs alone fail.
 
@@ -95,7 +95,7 @@ def check_suite(suite: Suite, path: Path) -> None:
     _check_measures(suite, kinds, path)
 
 
-def _check_measures(suite: Suite, kinds: dict[str, str], path: Path) -> None:
+def _check_measures(suite: Suite, kinds: dict[str, str], path: Path | None) -> None:
     """UsageError for two algorithms on one data set whose scores no board can compare."""
     titles = [contender.title for contender in suite.algorithms]
     first: dict[str, tuple[str, str]] = {}
@@ -103,11 +103,12 @@ def _check_measures(suite: Suite, kinds: dict[str, str], path: Path) -> None:
         mine = benches.measure(kinds[job.label], job.bench)
         label, measure = first.setdefault(job.data, (job.label, mine))
         if measure != mine:
-            raise UsageError(
-                f"{where(path, ['algorithms', titles.index(job.label)])}: on {job.data}"
-                f" {job.label} is scored by its {mine} and {label} by its {measure}, which one"
-                f" board cannot compare: give {job.label} a suite or a data set of its own"
-            )
+            with _located(path, "algorithms", titles.index(job.label)):
+                raise UsageError(
+                    f"on {job.data} {job.label} is scored by its {mine} and {label} by its"
+                    f" {measure}, which one board cannot compare: give {job.label} a suite or a"
+                    " data set of its own"
+                )
 
 
 def _fault(algorithm: str, settings: Mapping[str, Any] | None) -> str:
@@ -120,10 +121,12 @@ def _fault(algorithm: str, settings: Mapping[str, Any] | None) -> str:
 
 
 @contextmanager
-def _located(path: Path, *location: str | int) -> Iterator[None]:
+def _located(path: Path | None, *location: str | int) -> Iterator[None]:
     try:
         yield
     except UsageError as error:
+        if path is None:
+            raise
         key = [error.setting] if isinstance(error, SettingError) else []
         raise UsageError(f"{where(path, [*location, *key])}: {error}") from error
 

@@ -1,4 +1,4 @@
-"""The wheel holds our three packages and the configuration, and nothing else."""
+"""The wheel holds our four packages and the configuration, and nothing else."""
 
 import re
 import subprocess
@@ -28,7 +28,7 @@ def test_the_wheel_holds_exactly_our_packages_the_configuration_and_the_licence(
     (licence,) = (name for name in names if name.endswith(".dist-info/licenses/LICENSE"))
     tops = {name.split("/")[0] for name in names if ".dist-info" not in name}
 
-    assert tops == {"algorithms", "flows", "tasks"}
+    assert tops == {"algorithms", "flows", "leaseboard", "tasks"}
     assert "flows/_conf/suites/quick.yaml" in names
     assert "\nLicense-Expression: BSD-3-Clause\n" in archive.read(told).decode()
     assert archive.read(licence) == (ROOT / "LICENSE").read_bytes()

@@ -57,6 +57,7 @@ def race(
     from algorithms.errors import UsageError
     from tasks import paths
     from tasks.environment import prepare_environment
+    from tasks.fetch.references import with_options
     from tasks.jobs import Job
     from tasks.models.names import check_name
     from tasks.results import EVENTS
@@ -69,7 +70,7 @@ def race(
         )
     job = Job(
         algorithm=algorithm,
-        data=_with_options(data, target=target, task=task),
+        data=with_options(data, target=target, task=task),
         seed=seed,
         environment_seed=seed if environment_seed is None else environment_seed,
         label=algorithm,
@@ -109,17 +110,6 @@ def _checked(job: Job) -> tuple[Job, str]:
     except UserFileError as error:
         return job, str(error)
     return routed, ""
-
-
-def _with_options(data: str, **given: str | None) -> str:
-    """The reference `data` with the options that were given beside it."""
-    from tasks.fetch import references
-
-    options = {key: value for key, value in given.items() if value is not None}
-    if not options:
-        return data
-    reference = references.parse(data)
-    return str(replace(reference, options={**reference.options, **options}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +175,7 @@ def _attempt(
 
     from algorithms.errors import UsageError
     from flows.workers import WorkerPool
+    from tasks.attempt import attempt
     from tasks.config import Limits
     from tasks.foreign import is_foreign
     from tasks.models.kept import RUN
@@ -201,7 +192,7 @@ def _attempt(
             with terminable(), WorkerPool(1, Limits(), mirrors=mirrors, work=work) as pool:
                 result = pool.race(job, folder)
         else:
-            result, model, trace = _run_here(job, folder, mirrors)
+            result, model, trace = attempt(job, folder, mirrors=mirrors)
     except (UsageError, KeyboardInterrupt, SystemExit):
         shutil.rmtree(folder)
         raise
@@ -212,26 +203,6 @@ def _attempt(
     log = home / EVENTS
     result = replace(result, events=str(log) if log.exists() else None)
     return _Attempt(result, home, model, trace)
-
-
-def _run_here(job: Job, folder: Path, mirrors: tuple[Path, ...]) -> tuple[Result, Any, str]:
-    """The result of a job of our own, its model, and the traceback if it crashed."""
-    import traceback
-
-    from algorithms.errors import UsageError
-    from flows.worker import verdict
-    from tasks.addresses import discreet
-    from tasks.run import failed, run_job
-
-    try:
-        result, model = run_job(job, folder, mirrors=mirrors)
-    except (UsageError, KeyboardInterrupt):
-        raise
-    except BaseException as error:  # noqa: BLE001  (SystemExit too, as in a suite's worker)
-        status, reason = verdict(error)
-        trace = discreet(traceback.format_exc()) if status in {"crash", "memout"} else ""
-        return failed(job, status, reason), None, trace
-    return result, model, ""
 
 
 def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:

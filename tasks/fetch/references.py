@@ -62,6 +62,18 @@ def parse(text: str) -> Reference:
     return Reference(source, name, _options(query, text))
 
 
+def with_options(text: str, **given: str | None) -> str:
+    """The reference `text` with the options that were given beside it.
+
+    Examples
+    --------
+    >>> with_options("file:sales.csv", target="revenue", task=None)
+    'file:sales.csv?target=revenue'
+    """
+    options = {key: value for key, value in given.items() if value is not None}
+    return str(parse(text).with_options(options)) if options else text
+
+
 def check_options(reference: Reference, own: Iterable[str] = ()) -> None:
     """UsageError with the nearest name for an option that `reference` cannot take."""
     allowed = (*GENERAL_OPTIONS, *own)

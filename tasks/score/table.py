@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from algorithms.errors import UsageError
 
@@ -106,7 +105,7 @@ class ScoreTable:
         for p in range(len(self.problems)):
             present = ~np.isnan(cells[:, p])
             if np.isfinite(cells[present, p]).any():
-                ranks[present, p] = rankdata(-significant(cells[present, p]))
+                ranks[present, p] = ranked(-significant(cells[present, p]))
         return ranks
 
     def select(self, problems: Sequence[str]) -> ScoreTable:
@@ -151,6 +150,19 @@ def score_table(frame: pd.DataFrame, metric: str = "score") -> ScoreTable:
         else:
             states[where] = SKIPPED if row.status == "skipped" else FAILED
     return ScoreTable(labels, problems, _directions(frame, problems), scores, states)
+
+
+def ranked(values: Floats) -> Floats:
+    """The rank of each of `values`, shape (n,), 1 the least; equal ones share their mean rank.
+
+    Examples
+    --------
+    >>> ranked(np.array([0.5, 0.1, 0.5])).tolist()
+    [2.5, 1.0, 2.5]
+    """
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    means: Floats = np.cumsum(counts) - (counts - 1) / 2
+    return means[places]
 
 
 def significant(values: Floats, digits: int = 9) -> Floats:

@@ -5,7 +5,7 @@ from importlib.metadata import version
 import pytest
 
 from tasks import versions
-from tasks.closure import ROOT
+from tasks.closure import ROOT, reachable
 from tasks.versions import code_version, recorded_key
 
 MINE = '''"""Mine."""
@@ -152,3 +152,31 @@ def test_another_version_of_a_library_is_another_key(monkeypatch):
     monkeypatch.setattr(metadata, "version", lambda name: f"9 of {name}")
 
     assert recorded_key(code=()) != before
+
+
+@pytest.mark.parametrize(
+    ("wanted", "place", "reached"),
+    [
+        ("from leaseboard import Algorithm", "algorithms.base", {"algorithms/base.py"}),
+        (
+            "from leaseboard import ChaChaRegressor",
+            "algorithms.chacha.streaming",
+            {"algorithms/chacha/streaming/estimators.py"},
+        ),
+        ("import leaseboard", "tasks.interactive", {"tasks/interactive.py"}),
+    ],
+)
+def test_what_leaseboard_hands_on_is_reached_at_its_place(tmp_path, wanted, place, reached):
+    """And no more than is asked for: an edit elsewhere must not make a user's jobs new."""
+    short, long = tmp_path / "short.py", tmp_path / "long.py"
+    short.write_text(wanted)
+    name = wanted.rpartition(" ")[2]
+    long.write_text(f"import {place}" if name == "leaseboard" else f"from {place} import {name}")
+
+    found = {path for path in reachable([short]) if path.is_relative_to(ROOT)}
+
+    assert reached <= {path.relative_to(ROOT).as_posix() for path in found}
+    if name == "leaseboard":
+        assert found >= reachable([long]) - {long}
+    else:
+        assert found == reachable([long]) - {long}

@@ -1,0 +1,54 @@
+"""What people import: ``from leaseboard import ChaChaRegressor, race``.
+
+Each name is loaded from its place when it is first asked for, so that one costs nothing of what
+the others need.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from algorithms.apple.estimator import AppleClassifier, AppleRegressor
+    from algorithms.base import Algorithm
+    from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
+    from tasks.automl import PolicyClassifier, PolicyRegressor
+    from tasks.interactive import race
+    from tasks.probes.select import select
+
+__all__ = [
+    "Algorithm",
+    "AppleClassifier",
+    "AppleRegressor",
+    "ChaChaClassifier",
+    "ChaChaRegressor",
+    "PolicyClassifier",
+    "PolicyRegressor",
+    "race",
+    "select",
+]
+
+_PLACES = {
+    "Algorithm": "algorithms.base",
+    "AppleClassifier": "algorithms.apple.estimator",
+    "AppleRegressor": "algorithms.apple.estimator",
+    "ChaChaClassifier": "algorithms.chacha.streaming",
+    "ChaChaRegressor": "algorithms.chacha.streaming",
+    "PolicyClassifier": "tasks.automl",
+    "PolicyRegressor": "tasks.automl",
+    "race": "tasks.interactive",
+    "select": "tasks.probes.select",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_PLACES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(globals().keys() | _PLACES.keys())

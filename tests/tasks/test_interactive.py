@@ -1,0 +1,133 @@
+"""`race`, as somebody in a notebook calls it."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from mlflow import MlflowClient
+
+from algorithms.errors import UsageError
+from leaseboard import race
+
+STREAM = "synthetic:fried?rows=400&seed=0"
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A small csv file whose target is not its last column."""
+    features = np.random.default_rng(0).random((200, 3))
+    frame = pd.DataFrame(features, columns=["a", "b", "rain"])
+    frame.insert(0, "load", frame["a"] * frame["b"])
+    frame.to_csv(tmp_path / "my.csv", index=False)
+    return tmp_path / "my.csv"
+
+
+@pytest.mark.parametrize("kind", [str, lambda path: path])
+def test_a_file_by_its_path_and_target(table, kind):
+    found = race(["vanilla", "chacha"], kind(table), target="load")
+
+    assert set(found.board.index) == {"vanilla", "chacha"}
+    assert found.best == (found.board.index[0],)
+    assert found.board["score"].is_monotonic_increasing
+    assert list(found.frame["status"]) == ["ok", "ok"]
+    assert found.results[0].data.endswith("my.csv?target=load")
+    assert "# algorithm" in str(found)
+    assert "<table" in found._repr_html_()
+    assert found.failures == ()
+
+
+def test_it_scores_as_the_command_does(tmp_path):
+    command = ["race", "chacha", STREAM, "--seed", "3", "--json", "--out", str(tmp_path)]
+    told = subprocess.check_output([sys.executable, "-m", "flows", *command], text=True)
+
+    (result,) = race("chacha", STREAM, seed=3).results
+
+    assert result.score == json.loads(told.splitlines()[-1])["score"]
+    assert (result.seed, result.environment_seed) == (3, 3)
+
+
+def test_settings_labels_and_repetitions_are_those_of_a_suite():
+    wide = {"name": "chacha", "label": "wide", "settings": {"b": 8}}
+    found = race([wide, "chacha"], STREAM, seed=1, repetitions=2, budget=300)
+
+    assert [result.seed for result in found.results] == [1, 1, 2, 2]
+    assert {result.budget for result in found.results} == {300}
+    assert found.frame.set_index("label").loc["wide", "settings"].iloc[0]["b"] == 8
+    assert list(found.board["jobs"]) == [2, 2]
+
+
+def test_several_data_sets_make_one_board():
+    found = race(["vanilla", "chacha"], [STREAM, "sklearn:diabetes"])
+
+    assert len(found.results) == 4
+    assert found.board["score"].between(0, 1).all()
+
+
+def test_one_that_fails_leaves_the_others(tmp_path):
+    bad = tmp_path / "bad.py"
+    bad.write_text(
+        "from leaseboard import Algorithm\n"
+        "class Bad(Algorithm):\n"
+        "    bench = 'stream'\n"
+        "    def run(self, bench, seed):\n"
+        "        raise ZeroDivisionError('at the start')\n"
+        "        yield\n"
+    )
+    found = race(["vanilla", f"{bad}:Bad", "chacha"], STREAM)
+
+    (line,) = found.failures
+    assert "crash: ZeroDivisionError: at the start" in line
+    assert line in str(found)
+    assert "at the start" in found._repr_html_()
+    assert found.board.loc[f"{bad}:Bad", "ok"] == 0
+
+
+def test_data_that_cannot_be_had_are_skipped_and_nobody_won():
+    found = race("vanilla", "openml:1")
+
+    assert found.best == ()
+    assert "skipped: openml:1 is not available" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("algorithms", "data", "more", "rule"),
+    [
+        ("chaca", STREAM, {}, "did you mean 'chacha'"),
+        ("chacha", "no.csv", {}, "no.csv: no such file"),
+        ("chacha", STREAM, {"repetitions": 0}, "repetitions=0: give at least 1"),
+        ("chacha", STREAM, {"budget": -1}, "budget: .* greater than 0"),
+        ({"name": "chacha", "setings": {}}, STREAM, {}, "algorithms.0.setings"),
+        ([], STREAM, {}, "algorithms: .* at least 1"),
+        (["chacha", "rising-bandits"], STREAM, {}, "which one board cannot compare"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(algorithms, data, more, rule):
+    with pytest.raises(UsageError, match=rule) as caught:
+        race(algorithms, data, **more)
+    assert "\n" not in str(caught.value)
+
+
+def test_mlflow_is_asked_only_if_named(tmp_path, empty_store):
+    store = tmp_path / "mlflow.db"
+    store.write_bytes(empty_store.read_bytes())
+
+    (result,) = race("vanilla", STREAM, tracking_uri=f"sqlite:///{store}").results
+
+    client = MlflowClient(f"sqlite:///{store}")
+    experiment = client.get_experiment_by_name("race")
+    runs = client.search_runs([experiment.experiment_id])
+    assert result.score in [run.data.metrics.get("score") for run in runs]
+
+
+def test_a_race_on_a_file_loads_neither_mlflow_nor_prefect_nor_statistics(table):
+    code = (
+        f"from leaseboard import race; found = race(['vanilla', 'chacha'], {str(table)!r},"
+        " target='load'); str(found)\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    )
+    told = subprocess.check_output([sys.executable, "-c", code], text=True)
+
+    heavy = {"mlflow", "prefect", "scipy.stats", "sklearn", "vowpalwabbit", "lightgbm", "openml"}
+    assert not heavy & set(json.loads(told))
