@@ -1,7 +1,7 @@
 """The files that code reaches by its imports, and what they say: what a key must hold of them.
 
 Imports are read, not run: a name that is only made while the code runs, as for
-``importlib.import_module``, is not seen.
+``importlib.import_module``, is not seen. What a distribution brought does not count.
 """
 
 from __future__ import annotations
@@ -29,7 +29,11 @@ def module_file(module: str) -> Path:
 
 
 def reachable(
-    start: Iterable[Path], apart: tuple[str, ...] = (), although: tuple[str, ...] = ()
+    start: Iterable[Path],
+    apart: tuple[str, ...] = (),
+    although: tuple[str, ...] = (),
+    *,
+    beside: frozenset[Path] = frozenset(),
 ) -> frozenset[Path]:
     """The files in `start`, and those of this project and of the user that they import.
 
@@ -40,6 +44,8 @@ def reachable(
         Modules and packages of this project that are left out with all that only they import.
     although : tuple of str
         Modules in `apart` that count nevertheless.
+    beside : frozenset of Path
+        Folders that users' code may import from, after all that Python finds without them.
     """
     left_out = tuple(f"{name}." for name in apart)
     found: set[Path] = set()
@@ -58,7 +64,7 @@ def reachable(
                 todo += [p for p in (base.with_suffix(".py"), base / "__init__.py") if p.is_file()]
         if not _is_ours(path):
             for top in tops - _PACKAGES - sys.stdlib_module_names:
-                todo += _of_the_user(top, path.parent)
+                todo += files_of(top, beside)
     return frozenset(found)
 
 
@@ -97,16 +103,17 @@ def _is_ours(path: Path) -> bool:
     return any(path.is_relative_to(ROOT / package) for package in _PACKAGES)
 
 
-def _of_the_user(top: str, beside: Path) -> Iterator[Path]:
-    """The code of a module or package that nobody installed, found as Python would find it."""
-    spec = PathFinder.find_spec(top, [*sys.path, str(beside)])
+def files_of(top: str, beside: frozenset[Path] = frozenset()) -> Iterator[Path]:
+    """The files of a module or package as a new process finds it; see `code_of`."""
+    found = (finder.find_spec(top, None) for finder in sys.meta_path)
+    spec = next(filter(None, found), None) or PathFinder.find_spec(top, sorted(map(str, beside)))
     return code_of(spec) if spec else iter(())
 
 
 def code_of(spec: ModuleSpec) -> Iterator[Path]:
     """The files of a module; of a package all, as what is imported of it may import the rest.
 
-    None of what a distribution brought, whose version stands for it.
+    None of what a distribution brought: see `tasks.versions.code_version`.
     """
     for place in map(Path, spec.submodule_search_locations or [spec.origin or ""]):
         if not is_installed(place):
@@ -145,11 +152,11 @@ def _parsed(path: Path, _changed: int, _size: int) -> tuple[frozenset[str], str]
 
 
 def _imported(tree: ast.AST) -> Iterator[str]:
-    """The modules that a file may import, anywhere in it."""
+    """The modules that a file may import, anywhere in it, but for those of its own package."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             if node.module != _FRONT:  # of which the names alone say what is needed
                 yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)

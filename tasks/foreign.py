@@ -21,7 +21,9 @@ KNOWN = ("sklearn", "lightgbm")
 
 def is_foreign(job: Job) -> bool:
     """Whether `job` runs code of a user, which may change whatever its process holds."""
-    return any(True for _ in references(job)) or _has_foreign_arm(job)
+    return any(True for _ in references(job)) or bool(
+        classes(job, registry.algorithm_class(job.algorithm).bench)
+    )
 
 
 def references(job: Job) -> Iterator[str]:
@@ -29,10 +31,20 @@ def references(job: Job) -> Iterator[str]:
     yield from filter(is_reference, _texts([job.algorithm, job.settings, job.bench]))
 
 
-def files_of_settings(job: Job) -> list[Path]:
-    """The user's files that the settings of a job name, such as that of an oracle."""
-    named = filter(is_reference, _texts(job.settings))
-    return [file_of(text) or Path(text) for text in named]
+def files(job: Job) -> list[Path]:
+    """The user's files that a job names: its algorithm's, that of an oracle, of pipelines."""
+    return [file_of(text) or Path(text) for text in references(job)]
+
+
+def classes(job: Job, bench: str) -> list[str]:
+    """The classes of `job`'s arms, as ``module:Class``, but for those of `KNOWN` packages."""
+    if bench != "pulls":
+        return []
+    space = load_space(str(job.bench.get("space", DEFAULT_SPACE)))
+    chosen = job.bench.get("arms")
+    arms = (space if chosen is None else space.restricted(chosen)).arms.values()
+    named = (arm.estimator for arm in arms if ":" in arm.estimator)
+    return [name for name in named if name.partition(":")[0].partition(".")[0] not in KNOWN]
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -44,11 +56,3 @@ def _texts(value: Any) -> Iterator[str]:
         case list() | tuple() | set() | frozenset():
             for each in value:
                 yield from _texts(each)
-
-
-def _has_foreign_arm(job: Job) -> bool:
-    if registry.algorithm_class(job.algorithm).bench != "pulls":
-        return False
-    space = job.bench.get("space", DEFAULT_SPACE)
-    classes = (arm.estimator for arm in load_space(str(space)).arms.values())
-    return any(":" in each and each.partition(".")[0] not in KNOWN for each in classes)

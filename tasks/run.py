@@ -16,7 +16,7 @@ from algorithms import registry
 from algorithms.audit import Auditor
 from algorithms.base import ENDED_EARLY, play
 from algorithms.benches.referee import Referee
-from algorithms.errors import DivergedError, unknown
+from algorithms.errors import DivergedError, UsageError, unknown
 from algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
@@ -40,7 +40,7 @@ from tasks import benches, fetch
 from tasks.addresses import discreet
 from tasks.clocks import cpu_seconds
 from tasks.described import describe
-from tasks.foreign import files_of_settings
+from tasks.foreign import classes, files
 from tasks.jobs import MOST_SCORE, Job, Result
 from tasks.versions import code_version, read_ahead
 
@@ -74,8 +74,13 @@ def route_settings(
 
 def check(job: Job) -> None:
     """Raise a UsageError for what can be seen to be wrong with `job` before any data are read."""
-    benches.check_options(describe(job.algorithm, job.settings).bench, job.bench)
+    bench = describe(job.algorithm, job.settings).bench
+    benches.check_options(bench, job.bench)
+    for file in files(job):
+        if not file.is_file():
+            raise UsageError(f"no file {str(file)!r}: name an existing .py file")
     fetch.check(job.data)
+    identify(job, bench)
 
 
 def identify(job: Job, bench: str) -> tuple[str, str]:
@@ -83,7 +88,7 @@ def identify(job: Job, bench: str) -> tuple[str, str]:
 
     That is, beside the job itself and the digest of its data.
     """
-    version = code_version(job.algorithm, bench, files_of_settings(job))
+    version = code_version(job.algorithm, bench, files(job), classes(job, bench))
     return version, version + benches.identity(bench, job.bench)
 
 

@@ -15,7 +15,14 @@ from uuid import uuid4
 
 from algorithms import registry
 from algorithms.user_files import file_of
-from tasks.closure import code_of, hash_of, is_installed, module_file, reachable
+from tasks.closure import (
+    code_of,
+    files_of,
+    hash_of,
+    is_installed,
+    module_file,
+    reachable,
+)
 
 _PROCESS = uuid4().hex
 
@@ -32,6 +39,7 @@ _USING = (
     "algorithms.events",
     "algorithms.policies",
     "algorithms.registry",
+    "tasks.closure",
     "tasks.config",
     "tasks.disk",
     "tasks.jobs",
@@ -46,13 +54,16 @@ LIBRARIES = ("numpy", "scikit-learn", "scipy")
 """What every recorded value is computed with. Other versions may compute other numbers."""
 
 
-def code_version(algorithm: str, bench: str, files: Iterable[Path] = ()) -> str:
+def code_version(
+    algorithm: str, bench: str, files: Iterable[Path] = (), classes: Iterable[str] = ()
+) -> str:
     """A hash of the algorithm's module, its bench and all they import of this project.
 
     Of a user's file the modules count too that it imports from beside it or from ``PYTHONPATH``.
 
     Comments, docstrings and layout do not count. Reading data does not count either: the data's
-    digest stands for it.
+    digest stands for it. Nor do installed packages, a user's file's neither: jobs are the same
+    ones in every installation, so that their scores can be compared.
 
     Parameters
     ----------
@@ -60,16 +71,21 @@ def code_version(algorithm: str, bench: str, files: Iterable[Path] = ()) -> str:
     bench : str
         The kind of its bench.
     files : iterable of Path
-        Those of the user that its settings name.
+        Those of the user that its settings and its bench's options name.
+    classes : iterable of str
+        Those that it trains, as ``package.module:Class``.
     """
     file = file_of(algorithm)
-    users = [each.resolve() for each in (*files, *([file] if file else []))]
+    named = {each.resolve() for each in (*files, *([file] if file else []))}
+    beside = frozenset(each.parent for each in named)
+    modules_of_classes = {name.partition(":")[0].partition(".")[0] for name in classes}
+    users = named.union(*(files_of(top, beside) for top in modules_of_classes))
     modules = [f"tasks.benches.{bench}"]
     if file is None:
         modules.append(registry.entry(algorithm).target.partition(":")[0])
     start = frozenset(map(module_file, modules))
     # A user's file may change while we run; ours do not, and a suite has thousands of jobs.
-    return hash_of(_making([*start, *users])) if users else _hash_of_ours(start)
+    return hash_of(_making([*start, *users], beside=beside)) if users else _hash_of_ours(start)
 
 
 def read_ahead(kinds: Iterable[str]) -> None:
@@ -116,9 +132,13 @@ def sources(*modules: str) -> frozenset[Path]:
     return _making(map(module_file, modules), apart=_USING)
 
 
-def _making(start: Iterable[Path], apart: tuple[str, ...] = ()) -> frozenset[Path]:
+def _making(
+    start: Iterable[Path],
+    apart: tuple[str, ...] = (),
+    beside: frozenset[Path] = frozenset(),
+) -> frozenset[Path]:
     """What `start` reaches, but for what is `apart` and what reads the data."""
-    return reachable(start, (*_READING, *apart), although=(_KINDS_OF_COLUMNS,))
+    return reachable(start, (*_READING, *apart), (_KINDS_OF_COLUMNS,), beside=beside)
 
 
 @functools.cache

@@ -69,6 +69,8 @@ class Options(BaseModel):
     @model_validator(mode="after")
     def _check_source(self) -> Self:
         drawn = self.model_fields_set & {"configurations", "profile", "shared_bins"}
+        if self.pipelines is not None and self.pipelines.suffix != ".py":
+            raise ValueError(f"{str(self.pipelines)!r} is no Python file: name a .py of pipelines")
         if self.pipelines is not None and drawn:
             raise ValueError(f"pipelines are taken as they are: remove {', '.join(sorted(drawn))}")
         trained = drawn | self.model_fields_set & {"pipelines", "probe_seconds"}
@@ -77,15 +79,6 @@ class Options(BaseModel):
                 f"verdicts are taken as they are: remove {', '.join(sorted(trained))}"
             )
         return self
-
-
-def identity(options: Options) -> str:
-    """The content of the file of pipelines, so that another content is another job."""
-    if options.pipelines is None:
-        return ""
-    from tasks.learners import pipelines
-
-    return pipelines.file_digest(options.pipelines)
 
 
 def measure(options: Options) -> str:

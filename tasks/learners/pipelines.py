@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import sys
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from algorithms.errors import UsageError
 from algorithms.events import Parameters
 from algorithms.user_files import import_file
+from tasks.closure import hash_of, reachable
 
 NAME = "PIPELINES"
 
@@ -92,18 +92,11 @@ def read(path: Path) -> Pipelines:
     UserFileError
         If running it raises.
     """
-    digest = file_digest(path)
     found = getattr(import_file(path, "pipelines"), NAME, None)
     if not isinstance(found, (list, tuple, Mapping)):
         raise UsageError(f"{str(path)!r} defines no list or mapping called {NAME}")
-    return named(found, digest)
-
-
-def file_digest(path: Path) -> str:
-    """The digest of a Python file's content."""
-    if path.suffix != ".py" or not path.is_file():
-        raise UsageError(f"pipelines {str(path)!r} is no Python file: name an existing .py file")
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    file = path.resolve()
+    return named(found, hash_of(reachable([file], beside=frozenset([file.parent]))))
 
 
 def _plain(value: Any) -> Any:

@@ -281,6 +281,46 @@ def test_a_changed_oracle_is_another_job(command, tmp_path):
     assert len(keys) == 3
 
 
+PIPES = """
+from sklearn.tree import DecisionTreeClassifier
+from helper import DEPTH
+PIPELINES = [DecisionTreeClassifier(max_depth=DEPTH)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "bench"),
+    [("full-run", "{pipelines: own/pipes.py}"), ("average", "{space: own/space.yaml}")],
+)
+def test_code_that_an_option_of_the_bench_names_counts(
+    command, tmp_path, monkeypatch, algorithm, bench
+):
+    """Also what only its file imports: an edit of it alone is another job."""
+    own = tmp_path / "own"
+    own.mkdir()
+    monkeypatch.syspath_prepend(own)
+    (own / "pipes.py").write_text(PIPES)
+    (own / "space.yaml").write_text("{title: t, source: s, arms: {a: {estimator: 'helper:Mine'}}}")
+    (tmp_path / "s.yaml").write_text(
+        f"title: t\ndata: ['sklearn:iris']\nalgorithms: [{algorithm}]\nbench: {bench}\n"
+    )
+    keys = []
+    for text in ("DEPTH = 1", "DEPTH = 1  # said", "DEPTH = 23"):
+        (own / "helper.py").write_text(text)
+        code, out, err = command("plan", "s.yaml")
+        assert code == 0, err
+        keys.append(out.splitlines()[1].split()[-3])
+
+    assert keys[0] == keys[1] != keys[2]
+
+
+def test_a_file_of_pipelines_that_is_not_there_is_refused(command):
+    for name, said in (("none.py", "no file 'none.py'"), ("none.csv", "'none.csv' is no Python")):
+        code, _, err = command("race", "full-run", "sklearn:iris", "--set", f"pipelines={name}")
+        assert code == 64
+        assert said in err
+
+
 HELPED = """
 import numpy as np
 from pydantic.dataclasses import dataclass

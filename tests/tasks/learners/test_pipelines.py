@@ -35,12 +35,19 @@ def test_a_file_names_its_own(tmp_path):
     assert own.build(tree) is not own.estimators["tree"]
 
 
-def test_another_file_gives_other_configurations(tmp_path):
+def test_other_code_of_a_file_or_of_its_helper_gives_other_configurations(tmp_path):
     path = tmp_path / "mine.py"
-    path.write_text(FILE)
-    first = pipelines.read(path).configurations()
-    path.write_text(FILE + "# changed\n")
-    assert pipelines.read(path).configurations() != first
+
+    def configurations(text, depth):
+        (tmp_path / "helper_of_pipes.py").write_text(f"DEPTH = {depth}")
+        path.write_text(text)
+        return pipelines.read(path).configurations()
+
+    helped = FILE + "import helper_of_pipes\n"
+    first = configurations(helped, 1)
+    assert configurations(helped + "# said\n", 1) == first
+    assert configurations(helped, 22) != first
+    assert configurations(helped + "x = 1\n", 1) != first
 
 
 @pytest.mark.parametrize(
@@ -60,5 +67,5 @@ def test_a_file_without_classifiers_is_refused(tmp_path, text, message):
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(UsageError, match="no Python file"):
+    with pytest.raises(UsageError, match=r"no pipelines file .*none\.py"):
         pipelines.read(tmp_path / "none.py")
