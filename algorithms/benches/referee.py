@@ -38,12 +38,19 @@ class Referee:
     def __init__(self, bench: Any) -> None:
         _require_whole()
         self.deeds: list[Deed] = []
-        self.window = Window(bench, self.deeds.append)
+        self._begun: list[str] = []
+        self.window = Window(bench, self.deeds.append, self._begun)
         self._twin = bench.twin()
 
     def verify(self, finished: Finished) -> None:
-        """Raise `AuditError` unless `finished` tells what the twin comes to."""
+        """Raise `AuditError` unless all that was begun is done, and the twin comes to the same."""
         _require_whole()
+        if self._begun:
+            name = self._begun[0]
+            raise AuditError(
+                f"bench.{name}(...) was called and not iterated to its end, and does nothing by"
+                f" itself: write `yield from bench.{name}(...)`"
+            )
         try:
             for deed in self.deeds:
                 redo(self._twin, deed)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Generator
 from types import GeneratorType
 from typing import Any, NoReturn
 
@@ -20,7 +21,10 @@ Deed = tuple[str, tuple[Any, ...], dict[str, Any]]
 """A method of a bench that was called, and with which arguments."""
 
 DEEDS = frozenset(
-    ("record", "skip", "submit", "pull", "pull_joint", "probe", "train", "retest", "crown", "note")
+    (
+        *("record", "skip", "submit", "pull", "pull_joint", "probe", "train", "retest", "crown"),
+        *("fail", "note"),
+    )
 )
 """The methods by which an algorithm acts on a bench: they spend its budget or make its score."""
 
@@ -33,19 +37,25 @@ class Window:
     bench : Bench
         Its attribute `shown`, if it has one, maps names to what is shown in their place.
     note : callable
-        Told of every deed, in order.
+        Told of every deed, in the order in which they were done.
+    begun : list of str
+        Gets the name of every deed that is a generator, and loses it when that came to its end.
     """
 
     __slots__ = ("__weakref__", "_look")
 
-    def __init__(self, bench: Any, note: Callable[[Deed], None]) -> None:
+    def __init__(self, bench: Any, note: Callable[[Deed], None], begun: list[str]) -> None:
         shown = getattr(bench, "shown", {})
 
         def look(name: str) -> Any:
             if name in shown:
                 return shown[name]
             found = getattr(bench, name)
-            return functools.partial(_do, note, name, found) if name in DEEDS else found
+            if name not in DEEDS:
+                return found
+            if inspect.isgeneratorfunction(found):
+                return functools.partial(_begin, note, name, found, begun)
+            return functools.partial(_do, note, name, found)
 
         object.__setattr__(self, "_look", look)
 
@@ -63,10 +73,55 @@ class Window:
 
 def _do(note: Callable[[Deed], None], name: str, method: Any, *given: Any, **named: Any) -> Any:
     """Call a bench's method, and note it with its arguments as they are now."""
-    kept = tuple(copy.copy(value) for value in given), {k: copy.copy(v) for k, v in named.items()}
+    deed = _deed(name, given, named)
     done = method(*given, **named)  # one that raises has changed nothing
-    note((name, *kept))
+    note(deed)
     return done
+
+
+def _begin(
+    note: Callable[[Deed], None],
+    name: str,
+    method: Any,
+    begun: list[str],
+    *given: Any,
+    **named: Any,
+) -> Generator[Any, Any, Any]:
+    """The generator that a bench's method returns, of which nothing is done yet."""
+    steps = method(*given, **named)
+    begun.append(name)
+    return _iterated(note, name, steps, begun, given, named)
+
+
+def _iterated(
+    note: Callable[[Deed], None],
+    name: str,
+    steps: Generator[Any, Any, Any],
+    begun: list[str],
+    given: tuple[Any, ...],
+    named: dict[str, Any],
+) -> Generator[Any, Any, Any]:
+    """`steps`, noted when its first is done, with its arguments as they were before."""
+    deed = _deed(name, given, named)
+    try:
+        try:
+            first = next(steps)  # one that raises here has changed nothing
+        except StopIteration as stop:
+            note(deed)
+            return stop.value
+        note(deed)
+        yield first
+        return (yield from steps)
+    except GeneratorExit:  # who closes it has left it half done
+        begun.append(name)
+        raise
+    finally:
+        begun.remove(name)
+
+
+def _deed(name: str, given: tuple[Any, ...], named: dict[str, Any]) -> Deed:
+    kept = {key: copy.copy(value) for key, value in named.items()}
+    return name, tuple(copy.copy(value) for value in given), kept
 
 
 def redo(bench: Any, deed: Deed) -> None:

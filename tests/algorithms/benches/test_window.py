@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from algorithms.abc_selection.simulation import SimulatedLearners
+from algorithms.base import Algorithm, play
 from algorithms.benches.holdout import Holdout, HoldoutBench, Part
 from algorithms.benches.referee import Referee
+from algorithms.benches.samples import Probe, SamplesBench
 from algorithms.errors import AuditError, NotYoursError
 from algorithms.events import Finished
 from algorithms.tiny import BENCHES, tiny_bench
@@ -98,3 +101,139 @@ def _again(referee):
     fresh = Referee(tiny_bench("stream"))
     fresh.deeds += referee.deeds
     return fresh
+
+
+PREDICTED = ("stream", "holdout")
+
+
+def refereed(kind, work):
+    """Run `work`, a generator function of a bench, as an algorithm, and let the referee judge."""
+
+    class Working(Algorithm):
+        bench = kind
+
+        def run(self, bench, seed):
+            yield from work(bench)
+
+    bench = tiny_bench(kind)
+    referee = Referee(bench)
+    *_, finished = play("working", Working(), bench, 0, referee.window)
+    referee.verify(finished)
+    return finished
+
+
+def zeros(n):
+    return np.zeros(n, dtype=np.float32)
+
+
+def bare(bench):
+    bench.record(zeros(bench.budget))
+    yield from ()
+
+
+def half(bench):
+    yield next(bench.record(zeros(bench.budget)))
+
+
+def closed(bench):
+    steps = bench.record(zeros(bench.budget))
+    yield next(steps)
+    steps.close()
+
+
+def crown_bare(bench):
+    yield from bench.admit()
+    yield from bench.crown(0)
+    bench.probe(0, 10)
+
+
+@pytest.mark.parametrize(
+    ("kind", "work", "deed"),
+    [
+        *(
+            (kind, work, "record")
+            for kind in ("stream", "holdout")
+            for work in (bare, half, closed)
+        ),
+        ("samples", crown_bare, "probe"),
+    ],
+)
+def test_what_is_not_iterated_is_named_with_its_mend(kind, work, deed):
+    with pytest.raises(AuditError) as found:
+        refereed(kind, work)
+
+    assert str(found.value) == (
+        f"bench.{deed}(...) was called and not iterated to its end, and does nothing by itself:"
+        f" write `yield from bench.{deed}(...)`"
+    )
+
+
+def too_long(bench):
+    try:
+        yield from bench.record(zeros(bench.budget + 1))
+    except ValueError:
+        yield from bench.record(zeros(bench.budget))
+
+
+def wrong_block(bench):
+    yield from bench.record(zeros(2))
+    for given in (zeros(2)[:, None], ["a"], np.float32([np.nan]), zeros(bench.budget)):
+        with pytest.raises(Exception, match=r"prediction|budget"):
+            yield from bench.record(given)
+    yield from bench.record(zeros(bench.budget - 2))
+
+
+def later(bench):
+    first, second = (bench.record(np.full(n, n, np.float32)) for n in (2, bench.budget - 2))
+    yield from second
+    yield from first
+
+
+def reused(bench):
+    buffer = zeros(bench.budget)
+    steps = bench.record(buffer)
+    buffer[:] = 1
+    yield from steps
+
+
+def submitted_again(bench):
+    yield from bench.record(zeros(bench.budget))
+    n = bench.holdout.test.rows.shape[0]
+    for given in (zeros(n)[:, None], zeros(n + 1), np.full(n, np.nan), zeros(n) + 1j):
+        with pytest.raises(Exception, match="prediction"):
+            bench.submit(given)
+    bench.submit(zeros(n))
+
+
+@pytest.mark.parametrize(
+    ("kind", "work"),
+    [
+        *(
+            (kind, w)
+            for kind in ("stream", "holdout")
+            for w in (too_long, wrong_block, later, reused)
+        ),
+        ("holdout", submitted_again),
+    ],
+)
+def test_who_mends_what_was_refused_is_honest(kind, work):
+    finished = refereed(kind, work)
+
+    assert finished.at == tiny_bench(kind).budget
+    assert np.isfinite(finished.score) == (kind == "stream" or work is submitted_again)
+
+
+def test_the_heir_of_a_champion_that_failed_is_one_to_the_referee_too():
+    bench = SamplesBench(SimulatedLearners((0.8, 0.6), 1000, 200, 0), initial_rows=100)
+    referee = Referee(bench)
+
+    class Failing(Algorithm):
+        bench = "samples"
+
+        def run(self, bench, seed):
+            yield from bench.crown(0)
+            yield from bench.fail(0, Probe(rows=10, test_rows=20, status="crash"), 1)
+
+    *_, finished = play("failing", Failing(), bench, 0, referee.window)
+    referee.verify(finished)
+    assert bench.champion == 1
