@@ -86,8 +86,9 @@ def main(arguments: list[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a sign that it cannot show must not end a run
             stream.reconfigure(errors="backslashreplace")
-    gc.set_threshold(100_000, 50, 50)  # thousands of results stay alive: a tenth of a rerun
-    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments is None:  # this is the program, and no call in somebody's process
+        gc.set_threshold(100_000)  # thousands of results stay alive: a tenth of a rerun
+        arguments = sys.argv[1:]
     debug = "--debug" in arguments
     if debug:  # also after the subcommand, where people write it
         arguments = [argument for argument in arguments if argument != "--debug"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -19,6 +20,7 @@ from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import LogCreate
 from prefect.client.schemas.filters import FlowRunFilter, TaskRunFilter
 from prefect.client.schemas.objects import FlowRun, State
+from prefect.exceptions import ObjectNotFound
 from prefect.states import Crashed, Pending
 
 from algorithms.errors import LeaseboardError
@@ -77,8 +79,14 @@ def end_dead_runs(client: SyncPrefectClient) -> list[FlowRun]:
 def end(client: SyncPrefectClient, run: FlowRun, state: State[Any]) -> None:
     """End `run` and its tasks in `state`, and say why in its log.
 
-    Prefect gives back the concurrency slots that they hold.
+    Prefect gives back the concurrency slots that they hold. A run that somebody has deleted since
+    it was read needs no end.
     """
+    with suppress(ObjectNotFound):
+        _end(client, run, state)
+
+
+def _end(client: SyncPrefectClient, run: FlowRun, state: State[Any]) -> None:
     client.set_flow_run_state(run.id, state, force=True)
     client.create_logs(
         [

@@ -23,6 +23,8 @@ from tasks.forks import cause
 from tasks.leash import descendants, kill_below, kill_tree
 
 WHO = "the worker process"
+_ENDINGS = frozenset({"crash", "diverged", "memout", "skipped", "stopped"})
+"""Of a job without a result, in its own words; of limits the pool alone judges."""
 POLL_SECONDS = 0.05
 START_SECONDS = 120.0
 """How long a worker may import; that time is no job's."""
@@ -137,6 +139,8 @@ class Worker:
         if "result" in told:
             row = told["result"]
             return Ending(row["status"], row=row, fit=fit, measured=measured)
+        if measured and told["status"] not in _ENDINGS:
+            raise ValueError(f"no job fails with the status {told['status']!r}")
         usage = bool(told.get("usage", False))
         return Ending(told["status"], str(told["reason"]), fit=fit, usage=usage)
 

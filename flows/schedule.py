@@ -29,6 +29,8 @@ from flows.scheduler import Scheduler
 from flows.terminal import say
 from tasks.schedule import Schedule
 
+_CAUSES = {KeyboardInterrupt: "Ctrl-C", SystemExit: "SIGTERM"}
+
 
 @flow(name="scheduled", flow_run_name="{suite}", persist_result=False)
 def scheduled(
@@ -99,11 +101,8 @@ def serve_schedules(schedule: Schedule, conf: Path, check: Callable[[], None]) -
         scheduler = Scheduler(client, names, say)
         try:
             scheduler.serve(check)
-        except KeyboardInterrupt:
-            scheduler.stop("Ctrl-C")
-            raise
-        except SystemExit:
-            scheduler.stop("SIGTERM")
+        except BaseException as error:
+            scheduler.stop(_CAUSES.get(type(error)) or f"an error ({type(error).__name__})")
             raise
 
 

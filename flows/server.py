@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
 import sys
@@ -148,8 +149,10 @@ class PrefectServer:
 
     def _open_log(self) -> IO[bytes]:
         self._log.parent.mkdir(parents=True, exist_ok=True)
-        if self._log.is_file() and self._log.stat().st_size > MOST_LOG_BYTES:
-            self._log.replace(self._log.with_suffix(".old.log"))
+        with self._log.with_suffix(".lock").open("w") as lock:  # several may start at once
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if self._log.is_file() and self._log.stat().st_size > MOST_LOG_BYTES:
+                self._log.replace(self._log.with_suffix(".old.log"))
         return self._log.open("ab")  # another server on the same history may be writing there
 
 

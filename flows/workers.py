@@ -237,6 +237,10 @@ class WorkerPool:
                 ending = worker.answer(POLL_SECONDS)
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 return Ending("crash", NONSENSE)
+            if ending is not None and ending.status == "stopped" and breach is None:
+                if self._stopping.is_set():
+                    raise StoppedError("interrupted")
+                return Ending("crash", "ended by a SIGTERM that Leaseboard did not send")
             if ending is not None:
                 return breach or ending
             if breach is None:

@@ -50,10 +50,14 @@ class _Quarantine:
             process = self._started()
             assert process.stdin is not None
             assert process.stdout is not None
-            with suppress(BrokenPipeError):
-                process.stdin.write(json.dumps(order, default=str).encode() + b"\n")
-                process.stdin.flush()
-            line = process.stdout.readline()
+            try:
+                with suppress(BrokenPipeError):
+                    process.stdin.write(json.dumps(order, default=str).encode() + b"\n")
+                    process.stdin.flush()
+                line = process.stdout.readline()
+            except BaseException:  # such as Ctrl-C: its answer would be taken for the next one's
+                self.close()
+                raise
             if not line:
                 self.close()
                 return {}

@@ -198,6 +198,7 @@ BEHAVIOUR = {
     "exit": lambda code: sys.exit(int(code)),
     "die": lambda code: os._exit(int(code)),
     "kill": lambda _: os.kill(os.getpid(), signal.SIGKILL),
+    "terminate": lambda _: os.kill(os.getpid(), signal.SIGTERM),
     "segfault": lambda _: ctypes.string_at(0),
     "sleep": lambda seconds: time.sleep(float(seconds)),
     "ignore": _ignore_signals,

@@ -10,10 +10,10 @@ from prefect import flow, task
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import ConcurrencyLimitConfig
 from prefect.flows import EntrypointType
-from prefect.states import Cancelling, Completed, Pending, Running
+from prefect.states import Cancelling, Completed, Crashed, Pending, Running
 
 from flows import flow_runs
-from flows.flow_runs import TAG, claim, dead_runs, end_dead_runs, in_the_way, take, taken
+from flows.flow_runs import TAG, claim, dead_runs, end, end_dead_runs, in_the_way, take, taken
 from tasks.track.records import owner
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -216,3 +216,11 @@ class TestOneAtATime:
         assert "on elsewhere)" in in_the_way(client, second)
         for run in (first, second):
             client.set_flow_run_state(run.id, Completed(), force=True)
+
+
+def test_a_run_that_was_deleted_since_it_was_read_needs_no_end(client, dead):
+    run = running(client, dead)
+    client.delete_flow_run(run.id)
+
+    end(client, run, Crashed(message="late"))
+    assert end_dead_runs(client) == []

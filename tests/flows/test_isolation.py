@@ -165,6 +165,9 @@ LIES = {
     "none": "{'result': dict(row, score=None)}",
     "status": "{'result': dict(row, status='splendid')}",
     "number": "{'result': 7}",
+    "no ending": "{'status': 'weird', 'reason': ''}",
+    "ok in words": "{'status': 'ok', 'reason': 'made up'}",
+    "a limit": "{'status': 'timeout', 'reason': 'made up'}",
 }
 
 

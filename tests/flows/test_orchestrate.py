@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -113,6 +114,16 @@ class TestAServerInTrouble:
             assert log.read_text().strip() == "mine"
 
         assert (tmp_path / "server.old.log").read_text() == "second"
+
+    def test_several_that_start_at_once_keep_all_that_was_said(self, tmp_path, monkeypatch):
+        log = tmp_path / "server.log"
+        monkeypatch.setattr("flows.server.MOST_LOG_BYTES", 3)
+        for _ in range(30):
+            log.write_text("large")
+            with ThreadPoolExecutor(4) as threads:
+                for opened in threads.map(lambda _: PrefectServer(log)._open_log(), range(4)):
+                    opened.close()
+            assert (tmp_path / "server.old.log").read_text() == "large"
 
     def test_that_does_not_answer_in_time(self, tmp_path, monkeypatch):
         monkeypatch.setattr("flows.server.COMMAND", ("-c", "import time; time.sleep(60)"))

@@ -196,7 +196,7 @@ class TestInterruptions:
         assert len(bench.runs("suite")) == 1
         assert not list(bench.out.rglob("*.part"))
 
-    def wait_for_results(self, out, process, count=1, within=30):
+    def wait_for_results(self, out, process, count=1, within=240):
         deadline = time.monotonic() + within
         while len(list(out.glob("jobs/*/result.json"))) < count:  # a folder may vanish in an rglob
             assert process.poll() is None

@@ -63,6 +63,7 @@ def run(workers, data, folder, algorithm="vanilla"):
         ("die:0", "crash", "the worker process ended with exit code 0"),
         ("die:3", "crash", "the worker process ended with exit code 3"),
         ("kill", "crash", "killed by SIGKILL (the system does that when memory runs out)"),
+        ("terminate", "crash", "ended by a SIGTERM that Leaseboard did not send"),
         ("segfault", "crash", "killed by SIGSEGV"),
         ("fill", "crash", "OSError: [Errno 28] No space left on device"),
         ("garbage", "ok", ""),
