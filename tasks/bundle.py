@@ -23,15 +23,15 @@ import json
 import os
 import platform
 import re
-import shutil
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple, TypeVar
+from typing import Annotated, BinaryIO, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -106,14 +106,23 @@ class Bundle:
         names = (f"jobs/{key}/{name}" for name in _JOB_FILES)
         return sum(self.manifest.files[n].size for n in names if n in self.manifest.files)
 
-    def extract(self, key: str, folder: Path) -> None:
-        """Write the files of a job into `folder`, which exists; its result comes last."""
-        with zipfile.ZipFile(self.path) as archive:
-            for name in reversed(_JOB_FILES):
-                member = f"jobs/{key}/{name}"
-                if member in self.manifest.files:
-                    with archive.open(member) as source, (folder / name).open("wb") as file:
-                        shutil.copyfileobj(source, file)
+    def extract(self, keys: Iterable[str], folder: Path) -> None:
+        """Write the files of jobs, each into a new folder of its key in `folder`.
+
+        Raises
+        ------
+        UsageError
+            If the file is not any more what was read.
+        """
+        with _opened(self.path) as archive:
+            for key in keys:
+                (folder / key).mkdir()
+                for name in _JOB_FILES:
+                    member = f"jobs/{key}/{name}"
+                    if member in self.manifest.files:
+                        with (folder / key / name).open("wb") as file:
+                            known = self.manifest.files[member]
+                            _check(archive, member, known, self.path, file)
 
 
 class Exported(NamedTuple):
@@ -216,29 +225,42 @@ def read(path: Path) -> Bundle:
     UsageError
         If it is not one of ours, or not whole.
     """
+    with _opened(path) as archive:
+        members = _members(archive, path)
+        manifest = _validated(Manifest, archive.read(MANIFEST), f"{path}: {MANIFEST}")
+        if manifest.files.keys() != members - {MANIFEST}:
+            odd = sorted(manifest.files.keys() ^ (members - {MANIFEST}))[0]
+            raise _refused(path, f"{odd!r} is not both in the manifest and in the file")
+        for name, known in manifest.files.items():
+            _check(archive, name, known, path)
+        suite = None
+        if SUITE_FILE in members:
+            suite = _validated(Suite, archive.read(SUITE_FILE), f"{path}: {SUITE_FILE}")
+        keys = sorted({name.split("/")[1] for name in members if name.startswith("jobs/")})
+        return Bundle(
+            path, manifest, suite, {k: _result(archive, k, manifest, path) for k in keys}
+        )
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+    """The archive; whatever is wrong with it while it is read refuses it."""
     try:
         if zip_directory.members(path, MOST_MEMBERS) > MOST_MEMBERS:
             raise _refused(path, f"it holds more than {MOST_MEMBERS} files")
         with zipfile.ZipFile(path) as archive:
-            members = _members(archive, path)
-            manifest = _validated(Manifest, archive.read(MANIFEST), f"{path}: {MANIFEST}")
-            if manifest.files.keys() != members - {MANIFEST}:
-                odd = sorted(manifest.files.keys() ^ (members - {MANIFEST}))[0]
-                raise _refused(path, f"{odd!r} is not both in the manifest and in the file")
-            for name, known in manifest.files.items():
-                _check(archive, name, known, path)
-            suite = None
-            if SUITE_FILE in members:
-                suite = _validated(Suite, archive.read(SUITE_FILE), f"{path}: {SUITE_FILE}")
-            keys = sorted({name.split("/")[1] for name in members if name.startswith("jobs/")})
-            return Bundle(
-                path, manifest, suite, {k: _result(archive, k, manifest, path) for k in keys}
-            )
+            yield archive
     except FileNotFoundError as error:
         raise UsageError(f"{str(path)!r}: no such file: name bundles of `leaseboard export`") \
             from error  # fmt: skip
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+    except (
+        zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, UnicodeDecodeError
+    ) as error:  # fmt: skip
         raise _refused(path, str(error)) from error
+    except OSError as error:
+        if error.filename is not None:  # what is refused is no bundle's content
+            raise
+        raise _refused(path, f"it leads nowhere ({error})") from error
 
 
 def _members(archive: zipfile.ZipFile, path: Path) -> set[str]:
@@ -269,14 +291,19 @@ def _members(archive: zipfile.ZipFile, path: Path) -> set[str]:
     return names
 
 
-def _check(archive: zipfile.ZipFile, name: str, known: Member, path: Path) -> None:
-    """Compare a member with the manifest, without holding it in memory."""
-    if archive.getinfo(name).file_size != known.size:
+def _check(
+    archive: zipfile.ZipFile, name: str, known: Member, path: Path, file: BinaryIO | None = None
+) -> None:
+    """Compare a member with the manifest, without holding it in memory; copy it into `file`."""
+    if name not in archive.NameToInfo or archive.getinfo(name).file_size != known.size:
         raise _refused(path, f"{name!r} has not the size that the manifest says")
-    with archive.open(name) as file:
-        digest = hashlib.sha256()
-        while block := file.read(1 << 20):
+    digest = hashlib.sha256()
+    with archive.open(name) as source:
+        while block := source.read(1 << 20):
             digest.update(block)
+            if file is not None:
+                with naming(Path(file.name)):
+                    file.write(block)
     if digest.hexdigest() != known.sha256:
         raise _refused(path, f"{name!r} has not the digest that the manifest says")
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import operator
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable
@@ -203,9 +204,8 @@ def _take(jobs: list[tuple[Bundle, str]], out: Path) -> None:
             " make room, or name another folder with --out"
         )
     with tempfile.TemporaryDirectory(prefix=".new-", dir=out) as scratch:
-        for bundle, key in jobs:
-            (Path(scratch) / key).mkdir()
-            bundle.extract(key, Path(scratch) / key)
+        for bundle, chosen in itertools.groupby(jobs, key=operator.itemgetter(0)):
+            bundle.extract((key for _, key in chosen), Path(scratch))
         for _, key in jobs:
             place = results.job_folder(out, key)
             place.parent.mkdir(exist_ok=True)

@@ -275,9 +275,23 @@ def sizes(draw, forgery):
     forgery.broken = lie
 
 
+def directory(draw, forgery):
+    """Other bytes in the file's directory or its end."""
+    signature = draw(st.sampled_from([b"PK\1\2", b"PK\5\6"]))
+    places = draw(st.dictionaries(st.integers(4, 60), st.integers(0, 255), min_size=1, max_size=4))
+
+    def change(content):
+        changed, at = bytearray(content), content.find(signature)
+        for place, byte in places.items():
+            changed[min(at + place, len(changed) - 1)] = byte
+        return bytes(changed)
+
+    forgery.broken = change
+
+
 CHANGES = [
     field, field, manifest, entry, suite, suite, event, event, member_bytes, file_bytes, name,
-    twice, packing, sizes,
+    twice, packing, sizes, directory,
 ]  # fmt: skip
 
 

@@ -1,25 +1,30 @@
 """Bundles: what comes out is what went in, and what others made up does not come in."""
 
+import contextlib
 import hashlib
 import json
 import math
+import re
 import stat
 import tracemalloc
 import zipfile
 
 import pytest
+from hypothesis import HealthCheck, Phase, example, given, settings
+from hypothesis import strategies as st
 
 from algorithms.errors import UsageError
 from algorithms.events import Measured, read_log, write_log
 from tasks import bundle, results, seal
 from tasks.config import SUITE_FILE, Suite
+from tasks.merge import merge
 
 
 @pytest.fixture
 def run(tmp_path, put_job):
     out = tmp_path / "run"
     put_job(out, "k1", metrics={"test": math.nan}, settings={"b": [1, 2]})
-    put_job(out, "k2", "crash", reason="why", score=None)
+    put_job(out, "k2", "crash", reason="why", score=None, repetition=1)
     suite = Suite(title="T", name="s", data=["d"], algorithms=["vanilla"])
     (out / SUITE_FILE).write_text(suite.model_dump_json())
     return out
@@ -60,10 +65,10 @@ def test_what_went_in_comes_out(run, made, tmp_path):
     assert found.suite.name == found.manifest.suite == "s"
     assert found.manifest.versions["python"]
     (tmp_path / "new").mkdir()
-    found.extract("k1", tmp_path / "new")
-    for file in (tmp_path / "new").iterdir():
+    found.extract(["k1"], tmp_path / "new")
+    for file in (tmp_path / "new" / "k1").iterdir():
         assert file.read_bytes() == (results.job_folder(run, "k1") / file.name).read_bytes()
-    assert sorted(file.name for file in (tmp_path / "new").iterdir()) == [
+    assert sorted(file.name for file in (tmp_path / "new" / "k1").iterdir()) == [
         results.EVENTS, results.LOG, results.RESULT,
     ]  # fmt: skip
 
@@ -142,6 +147,38 @@ def test_a_bundle_that_was_changed_is_refused(made, change, message):
 
 
 @pytest.mark.parametrize(
+    "change",
+    [
+        lambda files: files.update({"jobs/k1/log.txt": b"tail\n"}),
+        lambda files: files.update({"jobs/k1/result.json": b"{}"}),
+        lambda files: files.pop("jobs/k1/events.jsonl.gz"),
+    ],
+)
+def test_what_changed_since_it_was_read_is_not_written_as_if_it_had_been_checked(
+    made, tmp_path, change
+):
+    found = bundle.read(made)
+    rewritten(made, change)
+
+    with pytest.raises(UsageError, match=r"'jobs/k1/.* has not the (digest|size)"):
+        found.extract(["k1"], tmp_path)
+
+
+def test_all_jobs_are_written_in_one_reading(run, made, tmp_path, monkeypatch):
+    """Opening lists all members: once a job, that is the square of their number."""
+    found, opened, open_zip = bundle.read(made), [], zipfile.ZipFile.__init__
+    monkeypatch.setattr(
+        zipfile.ZipFile, "__init__", lambda *some, **more: (opened.append(some),
+                                                            open_zip(*some, **more))[1],
+    )  # fmt: skip
+    (tmp_path / "merged").mkdir()
+    merge([found], tmp_path / "merged")
+
+    assert len(results.read_results(tmp_path / "merged")) == 2
+    assert len(opened) == 1
+
+
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"status": "fine"}, "status: Input should be 'ok', .*"),
@@ -181,6 +218,42 @@ def test_damaged_bytes_are_refused(made):
 
     with pytest.raises(UsageError, match="is refused"):
         bundle.read(made)
+
+
+def records_of(content):
+    """Where each entry of the directory begins, and then its end."""
+    return [found.start() for found in re.finditer(b"PK(\1\2|\5\6)", content)]
+
+
+UTF8 = (9, 0x08)
+"""The byte of an entry that says its name is UTF-8."""
+
+
+@settings(
+    max_examples=150,
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@example(0, {UTF8[0]: UTF8[1], 46: 0xFF})
+@example(-1, {17: 0xFF})  # a place of the directory from which all members lie before the file
+@given(
+    st.integers(-1, 8),
+    st.dictionaries(
+        st.integers(0, 21) | st.integers(22, 60),
+        st.sampled_from([0, UTF8[1], 0x7F, 0x80, 0xFF]),
+        min_size=1, max_size=8,
+    ),
+)  # fmt: skip
+def test_a_directory_of_other_bytes_is_refused_or_of_no_matter(made, number, change):
+    whole = made.read_bytes()
+    content, at = bytearray(whole), records_of(whole)[number]
+    for place, byte in change.items():
+        content[min(at + place, len(content) - 1)] = byte
+    made.write_bytes(content)
+    with contextlib.suppress(UsageError):
+        bundle.read(made)
+    made.write_bytes(whole)
 
 
 def lying(path, member, **fields):
