@@ -26,6 +26,9 @@ hypothesis.settings.load_profile("leaseboard")
 # Before anything imports numba: compiled kernels are kept from run to run, never stale ones.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(kernel_cache()))
 
+# Hundreds of processes would compile all of ours anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 _BESIDE_CHECKOUT = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
@@ -186,8 +189,17 @@ def silent_page(browser):
     assert problems == []
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """More workers than cores: a third of the time tests wait for servers, limits and clocks."""
+    return (os.cpu_count() or 1) * 3 // 2
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect what needs something that is not here."""
+    """Deselect what needs something that is not here; begin with what takes longest.
+
+    A file stays on one worker: a slow one that began last would keep it alone at the end.
+    """
+    items.sort(key=lambda item: item.path.parent.name not in {"flows", "docs"})
     config.stash[_deselected] = {}
     for mark, (found, _, _) in _NEEDS.items():
         needy = [item for item in items if item.get_closest_marker(mark)]

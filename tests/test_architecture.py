@@ -4,8 +4,6 @@ import ast
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[1]
 FORBIDDEN = {
     "algorithms": {"tasks", "flows", "benchmarks", "leaseboard", "prefect", "mlflow", "openml",
@@ -18,9 +16,12 @@ FORBIDDEN = {
 MODULES = [path for top in FORBIDDEN for path in sorted((ROOT / top).rglob("*.py"))]
 
 
+TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
+
+
 def imports(path: Path) -> set[str]:
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(TREES[path]):
         if isinstance(node, ast.Import):
             found |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -28,30 +29,34 @@ def imports(path: Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_modules_keep_to_their_layer(path):
-    top = path.relative_to(ROOT).parts[0]
+def test_modules_keep_to_their_layer():
+    found = {}
+    for path in MODULES:
+        poisons = {"random"} if path.name == "checks.py" else set()
+        wrong = imports(path) & (FORBIDDEN[path.relative_to(ROOT).parts[0]] - poisons)
+        if wrong:
+            found[str(path)] = wrong
 
-    poisons = {"random"} if path.name == "checks.py" else set()
-    assert not imports(path) & (FORBIDDEN[top] - poisons)
+    assert found == {}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_modules_are_documented_and_short_and_shadow_nothing(path):
-    text = path.read_text(encoding="utf-8")
+def test_modules_are_documented():
+    assert [path for path, tree in TREES.items() if not ast.get_docstring(tree)] == []
 
-    assert ast.get_docstring(ast.parse(text))
-    assert len(text.splitlines()) <= 400
-    assert (
-        path.stem.startswith("__")
-        or path.stem not in sys.stdlib_module_names
-        or (path.parent != ROOT / "algorithms")
-    )
+
+def test_modules_are_short():
+    assert [path for path in MODULES if len(path.read_text("utf-8").splitlines()) > 400] == []
+
+
+def test_algorithms_shadow_no_module_of_python():
+    top = [path for path in MODULES if path.parent == ROOT / "algorithms"]
+
+    assert [path for path in top if path.stem in sys.stdlib_module_names] == []
 
 
 def test_global_random_state_is_never_touched():
     for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(TREES[path]):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 called = ast.unparse(node.func)
                 assert called not in {"np.random.seed", "numpy.random.seed", "random.seed"}, path
@@ -72,7 +77,7 @@ def test_nothing_reaches_a_terminal_but_through_the_one_function():
             continue
         if path.is_relative_to(ROOT / "benchmarks"):  # what they print is what they measured
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(TREES[path]):
             called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
             assert called not in {"typer.echo", "typer.secho", "click.echo", "rprint"}, (
                 f"{path}: print with flows.terminal.say"
@@ -96,7 +101,7 @@ UNPICKLES = {"algorithms/checks.py", "tasks/trials/worker.py"}
 def test_nothing_from_outside_is_unpickled_or_evaluated():
     found = set()
     for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(TREES[path]):
             if not isinstance(node, ast.Call):
                 continue
             called = ast.unparse(node.func)

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
 from algorithms.events import Event, FeaturesExpanded, Measured, TrialFinished, of
 from tasks.report.specs import Figure, Trace, axis, colour, rounded, text, thinned
-from tasks.score.table import Floats, nanmean
+from tasks.score.table import Floats, nanmean, ranked
 
 MOST_POINTS = 40
 SHARES = np.concatenate([[0.01, 0.02, 0.03, 0.05, 0.07], np.linspace(0.1, 1.0, 19)])
@@ -114,7 +113,7 @@ def rank_figure(
         for s in range(len(SHARES)):
             now = means[present, s]
             now = np.where(np.isfinite(now), sign * now, np.inf)
-            ranks[p, present, s] = rankdata(now)
+            ranks[p, present, s] = ranked(now)
     averages = nanmean(ranks, axis=0)
     traces = [
         _line(i, label, SHARES * 100, averages[i], dashed=i >= 10)

@@ -17,8 +17,10 @@ from tasks import disk
 _log = logging.getLogger(__name__)
 
 
-def ensure(path: Path) -> None:
+def ensure(path: Path, wait_seconds: float) -> None:
     """Make the store at `path` unless it is there; the caller holds the store's lock.
+
+    Another process that has locked the database itself is waited for.
 
     A store whose making was cut off, by an earlier version or by MLflow itself, is set aside if
     it holds nothing.
@@ -28,7 +30,7 @@ def ensure(path: Path) -> None:
     sqlite3.DatabaseError
         The file is no database, or another program's.
     """
-    if _holds_runs(path):
+    if _holds_runs(path, wait_seconds):
         return  # whatever state it is in, it is not ours to replace
     if path.exists() and path.stat().st_size:
         if _is_whole(path):
@@ -38,11 +40,11 @@ def ensure(path: Path) -> None:
     _make(path)
 
 
-def _holds_runs(path: Path) -> bool:
+def _holds_runs(path: Path, wait_seconds: float) -> bool:
     """Whether there is a run or a registered model."""
     if not path.exists():
         return False
-    with closing(sqlite3.connect(path, timeout=20)) as connection:
+    with closing(sqlite3.connect(path, timeout=wait_seconds)) as connection:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
         if tables and "experiments" not in tables:  # the first that MLflow makes
             raise sqlite3.DatabaseError("it is another program's: name another file")

@@ -90,7 +90,7 @@ def ensure_store(uri: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         # Of processes that come at once, one makes it.
         with _file_lock(path.with_name(f".{path.name}.lock")):
-            creation.ensure(path)
+            creation.ensure(path, SQLITE_WAIT_SECONDS)
             _set_wal(path)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from conftest import Bench
+from suites import Bench
 
 from tasks import results
 from tasks.environment import prepare_environment
