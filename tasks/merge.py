@@ -63,6 +63,7 @@ def merge(bundles: list[Bundle], out: Path) -> Merged:
     UsageError
         If they are of different suites, or two results cannot be told apart. Nothing is written.
     """
+    results.put_back(out)
     here = {result.key: result for result in results.current(out)}
     suite = _one_suite(bundles, out)
     every: dict[str, list[tuple[Result, Bundle | None]]] = {}
@@ -203,15 +204,14 @@ def _take(jobs: list[tuple[Bundle, str]], out: Path) -> None:
             f"{str(out)!r} has {disk.shown(free)} free and the bundles hold {disk.shown(size)}:"
             " make room, or name another folder with --out"
         )
-    with tempfile.TemporaryDirectory(prefix=".new-", dir=out) as scratch:
+    scratch = Path(tempfile.mkdtemp(prefix=results.SCRATCH, dir=out))
+    try:
         for bundle, chosen in itertools.groupby(jobs, key=operator.itemgetter(0)):
-            bundle.extract((key for _, key in chosen), Path(scratch))
+            bundle.extract((key for _, key in chosen), scratch)
         for _, key in jobs:
-            place = results.job_folder(out, key)
-            place.parent.mkdir(exist_ok=True)
-            if place.exists():
-                place.replace(Path(scratch) / f"old.{key}")
-            (Path(scratch) / key).replace(place)
+            results.put(out, scratch / key)
+    finally:
+        results.put_back(out)
 
 
 def _one_suite(bundles: list[Bundle], out: Path) -> Suite | None:

@@ -125,7 +125,9 @@ def race_surplus(places: Iterable[Path], rule: Rule) -> Races:
     found = {}
     for file in {file for place in places for file in place.rglob(results.RESULT)}:
         result = results.look_into(file.parent)
-        if isinstance(result, Result) and file.parent.parent.name != "jobs":
+        above = file.parent.parent.name
+        of_a_run = above == "jobs" or above.startswith(results.SCRATCH)
+        if isinstance(result, Result) and not of_a_run:
             found[str(file.parent)] = result
     aged = [
         Aged(name, _race(result), _started(Path(name), result)) for name, result in found.items()

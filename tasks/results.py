@@ -36,6 +36,9 @@ EVENTS = "events.jsonl.gz"
 LOG = "log.txt"
 TABLE = "results.parquet"
 LOCK = ".lock"
+SCRATCH = ".new-"
+"""Folders begin so that hold jobs which are about to get into the run folder."""
+_OLD = "old."
 _IDENTITY = ("key", "algorithm", "digest", "seed", "environment_seed", "version")
 _ANEW = "run its suite again, which writes it anew and repeats no finished job"
 
@@ -153,13 +156,36 @@ def current(out: Path) -> list[Result]:
     return [result for result in found if result.key in keys]
 
 
+def put(out: Path, folder: Path) -> None:
+    """Put `folder`, of a job's key and in a folder of the run's `SCRATCH`, into its place.
+
+    Until it is there, what it replaces is beside it, where `put_back` finds it after a kill.
+    """
+    place = job_folder(out, folder.name)
+    place.parent.mkdir(exist_ok=True)
+    if place.exists():
+        place.replace(folder.with_name(_OLD + folder.name))
+    folder.replace(place)
+
+
+def put_back(out: Path) -> None:
+    """End what `put` was stopped in: a job is the old one or the new, and nothing else is left."""
+    for scratch in out.glob(f"{SCRATCH}*/"):
+        for old in scratch.glob(f"{_OLD}*"):
+            place = job_folder(out, old.name.removeprefix(_OLD))
+            if not place.exists():
+                old.replace(place)
+        shutil.rmtree(scratch)
+
+
 def discard_unfinished(out: Path) -> list[str]:
     """Remove the folders of jobs that were cut off; returns their keys."""
+    put_back(out)
     cut = []
     for folder in out.glob("jobs/*"):
         if (folder / RESULT).is_file():
             _discard_parts(folder)
-        else:
+        elif folder.is_dir():
             cut.append(folder.name)
             shutil.rmtree(folder)
     if out.is_dir():
@@ -170,7 +196,7 @@ def discard_unfinished(out: Path) -> list[str]:
 def _discard_parts(folder: Path) -> None:
     with os.scandir(folder) as entries:
         for entry in entries:
-            if entry.name.endswith(".part"):
+            if entry.name.endswith(".part") and not entry.is_dir():
                 Path(entry).unlink(missing_ok=True)
 
 

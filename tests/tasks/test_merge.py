@@ -1,6 +1,9 @@
 """Merging: in any order, as often as one likes; nothing is lost, and two are not shown as one."""
 
 import shutil
+import signal
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -166,6 +169,75 @@ def test_a_disk_without_room_is_named_before_anything_is_written(machine, out, m
     with pytest.raises(LeaseboardError, match=r"has 1 B free and the bundles hold .*: make room"):
         merge([a], out)
     assert list(out.iterdir()) == []
+
+
+REPLACED = """
+import os, signal, sys
+from pathlib import Path
+from tasks import bundle, merge
+
+renames, replace = [], Path.replace
+
+def replaced(old, new):
+    replace(old, new)
+    renames.append(new)
+    if len(renames) == int(sys.argv[3]):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+Path.replace = replaced
+merge.merge([bundle.read(Path(sys.argv[1]))], Path(sys.argv[2]))
+"""
+PLACES = [{"key": f"k{n}", "repetition": n} for n in range(2)]
+
+
+@pytest.fixture
+def better(put_job, tmp_path):
+    """A run folder of two crashes and a bundle in which both jobs are ok."""
+    for place in PLACES:
+        put_job(tmp_path / "old" / "s", status="crash", **place)
+        put_job(tmp_path / "new" / "s", **place)
+    bundle.export(tmp_path / "new" / "s", tmp_path / "new.zip")
+    return tmp_path / "old" / "s", tmp_path / "new.zip"
+
+
+@pytest.mark.parametrize("renames", [1, 3])
+@pytest.mark.parametrize("then", ["run", "merge"])
+def test_a_kill_between_old_and_new_loses_no_job(better, renames, then):
+    out, file = better
+    killed = subprocess.run([sys.executable, "-c", REPLACED, file, out, str(renames)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert len(results.read_results(out)) == 1
+    if then == "run":
+        assert results.discard_unfinished(out) == []
+        expected = ["ok", "crash"] if renames == 3 else ["crash", "crash"]
+    else:
+        merge([bundle.read(file)], out)
+        expected = ["ok", "ok"]
+
+    assert [result.status for result in results.read_results(out)] == expected
+    assert results.damaged(out) == []
+    assert not list(out.glob(".new-*"))
+
+
+@pytest.mark.parametrize("renames", [1, 2, 3, 4])
+def test_an_interruption_between_old_and_new_loses_no_job(better, monkeypatch, renames):
+    out, file = better
+    done, replace = [], Path.replace
+
+    def replaced(old, new):
+        replace(old, new)
+        done.append(new)
+        if len(done) == renames:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", replaced)
+    with pytest.raises(KeyboardInterrupt):
+        merge([bundle.read(file)], out)
+
+    assert [result.status for result in results.read_results(out)] == [
+        "ok" if renames >= 2 * number else "crash" for number in (1, 2)
+    ]
+    assert not list(out.glob(".new-*"))
 
 
 JOB = st.builds(

@@ -5,7 +5,7 @@ import pytest
 
 from algorithms.errors import UsageError
 from algorithms.events import LogWriter, Measured
-from tasks import results
+from tasks import prune, results
 from tasks.jobs import Result
 from tasks.score.frame import read_frame
 
@@ -86,6 +86,26 @@ def test_jobs_that_were_cut_off_are_discarded_and_the_rest_kept(tmp_path):
     assert results.discard_unfinished(tmp_path) == ["cut"]
     assert [path.name for path in (tmp_path / "jobs").iterdir()] == ["k1"]
     assert not list(tmp_path.rglob("*.part"))
+
+
+def test_what_others_leave_in_the_folder_is_left_alone(tmp_path):
+    """A file manager's index, a note: files where folders are, and the reverse."""
+    made = finished(tmp_path)
+    stray = [
+        tmp_path / ".DS_Store", tmp_path / ".new-note", tmp_path / "jobs" / ".DS_Store",
+        tmp_path / "jobs" / "note.part", tmp_path / "jobs" / "k1" / ".DS_Store",
+    ]  # fmt: skip
+    for path in stray:
+        path.write_bytes(b"\0")
+    (tmp_path / "jobs" / "k1" / "mine.part").mkdir()
+    results.begin(tmp_path, "cut")
+
+    assert results.discard_unfinished(tmp_path) == ["cut"]
+    assert results.read_results(tmp_path) == results.current(tmp_path) == [made]
+    assert results.damaged(tmp_path) == []
+    assert prune.run_folders([tmp_path]) == [tmp_path]
+    assert prune.surplus(tmp_path, prune.Rule()).of == 1
+    assert all(path.exists() for path in stray)
 
 
 def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
