@@ -127,8 +127,9 @@ class Scheduler:
     def _start(self, run: FlowRun) -> None:
         """Start the process of `run`, which itself sees whether anything is in its way."""
         claim(self._client, run)
-        environment = os.environ | {"PREFECT__FLOW_RUN_ID": str(run.id)}
-        service = Service([sys.executable, "-m", "prefect.engine"], environment)
+        path = os.pathsep.join(filter(None, sys.path))
+        environment = os.environ | {"PREFECT__FLOW_RUN_ID": str(run.id), "PYTHONPATH": path}
+        service = Service([sys.executable, "-P", "-m", "prefect.engine"], environment)
         self._running[run.id] = run, service
         self._tell(run, f"run {run.name!r} {run.id} started")
 

@@ -14,13 +14,13 @@ from types import TracebackType
 from typing import IO, Self
 
 from algorithms.errors import LeaseboardError, UsageError
-from flows.service import Service, answers
+from flows.service import SAFE_PATH, Service, answers
 
 START_SECONDS = 180.0
 """A fresh home on a quiet machine takes 9 s, on a loaded one half a minute and more."""
 MOST_LOG_BYTES = 1 << 24
 """A log that is larger is set aside when a server starts, in place of the one before."""
-COMMAND = ("-m", "prefect", "server", "start")
+COMMAND = ("-P", "-m", "prefect", "server", "start")
 _BATCHED = {
     # By default each change of a task's state is a transaction of its own, with a look through all
     # task runs that there ever were: the cost of a job would grow with the history.
@@ -87,7 +87,8 @@ class PrefectServer:
             )
         self.url = f"http://127.0.0.1:{port}/api"
         command = [sys.executable, *COMMAND, "--host", "127.0.0.1", "--port", str(port)]
-        environment = {k: v for k, v in os.environ.items() if k != "PREFECT_API_URL"} | _BATCHED
+        environment = {k: v for k, v in os.environ.items() if k != "PREFECT_API_URL"}
+        environment |= _BATCHED | SAFE_PATH
         environment = _PAGE | environment if self._scheduling else environment | _UNUSED
         with self._open_log() as log:
             self._service = Service(command, environment, log)

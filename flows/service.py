@@ -15,6 +15,8 @@ from tasks.leash import Leash, descendants, is_over, kill_tree
 
 STOP_SECONDS = 15.0
 """How long a server may take to end in good order."""
+SAFE_PATH = {"PYTHONSAFEPATH": "1"}
+"""For a server's environment: no process of it takes a module from the folder that we are in."""
 _POLL_SECONDS = 0.05
 
 

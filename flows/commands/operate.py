@@ -28,7 +28,7 @@ def ui(
     import sys
 
     from flows.interruption import terminable
-    from flows.service import Service, answers
+    from flows.service import SAFE_PATH, Service, answers
     from tasks import paths
     from tasks.environment import prepare_environment
     from tasks.track.store import ensure_store
@@ -40,9 +40,19 @@ def ui(
     ensure_store(uri)
     # By the environment: anybody can read a process's arguments, and it may hold a password.
     store = {"MLFLOW_BACKEND_STORE_URI": uri}
-    command = [sys.executable, "-m", "mlflow", "ui", "--host", "127.0.0.1", "--port", str(port)]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "mlflow",
+        "ui",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+    ]
     with terminable():
-        server = Service([*command, "--workers", "1"], os.environ | store)
+        server = Service([*command, "--workers", "1"], os.environ | store | SAFE_PATH)
         try:
             say(f"http://127.0.0.1:{port}/#/experiments?workflowType=machine_learning")
             code = server.wait()

@@ -124,7 +124,7 @@ class Worker:
         if self._process is None:
             path = os.pathsep.join(part or str(os.getcwd()) for part in sys.path)  # noqa: PTH109
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tasks.trials.worker"],
+                [sys.executable, "-P", "-m", "tasks.trials.worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pandas as pd
 import psutil
@@ -357,3 +358,42 @@ def test_what_a_users_file_imports_from_beside_it_is_found_and_counts(command, t
 
     assert scores[0] == scores[1] != scores[2]
     assert made == [1, 1, 2]
+
+
+SPACE = """
+title: two learners
+source: mine
+arms:
+  gbm:
+    estimator: "lightgbm:LGBMClassifier"
+    hyperparameters: {n_estimators: {type: int, low: 5, high: 20, default: 10}}
+  trees:
+    estimator: "sklearn.tree:DecisionTreeClassifier"
+    hyperparameters: {max_depth: {type: int, low: 1, high: 5, default: 3}}
+"""
+
+
+def test_files_in_the_current_folder_hide_no_module_of_ours_or_of_libraries(
+    tmp_path, environment, empty_store
+):
+    """Whatever they are called: neither in this process nor in those that it starts."""
+    shutil.copy(empty_store, tmp_path / "m.db")
+    for name in ("lightgbm", "calendar", "random", "tasks", "numpy", "logging"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('notes of mine')")
+    (tmp_path / "space.yaml").write_text(SPACE)
+    (tmp_path / "s.yaml").write_text(
+        "title: t\ndata: ['sklearn:wine']\nalgorithms: [average]\nbudget: 4\n"
+        "bench: {space: space.yaml}\n"
+    )
+    program = Path(sys.executable).with_name("leaseboard")
+    words = ["run", "s.yaml", "--local", "--workers", "1", "--tracking-uri"]
+    ended = subprocess.run(
+        [program, *words, f"sqlite:///{tmp_path / 'm.db'}"], cwd=tmp_path, text=True,
+        capture_output=True, check=False,
+        env=os.environ | {"LEASEBOARD_CACHE": str(tmp_path / "cache")},
+    )  # fmt: skip
+
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    (made,) = results.read_results(tmp_path / "runs" / "s")
+    assert made.status == "ok"
+    assert not made.metrics.get("failed_trials")
