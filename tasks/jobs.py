@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
@@ -19,6 +20,7 @@ STATUSES = ("ok", "timeout", "memout", "crash", "diverged", "skipped")
 MOST_NAME = 5000
 """Signs of the longest name: a path as long as a system takes them, and options."""
 MOST_REMARK = 2000
+_SURROGATE = re.compile("[\ud800-\udfff]")
 MOST_SCORE = 1e100
 """Beyond it a model has diverged: squares of scores would be no finite numbers."""
 
@@ -198,7 +200,7 @@ class Result:
 
 def plain(result: Result) -> dict[str, Any]:
     """A result in JSON's own types: the row of it."""
-    plain: dict[str, Any] = json.loads(json.dumps(_fields_of(result), default=_unwrap))
+    plain: dict[str, Any] = json.loads(_json(_fields_of(result)))
     return plain
 
 
@@ -219,7 +221,13 @@ def first_fault(error: ValidationError) -> str:
 
 def plain_value(value: Any) -> Any:
     """A value in JSON's own types, as it is read from a result again; NaN is text."""
-    return json.loads(json.dumps(value, default=_unwrap), parse_constant=str)
+    return json.loads(_json(value), parse_constant=str)
+
+
+def _json(value: Any) -> str:
+    """JSON that every reader takes: half of a surrogate pair, which UTF-8 has not, written out."""
+    text = json.dumps(value, default=_unwrap, ensure_ascii=False)
+    return _SURROGATE.sub(lambda half: f"\\\\u{ord(half[0]):04x}", text)
 
 
 def _unwrap(value: Any) -> Any:
