@@ -15,6 +15,8 @@ from typing import Any
 
 import threadpoolctl
 
+from tasks.forks import signal_name
+
 WALL_FACTOR = 10
 WALL_GRACE = 30.0
 
@@ -98,5 +100,5 @@ def _death(exitcode: int | None, cpu_seconds: float, wall: float) -> Outcome:
         return Outcome("timeout", None, reason, cpu_seconds, wall)
     if number == signal.SIGKILL:
         return Outcome("memout", None, "killed, likely for want of memory", 0.0, wall)
-    name = signal.Signals(number).name if number > 0 else f"exit code {exitcode}"
+    name = signal_name(number) if number > 0 else f"exit code {exitcode}"
     return Outcome("crash", None, f"the process died of {name}", 0.0, wall)

@@ -38,7 +38,11 @@ def test_an_exception_is_a_crash_with_one_line_of_reason():
 
 @pytest.mark.parametrize(
     ("number", "status", "reason"),
-    [(signal.SIGSEGV, "crash", "SIGSEGV"), (signal.SIGKILL, "memout", "want of memory")],
+    [
+        (signal.SIGSEGV, "crash", "SIGSEGV"),
+        (40, "crash", "died of signal 40"),
+        (signal.SIGKILL, "memout", "want of memory"),
+    ],
 )
 def test_death_by_a_signal(number, status, reason):
     def die():
