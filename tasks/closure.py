@@ -12,7 +12,10 @@ import hashlib
 import sys
 from collections.abc import Iterable, Iterator
 from importlib.machinery import ModuleSpec, PathFinder
+from itertools import chain, islice
 from pathlib import Path
+
+from algorithms.errors import UsageError
 
 ROOT = Path(__file__).resolve().parent.parent
 """Where the packages of this project are."""
@@ -92,11 +95,22 @@ def _exported() -> dict[str, str]:
 
 
 def hash_of(files: Iterable[Path]) -> str:
-    """A hash of what the code in `files` says; comments, docstrings and layout do not count."""
-    digest = hashlib.sha256()
-    for source in sorted(files):
-        digest.update(_read(source)[1].encode())
-    return digest.hexdigest()[:12]
+    """A hash of what the code in `files` says; comments, docstrings and layout do not count.
+
+    Nor does the folder where the code is on this machine.
+    """
+    said = sorted(f"{_named(source)}\0{_read(source)[1]}" for source in files)
+    return hashlib.sha256("\n".join(said).encode()).hexdigest()[:12]
+
+
+def _named(path: Path) -> str:
+    """The file as code can name it: inside its package, or by its name alone."""
+    if _is_ours(path):
+        return path.relative_to(ROOT).as_posix()
+    top = path.parent
+    while (top / "__init__.py").is_file():
+        top = top.parent
+    return path.relative_to(top).as_posix()
 
 
 def _is_ours(path: Path) -> bool:
@@ -104,20 +118,36 @@ def _is_ours(path: Path) -> bool:
 
 
 def files_of(top: str, beside: frozenset[Path] = frozenset()) -> Iterator[Path]:
-    """The files of a module or package as a new process finds it; see `code_of`."""
-    found = (finder.find_spec(top, None) for finder in sys.meta_path)
-    spec = next(filter(None, found), None) or PathFinder.find_spec(top, sorted(map(str, beside)))
-    return code_of(spec) if spec else iter(())
+    """The files of a module or package as a new process finds it; see `code_of`.
+
+    Raises
+    ------
+    UsageError
+        If two folders of `beside` have it: which of them is imported would be an accident.
+    """
+    found = (finder.find_spec(top, None) for finder in sys.meta_path)  # editable installs' too
+    everywhere = next(filter(None, found), None)
+    if everywhere:
+        return code_of(everywhere)
+    specs = {str(folder): PathFinder.find_spec(top, [str(folder)]) for folder in beside}
+    having = sorted(folder for folder, spec in specs.items() if spec)
+    if len(having) > 1:
+        raise UsageError(
+            f"the user's files of one job find {top!r} in {' and in '.join(having)}: rename one"
+        )
+    return chain.from_iterable(code_of(spec) for spec in specs.values() if spec)
 
 
 def code_of(spec: ModuleSpec) -> Iterator[Path]:
     """The files of a module; of a package all, as what is imported of it may import the rest.
 
-    None of what a distribution brought: see `tasks.versions.code_version`.
+    Of an archive it is the archive. None of what a distribution brought: see
+    `tasks.versions.code_version`.
     """
     for place in map(Path, spec.submodule_search_locations or [spec.origin or ""]):
         if not is_installed(place):
-            files = place.rglob("*.py") if spec.submodule_search_locations else [place]
+            holding = (each for each in (place, *place.parents) if each.is_file())
+            files = place.rglob("*.py") if place.is_dir() else islice(holding, 1)
             yield from (file.resolve() for file in files)
 
 
@@ -127,7 +157,7 @@ def is_installed(place: Path) -> bool:
 
 
 def _read(path: Path) -> tuple[frozenset[str], str]:
-    """What a file imports, anywhere in it, and what its code says.
+    """What a file imports, anywhere in it, and a digest of what its code says.
 
     Comments, layout and texts that stand alone, such as docstrings, say nothing. A user's file
     that is no Python stands for itself.
@@ -146,9 +176,9 @@ def _parsed(path: Path, _changed: int, _size: int) -> tuple[frozenset[str], str]
             body = getattr(node, "body", None)
             if isinstance(body, list):
                 body[:] = [statement for statement in body if not _is_text(statement)]
-        return modules, ast.dump(tree)
+        return modules, hashlib.sha256(ast.dump(tree).encode()).hexdigest()
     except (SyntaxError, ValueError, RecursionError):
-        return frozenset(), repr(content)
+        return frozenset(), hashlib.sha256(content).hexdigest()
 
 
 def _imported(tree: ast.AST) -> Iterator[str]:

@@ -12,9 +12,10 @@ from algorithms.base import setting_names
 from algorithms.errors import LeaseboardError, UserFileError
 from algorithms.user_files import file_of
 from tasks import benches, quarantine
+from tasks.closure import hash_of, reachable
 
-_known: dict[tuple[str, bytes, str], Description | LeaseboardError] = {}
-"""By name, the file's content, and settings: each is asked once a process."""
+_known: dict[tuple[str, bytes, str, str], Description | LeaseboardError] = {}
+"""By name, the file's content, the code it reaches, and settings: each is asked once a process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,10 @@ def describe(algorithm: str, settings: Mapping[str, Any] | None = None) -> Descr
     if file is None or not file.is_file():
         return Description(**looked_at(algorithm, settings))
     asked = json.dumps(settings, sort_keys=True, default=str)
-    place = (f"{file.resolve()}:{algorithm}", file.read_bytes(), asked)
+    path = file.resolve()
+    code = hash_of(reachable([path], beside=frozenset([path.parent])))
+    # The content too: an error names a line, which a comment moves.
+    place = (f"{path}:{algorithm}", path.read_bytes(), code, asked)
     if place not in _known:
         try:
             told = quarantine.ask("tasks.described:looked_at", file, algorithm, settings)

@@ -172,7 +172,7 @@ def _class_version(name: str) -> str:
 def _package_version(module: str) -> str:
     """The version of its package, or the hash of its code where it is a user's own."""
     top = module.partition(".")[0]
-    spec = importlib.util.find_spec(top)
+    spec = importlib.util.find_spec(top)  # of what this process runs, if it has imported it
     if spec is None:
         return "absent"
     places = spec.submodule_search_locations or [spec.origin or ""]

@@ -48,6 +48,7 @@ ENDS = {
     "syntax": ("x = 1\ny = (", "2: SyntaxError: '(' was never closed"),
     "library": ("import json\njson.loads('{')", "2: JSONDecodeError: Expecting property name"),
     "segfault": ("import ctypes\nctypes.string_at(0)", "2: killed by SIGSEGV"),
+    "unnamed": ("import os\nos.kill(os.getpid(), 40)", "2: killed by signal 40"),
     "hangs": ("import time\ntime.sleep(600)", "2: over the limit of 2 s of wall time"),
     "spins": ("x = 0\nwhile True: x += 1", "2: over the limit of 1 s of CPU time"),
     "eats": ("x = []\nwhile True:\n    x.append(bytearray(10**8))", "3: MemoryError"),
@@ -121,6 +122,18 @@ def test_a_file_is_asked_once_until_it_changes(tmp_path):
     for _ in range(3):
         with pytest.raises(UserFileError, match=r"mine\.py:1: ValueError"):
             describe(f"{file}:Mine", {})
+
+
+def test_a_mended_helper_is_asked_again(tmp_path):
+    file, helper = tmp_path / "mine.py", tmp_path / "helper_that_is_mended.py"
+    file.write_text("import helper_that_is_mended\n" + SOUND.format(pids=os.devnull))
+    for text, said in (("1 / 0", "ZeroDivision"), ("None.x", "Attribute")):
+        helper.write_text(text)
+        with pytest.raises(UserFileError, match=rf"mine\.py:1: {said}Error"):
+            describe(f"{file}:Mine", {})
+    helper.write_text("")
+
+    assert describe(f"{file}:Mine", {}).bench == "stream"
 
 
 def test_nothing_that_an_import_starts_outlives_it(tmp_path):
@@ -313,6 +326,31 @@ def test_code_that_an_option_of_the_bench_names_counts(
         keys.append(out.splitlines()[1].split()[-3])
 
     assert keys[0] == keys[1] != keys[2]
+
+
+def test_two_modules_of_one_name_for_the_files_of_one_job_are_refused(command, tmp_path):
+    """Which of them is imported hung on which of the files was run first."""
+    for folder, text in (("a", SOUND.format(pids=os.devnull)), ("b", "class Other: pass\n")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "own.py").write_text("import helper\n" + text)
+        (tmp_path / folder / "helper.py").write_text("")
+    (tmp_path / "s.yaml").write_text(
+        f"title: t\ndata: ['{DATA}']\n"
+        "algorithms: [{name: 'a/own.py:Mine', settings: {other: 'b/own.py:Other'}}]\n"
+    )
+    own = tmp_path / "a" / "own.py"
+    own.write_text(own.read_text().replace("depth: int = 3", "other: str = ''"))
+    for arguments in (
+        ["plan", "s.yaml"],
+        ["race", "a/own.py:Mine", DATA, "--set", "other=b/own.py:Other"],
+    ):
+        code, _, err = command(*arguments)
+        assert code == 64
+        assert f"'helper' in {tmp_path / 'a'} and in {tmp_path / 'b'}: rename one" in err
+        assert err.count("\n") == 1
+    (tmp_path / "b" / "helper.py").rename(tmp_path / "b" / "helper_of_b.py")
+
+    assert command("plan", "s.yaml")[0] == 0
 
 
 def test_a_file_of_pipelines_that_is_not_there_is_refused(command):

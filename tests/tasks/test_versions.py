@@ -1,6 +1,9 @@
 import importlib
+import sys
+import zipfile
 from importlib import metadata
 from importlib.metadata import version
+from importlib.util import spec_from_file_location
 
 import pytest
 
@@ -114,6 +117,76 @@ def test_what_a_users_file_imports_counts_too(tmp_path, monkeypatch, edited):
     after = versions_now()
     assert not set(before) & set(after)
     assert versions_now() == after
+
+
+def test_code_is_the_same_wherever_it_lies_but_not_if_its_files_change_places(
+    tmp_path, monkeypatch
+):
+    def version_at(own, library, **modules):
+        with monkeypatch.context() as patch:
+            patch.syspath_prepend(tmp_path / library)
+            for folder in (own, library):
+                (tmp_path / folder).mkdir(exist_ok=True)
+            for name, text in modules.items():
+                (tmp_path / library / f"{name}.py").write_text(text)
+            return version_of(tmp_path / own, MINE + "import here, there")
+
+    texts = {"here": "x = 1", "there": "x = 22"}
+    same = {version_at(*places, **texts) for places in [("1", "2"), ("4", "3"), ("5", "5")]}
+    assert len(same) == 1
+    assert version_at("1", "2", here="x = 22", there="x = 1") not in same
+
+
+def test_what_a_package_imports_is_found_beside_the_file_that_is_run(tmp_path):
+    (tmp_path / "bundled").mkdir()
+    (tmp_path / "bundled" / "__init__.py").write_text("import helper")
+    (tmp_path / "mine.py").write_text(MINE + "import bundled")
+    found = set()
+    for text in ("x = 1", "x = 22"):
+        (tmp_path / "helper.py").write_text(text)
+        found.add(code_version(f"{tmp_path / 'mine.py'}:Mine", "stream"))
+
+    assert len(found) == 2
+
+
+@pytest.mark.parametrize("inside", ["helper.py", "helper/__init__.py"])
+def test_an_archive_on_the_path_counts_as_a_whole(tmp_path, monkeypatch, inside):
+    archive = tmp_path / "lib.zip"
+    found = set()
+    for text in ("x = 1", "x = 22"):
+        with zipfile.ZipFile(archive, "w") as packed:
+            packed.writestr(inside, text)
+        monkeypatch.syspath_prepend(archive)
+        found.add(version_of(tmp_path, MINE + "import helper"))
+
+    assert len(found) == 2
+
+
+class Editable:
+    """Finds what an editable install of `folder` has, as setuptools does: not by ``sys.path``."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def find_spec(self, name, _path=None, _target=None):
+        file = self.folder / f"{name}.py"
+        return spec_from_file_location(name, file) if file.exists() else None
+
+
+@pytest.mark.parametrize(
+    ("folder", "kinds"), [("src", 2), ("lib/site-packages", 1)], ids=["editable", "installed"]
+)
+def test_an_editable_install_counts_and_an_installed_package_does_not(
+    tmp_path, monkeypatch, folder, kinds
+):
+    (tmp_path / folder).mkdir(parents=True)
+    monkeypatch.setattr("sys.meta_path", [*sys.meta_path, Editable(tmp_path / folder)])
+    found = set()
+    for text in ("x = 1", "x = 22"):
+        (tmp_path / folder / "helper_found.py").write_text(text)
+        found.add(version_of(tmp_path, MINE + "import helper_found"))
+
+    assert len(found) == kinds
 
 
 def test_a_users_file_that_is_no_python_or_absent_has_a_version(tmp_path):

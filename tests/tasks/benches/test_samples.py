@@ -131,10 +131,10 @@ def test_equal_pipelines_of_a_list_are_duplicates(run, tmp_path):
     assert (twin.configuration, twin.reason) == (1, "duplicate of configuration 0")
 
 
-def test_another_content_of_the_file_is_another_job(run, tmp_path):
+def test_other_code_of_the_file_is_another_job(run, tmp_path):
     first, _ = run("random-configuration")
     again, _ = run("random-configuration")
-    (tmp_path / "quick.py").write_text(QUICK + "# changed\n")
+    (tmp_path / "quick.py").write_text(QUICK + "CHANGED = True\n")
     other, _ = run("random-configuration")
     assert first.key == again.key != other.key
 
