@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 
 import yaml
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -18,7 +19,7 @@ from pydantic import (
 
 from algorithms.errors import UsageError, invalid, short, unknown
 from algorithms.seeds import derive_seed
-from tasks.jobs import Job
+from tasks.jobs import Job, text_keys
 from tasks.paths import conf_files
 from tasks.promise import Promise
 from tasks.yaml_size import MOST_CHARACTERS, check_depth, check_size
@@ -31,6 +32,7 @@ Seed = Annotated[int, Field(ge=0, lt=2**31)]
 Amount = Annotated[float, Field(gt=0, le=1e9)]
 """Of seconds or megabytes: more than any machine has, and no more than timers and limits take."""
 Name = Annotated[str, Field(max_length=200)]
+Settings = Annotated[dict[str, Any], AfterValidator(text_keys)]
 MOST_JOBS = 100_000
 """Of one suite: each is a folder, a row and an MLflow run."""
 
@@ -51,7 +53,7 @@ class Data(_Strict):
     name: Name = ""
     meaningful: bool = True
     budget: Annotated[float, Field(gt=0)] | None = None
-    bench: dict[str, Any] = Field(default_factory=dict)
+    bench: Settings = Field(default_factory=dict)
 
 
 class Contender(_Strict):
@@ -59,8 +61,8 @@ class Contender(_Strict):
 
     name: Annotated[str, Field(max_length=4096)]
     label: Name = ""
-    settings: dict[str, Any] = Field(default_factory=dict)
-    bench: dict[str, Any] = Field(default_factory=dict)
+    settings: Settings = Field(default_factory=dict)
+    bench: Settings = Field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -122,7 +124,7 @@ class Suite(_Strict):
     seed: Seed = 0
     repetitions: Annotated[int, Field(ge=1, le=MOST_JOBS)] = 1
     budget: Annotated[float, Field(gt=0, le=1e15)] | None = None
-    bench: dict[str, Any] = Field(default_factory=dict)
+    bench: Settings = Field(default_factory=dict)
     limits: Limits = Limits()
     tracking: Tracking = Tracking()
     normalise: Normalise | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Annotated, Any
@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import pydantic.dataclasses
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationError
 
+from algorithms.errors import UsageError, short
 from tasks.terminal import shown
 
 STATUSES = ("ok", "timeout", "memout", "crash", "diverged", "skipped")
@@ -23,6 +24,23 @@ MOST_REMARK = 2000
 _SURROGATE = re.compile("[\ud800-\udfff]")
 MOST_SCORE = 1e100
 """Beyond it a model has diverged: squares of scores would be no finite numbers."""
+
+
+def text_keys(value: Any) -> Any:
+    """The value, if all keys in it are text: JSON has no others, and no order of mixed ones."""
+    odd = [key for key in _keys(value) if not isinstance(key, str)]
+    if odd:
+        raise ValueError(f"the key {short(repr(odd[0]))} is no text: put it into quotes")
+    return value
+
+
+def _keys(value: Any) -> Iterator[Any]:
+    if isinstance(value, Mapping):
+        yield from value
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for inner in value:
+            yield from _keys(inner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +67,11 @@ class Job:
         Options of the bench and of preprocessing, such as ``{"log_target": False}``.
     repetition : int
         Which repetition this is, from 0.
+
+    Raises
+    ------
+    UsageError
+        If a key of the settings or options is no text.
     """
 
     algorithm: str
@@ -60,6 +83,13 @@ class Job:
     budget: float | None = None
     bench: Mapping[str, Any] = field(default_factory=dict)
     repetition: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("settings", "bench"):
+            try:
+                text_keys(getattr(self, name))
+            except ValueError as error:
+                raise UsageError(f"{name} of {self.label or self.algorithm}: {error}") from error
 
     def key(self, digest: str, version: str) -> str:
         """A name of the result: equal for equal work, whatever process or order computes it.

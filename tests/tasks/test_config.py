@@ -81,6 +81,26 @@ def test_out_of_range_values_are_refused(tmp_path, addition, words):
     assert len(said) < 4000
 
 
+@pytest.mark.parametrize("key", ["1", "2.5", "true", "null", "2026-01-01"])
+@pytest.mark.parametrize("deep", ["{KEY: 2, a: 3}", "{w: {KEY: 2, a: 3}}", "{w: [1, [{KEY: 2}]]}"])
+@pytest.mark.parametrize(
+    ("place", "line"),
+    [
+        ("data: [d]\nalgorithms:\n- name: vanilla\n  settings: VALUE", 5),
+        ("data: [d]\nalgorithms:\n- name: vanilla\n  bench: VALUE", 5),
+        ("algorithms: [vanilla]\ndata:\n- data: d\n  bench: VALUE", 5),
+        ("algorithms: [vanilla]\ndata: [d]\nbench: VALUE", 4),
+    ],
+)
+def test_a_key_that_is_no_text_names_file_and_line(tmp_path, place, line, deep, key):
+    """JSON has none, and keys of two types have no order: it was an internal error."""
+    value = deep.replace("KEY", key)
+    text = message(tmp_path, "title: t\n" + place.replace("VALUE", value))
+
+    assert f"suite.yaml:{line}: " in text
+    assert "text" in text or "valid string" in text
+
+
 def test_a_suite_of_more_jobs_than_can_be_kept_is_refused(tmp_path):
     many = MINIMAL.replace("[vanilla]", "[vanilla, chacha]") + "repetitions: 100000\n"
 

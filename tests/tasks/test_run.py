@@ -149,6 +149,13 @@ def test_what_is_wrong_is_said_before_data_are_read(change, words):
         check(dataclasses.replace(JOB, **change))
 
 
+@pytest.mark.parametrize("value", [{1: 2, "a": 3}, {"w": {1: 2, "a": 3}}, {"w": [({None: 0},)]}])
+@pytest.mark.parametrize("field", ["settings", "bench"])
+def test_a_job_whose_settings_have_keys_without_an_order_is_refused_in_a_line(field, value):
+    with pytest.raises(UsageError, match=rf"{field} of .*: the key (1|None) is no text: put it"):
+        dataclasses.replace(JOB, **{field: value}).key("digest", "version")
+
+
 def test_equal_work_has_one_key_whatever_it_is_called():
     key = JOB.key("digest", "version")
 
