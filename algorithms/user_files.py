@@ -9,8 +9,9 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 from algorithms.errors import LeaseboardError, UsageError, UserFileError
 
@@ -64,6 +65,13 @@ def blamed(error: BaseException, path: Path) -> str:
     return f"{place}: {type(error).__name__}: {said}".rstrip(": ")
 
 
+class _Source(SourceFileLoader):
+    """Runs what a file says now: bytecode may be of an earlier one of its size and time."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
 def import_file(path: Path, what: str) -> ModuleType:
     """The module in `path`, executed once in a process unless the file changes.
 
@@ -90,7 +98,7 @@ def import_file(path: Path, what: str) -> ModuleType:
     name = f"users_{path.stem}_{digest.hexdigest()[:8]}"
     if name in sys.modules:
         return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, path)
+    spec = importlib.util.spec_from_file_location(name, path, loader=_Source(name, str(path)))
     if spec is None or spec.loader is None:
         raise UsageError(f"{str(path)!r} cannot be imported as Python")
     module = importlib.util.module_from_spec(spec)

@@ -119,6 +119,7 @@ class Fork:
 def _live(work: Callable[[], bytes], pipe: int, closed: Iterable[int]) -> None:
     """The child's whole life: nothing of its parent's goes on in it."""
     code = 1
+    sys.dont_write_bytecode = True  # of a user's code none is left behind that a later edit meets
     try:
         _die_with_parent()
         for descriptor in closed:

@@ -42,7 +42,7 @@ class Verdict:
         verdicts = {one.verdict for one in (*self.checks, *self.promises)}
         if "failed" in verdicts:
             return RUN_FAILED
-        if "broken" in verdicts:
+        if verdicts & {"broken", "changed"}:
             return REGRESSION
         if not self.n_compared and not self.n_kept:
             return NOTHING_COMPARED

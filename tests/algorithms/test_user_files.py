@@ -1,6 +1,8 @@
 """Importing what users write beside the package."""
 
+import os
 import pickle
+import py_compile
 import sys
 
 import pytest
@@ -18,6 +20,16 @@ def test_a_file_is_executed_once_until_it_changes(tmp_path):
     path.write_text("class Mine: depth = 2")
     assert import_file(path, "thing").Mine.depth == 2
     assert pickle.loads(pickle.dumps(module.Mine())).depth == 1
+
+
+def test_bytecode_of_an_earlier_file_of_its_size_and_time_is_not_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    path = tmp_path / "mine.py"
+    for depth in (1, 2):
+        path.write_text(f"class Mine: depth = {depth}")
+        os.utime(path, (10**9, 10**9))
+        py_compile.compile(str(path)) if depth == 1 else None
+        assert import_file(path, "thing").Mine.depth == depth
 
 
 def test_a_file_that_fails_is_not_half_imported(tmp_path):

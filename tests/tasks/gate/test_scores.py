@@ -163,7 +163,7 @@ def test_a_new_scenario_that_crashes_is_a_failed_run():
 def test_other_data_or_another_metric_cannot_be_compared(field):
     verdict = gate(frame_of(SCORES, **field), accepted())
     assert set(verdicts(verdict).values()) == {"changed"}
-    assert verdict.exit_code == 3
+    assert verdict.exit_code == 1
 
 
 def test_one_changed_scenario_among_compared_ones_fails():
