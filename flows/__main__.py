@@ -1,5 +1,5 @@
 """``python -m flows`` is the command `leaseboard`."""
 
-from flows.cli import main
+from leaseboard.__main__ import start
 
-main()
+start()

@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from leaseboard._names import check
+
 if TYPE_CHECKING:
     from algorithms.apple.estimator import AppleClassifier, AppleRegressor
     from algorithms.base import Algorithm
@@ -45,6 +47,8 @@ _PLACES = {
 def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # Who needs no more than the science may have a folder `tasks` of their own.
+    check(*dict.fromkeys(("algorithms", _PLACES[name].partition(".")[0])))
     value = getattr(import_module(_PLACES[name]), name)
     globals()[name] = value
     return value

@@ -23,7 +23,7 @@ from tasks.track.tracker import mend_suites
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
-OURS = ("algorithms", "tasks", "flows")
+OURS = ("algorithms", "tasks", "flows", "leaseboard")
 NATIVE = ("vowpalwabbit", "lightgbm", "numba", "pyarrow.parquet")
 MIN_FREE = 1 << 30
 CACHED = {
@@ -109,7 +109,16 @@ def import_names() -> Iterator[Finding]:
     for name in OURS:
         file = importlib.import_module(name).__file__
         others = sorted(set(owners.get(name, ())) - {"leaseboard"})
-        if file is None or Path(file).resolve().parent != root / name:
+        hiding = [place for place in (Path(f"{name}.py"), Path(name, "__init__.py"))
+                  if place.is_file() and place.resolve().parent != root / name]  # fmt: skip
+        if hiding:
+            other = hiding[0].resolve()
+            detail = (
+                f"{other.parent if other.stem == '__init__' else other} hides ours from notebooks,"
+                " pytest and models that are started here: rename it, or start Python with -P"
+            )
+            yield Finding(name, False, detail)
+        elif file is None or Path(file).resolve().parent != root / name:
             yield Finding(name, False, f"{file} shadows ours in {root / name}: uninstall it")
         elif others:
             detail = f"{', '.join(others)} installs it too: uninstall that, then reinstall ours"
