@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from algorithms.apple.apple import Apple, adaptive_expansion
-from algorithms.apple.growing import GrowingLearner
 from algorithms.apple.heuristics import Heuristic
-from algorithms.apple.monomials import readable
 from algorithms.apple.rows import as_rows, check_labels
 from algorithms.base import configured
 from algorithms.benches.holdout import Floats, Rows
+
+if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
+    from algorithms.apple.apple import Apple
+    from algorithms.apple.growing import GrowingLearner
 
 RandomState = int | np.random.RandomState | None
 
@@ -67,6 +68,8 @@ class _Apple(BaseEstimator):
         ndarray of str objects, shape (n_monomials,)
         """
         names = self._names(input_features)
+        from algorithms.apple.monomials import readable
+
         learner = self.learner_
         return np.array(
             [readable(learner.monomial(slot), names) for slot in learner.slots()], dtype=object
@@ -79,6 +82,8 @@ class _Apple(BaseEstimator):
         prediction, before it is clamped to the range of the labels.
         """
         names = self._names(None)
+        from algorithms.apple.monomials import readable
+
         return [
             (readable(monomial, names) if monomial else "1", weight)
             for monomial, weight in self.learner_.weights()
@@ -104,6 +109,8 @@ class _Apple(BaseEstimator):
         return list(given)
 
     def _algorithm(self, schedule: Literal["equal", "doubling"]) -> Apple:
+        from algorithms.apple.apple import Apple
+
         settings = {
             "alpha": self.alpha,
             "epochs": self.epochs,
@@ -118,6 +125,8 @@ class _Apple(BaseEstimator):
 
     def _fit(self, X: Any, labels: Floats) -> Self:
         """All passes from nothing; the features grow in the first."""
+        from algorithms.apple.apple import adaptive_expansion
+
         apple, rows = self._algorithm("equal"), as_rows(X)
         if self.passes < 1:
             raise ValueError(f"passes={self.passes} must be at least 1")
@@ -133,6 +142,8 @@ class _Apple(BaseEstimator):
 
     def _partial_fit(self, X: Any, labels: Floats) -> Self:
         """One pass that goes on where the last one ended, with doubling epochs."""
+        from algorithms.apple.apple import adaptive_expansion
+
         apple, rows = self._algorithm("doubling"), as_rows(X)
         if not hasattr(self, "learner_"):
             self.learner_ = apple.learner(rows, self.learning_rate)
