@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import signal
 import socket
 import sqlite3
 import subprocess
@@ -28,6 +29,9 @@ os.environ.setdefault("NUMBA_CACHE_DIR", str(kernel_cache()))
 
 # Hundreds of processes would compile all of ours anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# A shell that starts us in the background has us, and all that we start, ignore Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _BESIDE_CHECKOUT = Path(__file__).resolve().parents[2] / "shared" / "data"
 
