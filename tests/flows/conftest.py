@@ -4,6 +4,7 @@ import psutil
 import pytest
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
+from flows.cli import main
 from flows.server import PrefectServer
 from tests.flows.suites import Bench
 
@@ -35,3 +36,23 @@ def bench(tmp_path, empty_store):
         (tmp_path / name).mkdir()
     shutil.copy(empty_store, tmp_path / "mlruns" / "mlflow.db")
     return Bench(tmp_path / "out", f"sqlite:///{tmp_path / 'mlruns' / 'mlflow.db'}", ["well"])
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch, capfd, environment, empty_store):
+    """Runs a command in a folder with a suite of vanilla and an own algorithm."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mlruns").mkdir()
+    shutil.copy(empty_store, tmp_path / "mlruns" / "mlflow.db")
+    (tmp_path / "s.yaml").write_text(
+        "title: t\ndata: ['synthetic:fried?rows=200&seed=0']\n"
+        "algorithms: [{name: 'mine.py:Mine', label: mine}, vanilla]\n"
+    )
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main([*arguments])
+        said = capfd.readouterr()
+        return stop.value.code, said.out, said.err
+
+    return run

@@ -2,20 +2,16 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
-import pandas as pd
 import psutil
 import pytest
 
 from algorithms import user_files
 from algorithms.errors import SettingError, UsageError, UserFileError
-from flows.cli import main
 from tasks import quarantine, results
 from tasks.config import Limits
 from tasks.described import describe
@@ -177,26 +173,6 @@ def until(holds, within=120.0):
         time.sleep(0.02)
 
 
-@pytest.fixture
-def command(tmp_path, monkeypatch, capfd, environment, empty_store):
-    """Runs a command in a folder with a suite of vanilla and an own algorithm."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mlruns").mkdir()
-    shutil.copy(empty_store, tmp_path / "mlruns" / "mlflow.db")
-    (tmp_path / "s.yaml").write_text(
-        "title: t\ndata: ['synthetic:fried?rows=200&seed=0']\n"
-        "algorithms: [{name: 'mine.py:Mine', label: mine}, vanilla]\n"
-    )
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as stop:
-            main([*arguments])
-        said = capfd.readouterr()
-        return stop.value.code, said.out, said.err
-
-    return run
-
-
 DATA = "synthetic:fried?rows=200&seed=0"
 
 
@@ -277,161 +253,3 @@ def test_the_model_of_a_run_s_foreign_winner_is_registered_without_its_code(
     assert code == 0, err
     assert "registered bold" in err
     assert not user_files.executed
-
-
-def test_a_changed_oracle_is_another_job(command, tmp_path):
-    oracle = tmp_path / "oracle.py"
-    (tmp_path / "s.yaml").write_text(
-        f"title: t\ndata: ['{DATA}']\n"
-        "algorithms: [{name: chacha, settings: {tune: 'oracle.py:Bold'}}]\n"
-    )
-    keys = set()
-    for text in ("class Bold: pass\n", "class Bold: pass  # said\n", "class Bold: x = 1\n", "("):
-        oracle.write_text(text)
-        code, out, _ = command("plan", "s.yaml")
-        assert code == 0
-        keys.add(out.splitlines()[1].split()[-3])
-
-    assert len(keys) == 3
-
-
-PIPES = """
-from sklearn.tree import DecisionTreeClassifier
-from helper import DEPTH
-PIPELINES = [DecisionTreeClassifier(max_depth=DEPTH)]
-"""
-
-
-@pytest.mark.parametrize(
-    ("algorithm", "bench"),
-    [("full-run", "{pipelines: own/pipes.py}"), ("average", "{space: own/space.yaml}")],
-)
-def test_code_that_an_option_of_the_bench_names_counts(
-    command, tmp_path, monkeypatch, algorithm, bench
-):
-    """Also what only its file imports: an edit of it alone is another job."""
-    own = tmp_path / "own"
-    own.mkdir()
-    monkeypatch.syspath_prepend(own)
-    (own / "pipes.py").write_text(PIPES)
-    (own / "space.yaml").write_text("{title: t, source: s, arms: {a: {estimator: 'helper:Mine'}}}")
-    (tmp_path / "s.yaml").write_text(
-        f"title: t\ndata: ['sklearn:iris']\nalgorithms: [{algorithm}]\nbench: {bench}\n"
-    )
-    keys = []
-    for text in ("DEPTH = 1", "DEPTH = 1  # said", "DEPTH = 23"):
-        (own / "helper.py").write_text(text)
-        code, out, err = command("plan", "s.yaml")
-        assert code == 0, err
-        keys.append(out.splitlines()[1].split()[-3])
-
-    assert keys[0] == keys[1] != keys[2]
-
-
-def test_two_modules_of_one_name_for_the_files_of_one_job_are_refused(command, tmp_path):
-    """Which of them is imported hung on which of the files was run first."""
-    for folder, text in (("a", SOUND.format(pids=os.devnull)), ("b", "class Other: pass\n")):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "own.py").write_text("import helper\n" + text)
-        (tmp_path / folder / "helper.py").write_text("")
-    (tmp_path / "s.yaml").write_text(
-        f"title: t\ndata: ['{DATA}']\n"
-        "algorithms: [{name: 'a/own.py:Mine', settings: {other: 'b/own.py:Other'}}]\n"
-    )
-    own = tmp_path / "a" / "own.py"
-    own.write_text(own.read_text().replace("depth: int = 3", "other: str = ''"))
-    for arguments in (
-        ["plan", "s.yaml"],
-        ["race", "a/own.py:Mine", DATA, "--set", "other=b/own.py:Other"],
-    ):
-        code, _, err = command(*arguments)
-        assert code == 64
-        assert f"'helper' in {tmp_path / 'a'} and in {tmp_path / 'b'}: rename one" in err
-        assert err.count("\n") == 1
-    (tmp_path / "b" / "helper.py").rename(tmp_path / "b" / "helper_of_b.py")
-
-    assert command("plan", "s.yaml")[0] == 0
-
-
-def test_a_file_of_pipelines_that_is_not_there_is_refused(command):
-    for name, said in (("none.py", "no file 'none.py'"), ("none.csv", "'none.csv' is no Python")):
-        code, _, err = command("race", "full-run", "sklearn:iris", "--set", f"pipelines={name}")
-        assert code == 64
-        assert said in err
-
-
-HELPED = """
-import numpy as np
-from pydantic.dataclasses import dataclass
-from algorithms.base import Algorithm
-from helper import SAID
-
-@dataclass(frozen=True, kw_only=True)
-class Helped(Algorithm):
-    bench = "stream"
-
-    def run(self, bench, seed):
-        from lazily import FACTOR
-        yield from bench.record(np.full(bench.budget, SAID * FACTOR, np.float32))
-"""
-
-
-def test_what_a_users_file_imports_from_beside_it_is_found_and_counts(command, tmp_path):
-    """An edit of a helper alone is another job, wherever the command was called."""
-    (tmp_path / "own").mkdir()
-    (tmp_path / "own" / "mine.py").write_text(HELPED)
-    (tmp_path / "own" / "lazily.py").write_text("FACTOR = 1")
-    (tmp_path / "s.yaml").write_text(
-        f"title: t\ndata: ['{DATA}']\nalgorithms: ['own/mine.py:Helped']\n"
-    )
-    scores, made = [], []
-    for said in (0, 0, 5):
-        (tmp_path / "own" / "helper.py").write_text(f"SAID = {said}")
-        code, _, err = command("run", "s.yaml", "--local", "--workers", "1")
-        assert code == 0, err
-        scores.append(
-            float(pd.read_parquet(tmp_path / "runs" / "s" / results.TABLE).score.iloc[0])
-        )
-        made.append(len(list((tmp_path / "runs" / "s" / "jobs").iterdir())))
-
-    assert scores[0] == scores[1] != scores[2]
-    assert made == [1, 1, 2]
-
-
-SPACE = """
-title: two learners
-source: mine
-arms:
-  gbm:
-    estimator: "lightgbm:LGBMClassifier"
-    hyperparameters: {n_estimators: {type: int, low: 5, high: 20, default: 10}}
-  trees:
-    estimator: "sklearn.tree:DecisionTreeClassifier"
-    hyperparameters: {max_depth: {type: int, low: 1, high: 5, default: 3}}
-"""
-
-
-def test_files_in_the_current_folder_hide_no_module_of_ours_or_of_libraries(
-    tmp_path, environment, empty_store
-):
-    """Whatever they are called: neither in this process nor in those that it starts."""
-    shutil.copy(empty_store, tmp_path / "m.db")
-    for name in ("lightgbm", "calendar", "random", "tasks", "numpy", "logging"):
-        (tmp_path / f"{name}.py").write_text("raise SystemExit('notes of mine')")
-    (tmp_path / "space.yaml").write_text(SPACE)
-    (tmp_path / "s.yaml").write_text(
-        "title: t\ndata: ['sklearn:wine']\nalgorithms: [average]\nbudget: 4\n"
-        "bench: {space: space.yaml}\n"
-    )
-    program = Path(sys.executable).with_name("leaseboard")
-    words = ["run", "s.yaml", "--local", "--workers", "1", "--tracking-uri"]
-    ended = subprocess.run(
-        [program, *words, f"sqlite:///{tmp_path / 'm.db'}"], cwd=tmp_path, text=True,
-        capture_output=True, check=False,
-        env=os.environ | {"LEASEBOARD_CACHE": str(tmp_path / "cache")},
-    )  # fmt: skip
-
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    (made,) = results.read_results(tmp_path / "runs" / "s")
-    assert made.status == "ok"
-    assert not made.metrics.get("failed_trials")
