@@ -21,7 +21,7 @@ from pathlib import Path
 
 import psutil
 
-from tasks.environment import prepare_environment
+from tasks.machine.environment import prepare_environment
 
 _LOOK_SECONDS = 0.05
 
@@ -54,11 +54,12 @@ def measure(reference: str, mirrors: tuple[Path, ...] = ()) -> Memory:
     # Loaded before the data are, so that what they take counts as the program's own.
     import pyarrow.parquet  # noqa: F401
 
-    import tasks.learners.build  # noqa: F401
+    import tasks.evaluate.learners.build  # noqa: F401
     from algorithms import registry
     from algorithms.base import play
-    from tasks import benches, fetch
-    from tasks.jobs import Job
+    from tasks import fetch
+    from tasks.jobs import benches
+    from tasks.jobs.job import Job
 
     program = psutil.Process().memory_info().rss
     dataset = fetch.load(reference, mirrors=mirrors)

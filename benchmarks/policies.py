@@ -30,8 +30,9 @@ from algorithms.benches.synthetic_arms import SEVEN_GAUSSIANS, simulate
 from algorithms.errors import UsageError
 from algorithms.policies.base import ArmPolicy, Problem
 from algorithms.seeds import generator
-from tasks import benches, fetch
-from tasks.jobs import Job
+from tasks import fetch
+from tasks.jobs import benches
+from tasks.jobs.job import Job
 
 PULLS = 1000
 K = 16

@@ -34,9 +34,9 @@ from algorithms.events import (
     Started,
     write_log,
 )
-from tasks import results
-from tasks.environment import prepare_environment
-from tasks.jobs import Result
+from tasks.folder import results
+from tasks.jobs.job import Result
+from tasks.machine.environment import prepare_environment
 from tasks.track import Tracker
 from tasks.track.store import experiment, open_store
 

@@ -21,8 +21,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from tasks import paths
-from tasks.environment import prepare_environment
+from tasks.machine import paths
+from tasks.machine.environment import prepare_environment
 from tasks.report import suite_of
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")

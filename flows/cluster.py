@@ -25,14 +25,14 @@ from prefect_dask import DaskTaskRunner
 
 from algorithms.errors import LeaseboardError
 from flows.server import is_healthy
-from flows.workers import Attempt, WorkerPool
 from tasks import fetch
-from tasks.addresses import redacted
-from tasks.config import Limits
-from tasks.environment import prepare_environment
 from tasks.fetch import parcels
-from tasks.jobs import Job
-from tasks.plan import Planned
+from tasks.jobs.job import Job
+from tasks.machine.addresses import redacted
+from tasks.machine.environment import prepare_environment
+from tasks.pool.workers import Attempt, WorkerPool
+from tasks.processes.limits import Limits
+from tasks.suites.plan import Planned
 
 CONNECT_SECONDS = 10
 CERTIFICATES = {
@@ -63,7 +63,7 @@ class Cluster:
     mirrors : tuple of Path
         Of this machine: the workers need none.
     work : str
-        See `flows.workers.WorkerPool`.
+        See `tasks.pool.workers.WorkerPool`.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """Send the jobs of a run to where they run: worker processes here, or a Dask cluster.
 
-Either way a job is run by `flows.workers.WorkerPool.run`, and settled in this process.
+Either way a job is run by `tasks.pool.workers.WorkerPool.run`, and settled in this process.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 from algorithms.errors import UsageError
 from flows.interruption import terminable
 from flows.server import PrefectServer, server_log
-from flows.workers import Attempt, WorkerPool
-from tasks import results
-from tasks.config import Suite
-from tasks.jobs import Result
-from tasks.plan import Planned
-from tasks.run import failed
+from tasks.folder import results
+from tasks.jobs.job import Result
+from tasks.jobs.run import failed
+from tasks.pool.workers import Attempt, WorkerPool
+from tasks.suites.plan import Planned
+from tasks.suites.suite import Suite
 
 if TYPE_CHECKING:
     from prefect.task_runners import TaskRunner

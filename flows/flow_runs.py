@@ -24,7 +24,7 @@ from prefect.exceptions import ObjectNotFound
 from prefect.states import Crashed, Pending
 
 from algorithms.errors import LeaseboardError
-from tasks.addresses import redacted
+from tasks.machine.addresses import redacted
 from tasks.track.records import is_alive, owner
 
 TAG = "leaseboard"

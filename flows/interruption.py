@@ -61,7 +61,7 @@ def resumable(home: Path) -> Iterator[None]:
 
 
 def _told(who: str, home: Path) -> str:
-    from tasks.results import read_results
+    from tasks.folder.results import read_results
 
     done = sum(result.status == "ok" for result in read_results(home))
     return (

@@ -26,8 +26,8 @@ from prefect.task_runners import TaskRunner
 
 from flows.flow_log import logged
 from flows.flow_runs import end_dead_runs, owner_tags, unanswered
-from flows.workers import Attempt
-from tasks.jobs import Result
+from tasks.jobs.job import Result
+from tasks.pool.workers import Attempt
 
 DRAIN_SECONDS = 30.0
 """How long a server may record nothing new before it is left alone."""

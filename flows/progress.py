@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
 
 from flows.terminal import say, tell
-from tasks.jobs import Result
-from tasks.terminal import cell, harmless, show
+from tasks.jobs.job import Result
+from tasks.machine.terminal import cell, harmless, show
 
 if TYPE_CHECKING:
     import rich.progress

@@ -27,7 +27,7 @@ from flows.flow_log import logged
 from flows.flow_runs import TAG, claim, end_dead_runs, in_the_way, unanswered
 from flows.scheduler import Scheduler
 from flows.terminal import say
-from tasks.schedule import Schedule
+from tasks.suites.schedule import Schedule
 
 _CAUSES = {KeyboardInterrupt: "Ctrl-C", SystemExit: "SIGTERM"}
 
@@ -61,8 +61,9 @@ def _run(
 ) -> State[Any]:
     from flows.commands.execute import open_suite
     from flows.commands.run import run_and_report
-    from tasks import board, results
-    from tasks.config import Limits
+    from tasks.folder import results
+    from tasks.processes.limits import Limits
+    from tasks.score import board
     from tasks.score.compared import compared
 
     loaded, home = open_suite(suite, out, conf)

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from flows.dispatch import Run, dispatch
 from flows.progress import Progress
-from flows.workers import RUN_JOB
-from tasks import results
-from tasks.config import Suite
-from tasks.jobs import Result
-from tasks.plan import Planned
-from tasks.run import failed
+from tasks.folder import results
+from tasks.jobs.job import Result
+from tasks.jobs.run import failed
+from tasks.pool.workers import RUN_JOB
+from tasks.suites.plan import Planned
+from tasks.suites.suite import Suite
 from tasks.track import Recorder, Tracker
 
 
@@ -67,7 +67,7 @@ def run_suite(
     tracking_uri : str, optional
         The MLflow store; None records nothing there.
     work : str
-        What runs a job, see `flows.workers.WorkerPool`.
+        What runs a job, see `tasks.pool.workers.WorkerPool`.
     kept : ExitStack, optional
         Given, the flow's server and log last until it is closed, so that the caller's words about
         the outcome are in the log too.

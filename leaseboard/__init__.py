@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from algorithms.base import Algorithm
     from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
     from tasks.automl import PolicyClassifier, PolicyRegressor
-    from tasks.interactive import race
-    from tasks.probes.select import select
+    from tasks.automl.interactive import race
+    from tasks.evaluate.probes.select import select
 
 __all__ = [
     "Algorithm",
@@ -39,8 +39,8 @@ _PLACES = {
     "ChaChaRegressor": "algorithms.chacha.streaming",
     "PolicyClassifier": "tasks.automl",
     "PolicyRegressor": "tasks.automl",
-    "race": "tasks.interactive",
-    "select": "tasks.probes.select",
+    "race": "tasks.automl.interactive",
+    "select": "tasks.evaluate.probes.select",
 }
 
 

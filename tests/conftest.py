@@ -18,7 +18,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from tasks.environment import kernel_cache
+from tasks.machine.environment import kernel_cache
 
 # The same examples in every run, and no limit of time: a loaded machine must not fail a test.
 hypothesis.settings.register_profile("leaseboard", derandomize=True, deadline=None)
@@ -80,7 +80,7 @@ def private_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory) -> No
 @pytest.fixture(scope="session")
 def environment(tmp_path_factory):
     """The command line's own environment, with Prefect's files in a temporary folder."""
-    from tasks.environment import prepare_environment
+    from tasks.machine.environment import prepare_environment
 
     before = dict(os.environ)
     os.environ["PREFECT_HOME"] = str(tmp_path_factory.mktemp("prefect"))

@@ -74,7 +74,7 @@ CHILD = ROOT / "tasks" / "gate" / "child.py"
 
 
 def test_nothing_reaches_a_terminal_but_through_the_one_function():
-    """`tasks.terminal` shows what a terminal would obey, and hides what none should see."""
+    """`machine.terminal` shows what a terminal would obey, and hides what none should see."""
     for path in MODULES:
         if path.name == "terminal.py" or path == CHILD:
             continue
@@ -86,10 +86,10 @@ def test_nothing_reaches_a_terminal_but_through_the_one_function():
                 f"{path}: print with flows.terminal.say"
             )
             assert called.rpartition(".")[2] not in {"print", "print_exc", "print_exception"}, (
-                f"{path}: print with flows.terminal.say, lay out with tasks.terminal.show"
+                f"{path}: print with flows.terminal.say, lay out with tasks.machine.terminal.show"
             )
             assert called not in {"Text", "rich.text.Text", "Text.from_markup"}, (
-                f"{path}: make it with tasks.terminal.cell"
+                f"{path}: make it with tasks.machine.terminal.cell"
             )
 
 
@@ -97,7 +97,7 @@ def test_tests_hold_no_init_files():
     assert not list((ROOT / "tests").rglob("__init__.py"))
 
 
-UNPICKLES = {"algorithms/checks.py", "tasks/trials/worker.py"}
+UNPICKLES = {"algorithms/checks.py", "tasks/evaluate/trials/worker.py"}
 """A copy that was pickled the moment before; messages between our own two processes."""
 
 

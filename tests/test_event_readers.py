@@ -10,6 +10,7 @@ import pytest
 from algorithms import events, registry
 from algorithms.audit import Auditor
 from algorithms.base import play
+from algorithms.configurations import configurations
 from algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
@@ -29,10 +30,9 @@ from algorithms.events import (
     of,
 )
 from algorithms.tiny import tiny_bench
-from tasks.configurations import configurations
-from tasks.jobs import Job
+from tasks.jobs.job import Job
+from tasks.jobs.run import _Watched, failed
 from tasks.report.job_page import job_payload
-from tasks.run import _Watched, failed
 from tasks.track.records import configuration_record, job_record, table
 
 ROOT = Path(__file__).resolve().parents[1]

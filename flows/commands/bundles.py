@@ -23,7 +23,9 @@ def export(
     Example: leaseboard export runs/quick quick.zip
     """
     from algorithms.errors import UsageError
-    from tasks import bundle, disk, results
+    from tasks.bundles import bundle
+    from tasks.folder import results
+    from tasks.machine import disk
 
     if not (run / "jobs").is_dir():
         raise UsageError(f"{str(run)!r} holds no results: name the output folder of a run")
@@ -49,17 +51,18 @@ def merge(
 
     Example: leaseboard merge here.zip there.zip --out runs/both
     """
-    from tasks import bundle
+    from tasks.bundles import bundle
 
     bundles = [bundle.read(file) for file in files]  # all, before anything is written
 
-    from tasks.environment import prepare_environment
+    from tasks.machine.environment import prepare_environment
 
     prepare_environment()
 
     from flows.commands.execute import show_board
-    from tasks import merge as core
-    from tasks import paths, results
+    from tasks.bundles import merge as core
+    from tasks.folder import results
+    from tasks.machine import paths
     from tasks.track import Recorder, Tracker
 
     name = bundles[0].manifest.suite

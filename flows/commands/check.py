@@ -24,10 +24,10 @@ def check(
     """
     from algorithms.checks import checks
     from algorithms.user_files import file_of
-    from tasks import quarantine
-    from tasks.config import Limits
-    from tasks.described import describe
-    from tasks.environment import prepare_environment
+    from tasks.jobs import quarantine
+    from tasks.jobs.described import describe
+    from tasks.machine.environment import prepare_environment
+    from tasks.processes.limits import Limits
 
     prepare_environment()
     found = describe(algorithm, {})
@@ -35,7 +35,7 @@ def check(
     for name, promise in checks().items():
         try:
             broken = quarantine.ask(
-                "tasks.checked:broken", file_of(algorithm), algorithm, name,
+                "tasks.jobs.checked:broken", file_of(algorithm), algorithm, name,
                 limits=Limits(**LIMITS), follow=False,
             )  # fmt: skip
         except UserFileError as error:  # it did not live to tell

@@ -19,9 +19,9 @@ def compare(
 
     Example: leaseboard compare runs/before runs/after
     """
-    from tasks import compare as core
+    from tasks.machine.terminal import show
+    from tasks.score import compare as core
     from tasks.score.frame import read_frame
-    from tasks.terminal import show
 
     if json is not None:
         check_file(json)

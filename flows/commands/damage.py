@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from flows.terminal import say
 
 if TYPE_CHECKING:
-    from tasks.results import Damage
+    from tasks.folder.results import Damage
 
 MOST_LINES = 5
 
@@ -24,6 +24,6 @@ def say_damage(found: Sequence[Damage]) -> None:
 
 def check_folder(out: Path) -> None:
     """Look at all files of a run folder, and say which are damaged."""
-    from tasks import results
+    from tasks.folder import results
 
     say_damage(results.damaged(out))

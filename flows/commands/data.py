@@ -33,7 +33,8 @@ def fetch_data(
 
     Example: leaseboard data fetch openml:215
     """
-    from tasks import fetch, paths
+    from tasks import fetch
+    from tasks.machine import paths
 
     for reference in references:
         data = fetch.load(reference, mirrors=paths.mirrors(tuple(mirror or ())))
@@ -49,7 +50,8 @@ def verify_data(mirror: Mirrors = None) -> int:
 
     Example: leaseboard data verify --mirror my-mirror
     """
-    from tasks import fetch, paths
+    from tasks import fetch
+    from tasks.machine import paths
 
     checked = 0
     wrong = 0

@@ -13,16 +13,16 @@ from flows.terminal import say, tell
 
 if TYPE_CHECKING:
     from flows.suite import Outcome
-    from tasks.config import Suite
-    from tasks.jobs import Result
-    from tasks.plan import Planned
+    from tasks.jobs.job import Result
+    from tasks.suites.plan import Planned
+    from tasks.suites.suite import Suite
 
 
 def open_suite(name: str, out: Path | None, conf: Path | None) -> tuple[Suite, Path]:
     """The suite, checked, and its output folder, which need not be there yet."""
-    from tasks.config import load_suite, suite_path
-    from tasks.paths import conf_dir
-    from tasks.plan import check_suite
+    from tasks.machine.paths import conf_dir
+    from tasks.suites.plan import check_suite
+    from tasks.suites.suite import load_suite, suite_path
 
     use_conf(conf)
     folder = conf_dir(conf)
@@ -33,8 +33,8 @@ def open_suite(name: str, out: Path | None, conf: Path | None) -> tuple[Suite, P
 
 def open_suites(name: str, out: Path | None, conf: Path | None) -> list[tuple[Suite, Path]]:
     """`open_suite` of each suite that `name` stands for; those of a collection under `out`."""
-    from tasks.collection import check_apart, members
-    from tasks.paths import conf_dir
+    from tasks.machine.paths import conf_dir
+    from tasks.suites.collection import check_apart, members
 
     use_conf(conf)
     names = members(name, conf_dir(conf))
@@ -47,8 +47,9 @@ def open_suites(name: str, out: Path | None, conf: Path | None) -> list[tuple[Su
 
 def plan_suite(suite: Suite, home: Path, mirror: list[Path] | None) -> list[Planned]:
     """Every job of the suite with its key and state."""
-    from tasks import paths, results
-    from tasks.plan import plan
+    from tasks.folder import results
+    from tasks.machine import paths
+    from tasks.suites.plan import plan
 
     found: list[results.Damage] = []
 
@@ -79,12 +80,13 @@ def execute(
 
     What is said until `kept` is closed is in the log of the flow run too.
     """
-    from tasks.environment import prepare_environment
+    from tasks.machine.environment import prepare_environment
 
     prepare_environment()
 
     from flows.suite import run_suite
-    from tasks import paths, results
+    from tasks.folder import results
+    from tasks.machine import paths
 
     check_writable(home)
     planned = plan_suite(
@@ -109,7 +111,7 @@ def execute(
 
 def _again(entry: Planned, home: Path) -> Planned:
     """A job as it is now that nobody else works in the folder."""
-    from tasks import results
+    from tasks.folder import results
 
     if entry.done and (results.job_folder(home, entry.key) / results.RESULT).is_file():
         return entry
@@ -134,7 +136,8 @@ def show_board(
     uri : str, optional
         The store; None if it is in trouble, which has been said.
     """
-    from tasks import board, report
+    from tasks import report
+    from tasks.score import board
     from tasks.score.compared import compared
     from tasks.track import TrackingError
     from tasks.track.publish import publish
@@ -165,7 +168,7 @@ def show_board(
 
 def _address(uri: str) -> str:
     """Where the UI of a store is; a database needs `leaseboard ui` to have one."""
-    from tasks.addresses import redacted
+    from tasks.machine.addresses import redacted
 
     return (
         redacted(uri).rstrip("/")

@@ -25,9 +25,9 @@ from flows.terminal import say
 if TYPE_CHECKING:
     import pandas as pd
 
-    from tasks.config import Suite
     from tasks.gate import Quantity
-    from tasks.jobs import Job
+    from tasks.jobs.job import Job
+    from tasks.suites.suite import Suite
 
 Written = Annotated[Path | None, typer.Option(help="Also write it there.")]
 
@@ -109,7 +109,7 @@ def accept(
     from datetime import UTC, datetime
 
     from tasks import gate as core
-    from tasks.environment import versions
+    from tasks.machine.environment import versions
 
     opened = open_suites(suite, out, conf)
     before = core.read_baseline(_accepted(suite, conf))
@@ -136,8 +136,8 @@ def _speed(
 ) -> tuple[str, bool]:
     """The comparison of CPU times as markdown, and whether a scenario became slower."""
     from flows.interruption import terminable
-    from tasks import paths
     from tasks.gate.speed import compare, markdown, timed
+    from tasks.machine import paths
 
     done = frame[frame["status"] == "ok"]
     ran = set(zip(done["label"], done["data"], strict=True))
@@ -150,7 +150,7 @@ def _speed(
 
 def _accepted(named: str, conf: Path | None) -> Path:
     """Where the accepted scores are: where `accept` writes them, or those that are shipped."""
-    from tasks.paths import conf_files
+    from tasks.machine.paths import conf_files
 
     mine = _own_baseline(named, conf)
     if mine.is_file() or _is_file(named):
@@ -163,7 +163,7 @@ def _own_baseline(named: str, conf: Path | None) -> Path:
 
     It is ``./conf`` where there is none yet, so nobody's scores end up in the installation.
     """
-    from tasks.paths import own_conf
+    from tasks.machine.paths import own_conf
 
     if conf is not None or not _is_file(named):
         folder = own_conf(conf) or Path("conf").resolve()
@@ -198,10 +198,10 @@ def _run(
     """Run the suites and measure their promises; trouble beside the jobs has been said."""
     import pandas as pd
 
-    from tasks import paths
-    from tasks.event_logs import read_partial_log
+    from tasks.folder.event_logs import read_partial_log
+    from tasks.folder.results import EVENTS, job_folder
     from tasks.gate import Evidence, measure
-    from tasks.results import EVENTS, job_folder
+    from tasks.machine import paths
     from tasks.score.frame import as_frame
     from tasks.track.read import Logged
 

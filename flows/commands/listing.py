@@ -22,7 +22,7 @@ def list_all(
     Example: leaseboard list algorithms
     """
     from algorithms.errors import unknown
-    from tasks import paths
+    from tasks.machine import paths
 
     kinds = {
         "algorithms": (_algorithms, ("name", "what", "source")),
@@ -45,8 +45,15 @@ def _algorithms(_conf: Path, _mirrors: tuple[Path, ...]) -> Rows:
 
 
 def _suites(conf: Path, _mirrors: tuple[Path, ...]) -> Rows:
-    from tasks.collection import Collection, members
-    from tasks.config import Suite, is_collection, load_suite, load_yaml, suite_names, suite_path
+    from tasks.machine.yaml_files import load_yaml
+    from tasks.suites.collection import Collection, members
+    from tasks.suites.suite import (
+        Suite,
+        is_collection,
+        load_suite,
+        suite_names,
+        suite_path,
+    )
 
     rows: Rows = []
     for name in suite_names(conf):

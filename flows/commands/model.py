@@ -13,9 +13,9 @@ from flows.interruption import terminable
 from flows.terminal import say
 
 if TYPE_CHECKING:
-    from tasks.config import Suite
-    from tasks.jobs import Job, Result
+    from tasks.jobs.job import Job, Result
     from tasks.models.winner import Fitted
+    from tasks.suites.suite import Suite
 
 app = typer.Typer(
     help="Models that runs found: registered in MLflow, promoted past the gate.",
@@ -42,7 +42,7 @@ def register(
     Example: leaseboard model register runs/quick --data synthetic:fried?rows=20000
     """
     from algorithms.errors import UsageError
-    from tasks.environment import prepare_environment
+    from tasks.machine.environment import prepare_environment
     from tasks.report.build import suite_of
 
     prepare_environment()
@@ -69,8 +69,9 @@ def promote(
 
     Example: leaseboard model promote sales
     """
-    from tasks import gate, paths
-    from tasks.environment import prepare_environment
+    from tasks import gate
+    from tasks.machine import paths
+    from tasks.machine.environment import prepare_environment
 
     prepare_environment()
 
@@ -91,8 +92,8 @@ def list_models(tracking_uri: TrackingUri = None) -> int:
 
     Example: leaseboard model list
     """
-    from tasks import paths
-    from tasks.environment import prepare_environment
+    from tasks.machine import paths
+    from tasks.machine.environment import prepare_environment
 
     prepare_environment()
 
@@ -120,10 +121,10 @@ def register_winners(
     What fails is told, and the other winners are registered all the same.
     """
     from algorithms.errors import LeaseboardError, unknown
-    from tasks import paths
+    from tasks.folder.results import current
+    from tasks.machine import paths
     from tasks.models.names import check_name, slug
     from tasks.models.winner import winner_of
-    from tasks.results import current
 
     title = slug(suite.name) if name is None else check_name(name)
     check_folder(run)
@@ -157,15 +158,15 @@ def _fitted(job: Job, result: Result, mirrors: tuple[Path, ...]) -> Fitted:
     import tempfile
 
     from algorithms.errors import LeaseboardError
-    from tasks.foreign import is_foreign
+    from tasks.jobs.foreign import is_foreign
     from tasks.models.winner import fit
 
     if not is_foreign(job):
         return fit(job, result, mirrors=mirrors)
 
-    from flows.workers import WorkerPool
-    from tasks.config import Limits
     from tasks.models.kept import REFIT, kept, lay
+    from tasks.pool.workers import WorkerPool
+    from tasks.processes.limits import Limits
 
     with (
         tempfile.TemporaryDirectory(prefix="leaseboard-") as name,
@@ -186,8 +187,8 @@ def record(
     """Register a fitted model and say how to use it."""
     from datetime import UTC, datetime
 
-    from tasks import paths
-    from tasks.environment import versions
+    from tasks.machine import paths
+    from tasks.machine.environment import versions
     from tasks.models import registry
 
     version = registry.register(

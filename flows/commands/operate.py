@@ -13,7 +13,7 @@ from flows.commands.options import TrackingUri
 from flows.terminal import say
 
 if TYPE_CHECKING:
-    from tasks.doctor import Finding
+    from tasks.tend.doctor import Finding
 
 
 def ui(
@@ -29,8 +29,8 @@ def ui(
 
     from flows.interruption import terminable
     from flows.service import SAFE_PATH, Service, answers
-    from tasks import paths
-    from tasks.environment import prepare_environment
+    from tasks.machine import paths
+    from tasks.machine.environment import prepare_environment
     from tasks.track.store import ensure_store
 
     prepare_environment()
@@ -69,9 +69,9 @@ def doctor(
 
     Example: leaseboard doctor --mend
     """
-    from tasks import paths
-    from tasks.doctor import examine
-    from tasks.environment import prepare_environment
+    from tasks.machine import paths
+    from tasks.machine.environment import prepare_environment
+    from tasks.tend.doctor import examine
 
     prepare_environment()
     troubled = False
@@ -92,7 +92,7 @@ def stuck_flow_runs(*, mend: bool) -> Iterator[Finding]:
     from contextlib import ExitStack
 
     from flows.server import PrefectServer, server_log
-    from tasks.doctor import Finding
+    from tasks.tend.doctor import Finding
 
     name = "stuck flow runs"
     with ExitStack() as kept:

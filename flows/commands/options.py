@@ -40,7 +40,7 @@ def use_conf(conf: Path | None) -> None:
     """Make --conf hold for all that runs from here, worker processes among it."""
     import os
 
-    from tasks.paths import own_conf
+    from tasks.machine.paths import own_conf
 
     if conf is not None:
         os.environ["LEASEBOARD_CONF"] = str(own_conf(conf))
@@ -100,7 +100,7 @@ def show_table(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]
     """Print a table: on a terminal as wide as that, elsewhere one line a row, never wrapped."""
     import sys
 
-    from tasks.terminal import cell, show, shown
+    from tasks.machine.terminal import cell, show, shown
 
     rows = [tuple(map(shown, row)) for row in rows]
     if not sys.stdout.isatty():
@@ -122,7 +122,7 @@ def show_table(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
     """`path` as a writable folder; what was made for it goes again if an error leaves it empty."""
-    from tasks.results import LOCK
+    from tasks.folder.results import LOCK
 
     absent = [place for place in (path, *path.parents) if not place.exists()]
     folder = output_folder(path)

@@ -20,10 +20,10 @@ def list_peers() -> None:
 
     Example: leaseboard peers list
     """
-    from tasks.peers import environment
+    from tasks.evaluate.peers import venv
 
-    for name in environment.names():
-        place = environment.folder(name) if environment.is_installed(name) else "not installed"
+    for name in venv.names():
+        place = venv.folder(name) if venv.is_installed(name) else "not installed"
         say(f"{name}  {place}")
 
 
@@ -33,9 +33,9 @@ def install(name: Name) -> None:
 
     Example: leaseboard peers install flaml
     """
-    from tasks.peers import environment
+    from tasks.evaluate.peers import venv
 
-    say(f"{name}  {environment.install(name)}")
+    say(f"{name}  {venv.install(name)}")
 
 
 @app.command("remove")
@@ -44,8 +44,8 @@ def remove(name: Name) -> int:
 
     Example: leaseboard peers remove flaml
     """
-    from tasks.peers import environment
+    from tasks.evaluate.peers import venv
 
-    removed = environment.remove(name)
+    removed = venv.remove(name)
     say(f"{name}  {'removed' if removed else 'was not installed'}")
     return 0 if removed else 3

@@ -17,7 +17,7 @@ from flows.interruption import terminable
 from flows.terminal import say
 
 if TYPE_CHECKING:
-    from tasks.jobs import Job, Result
+    from tasks.jobs.job import Job, Result
     from tasks.models.winner import Fitted
 
 MOST_FAILURES = 5
@@ -55,12 +55,12 @@ def race(
     Example: leaseboard race chacha synthetic:fried?rows=20000 --set b=10 --json
     """
     from algorithms.errors import UsageError
-    from tasks import paths
-    from tasks.environment import prepare_environment
     from tasks.fetch.references import with_options
-    from tasks.jobs import Job
+    from tasks.folder.results import EVENTS
+    from tasks.jobs.job import Job
+    from tasks.machine import paths
+    from tasks.machine.environment import prepare_environment
     from tasks.models.names import check_name
-    from tasks.results import EVENTS
 
     prepare_environment()
     use_conf(conf)
@@ -101,7 +101,7 @@ def race(
 def _checked(job: Job) -> tuple[Job, str]:
     """The job with its settings divided, and why the user's file cannot be used, if so."""
     from algorithms.errors import UserFileError
-    from tasks.run import check, route_settings
+    from tasks.jobs.run import check, route_settings
 
     try:
         mine, shared = route_settings(job.algorithm, job.settings)
@@ -125,8 +125,8 @@ class _Attempt:
     def failures(self) -> list[str]:
         """The configurations that failed, by the event log."""
         from algorithms.events import ConfigurationFailed, of
-        from tasks.event_logs import read_partial_log
-        from tasks.results import EVENTS
+        from tasks.folder.event_logs import read_partial_log
+        from tasks.folder.results import EVENTS
 
         log = self.home / EVENTS
         events = read_partial_log(log) if log.is_file() else ()
@@ -137,7 +137,7 @@ class _Attempt:
 
     def keep(self) -> None:
         """Write the result, and the traceback of a crash, beside the events."""
-        from tasks.results import LOG, write_result
+        from tasks.folder.results import LOG, write_result
 
         write_result(self.home, self.result)
         if self.traceback:
@@ -174,13 +174,13 @@ def _attempt(
     import tempfile
 
     from algorithms.errors import UsageError
-    from flows.workers import WorkerPool
-    from tasks.attempt import attempt
-    from tasks.config import Limits
-    from tasks.foreign import is_foreign
+    from tasks.folder.results import EVENTS
+    from tasks.jobs.attempt import attempt
+    from tasks.jobs.foreign import is_foreign
+    from tasks.jobs.run import RUN_JOB, failed
     from tasks.models.kept import RUN
-    from tasks.results import EVENTS
-    from tasks.run import RUN_JOB, failed
+    from tasks.pool.workers import WorkerPool
+    from tasks.processes.limits import Limits
 
     folder = Path(tempfile.mkdtemp(prefix=".race-", dir=out))
     model, trace = None, ""
@@ -206,8 +206,8 @@ def _attempt(
 
 
 def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
-    from tasks.jobs import plain
-    from tasks.results import EVENTS
+    from tasks.folder.results import EVENTS
+    from tasks.jobs.job import plain
 
     failures = attempt.failures
     for failure in failures[:MOST_FAILURES]:

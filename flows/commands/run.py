@@ -27,8 +27,8 @@ from flows.interruption import resumable
 from flows.terminal import say
 
 if TYPE_CHECKING:
-    from tasks.config import Suite
-    from tasks.plan import Planned
+    from tasks.suites.plan import Planned
+    from tasks.suites.suite import Suite
 
 
 def run(
@@ -93,7 +93,7 @@ def run_and_report(
             kept=kept,
         )
 
-        from tasks import paths
+        from tasks.machine import paths
 
         uri = None if outcome.problems else paths.tracking_uri(tracking_uri)
         published = show_board(outcome.results, loaded, loaded.name, home, uri)
@@ -153,7 +153,7 @@ def _together(codes: list[int]) -> int:
 
 def _state(entry: Planned, home: Path) -> str:
     """What becomes of a job; of one that failed before, also how."""
-    from tasks.results import read_result
+    from tasks.folder.results import read_result
 
     if entry.fault or entry.obstacle:
         return "crash" if entry.fault else "skipped"

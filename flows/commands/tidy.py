@@ -13,7 +13,7 @@ from flows.commands.options import TrackingUri, output_folder
 from flows.terminal import say
 
 if TYPE_CHECKING:
-    from tasks.prune import Rule, Surplus
+    from tasks.tend.folders import Rule, Surplus
 
 
 def prune(
@@ -44,13 +44,13 @@ def prune(
     """
     from datetime import UTC, datetime, timedelta
 
-    from tasks.environment import prepare_environment
+    from tasks.machine.environment import prepare_environment
 
     prepare_environment()
 
-    from tasks import disk, paths
-    from tasks import prune as core
-    from tasks.track import prune as tracked
+    from tasks.machine import disk, paths
+    from tasks.tend import folders as core
+    from tasks.tend import stores as tracked
 
     now = datetime.now(UTC)
     before = None if older_than is None else now - timedelta(days=older_than)
@@ -84,8 +84,9 @@ def _prune_folder(
     folder: Path, rule: Rule, archive: Path | None, stamp: str, *, remove: bool
 ) -> int:
     """Say what goes from one run folder, and let it go if told to; returns how many jobs."""
-    from tasks import disk, results
-    from tasks import prune as core
+    from tasks.folder import results
+    from tasks.machine import disk
+    from tasks.tend import folders as core
 
     check_folder(folder)
     if not remove:
@@ -95,7 +96,7 @@ def _prune_folder(
         if not _say(old):
             return 0
         if archive is not None:
-            from tasks import bundle
+            from tasks.bundles import bundle
 
             file = output_folder(archive) / f"{folder.resolve().name}-{stamp}.zip"
             left_out = bundle.export(folder, file, old.jobs).left_out
@@ -113,7 +114,7 @@ def _prune_folder(
 
 
 def _say(old: Surplus) -> int:
-    from tasks import disk
+    from tasks.machine import disk
 
     say(f"{old.out}: {len(old.jobs)} of {old.of} jobs, {disk.shown(old.size)}")
     return len(old.jobs)

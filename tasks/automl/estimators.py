@@ -25,13 +25,13 @@ from algorithms.events import ConfigurationAdmitted, Event, TrialFinished, of
 from algorithms.policies.joint import JointSpace
 from algorithms.policies.peer import Peer
 from algorithms.seeds import generator
+from tasks.evaluate.trials import recipes
+from tasks.evaluate.trials.evaluate import Arrays, Fold, Task
+from tasks.evaluate.trials.replay import Protocol, StoredTrials
+from tasks.evaluate.trials.spaces import Space, load_space
+from tasks.evaluate.trials.worker import Limits
 from tasks.preprocess.splits import deal, quotas
 from tasks.preprocess.tables import TableEncoder
-from tasks.trials import estimators
-from tasks.trials.evaluate import Arrays, Fold, Task
-from tasks.trials.replay import Protocol, StoredTrials
-from tasks.trials.spaces import Space, load_space
-from tasks.trials.worker import Limits
 
 
 class _PolicyEstimator(BaseEstimator):
@@ -207,7 +207,7 @@ class _PolicyEstimator(BaseEstimator):
         features = columns.transform(frame)
         values = {**arm.constants, **best.parameters}
         assert best.seed is not None  # or it would be no stored trial
-        model = estimators.build(arm.estimator, values, features.shape[1], best.seed)
+        model = recipes.build(arm.estimator, values, features.shape[1], best.seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what a trial may do, its refit may do too
             model.fit(features, target)

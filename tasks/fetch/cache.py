@@ -14,9 +14,9 @@ from pathlib import Path
 import pandas as pd
 
 from algorithms.errors import DataError, UsageError, naming
-from tasks import paths
 from tasks.fetch.digests import file_digest
 from tasks.fetch.entries import Entry
+from tasks.machine import paths
 
 DATA = "data.parquet"
 ENTRY = "entry.json"

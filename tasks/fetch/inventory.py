@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from algorithms.errors import DataError, UsageError
-from tasks import paths
 from tasks.fetch import cache, entries, files, mirror, named, sklearn_source, synthetic
 from tasks.fetch.dataset import finish
 from tasks.fetch.entries import Entry
 from tasks.fetch.references import Reference
+from tasks.machine import paths
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from tasks import paths
 from tasks.fetch import files, mirror, named, openml_source, references, sklearn_source, synthetic
 from tasks.fetch.dataset import Dataset, General, Table, finish
 from tasks.fetch.entries import table_of
 from tasks.fetch.references import Reference
+from tasks.machine import paths
 
 
 def load(reference: str, *, mirrors: Iterable[str | Path] = ()) -> Dataset:

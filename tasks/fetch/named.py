@@ -9,11 +9,11 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from algorithms.errors import UsageError, unknown
-from tasks import paths
 from tasks.fetch import cache, references
 from tasks.fetch.dataset import Table
 from tasks.fetch.entries import table_of
 from tasks.fetch.references import Reference
+from tasks.machine import paths
 
 IMPORTED = "imported"
 """The cache's section of imported files."""

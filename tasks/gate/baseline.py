@@ -17,9 +17,9 @@ from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationE
 from algorithms.errors import UsageError, naming
 from tasks.gate.promises import check_promises
 from tasks.gate.quantities import Quantity
-from tasks.jobs import Direction, Name, Score, Settings, Title, first_fault, plain_value
-from tasks.promise import Promise
+from tasks.jobs.job import Direction, Name, Score, Settings, Title, first_fault, plain_value
 from tasks.score.frame import scoreless
+from tasks.suites.promise import Promise
 
 
 def _day(text: str) -> str:

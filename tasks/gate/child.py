@@ -15,7 +15,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-from tasks.environment import prepare_environment
+from tasks.machine.environment import prepare_environment
 
 
 def serve(mirrors: tuple[Path, ...]) -> None:
@@ -24,8 +24,8 @@ def serve(mirrors: tuple[Path, ...]) -> None:
     threading.Thread(target=_read, args=(lines,), daemon=True).start()
     prepare_environment()
 
-    from tasks.jobs import Job
-    from tasks.run import run_job
+    from tasks.jobs.job import Job
+    from tasks.jobs.run import run_job
 
     answers, sys.stdout = sys.stdout, sys.stderr  # jobs may print
     while True:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tasks.gate.quantities import Quantity
-from tasks.promise import Promise
+from tasks.suites.promise import Promise
 
 FAILING = ("broken", "missing", "changed", "failed")
 

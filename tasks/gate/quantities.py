@@ -11,8 +11,8 @@ import pandas as pd
 
 from algorithms.errors import LeaseboardError
 from algorithms.events import BoundsUpdated, Event, LeaseGranted, Measured, of
-from tasks.promise import Promise
 from tasks.score.selection import REFERENCE, Truth, compare
+from tasks.suites.promise import Promise
 
 DERIVED = {
     "curve": "with over: the anytime score over the other's, at its worst moment",

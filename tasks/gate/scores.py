@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 
 from tasks.gate.baseline import Scenario
-from tasks.jobs import plain_value
-from tasks.promise import ROUNDING
+from tasks.jobs.job import plain_value
 from tasks.score.bootstrap import Interval, paired_mean
 from tasks.score.frame import scoreless
+from tasks.suites.promise import ROUNDING
 
 TOLERANCE = 0.002
 """Default: a drop of a fifth of a percent of the accepted mean. Seeded scores repeat exactly, so a

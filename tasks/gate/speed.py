@@ -24,9 +24,9 @@ from typing import IO, Self
 import numpy as np
 
 from algorithms.errors import LeaseboardError, UsageError
-from tasks.described import describe
-from tasks.foreign import is_foreign
-from tasks.jobs import Job
+from tasks.jobs.described import describe
+from tasks.jobs.foreign import is_foreign
+from tasks.jobs.job import Job
 from tasks.score.bootstrap import Interval, paired_mean
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,18 +12,18 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from algorithms.errors import LeaseboardError, UsageError
-from tasks.benches import pulls, samples
+from tasks.evaluate.probes import samples as sampled
+from tasks.evaluate.probes.fitting import able
+from tasks.evaluate.trials import plans, recipes
+from tasks.evaluate.trials.evaluate import reward_of
+from tasks.evaluate.trials.spaces import load_space
 from tasks.fetch import Dataset
-from tasks.jobs import Job, Result
+from tasks.jobs.benches import pulls, samples
+from tasks.jobs.job import Job, Result
 from tasks.models.columns import describe
 from tasks.models.pipeline import PipelineModel
 from tasks.models.saved import Description
 from tasks.preprocess.tables import labels_of
-from tasks.probes import samples as sampled
-from tasks.probes.fitting import able
-from tasks.trials import estimators, plans
-from tasks.trials.evaluate import reward_of
-from tasks.trials.spaces import load_space
 
 SAME = 1e-9
 """Relative; how far a model's score on the test rows may be from the one on record."""
@@ -109,7 +109,7 @@ def _of_policy(dataset: Dataset, job: Job, result: Result) -> Fit:
     encoder = plans.encoder(dataset, part.train, options.scale)
     n_features = encoder.transform(dataset.features.iloc[:1]).shape[1]
     values = {**arm.constants, **chosen}
-    model = estimators.build(arm.estimator, values, n_features, result.champion_seed)
+    model = recipes.build(arm.estimator, values, n_features, result.champion_seed)
     return Fit(dataset, part.train, part.test, encoder, model, labels_of(dataset))
 
 

@@ -15,8 +15,8 @@ from algorithms import plain
 from algorithms.apple.learner import Learner
 from algorithms.apple.saved import learner_of, state_of
 from algorithms.errors import UsageError
-from tasks.benches.holdout import Options, encoder, target_range
 from tasks.fetch import Dataset
+from tasks.jobs.benches.holdout import Options, encoder, target_range
 from tasks.models import trusted
 from tasks.models.columns import describe
 from tasks.models.saved import Description, SavedModel

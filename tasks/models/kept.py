@@ -11,10 +11,10 @@ from pathlib import Path
 
 from algorithms.errors import LeaseboardError, UsageError
 from tasks import fetch
-from tasks.jobs import Job, Result, plain
+from tasks.jobs.job import Job, Result, plain
+from tasks.jobs.run import run_job
 from tasks.models import saved
 from tasks.models.winner import Fitted, fit
-from tasks.run import run_job
 
 RUN, REFIT = "tasks.models.kept:run_and_keep", "tasks.models.kept:refit_and_keep"
 MODEL, WORD, LAID = "model", "model.told.json", "recorded.json"

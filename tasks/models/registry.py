@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from algorithms.errors import UsageError, unknown
 from tasks.gate import PASSED, TOLERANCE, Baseline, Check, accept, gate
-from tasks.jobs import Result
+from tasks.jobs.job import Result
 from tasks.models.logged import KEY, log
 from tasks.models.names import check_name
 from tasks.models.winner import Fitted

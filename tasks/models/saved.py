@@ -86,7 +86,7 @@ def load(folder: Path) -> SavedModel:
             f"{str(folder)!r} holds no model of this version: register it anew"
         ) from error
     if description.kind == "stream":
-        from tasks.models.stream import read as read_stream
+        from tasks.models.streaming import read as read_stream
 
         return read_stream(description, folder)
     if description.kind == "holdout":

@@ -11,10 +11,10 @@ from typing import Any
 
 from algorithms.errors import LeaseboardError, UsageError
 from tasks import fetch
-from tasks.config import Suite
-from tasks.jobs import Job, Result
+from tasks.jobs.job import Job, Result
+from tasks.jobs.run import run_job
 from tasks.models.saved import SavedModel
-from tasks.run import run_job
+from tasks.suites.suite import Suite
 
 REPEATED = 1e-9
 """Relative; how far a repeated run's score may be from the recorded one."""
@@ -125,12 +125,12 @@ def fit(
         return Fitted(model, dataset, test)
     learner = learner or _repeated(job, result, mirrors)
     if result.bench == "stream":
-        from tasks.models import stream
+        from tasks.models import streaming
         from tasks.preprocess import StreamOptions
 
         options = StreamOptions(**job.bench)
-        return Fitted(stream.fitted(dataset, options, learner), dataset, test=None)
-    from tasks.benches.holdout import Options
+        return Fitted(streaming.fitted(dataset, options, learner), dataset, test=None)
+    from tasks.jobs.benches.holdout import Options
     from tasks.models import holdout
 
     held = Options(**job.bench)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tasks.preprocess.splits import Split, split, split_by_column
-from tasks.preprocess.stream import StreamOptions, as_stream
+from tasks.preprocess.streaming import StreamOptions, as_stream
 from tasks.preprocess.tables import TableEncoder
 
 __all__ = [

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from algorithms.configurations import Configuration, Observation
 from algorithms.events import BoundsUpdated, ChampionChanged, Event, of
-from tasks.configurations import Configuration, Observation
 from tasks.report.leases import reigns
 from tasks.report.specs import Figure, Trace, axis, colour, names_of, rounded, text, thinned
 

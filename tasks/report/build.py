@@ -13,8 +13,6 @@ from pydantic import ValidationError
 
 from algorithms.errors import UsageError, naming
 from algorithms.events import read_log
-from tasks import board as terminal
-from tasks.config import SUITE_FILE, Suite
 from tasks.report import curves, data_views, exploitation, job_views, svg, views
 from tasks.report.cells import named
 from tasks.report.commands import commands_of
@@ -30,12 +28,14 @@ from tasks.report.selection_figures import figures as selection_figures
 from tasks.report.specs import Figure
 from tasks.report.speed_up import Races
 from tasks.report.stamp import is_stamped, stamp
+from tasks.score import board as terminal
 from tasks.score.compared import Compared, compared
 from tasks.score.frame import read_frame
 from tasks.score.leaderboard import Board
 from tasks.score.published import published_against_measured
 from tasks.score.relative import relative
 from tasks.score.selection import with_metrics
+from tasks.suites.suite import SUITE_FILE, Suite
 
 PAGE = "report.html"
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import yaml
 
-from tasks.config import Suite
-from tasks.jobs import Job
+from tasks.jobs.job import Job
+from tasks.suites.suite import Suite
 
 
 def race_command(job: Job) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from algorithms.configurations import configurations
 from algorithms.events import BoundsUpdated, Eliminated, Event, of
-from tasks.configurations import configurations
 from tasks.report import facets
 from tasks.report.specs import Figure, Trace, axis, colour, name_of, rounded, text
 from tasks.score.selection import champion_of

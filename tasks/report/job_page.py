@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, assert_never
 
+from algorithms.configurations import OUTCOMES, Configuration, configurations
 from algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
@@ -25,7 +26,6 @@ from algorithms.events import (
     TrialFinished,
     of,
 )
-from tasks.configurations import OUTCOMES, Configuration, configurations
 from tasks.report import bands, curves, leases, pulls
 from tasks.report.specs import Figure, names_of, short_number
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from algorithms.configurations import Configuration
 from algorithms.events import ChampionChanged, Event, of
-from tasks.configurations import Configuration
 from tasks.report.specs import PALETTE, Figure, Trace, axis, colour, names_of, rounded, text
 
 MOST_SEGMENTS = 400

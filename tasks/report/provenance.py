@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tasks.environment import versions
+from tasks.machine.environment import versions
 
 PACKAGES = (
     "leaseboard", "numpy", "scipy", "pandas", "numba", "scikit-learn", "lightgbm", "hyperopt",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from algorithms.configurations import Configuration
 from algorithms.events import (
     ConfigurationFailed,
     Eliminated,
@@ -13,7 +14,6 @@ from algorithms.events import (
     TrialFinished,
     of,
 )
-from tasks.configurations import Configuration
 from tasks.report.specs import Figure, Trace, axis, colour, names_of, rounded, text, thinned
 
 MOST_STEPS = 90

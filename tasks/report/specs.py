@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tasks.configurations import Configuration
+from algorithms.configurations import Configuration
 
 Trace = dict[str, Any]
 _CALLED = ("name", "learner")

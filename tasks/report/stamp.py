@@ -6,9 +6,9 @@ import hashlib
 import json
 from pathlib import Path
 
-from tasks.config import Suite
+from tasks.folder.results import RESULT, TABLE
 from tasks.report.provenance import packages
-from tasks.results import RESULT, TABLE
+from tasks.suites.suite import Suite
 
 _CODE = Path(__file__).resolve().parents[2]
 _SUFFIXES = {".py", ".html", ".css", ".js"}

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tasks import board as terminal
 from tasks.report import svg
 from tasks.report.cells import Cell, Names, data_cell, finite, named, number, spread
+from tasks.score import board as terminal
 from tasks.score.compared import Compared
 from tasks.score.leaderboard import Board
 from tasks.score.published import Agreement, printed_decimals

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pandas as pd
 
-from tasks.jobs import Result
+from tasks.jobs.job import Result
 from tasks.score.frame import as_frame
 from tasks.score.leaderboard import Board, leaderboard
 from tasks.score.significance import Comparison, compare_all
 from tasks.score.summary import Answer, summarise
 
 if TYPE_CHECKING:
-    from tasks.config import Suite
+    from tasks.suites.suite import Suite
 
 Results: TypeAlias = pd.DataFrame | Iterable[Result]
 

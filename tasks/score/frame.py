@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 
 from algorithms.errors import UsageError
-from tasks.jobs import Result
-from tasks.results import TABLE, read_table, rows
+from tasks.folder.results import TABLE, read_table, rows
+from tasks.jobs.job import Result
 
 COLUMNS = tuple(field.name for field in dataclasses.fields(Result))
 MAPPINGS = ("metrics", "champion", "settings", "bench_options")
@@ -27,7 +27,7 @@ def to_frame(results: Iterable[Result]) -> pd.DataFrame:
 def read_frame(path: Path) -> pd.DataFrame:
     """The frame of a run folder, or of the table `path` alone.
 
-    Of a folder's table the sealed results beside it are believed, see `tasks.results.rows`.
+    Of a folder's table the sealed results beside it are believed, see `tasks.folder.results.rows`.
     """
     path = path / TABLE if path.is_dir() else path
     if not path.is_file():

@@ -12,7 +12,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from tasks import disk
+from tasks.machine import disk
 
 _log = logging.getLogger(__name__)
 

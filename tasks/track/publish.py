@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tasks.jobs import Result
+from tasks.jobs.job import Result
 from tasks.track.records import suite_key
 from tasks.track.store import TrackingError, open_store, reported
 from tasks.track.views import JOBS, View, data_views

@@ -11,8 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from tasks import results
-from tasks.jobs import Result
+from tasks.folder import results
+from tasks.jobs.job import Result
 from tasks.track.store import TrackingError
 
 if TYPE_CHECKING:

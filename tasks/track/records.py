@@ -22,10 +22,10 @@ from typing import Any
 
 import psutil
 
+from algorithms.configurations import Configuration
 from algorithms.events import Event, Measured, Started, of
-from tasks.configurations import Configuration
-from tasks.environment import versions
-from tasks.jobs import Result
+from tasks.jobs.job import Result
+from tasks.machine.environment import versions
 
 MAX_VALUE = 6000
 """MLflow's longest parameter."""

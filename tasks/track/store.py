@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from algorithms.errors import LeaseboardError
-from tasks.addresses import redacted, scrubbed
+from tasks.machine.addresses import redacted, scrubbed
 from tasks.track import creation
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from tasks import results
-from tasks.configurations import configurations
-from tasks.event_logs import read_partial_log
-from tasks.jobs import Result
+from algorithms.configurations import configurations
+from tasks.folder import results
+from tasks.folder.event_logs import read_partial_log
+from tasks.jobs.job import Result
 from tasks.track import bulk
 from tasks.track.client import PARENT, ClientWriter, Known, every
 from tasks.track.records import (

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from tasks.jobs import Result
+from tasks.jobs.job import Result
 
 TAG = "mlflow.sharedViewState."
 COLUMNS = (

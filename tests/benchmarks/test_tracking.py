@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from benchmarks import tracking
-from tasks.results import job_folder
+from tasks.folder.results import job_folder
 from tasks.track import Tracker
 from tasks.track.store import open_store
 

@@ -15,10 +15,10 @@ from typer.core import TyperGroup
 from algorithms import registry
 from flows.cli import app
 from flows.commands.options import parse_settings
-from tasks.config import Suite, suite_names
 from tasks.gate.formats import MARK
-from tasks.jobs import Job
-from tasks.run import check, route_settings
+from tasks.jobs.job import Job
+from tasks.jobs.run import check, route_settings
+from tasks.suites.suite import Suite, suite_names
 
 pages = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("pages.py"))))
 CONF = pages.ROOT / "conf"

@@ -23,7 +23,7 @@ from algorithms.events import (
     Measured,
     Started,
 )
-from tasks.jobs import Result
+from tasks.jobs.job import Result
 
 CONFIGURATIONS = 3
 
@@ -133,8 +133,8 @@ def _flee(trace):
 
 def _trial(pid_file):
     """Run a tuning trial in a process of its own, as a job of the pulls bench does."""
-    from tasks.trials import worker
-    from tasks.trials.evaluate import Arrays, Fold, Order
+    from tasks.evaluate.trials import worker
+    from tasks.evaluate.trials.evaluate import Arrays, Fold, Order
 
     nothing = Arrays("classification", (Fold(*[np.zeros((1, 1))] * 6),))
     with worker.resting(worker.Limits()) as runner:

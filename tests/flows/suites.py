@@ -4,10 +4,11 @@ import dataclasses
 from pathlib import Path
 
 from flows.suite import run_suite
-from tasks import results
-from tasks.config import Limits, Suite
-from tasks.jobs import Job
-from tasks.plan import Planned
+from tasks.folder import results
+from tasks.jobs.job import Job
+from tasks.processes.limits import Limits
+from tasks.suites.plan import Planned
+from tasks.suites.suite import Suite
 from tasks.track.store import open_store
 
 STANDINS = Path(__file__).with_name("standins.py")

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from flows import cli
-from tasks import report, results
+from tasks import report
+from tasks.folder import results
 from tasks.track import TrackingError
 from tasks.track.store import open_store
 

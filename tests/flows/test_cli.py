@@ -245,10 +245,10 @@ def test_a_file_that_cannot_be_written_is_found_before_anything_runs(leaseboard,
 
 def test_a_plan_says_how_a_job_ended_that_runs_again(tmp_path):
     from flows.commands.run import _state
-    from tasks import results
-    from tasks.jobs import Job
-    from tasks.plan import Planned
-    from tasks.run import failed
+    from tasks.folder import results
+    from tasks.jobs.job import Job
+    from tasks.jobs.run import failed
+    from tasks.suites.plan import Planned
 
     job = Job("vanilla", "sklearn:diabetes", 0, 0)
     waiting = Planned(job, "k")

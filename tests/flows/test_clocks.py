@@ -8,19 +8,19 @@ import pytest
 
 from algorithms.checks import check_audit
 from flows.cli import main
-from flows.workers import WorkerPool
-from tasks.config import Limits
 from tasks.fetch import load
-from tasks.jobs import Job
+from tasks.jobs.job import Job
+from tasks.jobs.run import identify
 from tasks.models.kept import REFIT, RUN, lay
-from tasks.run import identify
+from tasks.pool.workers import WorkerPool
+from tasks.processes.limits import Limits
 
 DATA = "synthetic:fried?rows=300&seed=0"
 BUSY = """
 import time
 import numpy as np
-import tasks.clocks
-import tasks.run
+import tasks.machine.clocks
+import tasks.jobs.run
 from pydantic.dataclasses import dataclass
 from algorithms.base import Algorithm
 
@@ -36,8 +36,9 @@ class Mine(Algorithm):
         real = time.process_time
         time.perf_counter = time.process_time = time.thread_time = stands_still
         if self.deep:
-            cpu, wall = tasks.clocks.process_time(), tasks.run.perf_counter()
-            tasks.clocks.process_time, tasks.run.perf_counter = (lambda: cpu), (lambda: wall)
+            cpu, wall = tasks.machine.clocks.process_time(), tasks.jobs.run.perf_counter()
+            tasks.machine.clocks.process_time = lambda: cpu
+            tasks.jobs.run.perf_counter = lambda: wall
         begin = real()
         while real() - begin < 2:
             pass
@@ -94,7 +95,7 @@ import dataclasses
 import subprocess
 import sys
 import time
-from tasks.run import run_job
+from tasks.jobs.run import run_job
 
 BURN = "import time\nwhile time.process_time() < 2.5: pass\nprint(flush=True)\n"
 
@@ -151,11 +152,11 @@ def test_a_policy_of_ones_own_is_refitted_whatever_its_first_run_took(own):
 
 @pytest.mark.parametrize(
     "patch",
-    ["tasks.run.process_time = time.perf_counter", "tasks.clocks.cpu_seconds"],
+    ["tasks.jobs.run.process_time = time.perf_counter", "tasks.machine.clocks.cpu_seconds"],
 )
 def test_check_names_the_clocks_that_an_algorithm_changed(tmp_path, monkeypatch, capsys, patch):
     monkeypatch.setattr("algorithms.checks.checks", lambda: {"audit": check_audit})
-    header = f"import resource, time, tasks.clocks, tasks.run\n{HONEST}"
+    header = f"import resource, time, tasks.machine.clocks, tasks.jobs.run\n{HONEST}"
     text = header.replace("        yield", f"        {patch} = lambda *_: 0.0\n        yield")
     (tmp_path / "own.py").write_text(text)
     monkeypatch.chdir(tmp_path)

@@ -16,9 +16,10 @@ import pytest
 
 from algorithms.errors import LeaseboardError
 from flows.suite import run_suite
-from tasks import results
-from tasks.config import Limits, Suite
-from tasks.plan import plan
+from tasks.folder import results
+from tasks.processes.limits import Limits
+from tasks.suites.plan import plan
+from tasks.suites.suite import Suite
 
 pytestmark = pytest.mark.dask
 CHILD = Path(__file__).with_name("child.py")
@@ -98,7 +99,7 @@ def running(machines):
     for process, _ in machines.workers:
         if process.poll() is None:
             below = psutil.Process(process.pid).children(recursive=True)
-            found[process.pid] = [p for p in below if "flows.worker" in " ".join(p.cmdline())]
+            found[process.pid] = [p for p in below if "tasks.pool.worker" in " ".join(p.cmdline())]
     return found
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from flows import cli
-from tasks import results
+from tasks.folder import results
 
 SUITE = """
 title: One

@@ -15,8 +15,8 @@ from algorithms.events import write_log
 from flows import cli
 from flows.commands import run as command
 from flows.interruption import InterruptedRunError, resumable, terminable
-from tasks import results
-from tasks.jobs import Result
+from tasks.folder import results
+from tasks.jobs.job import Result
 
 ROOT = Path(__file__).resolve().parents[2]
 SLEEPER = '''

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from flows.workers import WorkerPool
-from tasks.config import Limits
-from tasks.jobs import Job
-from tasks.plan import plan
+from tasks.jobs.job import Job
+from tasks.pool.workers import WorkerPool
+from tasks.processes.limits import Limits
+from tasks.suites.plan import plan
 
 STREAM = "synthetic:fried?rows=200&seed=0"
 HONEST = [
@@ -30,7 +30,7 @@ POISONS = {
     "limits": "resource.setrlimit(resource.RLIMIT_NOFILE, (8, 8)); os.umask(0o777)",
     "signals": "[signal.signal(n, signal.SIG_IGN) for n in (signal.SIGTERM, signal.SIGCHLD)]",
     "modules": "[sys.modules.pop(n) for n in list(sys.modules) if n.startswith('tasks')]",
-    "worker": "import flows.worker as w; w.run = w.plain = w.verdict = lambda *_: 1 / 0",
+    "worker": "import tasks.pool.worker as w; w.run = w.plain = w.verdict = lambda *_: 1 / 0",
     "thread": "threading.Thread(target=lambda: [np.seterr(all='raise') for _ in iter(int, 1)],"
               " daemon=True).start()",
 }  # fmt: skip
@@ -141,7 +141,7 @@ def own_work(folder, body):
         "import __main__ as worker\n"
         "from algorithms.user_files import import_file\n"
         "from standins import run_job as honest\n"
-        "from tasks.jobs import plain\n"
+        "from tasks.jobs.job import plain\n"
         "def run_job(job, folder, **given):\n"
         "    result, _ = honest(job, folder, **given)\n"
         "    row = plain(result)\n"

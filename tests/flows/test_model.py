@@ -8,7 +8,7 @@ import pytest
 from algorithms.errors import LeaseboardError, UsageError
 from flows.cli import main
 from flows.commands import model
-from tasks import results
+from tasks.folder import results
 from tasks.models import winner
 
 OWN = """

@@ -17,7 +17,7 @@ from prefect.client.schemas.filters import TaskRunFilter
 from algorithms.errors import LeaseboardError
 from flows import orchestrate
 from flows.server import PrefectServer
-from tasks import results
+from tasks.folder import results
 
 CHILD = Path(__file__).with_name("child.py")
 

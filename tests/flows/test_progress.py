@@ -3,8 +3,8 @@ import io
 import pytest
 
 from flows.progress import Progress
-from tasks.jobs import Job
-from tasks.run import failed
+from tasks.jobs.job import Job
+from tasks.jobs.run import failed
 
 
 def over(data):

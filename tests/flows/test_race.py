@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from flows.cli import main
-from tasks.event_logs import read_partial_log
+from tasks.folder.event_logs import read_partial_log
 
 ALGORITHM = """
 import sys
@@ -112,7 +112,7 @@ def test_a_full_disk_costs_the_file_and_not_the_result(race, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tasks.results.write_atomically", full)
+    monkeypatch.setattr("tasks.folder.results.write_atomically", full)
     told, complained, code = race("vanilla")
 
     assert (told["status"], code) == ("ok", 2)

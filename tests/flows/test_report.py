@@ -8,10 +8,10 @@ import shutil
 import pytest
 
 from flows.cli import main
+from tasks.folder.results import assemble, finish
+from tasks.jobs.run import run_job
 from tasks.report import suite_of
 from tasks.report.commands import race_command
-from tasks.results import assemble, finish
-from tasks.run import run_job
 from tasks.track import TrackingError
 
 SUITE = """
@@ -40,7 +40,7 @@ def call(capsys, monkeypatch, tmp_path):
 def finished(tmp_path):
     """The run folder of a small suite, as the flow leaves it, with its report."""
     from tasks import report
-    from tasks.config import load_suite
+    from tasks.suites.suite import load_suite
 
     (tmp_path / "two.yaml").write_text(SUITE)
     suite = load_suite(str(tmp_path / "two.yaml"), tmp_path)

@@ -8,7 +8,7 @@ from prefect.client.orchestration import get_client
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Cancelling
 
-from tasks.results import read_results
+from tasks.folder.results import read_results
 from tests.flows.schedules import (
     SCHEDULE,
     free_port,
@@ -104,7 +104,7 @@ def sleepers():
     found = []
     for process in psutil.Process().children(recursive=True):
         try:
-            if "flows.worker" in process.cmdline():
+            if "tasks.pool.worker" in process.cmdline():
                 found.append(process)
         except psutil.Error:
             continue

@@ -16,10 +16,10 @@ import psutil
 import pytest
 
 from flows.suite import run_suite
-from tasks import results
-from tasks.config import Limits
-from tasks.plan import Planned
+from tasks.folder import results
+from tasks.processes.limits import Limits
 from tasks.score.frame import read_frame
+from tasks.suites.plan import Planned
 from tasks.track import recorder
 
 CHILD = Path(__file__).with_name("child.py")

@@ -26,12 +26,14 @@ from algorithms.events import (
     write_log,
 )
 from flows.commands.bundles import merge
-from tasks import bundle, report, results, seal
-from tasks.config import SUITE_FILE, Suite
-from tasks.jobs import Result
-from tasks.plan import plan
+from tasks import report
+from tasks.bundles import bundle
+from tasks.folder import results, seal
+from tasks.jobs.job import Result
+from tasks.machine.terminal import shown
 from tasks.score.frame import read_frame
-from tasks.terminal import shown
+from tasks.suites.plan import plan
+from tasks.suites.suite import SUITE_FILE, Suite
 
 SUITE = Suite(
     title="T", name="s", data=["synthetic:fried?rows=60&seed=0"], algorithms=["vanilla", "chacha"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tasks import results
+from tasks.folder import results
 
 DATA = "synthetic:fried?rows=200&seed=0"
 

@@ -12,9 +12,10 @@ import pytest
 
 from algorithms import user_files
 from algorithms.errors import SettingError, UsageError, UserFileError
-from tasks import quarantine, results
-from tasks.config import Limits
-from tasks.described import describe
+from tasks.folder import results
+from tasks.jobs import quarantine
+from tasks.jobs.described import describe
+from tasks.processes.limits import Limits
 
 SOUND = """
 import os

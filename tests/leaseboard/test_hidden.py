@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import leaseboard
-from tasks import doctor
+from tasks.tend import doctor
 
 ROOT = Path(leaseboard.__file__).resolve().parents[1]
 RACE = ["race", "vanilla", "synthetic:fried?rows=100", "--json"]

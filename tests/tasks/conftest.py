@@ -4,8 +4,8 @@ from contextlib import contextmanager
 import pytest
 
 from algorithms.events import ConfigurationAdmitted, Finished, Measured, Started, write_log
-from tasks import results
-from tasks.jobs import Result
+from tasks.folder import results
+from tasks.jobs.job import Result
 
 
 @pytest.fixture

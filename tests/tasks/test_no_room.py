@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 
 from algorithms.events import ConfigurationAdmitted, write_log
-from tasks import results
 from tasks.fetch import cache
-from tasks.jobs import Job
+from tasks.folder import results
+from tasks.jobs.job import Job
+from tasks.jobs.run import failed
 from tasks.report.build import _replace
-from tasks.run import failed
 
 NOISE = np.random.default_rng(0).bytes(20_000).hex()
 EVENTS = [ConfigurationAdmitted(at=0, configuration=0, parameters={"noise": NOISE})]

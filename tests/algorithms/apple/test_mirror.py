@@ -6,10 +6,11 @@ import pytest
 
 from algorithms import registry
 from algorithms.base import play
-from tasks import fetch, paths
-from tasks.benches.holdout import make
-from tasks.config import load_suite
-from tasks.jobs import Job
+from tasks import fetch
+from tasks.jobs.benches.holdout import make
+from tasks.jobs.job import Job
+from tasks.machine import paths
+from tasks.suites.suite import load_suite
 
 pytestmark = pytest.mark.mirror
 PRESENT = [

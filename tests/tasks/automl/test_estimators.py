@@ -8,8 +8,8 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from algorithms.errors import LeaseboardError
 from tasks.automl import PolicyClassifier, PolicyRegressor
+from tasks.evaluate.trials import plans
 from tasks.fetch import Dataset, columns
-from tasks.trials import plans
 
 FAST = ["decision_tree", "k_nearest_neighbors", "lda"]
 CHECKED = {"optimiser": "random", "budget": 9, "trial_cpu_seconds": None}

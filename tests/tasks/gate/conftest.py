@@ -7,12 +7,13 @@ from types import ModuleType
 
 import pytest
 
-from tasks import paths, results
-from tasks.config import load_suite
-from tasks.event_logs import read_partial_log
+from tasks.folder import results
+from tasks.folder.event_logs import read_partial_log
 from tasks.gate import Evidence, measure, read_baseline
-from tasks.run import run_job
+from tasks.jobs.run import run_job
+from tasks.machine import paths
 from tasks.score.frame import as_frame
+from tasks.suites.suite import load_suite
 
 ROOT = Path(__file__).resolve().parents[3]
 ACCEPTED = ROOT / "conf" / "baselines" / "ci.json"

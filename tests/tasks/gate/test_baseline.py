@@ -8,9 +8,9 @@ import pytest
 
 from algorithms.errors import UsageError
 from tasks.gate import Baseline, accept, read_baseline, write_baseline
-from tasks.jobs import Result
-from tasks.promise import Promise
+from tasks.jobs.job import Result
 from tasks.score.frame import as_frame
+from tasks.suites.promise import Promise
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -8,10 +8,10 @@ import pytest
 
 from algorithms.chacha.safe import mixture, race
 from algorithms.online.pool import Pool
-from tasks.config import Suite
 from tasks.gate import accept, gate
-from tasks.run import run_job
+from tasks.jobs.run import run_job
 from tasks.score.frame import as_frame, to_frame
+from tasks.suites.suite import Suite
 from tasks.track import Tracker, records
 from tasks.track.read import Logged
 

@@ -10,12 +10,12 @@ from pydantic import ValidationError
 
 from algorithms.errors import LeaseboardError, UsageError
 from algorithms.events import BoundsUpdated, LeaseGranted, Measured
-from tasks.config import Suite
 from tasks.gate import Baseline, Evidence, Quantity, accept, dropped, gate, measure
 from tasks.gate.formats import as_json, headline, junit, markdown
-from tasks.jobs import Result
-from tasks.promise import Promise
+from tasks.jobs.job import Result
 from tasks.score.frame import as_frame, to_frame
+from tasks.suites.promise import Promise
+from tasks.suites.suite import Suite
 
 GUARD = Promise(
     algorithm="chacha", data="x", metric="score", over="vanilla", at_most=1.01, reason="proven"

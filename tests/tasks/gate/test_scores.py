@@ -11,7 +11,7 @@ import pytest
 from algorithms.errors import UsageError
 from tasks.gate import accept, dropped, gate
 from tasks.gate.formats import as_json, junit, markdown
-from tasks.jobs import Result
+from tasks.jobs.job import Result
 from tasks.score.frame import as_frame, to_frame
 
 CHACHA = ("chacha", "x")

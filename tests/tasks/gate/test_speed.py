@@ -13,9 +13,9 @@ import psutil
 import pytest
 
 from algorithms.errors import UsageError
-from tasks.config import Suite
 from tasks.gate.speed import compare, exported, judge, markdown, timed
-from tasks.jobs import Job
+from tasks.jobs.job import Job
+from tasks.suites.suite import Suite
 
 ROOT = Path(__file__).resolve().parents[3]
 JOB = Job("vanilla", "x", 0, 0, label="vanilla")
@@ -131,7 +131,7 @@ GATE = """
 import sys
 from pathlib import Path
 from flows.interruption import terminable
-from tasks.jobs import Job
+from tasks.jobs.job import Job
 from tasks.gate.speed import compare
 
 with terminable():
@@ -145,7 +145,7 @@ def test_a_gate_that_is_stopped_leaves_nothing_in_the_checkout(history, scratch,
     before = records(root)
     gate = subprocess.Popen([sys.executable, "-c", GATE, root], cwd=ROOT, stderr=subprocess.PIPE)
     deadline = time.monotonic() + 60
-    while not list(scratch.glob("leaseboard-*/tasks/run.py")):
+    while not list(scratch.glob("leaseboard-*/tasks/jobs/run.py")):
         assert gate.poll() is None, gate.stderr.read()
         assert time.monotonic() < deadline, "the commit was never exported"
         time.sleep(0.05)

@@ -3,9 +3,9 @@ import shutil
 import pytest
 
 from tasks import fetch
-from tasks.jobs import Job
+from tasks.jobs.job import Job
+from tasks.jobs.run import run_job
 from tasks.models.winner import Fitted, fit
-from tasks.run import run_job
 
 FRIED = "synthetic:fried?rows=400&seed=0"
 CANCER = "sklearn:breast_cancer"

@@ -8,7 +8,7 @@ import pytest
 
 from algorithms.benches.holdout import split
 from algorithms.errors import UsageError
-from tasks.benches.holdout import Options, as_holdout
+from tasks.jobs.benches.holdout import Options, as_holdout
 from tasks.models.holdout import FILE, HoldoutModel
 from tasks.models.saved import DESCRIPTION, load
 

@@ -8,15 +8,15 @@ import pytest
 
 from algorithms.benches import holdout as divided
 from algorithms.errors import LeaseboardError, UsageError
-from tasks.benches.holdout import Options, as_holdout
-from tasks.jobs import Job
+from tasks.evaluate.probes import samples
+from tasks.evaluate.trials import plans
+from tasks.jobs.benches.holdout import Options, as_holdout
+from tasks.jobs.job import Job
+from tasks.jobs.run import run_job
 from tasks.models.columns import typed
 from tasks.models.saved import load
 from tasks.models.winner import fit
 from tasks.preprocess import StreamOptions, as_stream, split
-from tasks.probes import samples
-from tasks.run import run_job
-from tasks.trials import plans
 
 N_ROWS = 300
 SPACE = """\

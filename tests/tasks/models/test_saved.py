@@ -10,13 +10,13 @@ import skops.io
 from sklearn.preprocessing import FunctionTransformer
 
 from algorithms.errors import UsageError
-from tasks.learners.shared_bins import SharedBins
+from tasks.evaluate.learners.shared_bins import SharedBins
+from tasks.evaluate.probes.samples import split
 from tasks.models import columns
 from tasks.models.pipeline import FILE, PipelineModel
 from tasks.models.saved import Description, load
-from tasks.models.stream import StreamModel
+from tasks.models.streaming import StreamModel
 from tasks.preprocess import as_stream
-from tasks.probes.samples import split
 
 FRIED = "synthetic:fried?rows=400&seed=0"
 CANCER = "sklearn:breast_cancer"

@@ -5,10 +5,10 @@ import dataclasses
 import pytest
 
 from algorithms.errors import LeaseboardError, UsageError
-from tasks.config import Suite
-from tasks.jobs import Job, Result
+from tasks.jobs.job import Job, Result
+from tasks.jobs.run import run_job
 from tasks.models.winner import fit, winner_of
-from tasks.run import run_job
+from tasks.suites.suite import Suite
 
 DATA = "synthetic:fried?rows=400&seed=0"
 SUITE = Suite(title="t", data=[DATA, "sklearn:iris"], algorithms=["vanilla", "chacha"],

@@ -6,8 +6,8 @@ import pytest
 
 from algorithms.errors import DataError
 from tasks import fetch
-from tasks.benches.holdout import Options, as_holdout
-from tasks.preprocess.stream import StreamOptions, as_stream
+from tasks.jobs.benches.holdout import Options, as_holdout
+from tasks.preprocess.streaming import StreamOptions, as_stream
 from tasks.preprocess.targets import in_float32
 
 FORMS = {

@@ -26,9 +26,9 @@ from algorithms.events import (
     TrialFinished,
     write_log,
 )
-from tasks import results as runs
-from tasks.config import Suite
-from tasks.jobs import Job, Result
+from tasks.folder import results as runs
+from tasks.jobs.job import Job, Result
+from tasks.suites.suite import Suite
 
 LABELS = ("vanilla", "chacha", "exhaustive", "random <b>configs</b>")
 DATA = ("synthetic:fried?rows=1000", "synthetic:2dplanes?rows=1000", "openml:1&<2>")

@@ -5,11 +5,11 @@ import pytest
 
 from algorithms.errors import UsageError
 from tasks import report
-from tasks.jobs import Job
+from tasks.folder.results import write_result
+from tasks.folder.seal import unseal
+from tasks.jobs.job import Job
 from tasks.report.commands import race_command
 from tasks.report.pack import unpacked
-from tasks.results import write_result
-from tasks.seal import unseal
 
 VOID = {"meta", "link", "br", "input", "img", "hr"}
 LOADING = {"src", "href", "data", "action", "poster", "srcset"}

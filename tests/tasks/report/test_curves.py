@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from algorithms.events import TrialFinished
-from tasks.jobs import Result
+from tasks.jobs.job import Result
 from tasks.report import curves
 from tasks.score.frame import as_frame, to_frame
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from tasks.configurations import configurations
+from algorithms.configurations import configurations
 from tasks.report import bands, leases, pulls
 from tasks.report.job_page import job_payload
 from tasks.report.leases import Segment, merged, reigns, segments

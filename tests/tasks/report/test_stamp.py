@@ -6,8 +6,8 @@ import shutil
 import pytest
 
 from tasks import report
+from tasks.folder.results import EVENTS, RESULT, TABLE, look_into, read_table, write_result
 from tasks.report import stamp
-from tasks.results import EVENTS, RESULT, TABLE, look_into, read_table, write_result
 from tasks.score.compared import compared
 from tasks.score.frame import read_frame
 

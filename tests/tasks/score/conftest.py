@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from tasks.jobs import Result
+from tasks.jobs.job import Result
 from tasks.score.frame import to_frame
 
 Make = Callable[..., pd.DataFrame]

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from tasks.config import Published
 from tasks.score.frame import as_frame
 from tasks.score.published import published_against_measured
+from tasks.suites.suite import Published
 
 SCORES = {
     ("vanilla", "x"): [4.0, 4.0],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tasks.jobs import Result
+from tasks.jobs.job import Result
 from tasks.report.relative import figures, section
 from tasks.score.frame import as_frame
 from tasks.score.relative import cumulative, relative

@@ -3,9 +3,9 @@ import pytest
 
 from algorithms.errors import UsageError
 from algorithms.events import write_log
-from tasks.board import jobs_text
-from tasks.jobs import Result
-from tasks.results import EVENTS, assemble, begin, finish
+from tasks.folder.results import EVENTS, assemble, begin, finish
+from tasks.jobs.job import Result
+from tasks.score.board import jobs_text
 from tasks.score.frame import as_frame, read_frame
 from tasks.score.leaderboard import leaderboard
 from tasks.score.table import FAILED, NOT_RUN, OK, SKIPPED, score_table, significant

@@ -15,8 +15,8 @@ from algorithms.events import (
     Started,
     write_log,
 )
-from tasks import results
-from tasks.jobs import Result
+from tasks.folder import results
+from tasks.jobs.job import Result
 from tasks.track.store import open_store
 
 

@@ -2,7 +2,7 @@
 
 import multiprocessing
 
-from tasks import results
+from tasks.folder import results
 from tasks.track import Tracker
 from tasks.track.store import open_store
 
@@ -10,7 +10,7 @@ PROCESSES, JOBS, CONFIGURATIONS = 8, 6, 10
 
 
 def log_some(uri, suite, folders):
-    from tasks.environment import prepare_environment
+    from tasks.machine.environment import prepare_environment
 
     prepare_environment()
     tracker = Tracker(uri, suite, [])

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 
-from tasks.prune import Rule
-from tasks.track import Tracker, bulk, prune
+from tasks.tend import stores
+from tasks.tend.folders import Rule
+from tasks.track import Tracker, bulk
 from tasks.track.store import open_store
 
 pytestmark = pytest.mark.postgresql
@@ -48,16 +49,16 @@ def test_old_runs_go_for_good_with_rows_and_artifacts(database, finished, result
         tracker.log(*finished(made))
         tracker.close("FINISHED", {"ok": 1})
     kept = {key: value for key, value in contents(address, "s").items() if "k1" not in key}
-    old = prune.surplus(address, Rule())
+    old = stores.surplus(address, Rule())
     places = [Path(run.info.artifact_uri) for run in old.jobs]
 
     assert [len(part) for part in (old.suites, old.jobs, old.configurations)] == [1, 1, 5]
     assert all(place.is_dir() for place in places)
-    assert prune.remove(address, old)
+    assert stores.remove(address, old)
     assert contents(address, "s") == kept
     assert not any(place.exists() for place in places)
     assert rows(address, "runs") == 7
-    assert not prune.surplus(address, Rule()).runs
+    assert not stores.surplus(address, Rule()).runs
 
 
 def test_runs_that_somebody_deleted_go_for_good(database, finished, result, runs):
@@ -67,12 +68,12 @@ def test_runs_that_somebody_deleted_go_for_good(database, finished, result, runs
     tracker.close("FINISHED", {"ok": 1})
     for run in runs(address, "s"):
         open_store(address).delete_run(run.info.run_id)
-    old = prune.surplus(address, Rule())
+    old = stores.surplus(address, Rule())
 
     assert len(old.deleted) == 2
-    assert prune.remove(address, old)
+    assert stores.remove(address, old)
     assert rows(address, "runs") == 5
-    assert not prune.surplus(address, Rule()).deleted
+    assert not stores.surplus(address, Rule()).deleted
 
 
 def rows(address, table):

@@ -7,8 +7,8 @@ import psutil
 import pytest
 from psutil import _pslinux
 
+from algorithms.configurations import Configuration, Lease, Observation, configurations
 from algorithms.events import Measured
-from tasks.configurations import Configuration, Lease, Observation, configurations
 from tasks.track.records import (
     Metric,
     _owner,

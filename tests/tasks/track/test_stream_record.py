@@ -12,7 +12,7 @@ from algorithms.audit import Auditor
 from algorithms.base import play
 from algorithms.benches.stream import Namespace, Stream, StreamBench
 from algorithms.events import Finished, LogWriter
-from tasks import results
+from tasks.folder import results
 from tasks.track import Tracker
 from tasks.track.store import open_store
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from algorithms.configurations import configurations
 from algorithms.events import read_log
-from tasks import results
-from tasks.configurations import configurations
-from tasks.paths import tracking_uri
+from tasks.folder import results
+from tasks.machine.paths import tracking_uri
 from tasks.track import Tracker, TrackingError, bulk
 from tasks.track.client import ClientWriter
 from tasks.track.records import job_record

@@ -1,0 +1,183 @@
+"""``race``: a few algorithms on a file or a data set, from a notebook, in this process."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from pydantic import ValidationError
+
+from algorithms.errors import UsageError
+from tasks.fetch.references import with_options
+from tasks.jobs.attempt import attempt
+from tasks.jobs.job import Result, first_fault
+from tasks.machine import paths
+from tasks.machine.environment import kernel_cache
+from tasks.score.board import plain
+from tasks.score.compared import Compared, compared
+from tasks.score.frame import to_frame
+from tasks.suites.plan import check_suite
+from tasks.suites.suite import Suite
+
+TITLE = "Race"
+
+
+@dataclass(frozen=True, eq=False)
+class Raced:
+    """How a race ended; a notebook shows its board, and ``print`` too.
+
+    Attributes
+    ----------
+    results : tuple of Result
+        One a job, in the order in which they ran: data, repetition, algorithm.
+    comparison : Compared
+        The leaderboard with its intervals, tests and words.
+    """
+
+    results: tuple[Result, ...]
+    comparison: Compared
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """Every field of every result, one row a job."""
+        return to_frame(self.results)
+
+    @property
+    def board(self) -> pd.DataFrame:
+        """One row an algorithm, the best first.
+
+        ``score`` is the mean score on one data set; on several it is the mean of the board's
+        common scale, more is better.
+        """
+        found = self.comparison.board
+        one_set = len(found.table.problems) == 1
+        rows = [
+            {
+                "algorithm": row.label,
+                "place": row.place,
+                "rank": row.rank.value,
+                "score": (row.raw if one_set else row.score).value,
+                "cpu_seconds": row.cpu_seconds,
+                "ok": row.n_ok,
+                "jobs": row.n_jobs,
+            }
+            for row in found.rows
+        ]
+        return pd.DataFrame(rows).set_index("algorithm")
+
+    @property
+    def best(self) -> tuple[str, ...]:
+        """Who came first: several if they share the place, nobody if no job has a score."""
+        rows = self.comparison.board.rows
+        return tuple(row.label for row in rows if row.place == 1 and row.n_ok)
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """A line for each job without a score: what became of it, and why."""
+        return tuple(
+            f"{result.label} on {result.data}: {result.status}: {result.reason}"
+            for result in self.results
+            if result.status != "ok"
+        )
+
+    def __str__(self) -> str:
+        return "\n".join([plain(self.comparison), *self.failures]).rstrip("\n")
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        said = [*self.comparison.answer.lines(), *self.failures]
+        return str(self.board.to_html()) + "".join(f"<p>{escape(line)}</p>" for line in said)
+
+
+def race(
+    algorithms: str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]],
+    data: str | Path | Sequence[str | Path],
+    *,
+    target: str | None = None,
+    task: str | None = None,
+    seed: int = 0,
+    repetitions: int = 1,
+    budget: float | None = None,
+    mirrors: Sequence[Path] = (),
+    tracking_uri: str | None = None,
+) -> Raced:
+    """Run algorithms on the same data, one after another, and compare them.
+
+    Everything happens in this process, without limits of time and memory, and nothing is kept;
+    for those, and to resume, write a suite.
+
+    Parameters
+    ----------
+    algorithms : str, mapping, or sequence of them
+        Names of ``leaseboard list``, or ``mine.py:Mine``. As in a suite, a mapping has `name`,
+        and may have `label`, `settings` and `bench`.
+    data : str or Path, or sequence of them
+        References such as ``openml:215`` and ``synthetic:fried?rows=5000``, or files.
+    target : str, optional
+        The target column; the last one if not given.
+    task : {"regression", "classification"}, optional
+    seed : int
+        Of everything random, as that of ``leaseboard race``; repetition `r` has ``seed + r``.
+    repetitions : int
+    budget : float, optional
+        Units of the bench, such as trials.
+    mirrors : sequence of Path
+        Data mirrors; by default those of ``LEASEBOARD_MIRROR``.
+    tracking_uri : str, optional
+        An MLflow store; each job becomes a run there. By default MLflow is left alone.
+
+    Returns
+    -------
+    Raced
+        With `board`, `best`, `frame`, `results` and `failures`.
+
+    Raises
+    ------
+    UsageError
+        For what does not exist or cannot be compared, before anything is run, and for data that
+        cannot be used. A job that fails is a result without a score; the others go on.
+
+    Examples
+    --------
+    >>> found = race(["chacha", "vanilla"], "synthetic:fried?rows=2000&seed=0")
+    >>> found.best
+    ('chacha',)
+    >>> list(found.board.index), found.board.loc["vanilla", "place"].item()
+    (['chacha', 'vanilla'], 2)
+    """
+    if repetitions < 1:
+        raise UsageError(f"repetitions={repetitions}: give at least 1")
+    one = isinstance(algorithms, (str, Mapping))
+    places = [data] if isinstance(data, (str, Path)) else list(data)
+    content = {
+        "title": TITLE,
+        "algorithms": [algorithms] if one else list(algorithms),
+        "data": [with_options(str(place), target=target, task=task) for place in places],
+        "seeds": list(range(seed, seed + repetitions)),
+        "budget": budget,
+    }
+    try:
+        suite = Suite.model_validate(content)
+    except ValidationError as error:
+        raise UsageError(first_fault(error)) from error
+    check_suite(suite)
+    found = paths.mirrors(tuple(mirrors))
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(kernel_cache()))  # no kernel is compiled twice
+    results = []
+    for job in suite.jobs():
+        with tempfile.TemporaryDirectory(prefix="race-") as folder:
+            result, _, _ = attempt(job, Path(folder), mirrors=found)
+            if tracking_uri is not None:
+                from tasks.track import log_race
+
+                log_race(result, Path(folder) / "events.jsonl.gz", tracking_uri)
+        results.append(result)
+    return Raced(tuple(results), compared(results, suite))

@@ -1,0 +1,1 @@
+"""Runs that travel: bundles, and runs of several machines merged."""

@@ -1,0 +1,155 @@
+"""The samples bench's environment: learners on nested samples, every probe recorded once."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from algorithms.benches.samples import Probe
+from algorithms.events import Parameters
+from tasks.evaluate.probes import isolation
+from tasks.evaluate.probes.fitting import Classifier, fit_and_test
+from tasks.evaluate.probes.split import Split
+from tasks.evaluate.probes.store import Store
+from tasks.keys.versions import recorded_key
+
+Build = Callable[[Parameters], Classifier]
+"""From a configuration to an untrained model; the same model at every call."""
+
+
+class RecordedProbes:
+    """Learners on a split; a probe is run in a process of its own, and only if not recorded.
+
+    Parameters
+    ----------
+    split : Split
+    configurations : sequence of mapping
+    build : callable
+        From a configuration to an untrained model.
+    store : Store
+    code : str
+        The module that makes the samples and the models.
+    classes : sequence of str
+        Learners from anywhere, as ``package.module:Class``.
+    probe_seconds : float
+        CPU seconds after which a probe is given up.
+    variant : str
+        What else the probes depend on, such as shared bins.
+    prepare : callable
+        Called before a probe is run, for what the children shall find made.
+
+    Notes
+    -----
+    A recorded failure is replayed like a success: the same fit crashes again. A time-out is
+    replayed only for limits that are no longer than the one it met, and a recorded success that
+    took longer than `probe_seconds` counts as a time-out, as it would be if it were run now.
+    Want of memory says more of the machine than of the probe, so it is never recorded.
+    """
+
+    def __init__(
+        self,
+        split: Split,
+        configurations: Sequence[Parameters],
+        build: Build,
+        store: Store,
+        *,
+        code: str,
+        classes: Sequence[str] = (),
+        probe_seconds: float = 3600.0,
+        variant: str = "",
+        prepare: Callable[[], object] = lambda: None,
+    ) -> None:
+        self.split = split
+        self.configurations = tuple(configurations)
+        self.train_rows = split.train_rows
+        self.test_rows = split.test_rows
+        self._build = build
+        self._store = store
+        self._code = code
+        self._classes = tuple(classes)
+        self._limit = probe_seconds
+        self._variant = variant
+        self._prepare = prepare
+        self._seen: dict[str, Probe] = {}
+
+    def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
+        """The recorded probe, or a new one, recorded."""
+        key = self.key(configuration, rows, test_rows)
+        if key not in self._seen:
+            self._seen[key] = self._recorded(key, configuration, rows, test_rows)
+        return self._seen[key]
+
+    def key(self, configuration: int, rows: int, test_rows: int) -> str:
+        """What a probe is filed under: all that its accuracies and costs depend on."""
+        identity = recorded_key(
+            code=(__name__, self._code),
+            libraries=("lightgbm",),
+            classes=self._classes,
+            samples=self.split.identity,
+            configuration=dict(self.configurations[configuration]),
+            rows=rows,
+            test_rows=test_rows,
+            variant=self._variant,
+        )
+        return json.dumps(identity, sort_keys=True, separators=(",", ":"), default=str)
+
+    def _recorded(self, key: str, configuration: int, rows: int, test_rows: int) -> Probe:
+        usable = self._usable(self._store.get(key))
+        if usable is not None:
+            return usable
+        with self._store.lock(key):
+            usable = self._usable(self._store.get(key))
+            if usable is not None:
+                return usable
+            probe = self._run(configuration, rows, test_rows)
+            if probe.status == "memout":
+                return probe
+            record = dataclasses.asdict(probe) | {"limit": self._limit}
+            return self._limited(_probe(self._store.put(key, record, replace=True)))
+
+    def _usable(self, record: dict[str, Any] | None) -> Probe | None:
+        if record is None:
+            return None
+        probe = _probe(record)
+        if probe.status == "timeout":
+            return probe if record["limit"] >= self._limit else None
+        return self._limited(probe)
+
+    def _limited(self, probe: Probe) -> Probe:
+        """A time-out for a success that took too long: the kernel counts whole seconds."""
+        if probe.status != "ok" or probe.cpu() <= self._limit:
+            return probe
+        return Probe(
+            rows=probe.rows,
+            test_rows=probe.test_rows,
+            fit_cpu=self._limit,
+            fit_wall=probe.wall() * self._limit / probe.cpu(),
+            status="timeout",
+            reason=f"more than {self._limit:g} s of CPU time",
+        )
+
+    def _run(self, configuration: int, rows: int, test_rows: int) -> Probe:
+        parameters = self.configurations[configuration]
+        samples = self.split.samples  # made here, so that the child finds it
+        self._prepare()
+        outcome = isolation.call(
+            lambda: fit_and_test(self._build(parameters), samples, rows, test_rows),
+            self._limit,
+        )
+        if outcome.status == "ok":
+            probe: Probe = outcome.value
+            return probe
+        return Probe(
+            rows=rows,
+            test_rows=test_rows,
+            fit_cpu=outcome.cpu_seconds,
+            fit_wall=outcome.wall_seconds,
+            status=outcome.status,
+            reason=outcome.reason,
+        )
+
+
+def _probe(record: dict[str, Any]) -> Probe:
+    return Probe(**{name: value for name, value in record.items() if name != "limit"})

@@ -1,0 +1,80 @@
+"""One probe as it is run: fit a model on a sample, test it, and time the parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter, process_time
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.benches.samples import Probe
+from tasks.evaluate.probes.split import Samples
+
+_PREDICT_ROWS = 100_000
+
+
+class Classifier(Protocol):
+    """What scikit-learn calls a classifier."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Train."""
+
+    def predict(self, X: Any) -> Any:
+        """Classes of rows."""
+
+
+def fit_and_test(model: Classifier, samples: Samples, rows: int, test_rows: int) -> Probe:
+    """Train on a prefix, test, and time the parts."""
+    features, labels = samples.train(rows)
+    model = able(model, labels)
+    _, fit_cpu, fit_wall = _timed(lambda: model.fit(features, labels))
+    train_correct, train_cpu, train_wall = None, 0.0, 0.0
+    if rows < samples.train_rows:
+        train_correct, train_cpu, train_wall = _timed(lambda: correct(model, features, labels))
+    tested = samples.test(test_rows)
+    test_correct, test_cpu, test_wall = _timed(lambda: correct(model, *tested))
+    return Probe(
+        rows=rows,
+        test_rows=test_rows,
+        train_correct=train_correct,
+        test_correct=test_correct,
+        fit_cpu=fit_cpu,
+        fit_wall=fit_wall,
+        train_cpu=train_cpu,
+        train_wall=train_wall,
+        test_cpu=test_cpu,
+        test_wall=test_wall,
+    )
+
+
+def able(model: Classifier, labels: NDArray[np.int32]) -> Classifier:
+    """`model`, or the constant if `labels` are of a single class.
+
+    Such a sample has one best model, the constant, and many learners refuse it.
+    """
+    if (labels != labels[0]).any():
+        return model
+    from sklearn.dummy import DummyClassifier
+
+    constant: Classifier = DummyClassifier(strategy="most_frequent")
+    return constant
+
+
+def correct(model: Classifier, features: NDArray[np.float32], labels: NDArray[np.int32]) -> int:
+    """Rows that `model` classifies correctly, predicted in blocks to bound the memory."""
+    hits = 0
+    for start in range(0, len(labels), _PREDICT_ROWS):
+        block = slice(start, start + _PREDICT_ROWS)
+        predicted = np.asarray(model.predict(features[block]))
+        if predicted.shape != labels[block].shape:  # which == would broadcast
+            raise ValueError(f"{predicted.shape} is predicted for labels {labels[block].shape}")
+        hits += int(np.count_nonzero(predicted == labels[block]))
+    return hits
+
+
+def _timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
+    cpu, wall = process_time(), perf_counter()
+    value = work()
+    return value, process_time() - cpu, perf_counter() - wall

@@ -1,0 +1,175 @@
+"""Random search, hyperopt's TPE, and by name those of SMAC."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from algorithms.errors import SkipError, UsageError
+from algorithms.seeds import derive_seed, generator
+from tasks.evaluate.trials.optimiser import Optimiser, Suggestion
+from tasks.evaluate.trials.spaces import Arm, Hyperparameter, Space
+
+STARTUP = 5
+"""Random trials before TPE starts. hyperopt's 20 would leave a short arm nothing else."""
+
+
+class RandomSearch(Optimiser):
+    """An arm drawn uniformly, then its hyperparameters."""
+
+    def suggest(self, n: int) -> Suggestion:
+        """A draw of its own generator, independent of all others."""
+        rng = generator(self.seed, "random search", n)
+        name = self.names[int(rng.integers(len(self.names)))]
+        return Suggestion(name, self.space.arms[name].draw(rng))
+
+    def tell(self, n: int, suggestion: Suggestion, reward: float) -> None:
+        """Nothing is learned."""
+
+
+class TreeParzen(Optimiser):
+    """hyperopt's TPE, with `STARTUP` random trials; conditional hyperparameters stay so."""
+
+    def __init__(self, space: Space, seed: int) -> None:
+        super().__init__(space, seed)
+        from hyperopt import Trials
+        from hyperopt.base import Domain
+        from hyperopt.tpe import suggest
+
+        self._domain = Domain(lambda _: 0.0, _expression(space), pass_expr_memo_ctrl=False)
+        self._trials = Trials()
+        self._suggest = partial(suggest, n_startup_jobs=STARTUP, verbose=False)
+
+    def suggest(self, n: int) -> Suggestion:
+        """Ask hyperopt with a seed of this trial's own."""
+        seed = derive_seed(self.seed, "tpe", n)
+        (document,) = self._suggest([n], self._domain, self._trials, seed)
+        values = {label: found[0] for label, found in document["misc"]["vals"].items() if found}
+        return self._decoded(values)
+
+    def tell(self, n: int, suggestion: Suggestion, reward: float) -> None:
+        """Enter a finished trial into hyperopt's history."""
+        values = self._encoded(suggestion)
+        labels = list(self._domain.params)
+        misc = {
+            "tid": n,
+            "cmd": ("domain_attachment", "FMinIter_Domain"),
+            "idxs": {label: [n] if label in values else [] for label in labels},
+            "vals": {label: [values[label]] if label in values else [] for label in labels},
+        }
+        result = {"status": "ok", "loss": 1.0 - reward}
+        documents = self._trials.new_trial_docs([n], [None], [result], [misc])
+        documents[0]["state"] = 2  # hyperopt.JOB_STATE_DONE
+        self._trials.insert_trial_docs(documents)
+        self._trials.refresh()
+
+    def _decoded(self, values: Mapping[str, Any]) -> Suggestion:
+        name = self.names[int(values["arm"])] if len(self.names) > 1 else self.names[0]
+        specs = self.space.arms[name].hyperparameters
+        parameters = {}
+        for key, spec in specs.items():
+            if (label := f"{name}.{key}") in values:
+                found = values[label]
+                parameters[key] = (
+                    spec.clipped(found) if spec.choices is None else spec.choices[int(found)]
+                )
+        return Suggestion(name, parameters)
+
+    def _encoded(self, suggestion: Suggestion) -> dict[str, Any]:
+        name = suggestion.arm
+        values: dict[str, Any] = {"arm": self.names.index(name)} if len(self.names) > 1 else {}
+        for key, value in suggestion.parameters.items():
+            choices = self.space.arms[name].hyperparameters[key].choices
+            values[f"{name}.{key}"] = value if choices is None else _position(choices, value)
+        return values
+
+
+def require(kind: str) -> None:
+    """SkipError if the optimiser `kind` needs an extra that is not installed."""
+    if kind in ("smac", "bohb") and importlib.util.find_spec("smac") is None:
+        raise SkipError(
+            f"{kind} needs smac, which is not installed:"
+            " install the extra with pip install 'leaseboard[smac]'"
+        )
+
+
+def make(kind: str, space: Space, seed: int) -> Optimiser:
+    """The optimiser called `kind`; SkipError if it needs an extra that is not installed.
+
+    Where nothing can be tuned, there is nothing to optimise, and every kind is random search.
+    """
+    tunable = len(space.arms) > 1 or any(arm.tunable for arm in space.arms.values())
+    if kind == "random" or not tunable:
+        return RandomSearch(space, seed)
+    if kind == "tpe":
+        return TreeParzen(space, seed)
+    if kind in ("smac", "bohb"):
+        require(kind)
+        from tasks.evaluate.trials.smac import Smac
+
+        return Smac(space, seed, multi_fidelity=kind == "bohb")
+    raise UsageError(f"unknown optimiser {kind!r}: known are bohb, random, smac, tpe")
+
+
+def _expression(space: Space) -> Any:
+    """A space in hyperopt's form; one arm needs no choice of the arm."""
+    from hyperopt import hp
+
+    arms = [_arm_expression(name, arm) for name, arm in space.arms.items()]
+    return hp.choice("arm", arms) if len(arms) > 1 else arms[0]
+
+
+def _arm_expression(name: str, arm: Arm) -> dict[str, Any]:
+    """The conditional hyperparameters hang below those values that make them active."""
+    specs = arm.hyperparameters
+    nodes = {key: _node(f"{name}.{key}", spec) for key, spec in specs.items() if spec.when}
+    return {
+        key: _with_children(f"{name}.{key}", key, spec, arm, nodes)
+        for key, spec in specs.items()
+        if not spec.when
+    }
+
+
+def _with_children(
+    label: str, key: str, spec: Hyperparameter, arm: Arm, nodes: Mapping[str, Any]
+) -> Any:
+    from hyperopt import hp
+
+    if spec.choices is None:
+        return _node(label, spec)
+    branches = [
+        {"value": value}
+        | {
+            child: nodes[child]
+            for child, other in arm.hyperparameters.items()
+            if value in other.when.get(key, ())
+        }
+        for value in spec.choices
+    ]
+    return hp.choice(label, branches)
+
+
+def _node(label: str, spec: Hyperparameter) -> Any:
+    from hyperopt import hp
+
+    if spec.choices is not None:
+        return hp.choice(label, spec.choices)
+    low, high = spec.range
+    if spec.type == "int":
+        if spec.log:
+            return hp.qloguniform(label, math.log(low), math.log(high), 1)
+        return hp.uniformint(label, low, high)
+    if spec.log:
+        return hp.loguniform(label, math.log(low), math.log(high))
+    return hp.uniform(label, low, high)
+
+
+def _position(choices: list[Any], value: Any) -> int:
+    """Where `value` stands, with True told from 1."""
+    return next(
+        place for place, choice in enumerate(choices)
+        if choice == value and type(choice) is type(value)
+    )  # fmt: skip

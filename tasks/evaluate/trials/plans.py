@@ -1,0 +1,123 @@
+"""Which rows a trial trains on, validates on and tests on, and the arrays of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.evaluate.trials.evaluate import Arrays, Fold
+from tasks.fetch import Dataset
+from tasks.preprocess.splits import split, split_by_column
+from tasks.preprocess.tables import Scale, TableEncoder, labels_of, refuse_text
+from tasks.preprocess.transformer import naming
+
+Rows = NDArray[np.int64]
+
+TRAIN_SHARE = 0.8
+"""Of the rows, for cross-validation where the data bring no split of their own."""
+
+_NOBODY = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The rows of one fit; `test` is empty where another fit is tested instead."""
+
+    train: Rows
+    validation: Rows
+    test: Rows
+
+
+def scored(
+    dataset: Dataset, seed: int, protocol: str, column: str | None = None
+) -> tuple[Dataset, Part]:
+    """The data and the rows of the fit whose test score is recorded, which a winner repeats.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    seed : int
+        Of the split.
+    protocol : {"holdout", "cv"}
+        ``holdout``: 64 %, 16 % and 20 % of the rows, as Rising Bandits has them; every class has
+        a row for training, so no class is absent from that part. ``cv``: all rows but a fifth.
+    column : str, optional
+        Says ``train`` or ``test`` of each row, for ``cv``; the data are then without it.
+    """
+    if protocol == "holdout":
+        rows = split(dataset, seed=seed)
+        return dataset, Part(rows.train, rows.validation, rows.test)
+    if column is None:
+        rows = split(dataset, (TRAIN_SHARE, 1 - TRAIN_SHARE), seed)
+        return dataset, Part(rows.train, _NOBODY, rows.test)
+    dataset, train, test = split_by_column(dataset, column)
+    return dataset, Part(train, _NOBODY, test)
+
+
+def holdout(dataset: Dataset, seed: int, scale: Scale = "none") -> Arrays:
+    """One fit, validated and tested, as Rising Bandits does."""
+    dataset, part = scored(dataset, seed, "holdout")
+    return Arrays(_task(dataset), (_fold(dataset, part, scale),))
+
+
+def cross_validation(
+    dataset: Dataset, seed: int, folds: int, column: str | None = None, scale: Scale = "none"
+) -> Arrays:
+    """The mean of stratified folds, and the test score of a fit on all of them, as ER-UCB does.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Of a classification.
+    seed, column
+        As in `scored`.
+    folds : int
+        Each class's training rows are dealt to them in their order, without shuffling.
+    """
+    dataset, every = scored(dataset, seed, "cv", column)
+    train = every.train
+    fold_of = dealt(dataset.target.cat.codes.to_numpy()[train], folds)
+    parts = [Part(train[fold_of != f], train[fold_of == f], _NOBODY) for f in range(folds)]
+    refit = _fold(dataset, every, scale)
+    return Arrays(_task(dataset), tuple(_fold(dataset, p, scale) for p in parts), refit)
+
+
+def encoder(dataset: Dataset, train: Rows, scale: Scale) -> TableEncoder:
+    """The encoder of the features, fitted on the rows `train`; DataError for a text column."""
+    refuse_text(dataset)
+    return TableEncoder(scale).fit(dataset.features.iloc[train])
+
+
+def dealt(labels: NDArray[np.integer], folds: int) -> NDArray[np.intp]:
+    """The fold of each row: each class is cut into `folds` runs of nearly equal length.
+
+    Where a class has fewer members than there are folds, the classes start at different folds,
+    so that no fold gets them all.
+    """
+    fold_of = np.empty(len(labels), dtype=np.intp)
+    start = 0
+    for label in np.unique(labels):
+        members = np.flatnonzero(labels == label)
+        runs = np.arange(len(members)) * folds // max(len(members), folds)
+        fold_of[members] = (runs + start) % folds
+        start += len(members) % folds
+    return fold_of
+
+
+def _fold(dataset: Dataset, part: Part, scale: Scale) -> Fold:
+    """The arrays of one fit, encoded by its training rows alone."""
+    features, labels = dataset.features, labels_of(dataset)
+    with naming(dataset.reference):
+        encode = encoder(dataset, part.train, scale).transform
+        train, validation, test = (
+            (encode(features.iloc[rows]), labels[rows])
+            for rows in (part.train, part.validation, part.test)
+        )
+    return Fold(*train, *validation, *(test if len(part.test) else (None, None)))
+
+
+def _task(dataset: Dataset) -> Literal["classification", "regression"]:
+    return "regression" if dataset.task == "regression" else "classification"

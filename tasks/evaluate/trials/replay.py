@@ -1,0 +1,257 @@
+"""`StoredTrials`: the trials of one data set, split and space, replayed or run when asked for."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter, thread_time
+from typing import Any
+
+from algorithms.benches.pulls import Trial
+from algorithms.seeds import derive_seed
+from tasks.evaluate.trials import evaluate, optimisers
+from tasks.evaluate.trials.evaluate import Arrays, Order, Outcome
+from tasks.evaluate.trials.optimiser import Optimiser, Suggestion
+from tasks.evaluate.trials.spaces import Space
+from tasks.evaluate.trials.store import Record, TrialFile
+from tasks.evaluate.trials.worker import Limits, close_resting, resting
+from tasks.keys.versions import recorded_key
+
+_LIBRARIES = {
+    "tpe": ("hyperopt",),
+    "smac": ("smac", "ConfigSpace"),
+    "bohb": ("smac", "ConfigSpace"),
+    "random": (),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Protocol:
+    """What trials depend on beside their space and optimiser; a part of their key.
+
+    Attributes
+    ----------
+    digest : str
+        Of the data.
+    split : mapping
+        How rows are divided, and the seed of it.
+    encoding : mapping
+        How columns become numbers.
+    code : tuple of str
+        The modules that split and encode.
+    """
+
+    digest: str
+    split: Mapping[str, Any]
+    encoding: Mapping[str, Any]
+    code: tuple[str, ...]
+
+
+class StoredTrials:
+    """Trials from the store; those that nobody has run yet are run in a worker and stored.
+
+    Parameters
+    ----------
+    space : Space
+    protocol : Protocol
+    arrays : callable
+        Gives the encoded data; called only if a trial must be run.
+    optimiser : str
+        Tunes each arm alone.
+    seed : int
+        Of the optimisers, from which each arm's own is derived, and of the learners.
+    folder : Path
+        Of the store.
+    limits : Limits, optional
+        Of each trial; without them trials run in this process, one after the other.
+    n_jobs : int
+        How many trials of different arms may run at once, if it is known that they are wanted.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        protocol: Protocol,
+        arrays: Callable[[], Arrays],
+        *,
+        optimiser: str,
+        seed: int,
+        folder: Path,
+        limits: Limits | None,
+        n_jobs: int = 1,
+    ) -> None:
+        self.arms = tuple(space.arms)
+        self.tunable = tuple(arm.tunable for arm in space.arms.values())
+        self.spent_cpu_seconds = 0.0
+        self._space = space
+        self._protocol = protocol
+        self._optimiser = optimiser
+        self._seed = seed
+        self._folder = folder
+        self._limits = limits
+        self._streams: dict[tuple[str, str], _Stream] = {}
+        self._runners = _Runners(arrays, limits, n_jobs if limits else 1)
+        self._lock = threading.Lock()
+
+    def trial(self, arm: int, n: int) -> Trial:
+        """The trial number `n` of the optimiser of `arm` alone."""
+        return self._get(self._optimiser, self._space.restricted([self.arms[arm]]), n)
+
+    def joint_trial(self, optimiser: str, n: int) -> Trial:
+        """The trial number `n` of `optimiser` over the whole space."""
+        return self._get(optimiser, self._space, n)
+
+    def foresee(self, wanted: Sequence[tuple[int, int]]) -> None:
+        """Run the missing ones of these trials (arm, n) at once."""
+        if self._runners.n_jobs > 1:
+            missing = [(arm, n) for arm, n in wanted if not self._has(arm, n)]
+            with ThreadPoolExecutor(self._runners.n_jobs) as pool:
+                list(pool.map(lambda trial: self.trial(*trial), missing))
+
+    def close(self) -> None:
+        """End the workers, which otherwise wait for the next trials of this process."""
+        close_resting()
+
+    def _get(self, optimiser: str, space: Space, n: int) -> Trial:
+        stream = self._stream(optimiser, space)
+        with stream.lock:
+            if len(stream.file) <= n:
+                stream.file.refresh()
+            while len(stream.file) <= n:
+                stream.file.extend(lambda number: self._compute(stream, number))
+            return self._as_trial(stream.file[n], stream.learner_seed(n))
+
+    def _has(self, arm: int, n: int) -> bool:
+        stream = self._stream(self._optimiser, self._space.restricted([self.arms[arm]]))
+        stream.file.refresh()
+        return len(stream.file) > n
+
+    def _stream(self, optimiser: str, space: Space) -> _Stream:
+        name = (optimiser, next(iter(space.arms)) if len(space.arms) == 1 else "")
+        with self._lock:
+            if name not in self._streams:
+                self._streams[name] = self._new_stream(optimiser, space)
+            return self._streams[name]
+
+    def _new_stream(self, optimiser: str, space: Space) -> _Stream:
+        optimisers.require(optimiser)
+        learners = {arm.estimator for arm in space.arms.values()}
+        seed = derive_seed(self._seed, optimiser, *space.arms)
+        key = recorded_key(
+            code=(__name__, *self._protocol.code),
+            libraries=(*_LIBRARIES[optimiser], *(["lightgbm"] if "lightgbm" in learners else [])),
+            classes=[name for name in learners if ":" in name],
+            data=self._protocol.digest,
+            split=self._protocol.split,
+            encoding=self._protocol.encoding,
+            arms={name: arm.model_dump() for name, arm in space.arms.items()},
+            optimiser=optimiser,
+            seed=seed,
+            limits=self._limits and [self._limits.cpu_seconds, self._limits.memory_mb],
+        )
+        return _Stream(TrialFile(self._folder, key), optimiser, space, seed)
+
+    def _compute(self, stream: _Stream, n: int) -> Record:
+        stream.catch_up(n)
+        cpu, wall = thread_time(), perf_counter()
+        suggestion = stream.suggest(n)
+        thought = thread_time() - cpu, perf_counter() - wall
+        arm = self._space.arms[suggestion.arm]
+        order = Order(
+            arm.estimator,
+            {**arm.constants, **suggestion.parameters},
+            stream.learner_seed(n),
+            suggestion.fidelity,
+        )
+        outcome = self._runners.run(order)
+        with self._lock:
+            self.spent_cpu_seconds += outcome.cpu_seconds + thought[0]
+        return _record(suggestion, outcome, thought)
+
+    def _as_trial(self, record: Record, seed: int) -> Trial:
+        return Trial(
+            arm=self.arms.index(record["arm"]),
+            parameters=record["parameters"],
+            reward=record["reward"],
+            test=record["test"],
+            cpu_seconds=record["cpu_seconds"] + record["suggest_cpu_seconds"],
+            wall_seconds=record["wall_seconds"] + record["suggest_wall_seconds"],
+            status=record["status"],
+            reason=record["reason"],
+            fidelity=record["fidelity"],
+            seed=seed,
+        )
+
+
+class _Runners:
+    """Where trials are run: this process, or as many workers as trials may run at once."""
+
+    def __init__(self, arrays: Callable[[], Arrays], limits: Limits | None, n_jobs: int) -> None:
+        self.n_jobs = n_jobs
+        self._get_arrays = arrays
+        self._limits = limits
+        self._lock = threading.Lock()
+        self._room = threading.Semaphore(n_jobs)
+        self._arrays: Arrays | None = None
+
+    def run(self, order: Order) -> Outcome:
+        """Run `order` where there is room for it."""
+        with self._lock:
+            if self._arrays is None:
+                self._arrays = self._get_arrays()
+        if self._limits is None:
+            return evaluate.run(order, self._arrays)
+        with self._room, resting(self._limits) as worker:
+            return worker.run(order, self._arrays)
+
+
+class _Stream:
+    """A file of trials and the optimiser that continues it."""
+
+    def __init__(self, file: TrialFile, optimiser: str, space: Space, seed: int) -> None:
+        self.file = file
+        self.seed = seed
+        self.lock = threading.Lock()
+        self._kind = optimiser
+        self._space = space
+        self._optimiser: Optimiser | None = None
+        self._told = 0
+
+    def learner_seed(self, n: int) -> int:
+        """The random state of the learner of trial `n`."""
+        return derive_seed(self.seed, "learner", n)
+
+    def catch_up(self, n: int) -> None:
+        """Tell the optimiser the records before `n` that it has not seen."""
+        if self._optimiser is None or n < self._told:  # a damaged record is made anew
+            self._optimiser = optimisers.make(self._kind, self._space, self.seed)
+            self._told = 0
+        for past in range(self._told, n):
+            record = self.file[past]
+            made = Suggestion(record["arm"], record["parameters"], record["fidelity"])
+            self._optimiser.tell(past, made, record["reward"])
+        self._told = n
+
+    def suggest(self, n: int) -> Suggestion:
+        """Trial `n` of an optimiser that has caught up."""
+        assert self._optimiser is not None
+        return self._optimiser.suggest(n)
+
+
+def _record(suggestion: Suggestion, outcome: Outcome, thought: tuple[float, float]) -> Record:
+    return {
+        "arm": suggestion.arm,
+        "parameters": dict(suggestion.parameters),
+        "fidelity": suggestion.fidelity,
+        "reward": outcome.reward,
+        "test": outcome.test,
+        "cpu_seconds": outcome.cpu_seconds,
+        "wall_seconds": outcome.wall_seconds,
+        "suggest_cpu_seconds": thought[0],
+        "suggest_wall_seconds": thought[1],
+        "status": outcome.status,
+        "reason": outcome.reason,
+    }

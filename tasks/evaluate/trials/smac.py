@@ -1,0 +1,167 @@
+"""SMAC's facades as optimisers; needs the extra ``leaseboard[smac]``."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import ConfigSpace
+import smac
+
+from tasks.evaluate.trials.optimiser import Optimiser, Suggestion
+from tasks.evaluate.trials.spaces import Hyperparameter, Space
+
+MOST_TRIALS = 100_000
+"""SMAC wants an end; ours is the bench's budget."""
+
+INITIAL_DESIGN = 5
+"""Trials of the initial design; SMAC's default of 10 a hyperparameter would be all of an arm's."""
+
+LEAST_FIDELITY = 1 / 9
+"""Of the training rows, for the multi-fidelity facade; with eta 3 the others are 1/3 and 1."""
+
+
+class Smac(Optimiser):
+    """SMAC's hyperparameter-optimisation facade, or its multi-fidelity facade (BOHB's successor).
+
+    SMAC cannot be given a history that it did not ask for. So a process that continues a record
+    asks again for what was recorded: the seed makes the answers the same.
+
+    Parameters
+    ----------
+    space : Space
+    seed : int
+    multi_fidelity : bool
+        Hyperband's brackets over the share of the training rows.
+    """
+
+    def __init__(self, space: Space, seed: int, *, multi_fidelity: bool) -> None:
+        super().__init__(space, seed)
+        logging.getLogger("smac").setLevel(logging.ERROR)
+        self._folder = tempfile.TemporaryDirectory(prefix="smac-")
+        self._configspace = configspace(space, seed)
+        budgets = {"min_budget": LEAST_FIDELITY, "max_budget": 1.0} if multi_fidelity else {}
+        scenario = smac.Scenario(
+            self._configspace,
+            deterministic=True,
+            n_trials=MOST_TRIALS,
+            seed=seed,
+            output_directory=self._folder.name,
+            **budgets,
+        )
+        facade = (
+            smac.MultiFidelityFacade if multi_fidelity else smac.HyperparameterOptimizationFacade
+        )
+        design = facade.get_initial_design(scenario, n_configs=INITIAL_DESIGN)
+        self._facade = facade(
+            scenario,
+            _never_called_with_budget if multi_fidelity else _never_called,
+            model=_one_thread_forest(self._configspace, seed),
+            initial_design=design,
+            overwrite=True,
+            logging_level=False,
+        )
+        self._asked: dict[int, Any] = {}
+
+    def suggest(self, n: int) -> Suggestion:
+        """SMAC's next trial."""
+        info = self._ask(n)
+        fidelity = 1.0 if info.budget is None else min(1.0, float(info.budget))
+        return self._decoded(dict(info.config), fidelity)
+
+    def tell(self, n: int, suggestion: Suggestion, reward: float) -> None:
+        """What trial `n` gave; `suggestion` is what SMAC asked for, here or in another process."""
+        info = self._ask(n)
+        again = self._decoded(dict(info.config), suggestion.fidelity)
+        if again != suggestion:
+            raise RuntimeError(
+                f"SMAC does not repeat its trial {n}: recorded {suggestion}, now {again};"
+                " remove the stored trials of this optimiser"
+            )
+        del self._asked[n]
+        value = smac.runhistory.dataclasses.TrialValue(cost=1.0 - reward)
+        self._facade.tell(info, value, save=False)
+
+    def _ask(self, n: int) -> Any:
+        if n not in self._asked:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # its means of empty slices
+                self._asked[n] = self._facade.ask()
+        return self._asked[n]
+
+    def _decoded(self, values: Mapping[str, Any], fidelity: float) -> Suggestion:
+        name = str(values["arm"]) if len(self.names) > 1 else self.names[0]
+        parameters = {
+            key: _decoded_value(spec, values[f"{name}:{key}"])
+            for key, spec in self.space.arms[name].hyperparameters.items()
+            if f"{name}:{key}" in values
+        }
+        return Suggestion(name, parameters, fidelity)
+
+
+def configspace(space: Space, seed: int) -> Any:
+    """A space in ConfigSpace's form; choices are named by their position."""
+    names = list(space.arms)
+    found = ConfigSpace.ConfigurationSpace(seed=seed)
+    chosen = None
+    if len(names) > 1:
+        chosen = ConfigSpace.Categorical("arm", names, default=names[0])
+        found.add(chosen)
+    for name, arm in space.arms.items():
+        nodes = {key: _node(f"{name}:{key}", spec) for key, spec in arm.hyperparameters.items()}
+        found.add(*nodes.values())
+        for key, spec in arm.hyperparameters.items():
+            conditions = (
+                [] if chosen is None else [ConfigSpace.EqualsCondition(nodes[key], chosen, name)]
+            )
+            for parent, values in spec.when.items():
+                positions = [_place(arm.hyperparameters[parent], value) for value in values]
+                conditions.append(ConfigSpace.InCondition(nodes[key], nodes[parent], positions))
+            if len(conditions) > 1:
+                found.add(ConfigSpace.AndConjunction(*conditions))
+            elif conditions:
+                found.add(conditions[0])
+    return found
+
+
+def _node(label: str, spec: Hyperparameter) -> Any:
+    if spec.choices is not None:
+        places = [str(place) for place in range(len(spec.choices))]
+        return ConfigSpace.Categorical(label, places, default=_place(spec, spec.default))
+    low, high = spec.range
+    default = spec.clipped(float(spec.default or 0))
+    if spec.type == "int":
+        return ConfigSpace.Integer(label, (int(low), int(high)), default=default, log=spec.log)
+    return ConfigSpace.Float(label, (low, high), default=default, log=spec.log)
+
+
+def _place(spec: Hyperparameter, value: Any) -> str:
+    assert spec.choices is not None
+    places = [p for p, choice in enumerate(spec.choices)
+              if choice == value and type(choice) is type(value)]  # fmt: skip
+    return str(places[0])
+
+
+def _decoded_value(spec: Hyperparameter, value: Any) -> Any:
+    return spec.clipped(value) if spec.choices is None else spec.choices[int(value)]
+
+
+def _one_thread_forest(space: Any, seed: int) -> Any:
+    """The facades' own forest on one thread: theirs opens a pool of threads a prediction."""
+    from smac.model.random_forest.random_forest import RandomForest
+
+    return RandomForest(
+        configspace=space, n_trees=10, ratio_features=1.0, min_samples_split=2,
+        min_samples_leaf=1, max_depth=2**20, bootstrapping=True, log_y=True, n_jobs=1, seed=seed,
+    )  # fmt: skip
+
+
+def _never_called(config: Any, seed: int) -> float:
+    raise RuntimeError("SMAC's trials are run by the trial store")
+
+
+def _never_called_with_budget(config: Any, seed: int, budget: float) -> float:
+    raise RuntimeError("SMAC's trials are run by the trial store")

@@ -1,0 +1,208 @@
+"""A search space in YAML: arms, their hyperparameters, ranges and conditions."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+from pydantic import BaseModel, Field, model_validator
+
+from algorithms.errors import UsageError, unknown
+from tasks.machine.paths import conf_files
+from tasks.machine.yaml_files import Strict, load_yaml
+
+DEFAULT_SPACE = "classifiers16"
+Choice = bool | int | float | str | None
+
+
+class Hyperparameter(Strict):
+    """One hyperparameter: a range of numbers, or choices.
+
+    Attributes
+    ----------
+    type : {"int", "float", "choice"}
+    low, high : float
+        The closed range of a number.
+    log : bool
+        Uniform on a logarithmic scale.
+    choices : list
+        The values of a choice.
+    default : value
+        What a library takes if nobody tunes it.
+    when : mapping of name to list
+        Active only if the named choice of the arm has one of the listed values.
+    """
+
+    type: Literal["int", "float", "choice"]
+    low: float | int | None = None
+    high: float | int | None = None
+    log: bool = False
+    choices: list[Choice] | None = None
+    default: Choice = None
+    when: dict[str, list[Choice]] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.type == "choice":
+            if not self.choices or len(self.choices) < 2:
+                raise ValueError("a choice needs at least two choices")
+            if self.default not in self.choices:
+                raise ValueError(f"default {self.default!r} is none of the choices")
+            return self
+        if self.low is None or self.high is None or not self.low < self.high:
+            raise ValueError(f"a range needs low < high, not {self.low} and {self.high}")
+        if self.log and self.low <= 0:
+            raise ValueError(f"a logarithmic range must be positive, not from {self.low}")
+        if isinstance(self.default, (str, bool)) or self.default is None:
+            raise ValueError(f"default {self.default!r} is not a number")
+        if not self.low <= self.default <= self.high:
+            raise ValueError(f"default {self.default} is outside [{self.low}, {self.high}]")
+        return self
+
+    def active(self, values: Mapping[str, Any]) -> bool:
+        """Whether its conditions hold, given the values of the choices it depends on."""
+        return all(values.get(parent) in wanted for parent, wanted in self.when.items())
+
+    def draw(self, rng: np.random.Generator) -> Choice:
+        """A value drawn uniformly, on a logarithmic scale if `log`."""
+        if self.choices is not None:
+            return self.choices[int(rng.integers(len(self.choices)))]
+        low, high = self.range
+        if self.type == "int" and not self.log:
+            return int(rng.integers(int(low), int(high) + 1))
+        value = math.exp(rng.uniform(math.log(low), math.log(high))) if self.log else (
+            rng.uniform(low, high)
+        )  # fmt: skip
+        return self.clipped(value)
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The closed range of a number."""
+        if self.low is None or self.high is None:
+            raise UsageError(f"a {self.type} has no range")
+        return float(self.low), float(self.high)
+
+    def clipped(self, value: float) -> int | float:
+        """`value` inside the range, rounded if the hyperparameter is whole."""
+        low, high = self.range
+        inside = min(max(float(value), low), high)
+        return round(inside) if self.type == "int" else inside
+
+
+class Arm(Strict):
+    """A learning algorithm and what may be tuned of it.
+
+    Attributes
+    ----------
+    estimator : str
+        A recipe of `tasks.evaluate.trials.recipes`, or ``package.module:Class``.
+    hyperparameters : mapping of name to Hyperparameter
+    constants : mapping
+        Passed on as they are.
+    """
+
+    estimator: str
+    hyperparameters: dict[str, Hyperparameter] = Field(default_factory=dict)
+    constants: dict[str, Choice] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for name, spec in self.hyperparameters.items():
+            if len(spec.when) > 1:
+                raise ValueError(f"{name} depends on {len(spec.when)} others: one is the most")
+            for parent, values in spec.when.items():
+                choices = getattr(self.hyperparameters.get(parent), "choices", None)
+                if choices is None:
+                    raise ValueError(f"{name} depends on {parent!r}, which is no choice here")
+                if self.hyperparameters[parent].when:
+                    raise ValueError(f"{name} depends on {parent!r}, which is conditional itself")
+                for value in values:
+                    if value not in choices:
+                        raise ValueError(f"{name} depends on {parent}={value!r}, no choice of it")
+        return self
+
+    @property
+    def tunable(self) -> bool:
+        """Whether there is anything to tune."""
+        return bool(self.hyperparameters)
+
+    def active(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of `values` whose conditions hold."""
+        return {
+            name: values[name]
+            for name, spec in self.hyperparameters.items()
+            if spec.active(values)
+        }
+
+    def draw(self, rng: np.random.Generator) -> dict[str, Any]:
+        """Active hyperparameters, drawn uniformly."""
+        drawn = {name: spec.draw(rng) for name, spec in self.hyperparameters.items()}
+        return self.active(drawn)
+
+    def defaults(self) -> dict[str, Any]:
+        """The active defaults."""
+        return self.active({name: spec.default for name, spec in self.hyperparameters.items()})
+
+
+class Space(Strict):
+    """A search space over arms."""
+
+    title: str
+    source: str
+    task: Literal["classification", "regression"] = "classification"
+    arms: dict[str, Arm] = Field(min_length=1)
+
+    @property
+    def n_hyperparameters(self) -> int:
+        """How many hyperparameters are tuned, over all arms."""
+        return sum(len(arm.hyperparameters) for arm in self.arms.values())
+
+    def restricted(self, names: list[str]) -> Space:
+        """The space of only the arms in `names`, in that order; UsageError for an unknown one."""
+        for name in names:
+            if name not in self.arms:
+                raise unknown("arm", name, self.arms)
+        return self.model_copy(update={"arms": {name: self.arms[name] for name in names}})
+
+
+def digest(value: BaseModel) -> str:
+    """A hash of a space or an arm: equal for equal content."""
+    canonical = json.dumps(value.model_dump(), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+
+def space_names(conf: Path | None = None) -> list[str]:
+    """The spaces of the configuration folder and those that come with Leaseboard."""
+    return sorted(conf_files("spaces", conf))
+
+
+def load_space(name: str, conf: Path | None = None) -> Space:
+    """The space called `name`, or the one in the YAML file of that path.
+
+    A space of the configuration folder wins over one of the same name that Leaseboard ships.
+    """
+    path = Path(name)
+    if path.suffix not in (".yaml", ".yml"):
+        files = conf_files("spaces", conf)
+        if name not in files:
+            raise unknown("space", name, files)
+        path = files[name]
+    return _read(path, path.read_bytes() if path.is_file() else b"")
+
+
+def table(space: Space) -> Iterator[tuple[str, int, int]]:
+    """Arm by arm: its name, how many hyperparameters are tuned, how many are constant."""
+    for name, arm in space.arms.items():
+        yield name, len(arm.hyperparameters), len(arm.constants)
+
+
+@functools.lru_cache(maxsize=32)
+def _read(path: Path, content: bytes) -> Space:
+    """The space in a file; parsing it costs as much as replaying two hundred trials."""
+    return load_yaml(path, Space)

@@ -1,0 +1,1 @@
+"""The run folder: sealed results and event logs that a kill cannot spoil."""

@@ -1,0 +1,307 @@
+"""The run folder: one folder a job, written so that a kill at any moment leaves it usable.
+
+::
+
+    <out>/jobs/<key>/result.json        written last and atomically: the job is over
+    <out>/jobs/<key>/events.jsonl.gz    the event log
+    <out>/jobs/<key>/log.txt            what the job wrote to standard output and error
+    <out>/results.parquet               one row a job, assembled from the results
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import fcntl
+import json
+import math
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from algorithms.errors import LeaseboardError, UsageError, naming
+from tasks.folder.seal import DamagedError, log_at, seal, unseal
+from tasks.jobs.job import Result, first_fault, plain
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RESULT = "result.json"
+EVENTS = "events.jsonl.gz"
+LOG = "log.txt"
+TABLE = "results.parquet"
+LOCK = ".lock"
+SCRATCH = ".new-"
+"""Folders begin so that hold jobs which are about to get into the run folder."""
+_OLD = "old."
+_IDENTITY = ("key", "algorithm", "digest", "seed", "environment_seed", "version")
+_ANEW = "run its suite again, which writes it anew and repeats no finished job"
+
+
+def job_folder(out: Path, key: str) -> Path:
+    """The folder of the job called `key`."""
+    return out / "jobs" / key
+
+
+def begin(out: Path, key: str) -> Path:
+    """An empty folder for a job that is about to run."""
+    folder = job_folder(out, key)
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def finish(out: Path, result: Result) -> None:
+    """Record that a job is over; only now does its result exist."""
+    folder = job_folder(out, result.key)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_result(folder, result)
+
+
+def write_result(folder: Path, result: Result) -> None:
+    """Write ``result.json`` into a job's folder, whole or not at all, sealed with its log."""
+    write_atomically(folder / RESULT, seal(result, log_at(folder / EVENTS)))
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A file that is not as it was written; `str` says so, and the mend."""
+
+    path: Path
+    what: str
+    mend: str = "its job counts as not done; run its suite again"
+
+    def __str__(self) -> str:
+        return f"{self.path} {self.what}: {self.mend}"
+
+
+def look(out: Path, key: str, *, whole_log: bool = False) -> Result | Damage | None:
+    """The recorded result of a job, what is wrong with it, or None if there is none.
+
+    Parameters
+    ----------
+    whole_log : bool
+        Compare the event log's digest with the seal's too, not its size alone.
+    """
+    return look_into(job_folder(out, key), key, whole_log=whole_log)
+
+
+def look_into(
+    folder: Path, key: str | None = None, *, whole_log: bool = False
+) -> Result | Damage | None:
+    """What is in the folder of a job or a race, see `look`; `key` is that of its name."""
+    path = folder / RESULT
+    try:
+        result, log = unseal(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except DamagedError as error:
+        return Damage(path, str(error))
+    if key is not None and result.key != key:
+        return Damage(path, "is the result of another job")
+    events = folder / EVENTS
+    size = events.stat().st_size if events.is_file() else None
+    if size != (log and log.size) or (whole_log and log_at(events) != log):
+        what = "is missing" if size is None else "was changed after it was written"
+        return Damage(events, what)
+    if result.status == "ok" and log is None:
+        return Damage(events, "is missing")
+    return result
+
+
+def read_result(out: Path, key: str) -> Result | None:
+    """The recorded result of a job, None if it has none or a damaged one."""
+    found = look(out, key)
+    return found if isinstance(found, Result) else None
+
+
+def reusable(out: Path, key: str) -> Result | None:
+    """The job's result if it can be reused: it is whole with its log, and ``ok``."""
+    found = look(out, key, whole_log=True)
+    return found if isinstance(found, Result) and found.status == "ok" else None
+
+
+def read_results(out: Path) -> list[Result]:
+    """The results of all jobs that are over, in order of data, label and repetition."""
+    results = [found for found in _looks(out) if isinstance(found, Result)]
+    return sorted(results, key=lambda r: (r.data, r.label, r.repetition, r.key))
+
+
+def damaged(out: Path) -> list[Damage]:
+    """What in the folder is not as it was written: results, logs to the last byte, the table."""
+    found = [found for found in _looks(out, whole_log=True) if isinstance(found, Damage)]
+    return found + (rows(out)[1] if (out / TABLE).is_file() else [])
+
+
+def _looks(out: Path, *, whole_log: bool = False) -> Iterator[Result | Damage | None]:
+    for path in sorted(out.glob(f"jobs/*/{RESULT}")):
+        yield look_into(path.parent, path.parent.name, whole_log=whole_log)
+
+
+def current(out: Path) -> list[Result]:
+    """The results that the folder's table names: all there are, where there is no table yet.
+
+    Results of earlier code stay in the folder, and are on no board.
+    """
+    found = read_results(out)
+    if not (out / TABLE).is_file():
+        return found
+    keys = set(read_table(out / TABLE)["key"])
+    return [result for result in found if result.key in keys]
+
+
+def put(out: Path, folder: Path) -> None:
+    """Put `folder`, of a job's key and in a folder of the run's `SCRATCH`, into its place.
+
+    Until it is there, what it replaces is beside it, where `put_back` finds it after a kill.
+    """
+    place = job_folder(out, folder.name)
+    place.parent.mkdir(exist_ok=True)
+    if place.exists():
+        place.replace(folder.with_name(_OLD + folder.name))
+    folder.replace(place)
+
+
+def put_back(out: Path) -> None:
+    """End what `put` was stopped in: a job is the old one or the new, and nothing else is left."""
+    for scratch in out.glob(f"{SCRATCH}*/"):
+        for old in scratch.glob(f"{_OLD}*"):
+            place = job_folder(out, old.name.removeprefix(_OLD))
+            if not place.exists():
+                old.replace(place)
+        shutil.rmtree(scratch)
+
+
+def discard_unfinished(out: Path) -> list[str]:
+    """Remove the folders of jobs that were cut off; returns their keys."""
+    put_back(out)
+    cut = []
+    for folder in out.glob("jobs/*"):
+        if (folder / RESULT).is_file():
+            _discard_parts(folder)
+        elif folder.is_dir():
+            cut.append(folder.name)
+            shutil.rmtree(folder)
+    if out.is_dir():
+        _discard_parts(out)
+    return sorted(cut)
+
+
+def _discard_parts(folder: Path) -> None:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".part") and not entry.is_dir():
+                Path(entry).unlink(missing_ok=True)
+
+
+def assemble(out: Path, results: Iterable[Result]) -> Path:
+    """Write ``results.parquet``: one row a result, mappings as JSON text."""
+    import pandas as pd
+
+    names = [field.name for field in dataclasses.fields(Result)]
+    rows = [
+        {n: json.dumps(v) if isinstance(v, dict) else v for n, v in plain(result).items()}
+        for result in results
+    ]
+    kinds = {"score": "float64", "budget": "float64", "champion_seed": "Int64",
+             "job_cpu_seconds": "float64", "job_wall_seconds": "float64"}  # fmt: skip
+    return _write_table(out, pd.DataFrame(rows, columns=names).astype(kinds))
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """The table that `assemble` wrote.
+
+    Raises
+    ------
+    LeaseboardError
+        If it is damaged.
+    """
+    import pandas as pd
+    from pyarrow import ArrowException
+
+    try:
+        return pd.read_parquet(path)
+    except (ArrowException, OSError) as error:
+        first = str(error).partition("\n")[0].rstrip(".")
+        raise LeaseboardError(f"{path} cannot be read ({first}): {_ANEW}") from error
+
+
+def rows(out: Path) -> tuple[list[Result], list[Damage]]:
+    """What a board of the folder shows, and where its table says other than the results.
+
+    The table chooses the results, and may tell them apart by other names; what they hold is taken
+    from the sealed results alone. One that is damaged or gone is shown as a crash that says so.
+    """
+    shown: list[Result] = []
+    wrong: list[Damage] = []
+    for row in read_table(out / TABLE).itertuples():
+        try:
+            places = {"label": row.label, "data": row.data, "repetition": row.repetition}
+            found = look(out, str(row.key), whole_log=True)
+            if isinstance(found, Result):
+                shown.append(dataclasses.replace(found, **places))
+                if (row.status, _or_none(row.score)) != (found.status, found.score):
+                    what = f"has another status or score for the job {found.key} than its result"
+                    wrong.append(Damage(out / TABLE, what, "the result counts; " + _ANEW))
+            else:
+                reason = str(found or f"{job_folder(out, str(row.key)) / RESULT} is gone")
+                same = {name: getattr(row, name) for name in _IDENTITY}
+                shown.append(Result(**same, **places, status="crash", reason=reason))
+        except (AttributeError, ValidationError) as error:
+            why = first_fault(error) if isinstance(error, ValidationError) else str(error)
+            raise LeaseboardError(f"{out / TABLE} is not ours ({why}): {_ANEW}") from error
+    return shown, wrong
+
+
+def _or_none(score: float) -> float | None:
+    return None if math.isnan(score) else score
+
+
+def keep_rows(out: Path, keys: set[str]) -> None:
+    """Leave only the rows of the jobs `keys` in the table, if there is one."""
+    if (out / TABLE).is_file():
+        frame = read_table(out / TABLE)
+        _write_table(out, frame[frame["key"].isin(keys)])
+
+
+def _write_table(out: Path, frame: pd.DataFrame) -> Path:
+    path = out / TABLE
+    part = out / f"{TABLE}.{os.getpid()}.part"
+    with naming(path):
+        frame.to_parquet(part, index=False)
+        part.replace(path)
+    return path
+
+
+@contextmanager
+def locked(out: Path) -> Iterator[None]:
+    """Keep a second run out of a folder; the lock goes with the process that holds it."""
+    with (out / LOCK).open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise UsageError(
+                f"another run is working in {str(out)!r}: wait for it,"
+                " or name another folder with --out"
+            ) from error
+        yield
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file that is either whole or not there, also after a power cut."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        with naming(path), part.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,93 @@
+"""A bench for a job: the data set as the environment that the algorithm's kind works against.
+
+Each module is named after a kind of bench and offers ``Options``, a pydantic model of the bench's
+own options, ``make(dataset, job)``, and ``measure(options)``: what its scores measure.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from algorithms.errors import SettingError, UsageError, invalid, unknown
+
+if TYPE_CHECKING:
+    from algorithms.base import Bench
+    from tasks.fetch import Dataset
+    from tasks.jobs.job import Job
+
+KINDS = ("stream", "holdout", "pulls", "samples")
+
+
+def options(kind: str) -> frozenset[str]:
+    """The names of the options that a kind of bench takes."""
+    return frozenset(_module(kind).Options.model_fields)
+
+
+def check_options(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The given options in the types they have, which a command line writes as text.
+
+    Raises
+    ------
+    SettingError
+        Names the option that is unknown or out of range.
+    UsageError
+        For options that do not go together.
+    """
+    model = _module(kind).Options
+    for name in given:
+        if name not in model.model_fields:
+            known = unknown(f"option of the {kind} bench", name, model.model_fields)
+            raise SettingError(known, name)
+    try:
+        checked: dict[str, Any] = model(**given).model_dump(include=set(given))
+    except ValidationError as error:
+        first = error.errors()[0]
+        if not first["loc"]:  # options that do not go together
+            reason = first["msg"].removeprefix("Value error, ")
+            raise UsageError(f"{kind} bench: {reason}") from error
+        where = str(first["loc"][0])
+        raise SettingError(
+            invalid(f"{kind} bench: option {where}", error.errors()), where
+        ) from error
+    return checked
+
+
+def identity(kind: str, given: Mapping[str, Any]) -> str:
+    """What a bench's options stand for beyond what they say, such as a file's content.
+
+    A bench whose options name files offers ``identity(options)``; for the others it is empty.
+    """
+    module = _module(kind)
+    if not hasattr(module, "identity"):
+        return ""
+    found: str = module.identity(module.Options(**given))
+    return found
+
+
+def measure(kind: str, given: Mapping[str, Any]) -> str:
+    """What the scores of a bench measure: on one data set, those of one measure can be compared.
+
+    Examples
+    --------
+    >>> measure("holdout", {}), measure("holdout", {"score_on": "progressive"})
+    ('test error', 'progressive squared loss')
+    """
+    module = _module(kind)
+    found: str = module.measure(module.Options(**given))
+    return found
+
+
+def make(kind: str, dataset: Dataset, job: Job) -> Bench:
+    """The bench of `kind` on `dataset`, with the job's options, environment seed and budget."""
+    check_options(kind, job.bench)
+    bench: Bench = _module(kind).make(dataset, job)
+    return bench
+
+
+def _module(kind: str) -> ModuleType:
+    return importlib.import_module(f"tasks.jobs.benches.{kind}")

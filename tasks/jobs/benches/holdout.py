@@ -1,0 +1,164 @@
+"""The hold-out bench of a data set: encoded, divided, dense or sparse as the data are."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from algorithms import registry
+from algorithms.apple.rows import as_rows, check_labels
+from algorithms.benches.holdout import Holdout, HoldoutBench, Part, split
+from algorithms.errors import DataError, UsageError
+from tasks.fetch import Dataset, columns
+from tasks.jobs.job import Job
+from tasks.preprocess.sparse import SparseEncoder, refuse_gaps
+from tasks.preprocess.targets import in_float32
+from tasks.preprocess.transformer import naming
+
+Rows = NDArray[np.intp]
+
+Names = Annotated[
+    tuple[str, ...],
+    BeforeValidator(lambda value: value.split(",") if isinstance(value, str) else value),
+]
+"""A list, or on the command line names with commas between them."""
+
+
+class Options(BaseModel):
+    """How a data set becomes training and test rows.
+
+    Attributes
+    ----------
+    test_share : float
+        Share of the rows that are held out.
+    order : {"shuffled", "kept"}
+        Whether the training rows are learned in a random order or in that of the data.
+    passes : int, optional
+        How often the training rows may be learned; None for what the algorithm is made for.
+    positive : tuple of str
+        The classes that are labelled 1, all others -1; needed for more than two classes.
+    scale_target : bool
+        Map a regression's target to [0, 1] by the range of the training rows.
+    one_hot : {"nominal", "all"}
+        Which columns become one indicator for each value.
+    drop : tuple of str
+        Columns to leave out.
+    missing : {"refuse", "zero"}
+        What a missing value is: an error, or an absent feature.
+    max_rows : int, optional
+        Only the first so many rows.
+    score_on : {"test", "progressive"}
+        The score: the test error, or, to time learning alone, the progressive loss.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    test_share: Annotated[float, Field(gt=0, lt=1)] = 0.2
+    order: Literal["shuffled", "kept"] = "shuffled"
+    passes: Annotated[int, Field(ge=1)] | None = None
+    positive: Names = ()
+    scale_target: bool = False
+    one_hot: Literal["nominal", "all"] = "nominal"
+    drop: Names = ()
+    missing: Literal["refuse", "zero"] = "refuse"
+    max_rows: Annotated[int, Field(ge=2)] | None = None
+    score_on: Literal["test", "progressive"] = "test"
+
+
+def measure(options: Options) -> str:
+    """What its scores measure."""
+    return "test error" if options.score_on == "test" else "progressive squared loss"
+
+
+def make(dataset: Dataset, job: Job) -> HoldoutBench:
+    """The bench of `job` on `dataset`; the budget counts examples, passes included."""
+    options = Options(**job.bench)
+    if job.budget is not None and (job.budget < 1 or job.budget != int(job.budget)):
+        raise UsageError(f"budget {job.budget:g} must be a whole number of examples, at least 1")
+    passes = options.passes or getattr(registry.algorithm_class(job.algorithm), "passes", 1)
+    return HoldoutBench(
+        as_holdout(dataset, options, job.environment_seed),
+        job.environment_seed,
+        passes,
+        None if job.budget is None else int(job.budget),
+        options.score_on,
+    )
+
+
+def as_holdout(dataset: Dataset, options: Options, seed: int) -> Holdout:
+    """Encode and divide `dataset`; everything that is fitted is fitted on the training rows.
+
+    See `SparseEncoder` for what becomes of a column. The order of the words of a text is kept for
+    algorithms that look at neighbours.
+    """
+    features, (train, test) = _columns(dataset, options), _rows(dataset, options, seed)
+    with naming(dataset.reference):
+        if options.missing == "refuse":
+            refuse_gaps(features)
+        encode = encoder(dataset, options, seed)
+        rows, tokens = as_rows(encode.transform(features)), encode.tokens(features)
+        target = _labels(dataset, options, seed)
+        check_labels(target)
+        labels = in_float32(target)
+    train_part, test_part = (
+        Part(rows[part], labels[part], None if tokens is None else tuple(tokens[i] for i in part))
+        for part in (train, test)
+    )
+    return Holdout(train_part, test_part, encode.names_, dataset.task)
+
+
+def encoder(dataset: Dataset, options: Options, seed: int) -> SparseEncoder:
+    """The encoder of the features, fitted on the training rows."""
+    train, _ = _rows(dataset, options, seed)
+    return SparseEncoder(options.missing).fit(_columns(dataset, options).iloc[train])
+
+
+def target_range(dataset: Dataset, options: Options, seed: int) -> tuple[float, float]:
+    """The least target of the training rows, and what is mapped to 1; they differ."""
+    target = dataset.target.to_numpy(dtype=np.float64)
+    train, _ = _rows(dataset, options, seed)
+    low, high = float(target[train].min()), float(target[train].max())
+    return low, high if high > low else low + 1.0
+
+
+def _rows(dataset: Dataset, options: Options, seed: int) -> tuple[Rows, Rows]:
+    """The rows to train on and those to test on."""
+    n_rows = len(dataset.target.iloc[: options.max_rows])
+    return split(n_rows, seed, test_share=options.test_share, order=options.order)
+
+
+def _columns(dataset: Dataset, options: Options) -> pd.DataFrame:
+    """The columns that are learned; one of indicators declares its values, in all rows, first."""
+    features = dataset.features.iloc[: options.max_rows]
+    unknown = sorted(set(options.drop) - set(features.columns))
+    if unknown:
+        raise UsageError(f"{dataset.reference}: no column {unknown[0]!r} to drop: remove it")
+    features = features.drop(columns=list(options.drop))
+    if options.one_hot == "nominal":
+        return features
+    indicated = [name for name, column in features.items() if not columns.is_text(column)]
+    return features.astype(dict.fromkeys(indicated, "category"))
+
+
+def _labels(dataset: Dataset, options: Options, seed: int) -> NDArray[np.float64]:
+    target = dataset.target.iloc[: options.max_rows]
+    if dataset.task == "regression":
+        if options.positive:
+            raise UsageError(f"{dataset.reference}: a regression has no positive classes")
+        labels = target.to_numpy(dtype=np.float64)
+        if options.scale_target:
+            low, high = target_range(dataset, options, seed)
+            labels = (labels - low) / (high - low)
+        return labels
+    classes = [str(name) for name in target.cat.categories]
+    positive = set(options.positive) or ({classes[1]} if len(classes) == 2 else set())
+    if not positive or not positive < set(classes):
+        raise DataError(
+            f"{dataset.reference}: classes {', '.join(classes)}: set positive to those that are"
+            " labelled 1, some but not all of them"
+        )
+    return np.where(target.astype(str).isin(positive), 1.0, -1.0)

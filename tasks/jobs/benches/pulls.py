@@ -1,0 +1,190 @@
+"""The pulls bench of a data set: a space of arms whose trials come from the trial store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from algorithms import registry
+from algorithms.benches.pulls import PullsBench, Trials, Unit
+from algorithms.errors import UsageError, unknown
+from algorithms.policies.joint import JointSpace
+from algorithms.seeds import derive_seed
+from tasks.evaluate.peers import venv
+from tasks.evaluate.peers.trials import PeerTrials
+from tasks.evaluate.trials import plans, spaces
+from tasks.evaluate.trials.evaluate import Arrays
+from tasks.evaluate.trials.replay import Protocol, StoredTrials
+from tasks.evaluate.trials.table import TableTrials
+from tasks.evaluate.trials.worker import Limits
+from tasks.machine.paths import cache_dir
+from tasks.preprocess.tables import Scale
+
+if TYPE_CHECKING:
+    from tasks.fetch import Dataset
+    from tasks.jobs.job import Job
+
+DEFAULT_BUDGET = {"trials": 200.0, "cpu_seconds": 60.0}
+RECORDED = ("table", "curves")
+"""Protocols whose data are the feedbacks: nothing is trained."""
+PEER_GRACE = 300.0
+"""Wall seconds beyond its budget in which a peer must have started, ended and been tested."""
+
+
+class Options(BaseModel):
+    """What a suite may say of the bench.
+
+    Attributes
+    ----------
+    space : str
+        A space of ``conf/spaces`` or a YAML file.
+    arms : list of str, optional
+        Only these arms of the space, in this order.
+    optimiser : {"tpe", "random", "smac"}
+        What tunes an arm.
+    unit : {"trials", "cpu_seconds"}
+        What the budget counts; seconds are those recorded when a trial was run.
+    protocol : {"holdout", "cv", "table", "curves"}
+        ``holdout``: 64 % training, 16 % validation, 20 % test, as in Rising Bandits. ``cv``:
+        the mean of stratified folds, as in ER-UCB, and the test score of a fit on all of them.
+        ``table``: the data are the feedbacks themselves, a column for each arm and a row for
+        each pull; a repetition draws its rows at random.
+        ``curves``: the same with the rows in order, as an optimiser's best values rise.
+    folds : int
+        Of ``cv``.
+    split_column : str, optional
+        A column that says ``train`` or ``test`` of each row, for ``cv``.
+    scale : {"none", "standard"}
+        Whether numbers are standardised; the papers do not.
+    trial_cpu_seconds, trial_memory_mb
+        The limits of one trial.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    space: str = spaces.DEFAULT_SPACE
+    arms: list[str] | None = Field(default=None, min_length=1)
+    optimiser: Literal["tpe", "random", "smac"] = "tpe"
+    unit: Unit = "trials"
+    protocol: Literal["holdout", "cv", "table", "curves"] = "holdout"
+    folds: int = Field(default=5, ge=2)
+    split_column: str | None = None
+    scale: Scale = "none"
+    trial_cpu_seconds: float = Field(default=60.0, gt=0)
+    trial_memory_mb: int = Field(default=4000, ge=200)
+
+
+def measure(options: Options) -> str:
+    """What its scores measure."""
+    return "best feedback" if options.protocol == "table" else "validation score"
+
+
+def make(dataset: Dataset, job: Job) -> PullsBench:
+    """The bench of `job` on `dataset`; nothing is encoded or run until a trial is missing."""
+    options = Options(**job.bench)
+    budget = DEFAULT_BUDGET[options.unit] if job.budget is None else job.budget
+    trials: Trials
+    peer = job.algorithm if job.algorithm in venv.names() else None
+    if peer and (options.protocol != "holdout" or dataset.task != "classification"):
+        raise UsageError(f"{peer} runs on a classification with protocol=holdout only")
+    if options.protocol in RECORDED:
+        if options.unit != "trials":
+            raise UsageError(f"a table's feedbacks cost no {options.unit}: use unit=trials")
+        seed = job.environment_seed if options.protocol == "table" else None
+        trials, metric = TableTrials(dataset.features, seed), "best_feedback"
+    else:
+        if peer:
+            trials = peer_trials(peer, dataset, options, budget, job.environment_seed)
+        else:
+            trials = stored_trials(dataset, options, job.environment_seed)
+        regression = dataset.task == "regression"
+        metric = "validation_reward" if regression else "validation_accuracy"
+    joint = issubclass(registry.algorithm_class(job.algorithm), JointSpace)
+    if not joint and options.unit == "trials" and budget < len(trials.arms):
+        raise UsageError(
+            f"a budget of {budget:g} trials is smaller than the {len(trials.arms)} arms, and"
+            f" policies pull each once at first: give at least {len(trials.arms)}"
+        )
+    return PullsBench(trials, budget, options.unit, job.environment_seed, metric)
+
+
+def identity(options: Options) -> str:
+    """The content of the space, so that another content is another job."""
+    return "" if options.protocol in RECORDED else spaces.digest(_space(options))
+
+
+def peer_trials(
+    system: str, dataset: Dataset, options: Options, budget: float, seed: int
+) -> PeerTrials:
+    """The search of another system on the same split, with the same budget."""
+    patience = options.trial_cpu_seconds * budget
+    return PeerTrials(
+        system,
+        _protocol(dataset, options, seed),
+        _arrays(dataset, options, seed),
+        budget=budget,
+        unit=options.unit,
+        seed=derive_seed(seed, "peer"),
+        folder=cache_dir() / "trials",
+        trial_seconds=options.trial_cpu_seconds,
+        patience=PEER_GRACE + (patience if options.unit == "trials" else 2 * budget),
+    )
+
+
+def stored_trials(dataset: Dataset, options: Options, seed: int) -> StoredTrials:
+    """The trials of a data set under `options`, with the split and the optimisers of `seed`."""
+    space = _space(options)
+    if dataset.task != space.task:
+        raise UsageError(
+            f"{dataset.reference} is a {dataset.task} and space {options.space} is for"
+            f" {space.task}: name one for a {dataset.task} with space="
+        )
+    if options.protocol == "cv" and dataset.task == "regression":
+        raise UsageError("protocol=cv is for classification: use protocol=holdout")
+    return StoredTrials(
+        space,
+        _protocol(dataset, options, seed),
+        _arrays(dataset, options, seed),
+        optimiser=options.optimiser,
+        seed=derive_seed(seed, "trials"),
+        folder=cache_dir() / "trials",
+        limits=Limits(options.trial_cpu_seconds, options.trial_memory_mb),
+    )
+
+
+def _protocol(dataset: Dataset, options: Options, seed: int) -> Protocol:
+    split: dict[str, Any] = {"protocol": options.protocol, "seed": seed}
+    if options.protocol == "cv":
+        if options.split_column not in (None, *dataset.features.columns):
+            raise unknown("split column", str(options.split_column), dataset.features.columns)
+        split |= {"folds": options.folds, "column": options.split_column}
+        if options.split_column is not None:
+            del split["seed"]  # the rows are the data's own, whatever the seed
+    return Protocol(
+        digest=dataset.digest,
+        split=split,
+        encoding={"scale": options.scale},
+        code=(plans.__name__,),
+    )
+
+
+def _space(options: Options) -> spaces.Space:
+    space = spaces.load_space(options.space)
+    return space if options.arms is None else space.restricted(options.arms)
+
+
+def _arrays(dataset: Dataset, options: Options, seed: int) -> Callable[[], Arrays]:
+    """What makes the arrays of every fit of a trial."""
+    if options.protocol == "holdout":
+        return partial(plans.holdout, dataset, seed, options.scale)
+    return partial(
+        plans.cross_validation,
+        dataset,
+        seed,
+        options.folds,
+        options.split_column,
+        options.scale,
+    )

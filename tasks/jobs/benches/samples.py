@@ -1,0 +1,172 @@
+"""The samples bench of a job: a data set, drawn configurations, and the probe store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from algorithms.benches.samples import SamplesBench
+from algorithms.events import Parameters
+from algorithms.seeds import derive_seed
+from tasks.evaluate.probes.client import Build, RecordedProbes
+from tasks.evaluate.probes.fitting import Classifier
+from tasks.evaluate.probes.samples import split
+from tasks.evaluate.probes.split import Split
+from tasks.evaluate.probes.store import Store
+from tasks.evaluate.probes.verdicts import RecordedVerdicts
+from tasks.fetch import Dataset
+from tasks.jobs.job import Job
+from tasks.machine.paths import cache_dir
+
+if TYPE_CHECKING:
+    from tasks.evaluate.learners.shared_bins import SharedBins
+
+
+class Options(BaseModel):
+    """What a job may set of its bench; all of it belongs to the environment, none to the seed.
+
+    Attributes
+    ----------
+    protocol : {"train", "verdicts"}
+        ``train``: learners are trained on the data. ``verdicts``: the data are verdicts, a column
+        for each configuration, 1 in the rows where it is right and 0 in the others.
+    configurations : int
+        How many are drawn; the first N of a longer draw are the shorter draw.
+    profile : {"bounded", "paper"}
+        The domains of the learners, see `tasks.evaluate.learners.spaces`.
+    pipelines : Path, optional
+        A Python file with a list ``PIPELINES`` of scikit-learn classifiers, in place of the draw.
+    test_fraction : float
+        The share of rows that are D_te.
+    initial_rows : int
+        Training rows of a first probe.
+    unit : {"rows", "seconds"}
+        What the job's budget counts.
+    shared_bins : bool
+        LightGBM bins the features of all training rows once, as set-up that nobody is charged
+        for; then for Full-run too.
+    probe_seconds : float
+        CPU seconds after which a probe is given up and its configuration has failed.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    protocol: Literal["train", "verdicts"] = "train"
+    configurations: Annotated[int, Field(ge=1)] = 20
+    profile: Literal["bounded", "paper"] = "bounded"
+    pipelines: Path | None = None
+    test_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.2
+    initial_rows: Annotated[int, Field(ge=1)] = 1000
+    unit: Literal["rows", "seconds"] = "rows"
+    shared_bins: bool = False
+    probe_seconds: Annotated[float, Field(gt=0)] = 3600.0
+
+    @model_validator(mode="after")
+    def _check_source(self) -> Self:
+        drawn = self.model_fields_set & {"configurations", "profile", "shared_bins"}
+        if self.pipelines is not None and self.pipelines.suffix != ".py":
+            raise ValueError(f"{str(self.pipelines)!r} is no Python file: name a .py of pipelines")
+        if self.pipelines is not None and drawn:
+            raise ValueError(f"pipelines are taken as they are: remove {', '.join(sorted(drawn))}")
+        trained = drawn | self.model_fields_set & {"pipelines", "probe_seconds"}
+        if self.protocol == "verdicts" and trained:
+            raise ValueError(
+                f"verdicts are taken as they are: remove {', '.join(sorted(trained))}"
+            )
+        return self
+
+
+def measure(options: Options) -> str:
+    """What its scores measure."""
+    return "test accuracy"
+
+
+def make(dataset: Dataset, job: Job) -> SamplesBench:
+    """The bench of `job` on `dataset`; probes are stored under the cache folder."""
+    options = Options(**job.bench)
+    if options.protocol == "verdicts":
+        verdicts = RecordedVerdicts(dataset.features, job.environment_seed, options.test_fraction)
+        return SamplesBench(
+            verdicts, job.environment_seed, job.budget, options.unit, options.initial_rows
+        )
+    rows = split(dataset, job.environment_seed, options.test_fraction)
+    drawn = learners(options, rows, job.environment_seed)
+    probes = RecordedProbes(
+        rows,
+        drawn.configurations,
+        drawn.build,
+        probe_store(dataset.digest),
+        code=__name__,
+        classes=drawn.classes,
+        probe_seconds=options.probe_seconds,
+        variant="shared bins" if options.shared_bins else "",
+        prepare=drawn.prepare,
+    )
+    return SamplesBench(
+        probes, job.environment_seed, job.budget, options.unit, options.initial_rows
+    )
+
+
+def probe_store(digest: str) -> Store:
+    """The probes of one data set, of all splits and configurations."""
+    return Store(cache_dir() / "probes" / f"{digest.rpartition(':')[2][:20]}.sqlite")
+
+
+@dataclass(frozen=True, slots=True)
+class Learners:
+    """The candidates, what builds them, and what to make before the first is built."""
+
+    configurations: list[Parameters]
+    build: Build
+    prepare: Callable[[], object] = lambda: None
+    classes: Sequence[str] = ()
+
+
+def learners(options: Options, rows: Split, seed: int) -> Learners:
+    """The candidates of `options` on a split; the same seed draws and builds the same ones."""
+    if options.pipelines is not None:
+        from tasks.evaluate.learners import pipelines
+
+        own = pipelines.read(options.pipelines)
+        return Learners(own.configurations(), own.build, classes=own.classes())
+
+    from tasks.evaluate.learners import spaces
+
+    learner_seed = derive_seed(seed, "learner")
+    drawn = spaces.draw_configurations(options.profile, options.configurations, seed)
+
+    def build(parameters: Parameters) -> Classifier:
+        from tasks.evaluate.learners.build import build
+
+        model: Classifier = build(parameters, learner_seed)
+        return model
+
+    if not options.shared_bins:
+        return Learners(drawn, build, prepare=_import_learners)
+
+    @cache
+    def bins() -> SharedBins:
+        from tasks.evaluate.learners.shared_bins import SharedBins
+
+        return SharedBins(*rows.samples.train(rows.train_rows))
+
+    def build_on_bins(parameters: Parameters) -> Classifier:
+        if parameters["learner"] == "LightGBM":
+            return bins().classifier(parameters, learner_seed)
+        return build(parameters)
+
+    def prepare() -> None:
+        _import_learners()
+        bins()
+
+    return Learners(drawn, build_on_bins, prepare)
+
+
+def _import_learners() -> None:
+    """Load the learners' libraries before a probe's process is forked; a replay needs none."""
+    import tasks.evaluate.learners.build  # noqa: F401

@@ -1,0 +1,27 @@
+"""The stream bench of a data set."""
+
+from __future__ import annotations
+
+from algorithms.benches.stream import StreamBench
+from algorithms.errors import UsageError
+from tasks.fetch import Dataset
+from tasks.jobs.job import Job
+from tasks.preprocess import StreamOptions, as_stream
+
+Options = StreamOptions
+"""What ``job.bench`` may hold."""
+
+
+def measure(options: Options) -> str:
+    """What its scores measure."""
+    return "progressive loss"
+
+
+def make(dataset: Dataset, job: Job) -> StreamBench:
+    """The bench of `job` on `dataset`, the first `job.budget` examples if that is given."""
+    if job.budget is not None and (job.budget < 1 or job.budget != int(job.budget)):
+        raise UsageError(f"budget {job.budget:g} must be a whole number of examples, at least 1")
+    stream = as_stream(dataset, Options(**job.bench), job.environment_seed)
+    return StreamBench(
+        stream, job.environment_seed, None if job.budget is None else int(job.budget)
+    )

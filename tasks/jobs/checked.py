@@ -1,0 +1,11 @@
+"""One promise of an algorithm, checked where its clocks are looked at too."""
+
+from __future__ import annotations
+
+from algorithms import checks
+from tasks.machine import clocks
+
+
+def broken(algorithm: str, name: str) -> str:
+    """As `algorithms.checks.broken`; an algorithm that changes the clocks keeps no promise."""
+    return checks.broken(algorithm, name) or clocks.changed()

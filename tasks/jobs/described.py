@@ -1,0 +1,82 @@
+"""What is known of an algorithm before it runs, without running a user's code in this process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from algorithms import registry
+from algorithms.base import setting_names
+from algorithms.errors import LeaseboardError, UserFileError
+from algorithms.user_files import file_of
+from tasks.jobs import benches, quarantine
+from tasks.keys.closure import hash_of, reachable
+
+_known: dict[tuple[str, bytes, str, str], Description | LeaseboardError] = {}
+"""By name, the file's content, the code it reaches, and settings: each is asked once a process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """An algorithm that can be built with its settings.
+
+    Attributes
+    ----------
+    bench : str
+        The kind of its bench.
+    settings : tuple of str
+        The names of what can be set.
+    hindsight : bool
+        It says that it looks ahead.
+    """
+
+    bench: str
+    settings: tuple[str, ...]
+    hindsight: bool = False
+
+
+def describe(algorithm: str, settings: Mapping[str, Any] | None = None) -> Description:
+    """What can be said of `algorithm`, built with `settings` unless they are None.
+
+    Raises
+    ------
+    UsageError
+        For a name, file or setting that does not exist or cannot be.
+    UserFileError
+        If the user's file cannot be used, with the line: whatever it does when it is imported,
+        it does in another process, under limits.
+    """
+    file = file_of(algorithm)
+    if file is None or not file.is_file():
+        return Description(**looked_at(algorithm, settings))
+    asked = json.dumps(settings, sort_keys=True, default=str)
+    path = file.resolve()
+    code = hash_of(reachable([path], beside=frozenset([path.parent])))
+    # The content too: an error names a line, which a comment moves.
+    place = (f"{path}:{algorithm}", path.read_bytes(), code, asked)
+    if place not in _known:
+        try:
+            told = quarantine.ask("tasks.jobs.described:looked_at", file, algorithm, settings)
+            names = tuple(map(str, told["settings"]))
+            _known[place] = Description(str(told["bench"]), names, bool(told["hindsight"]))
+        except LeaseboardError as error:
+            _known[place] = error
+    found = _known[place]
+    if isinstance(found, LeaseboardError):
+        raise found
+    return found
+
+
+def looked_at(algorithm: str, settings: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The fields of a `Description`; imports the algorithm into this process."""
+    cls = registry.algorithm_class(algorithm)
+    if settings is not None:
+        registry.build(algorithm, settings)
+    bench = getattr(cls, "bench", None)
+    if bench not in benches.KINDS:
+        raise UserFileError(
+            f"{algorithm}: its bench is {bench!r}: name one of {', '.join(benches.KINDS)}"
+        )
+    return {"bench": bench, "settings": setting_names(cls), "hindsight": cls.hindsight}

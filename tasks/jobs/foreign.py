@@ -1,0 +1,58 @@
+"""Which jobs run code that is not of this installation: a user's file, or a class of a space.
+
+The answer is read from the job alone, before it runs, because whatever ran the code could be made
+to deny it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from algorithms import registry
+from algorithms.user_files import file_of, is_reference
+from tasks.evaluate.trials.spaces import DEFAULT_SPACE, load_space
+from tasks.jobs.job import Job
+
+KNOWN = ("sklearn", "lightgbm")
+"""Packages whose classes a space may name without its jobs being foreign."""
+
+
+def is_foreign(job: Job) -> bool:
+    """Whether `job` runs code of a user, which may change whatever its process holds."""
+    return any(True for _ in references(job)) or bool(
+        classes(job, registry.algorithm_class(job.algorithm).bench)
+    )
+
+
+def references(job: Job) -> Iterator[str]:
+    """Every ``file.py`` or ``file.py:Class`` that a job names, its algorithm first."""
+    yield from filter(is_reference, _texts([job.algorithm, job.settings, job.bench]))
+
+
+def files(job: Job) -> list[Path]:
+    """The user's files that a job names: its algorithm's, that of an oracle, of pipelines."""
+    return [file_of(text) or Path(text) for text in references(job)]
+
+
+def classes(job: Job, bench: str) -> list[str]:
+    """The classes of `job`'s arms, as ``module:Class``, but for those of `KNOWN` packages."""
+    if bench != "pulls":
+        return []
+    space = load_space(str(job.bench.get("space", DEFAULT_SPACE)))
+    chosen = job.bench.get("arms")
+    arms = (space if chosen is None else space.restricted(chosen)).arms.values()
+    named = (arm.estimator for arm in arms if ":" in arm.estimator)
+    return [name for name in named if name.partition(":")[0].partition(".")[0] not in KNOWN]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    match value:
+        case str() | Path():
+            yield str(value)
+        case Mapping():
+            yield from _texts(list(value.values()))
+        case list() | tuple() | set() | frozenset():
+            for each in value:
+                yield from _texts(each)

@@ -1,0 +1,290 @@
+"""One job in this process: load the data, play the algorithm, audit and log its events."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import platform
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from time import perf_counter
+from typing import Any, assert_never
+
+from algorithms import registry
+from algorithms.audit import Auditor
+from algorithms.base import ENDED_EARLY, play
+from algorithms.benches.referee import Referee
+from algorithms.errors import DivergedError, UsageError, unknown
+from algorithms.events import (
+    BoundsUpdated,
+    ChampionChanged,
+    ConfigurationAdmitted,
+    ConfigurationFailed,
+    ConfigurationScored,
+    Eliminated,
+    Event,
+    FeaturesExpanded,
+    Finished,
+    LeaseGranted,
+    LogWriter,
+    Measured,
+    ParentsMerged,
+    Paused,
+    ProbeFinished,
+    Started,
+    TrialFinished,
+)
+from tasks import fetch
+from tasks.jobs import benches
+from tasks.jobs.described import describe
+from tasks.jobs.foreign import classes, files
+from tasks.jobs.job import MOST_SCORE, Job, Result
+from tasks.keys.versions import code_version, read_ahead
+from tasks.machine.addresses import discreet
+from tasks.machine.clocks import cpu_seconds
+
+RUN_JOB = "tasks.jobs.run:run_job"
+"""What runs a job, by name: a worker imports it."""
+
+Sink = Callable[[Event], None]
+Settings = dict[str, Any]
+
+
+def route_settings(
+    algorithm: str, given: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Divide one user's settings between the algorithm and its bench, by name.
+
+    Raises
+    ------
+    UsageError
+        For a name that neither knows, with the nearest one.
+    """
+    found = describe(algorithm)
+    own, shared = frozenset(found.settings), benches.options(found.bench)
+    for name in given:
+        if name not in own | shared:
+            raise unknown(f"setting of {algorithm}", name, own | shared)
+    return (
+        {name: value for name, value in given.items() if name in own},
+        {name: value for name, value in given.items() if name not in own},
+    )
+
+
+def check(job: Job) -> None:
+    """Raise a UsageError for what can be seen to be wrong with `job` before any data are read."""
+    bench = describe(job.algorithm, job.settings).bench
+    benches.check_options(bench, job.bench)
+    for file in files(job):
+        if not file.is_file():
+            raise UsageError(f"no file {str(file)!r}: name an existing .py file")
+    fetch.check(job.data)
+    identify(job, bench)
+
+
+def identify(job: Job, bench: str) -> tuple[str, str]:
+    """The version of the code that `job` runs on a bench of that kind, and all that its key holds.
+
+    That is, beside the job itself and the digest of its data.
+    """
+    version = code_version(job.algorithm, bench, files(job), classes(job, bench))
+    return version, version + benches.identity(bench, job.bench)
+
+
+def run_job(
+    job: Job, folder: Path, *, mirrors: tuple[Path, ...] = (), sinks: tuple[Sink, ...] = ()
+) -> tuple[Result, Any]:
+    """Run `job` and write its event log into `folder`, which exists.
+
+    Parameters
+    ----------
+    job : Job
+    folder : Path
+        Gets ``events.jsonl.gz``, also a partial one if the job fails.
+    mirrors : tuple of Path
+        Data mirrors that are asked before the network.
+    sinks : tuple of callable
+        Called with each event, outside the measured time.
+
+    Returns
+    -------
+    Result
+        With status ``ok`` or ``diverged``. Every other ending is an exception.
+    model
+        The champion's model, None if the algorithm has none.
+    """
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    setup = perf_counter()
+    dataset = fetch.load(job.data, mirrors=mirrors)
+    algorithm = registry.build(job.algorithm, job.settings)
+    bench = benches.make(algorithm.bench, dataset, job)
+    referee = Referee(bench)
+    algorithm.prepare(referee.window)
+    setup_seconds = perf_counter() - setup
+    version, identity = identify(job, algorithm.bench)
+    result = Result(
+        key=job.key(dataset.digest, identity),
+        algorithm=job.algorithm,
+        label=job.label or job.algorithm,
+        data=job.data,
+        digest=dataset.digest,
+        source=dataset.source,
+        licence=dataset.licence,
+        seed=job.seed,
+        environment_seed=job.environment_seed,
+        repetition=job.repetition,
+        status="ok",
+        setup_seconds=setup_seconds,
+        bench=algorithm.bench,
+        hindsight=algorithm.hindsight,
+        bench_options=benches.check_options(algorithm.bench, job.bench),
+        version=version,
+        started=started,
+        host=platform.node(),
+        events="events.jsonl.gz",
+    )
+    run = _Watched()
+    with ExitStack() as stack:
+        log = stack.enter_context(LogWriter(folder / "events.jsonl.gz"))
+        auditor = Auditor()
+        try:
+            model = run.drive(
+                play(job.label or job.algorithm, algorithm, bench, job.seed, referee.window),
+                (auditor, log, *sinks),
+            )
+        except DivergedError as error:
+            return dataclasses.replace(
+                result, status="diverged", reason=discreet(str(error))
+            ), None
+        auditor.close()
+    referee.verify(run.complete)
+    result = dataclasses.replace(result, **run.summary(bench))
+    if not result.complete:
+        early = f"ended early: {result.units:g} of {result.budget:g} {result.unit}"
+        result = dataclasses.replace(result, reason=early)
+    if result.score is None:
+        reason = "the score is not a finite number"
+        return dataclasses.replace(result, status="diverged", reason=reason), None
+    return result, model
+
+
+def warm() -> None:
+    """Import and read what any job needs, so that forks of this process need not."""
+    for kind in benches.KINDS:
+        benches.options(kind)
+    read_ahead(benches.KINDS)
+
+
+def failed(job: Job, status: str, reason: str, *, key: str = "", digest: str = "") -> Result:
+    """The result of a job without a score; `key` is the job's own where no data were read."""
+    return Result(
+        key=key or job.key(digest, job.data),
+        algorithm=job.algorithm,
+        label=job.label or job.algorithm,
+        data=job.data,
+        digest=digest,
+        seed=job.seed,
+        environment_seed=job.environment_seed,
+        repetition=job.repetition,
+        status=status,
+        reason=discreet(reason),
+        settings=dict(job.settings),
+        bench_options=dict(job.bench),
+        host=platform.node(),
+    )
+
+
+class _Watched:
+    """Drives an event stream: measures only the algorithm's own work, then tells the sinks."""
+
+    def __init__(self) -> None:
+        self.cpu_seconds = 0.0
+        self.wall_seconds = 0.0
+        self.started: Started | None = None
+        self.finished: Finished | None = None
+        self.parameters: dict[int, Mapping[str, Any]] = {}
+        self.seeds: dict[int, int | None] = {}
+        self.champion: int | None = None
+
+    def drive(self, events: Any, sinks: tuple[Sink, ...]) -> Any:
+        """Exhaust `events` and return the generator's own value."""
+        while True:
+            cpu, wall = cpu_seconds(), perf_counter()
+            try:
+                event = next(events)
+            except StopIteration as stop:
+                return stop.value
+            finally:
+                self.cpu_seconds += cpu_seconds() - cpu
+                self.wall_seconds += perf_counter() - wall
+            self._note(event)
+            for sink in sinks:
+                sink(event)
+
+    @property
+    def complete(self) -> Finished:
+        """The last event of a run that came to its end."""
+        if self.finished is None:
+            raise RuntimeError("the run ended without Finished")
+        return self.finished
+
+    def summary(self, bench: Any) -> dict[str, Any]:
+        """What the events and the bench say of a complete run, as fields of a `Result`.
+
+        A bench that replays recorded trials or probes charges what they cost when they were run;
+        what this run really spent is then the metric ``spent_cpu_seconds``.
+        """
+        if self.started is None:
+            raise RuntimeError("the run ended without Started")
+        finished = self.complete
+        score = finished.score
+        metrics = dict(finished.metrics)
+        champion = -1 if self.champion is None else self.champion
+        charged = getattr(bench, "charged_cpu_seconds", None)
+        if charged is not None:
+            metrics["spent_cpu_seconds"] = getattr(bench, "spent_cpu_seconds", self.cpu_seconds)
+        return {
+            "score": score if abs(score) <= MOST_SCORE else None,
+            "metric": finished.metric,
+            "direction": finished.direction,
+            "metrics": metrics,
+            "champion": self.parameters.get(champion),
+            "champion_seed": self.seeds.get(champion),
+            "unit": self.started.unit,
+            "units": finished.at,
+            "budget": self.started.budget if math.isfinite(self.started.budget) else None,
+            "complete": finished.reason != ENDED_EARLY,
+            "settings": self.started.settings,
+            "cpu_seconds": self.cpu_seconds if charged is None else charged,
+            "wall_seconds": self.wall_seconds if charged is None else bench.charged_wall_seconds,
+        }
+
+    def _note(self, event: Event) -> None:
+        match event:
+            case Started():
+                self.started = event
+            case Finished():
+                self.finished = event
+            case ConfigurationAdmitted():
+                self.parameters[event.configuration] = event.parameters
+            case TrialFinished():
+                self.seeds[event.configuration] = event.seed
+            case ChampionChanged():
+                self.champion = event.configuration
+            case (
+                LeaseGranted()
+                | BoundsUpdated()
+                | ConfigurationScored()
+                | Paused()
+                | Eliminated()
+                | ConfigurationFailed()
+                | ProbeFinished()
+                | FeaturesExpanded()
+                | ParentsMerged()
+                | Measured()
+            ):
+                pass  # the log keeps them: a result says how the job began and how it ended
+            case _:
+                assert_never(event)

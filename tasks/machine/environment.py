@@ -1,0 +1,104 @@
+"""What a process must have in its environment before it imports numpy, Prefect or MLflow."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from collections.abc import Iterable
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+from tasks.machine.paths import cache_dir
+
+ONE_THREAD = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMBA_NUM_THREADS",
+)
+"""Jobs run side by side, so each has one thread: for honest CPU times and equal results."""
+
+QUIET = {
+    # Nobody is called. Prefect and MLflow both understand `true`; MLflow does not understand 1.
+    "DO_NOT_TRACK": "true",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    # We say ourselves, once, how each job ended; Prefect would say so in three lines and in red.
+    # What we say is in a flow run's log too.
+    "PREFECT_LOGGING_LEVEL": "CRITICAL",
+    "PREFECT_CLI_PROMPT": "false",
+    # Its default of 20 s is too short for a fresh home on a busy machine.
+    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
+    # Seven worker processes and 2 GB that a board has no use for.
+    "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
+    # Patience with a store is the recorder's, beside the jobs; MLflow's own adds up to minutes.
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+    # MLflow prints two lines about every run that ends on a server.
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+    # Results carry the code's version themselves; git is not asked for every run.
+    "GIT_PYTHON_REFRESH": "quiet",
+}
+
+PACKAGES = (
+    "leaseboard",
+    "vowpalwabbit",
+    "lightgbm",
+    "hyperopt",
+    "scikit-learn",
+    "numba",
+    "numpy",
+    "pandas",
+)
+"""The distributions whose versions a score can depend on."""
+
+
+def prepare_environment(home: Path | None = None) -> None:
+    """Set what the user has not set; call it before any heavy import.
+
+    Parameters
+    ----------
+    home : Path, optional
+        The project's folder: Prefect's own files go to ``.prefect`` in it. The current folder by
+        default.
+    """
+    for name in ONE_THREAD:
+        os.environ.setdefault(name, "1")
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(kernel_cache()))
+    os.environ.setdefault("PREFECT_HOME", str((home or Path.cwd()).resolve() / ".prefect"))
+
+
+def kernel_cache() -> Path:
+    """The folder of compiled kernels: another one whenever the code of any kernel changes.
+
+    Left alone, numba compares the file of a compiled function only, not the files of the
+    functions that it calls, and would run old machine code after an update.
+    """
+    digest = hashlib.sha256()
+    for source in sorted((Path(__file__).resolve().parents[2] / "algorithms").rglob("*.py")):
+        code = source.read_bytes()
+        if b"njit" in code:
+            digest.update(code)
+    return cache_dir() / "kernels" / digest.hexdigest()[:16]
+
+
+def versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:
+    """Python's version and those of `packages`; one that is not installed is left out."""
+    found = {name: version for name in packages if (version := _version(name)) is not None}
+    return {"python": platform.python_version(), **found}
+
+
+@cache
+def _version(package: str) -> str | None:
+    """Looked up once a process: it costs half a millisecond, and each job's record has eight."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None

@@ -1,0 +1,111 @@
+"""YAML that people write, validated; what is wrong with it is said with its file, line and key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from algorithms.errors import UsageError, invalid, short, unknown
+from tasks.machine.yaml_size import MOST_CHARACTERS, check_depth, check_size
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class Strict(BaseModel):
+    """A part of such a file: no other keys, no other types, never changed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+def where(path: Path, location: list[str | int]) -> str:
+    """``file:line: key.path`` of a place in a YAML file, for an error about what stands there."""
+    tree = yaml.compose(path.read_text(encoding="utf-8"), Loader=_Loader)
+    return f"{path}:{_line(tree, location)}: {'.'.join(map(str, location))}"
+
+
+def load_yaml(path: Path, model: type[Model]) -> Model:
+    """A validated `model` from a YAML file, or a UsageError that says where it is wrong."""
+    tree, content = read_yaml(path)
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        raise UsageError(_explain(path, tree, error, model)) from error
+
+
+def read_yaml(path: Path) -> tuple[yaml.Node | None, Mapping[str, Any]]:
+    """The mapping in a YAML file, and the nodes that know its lines."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not UTF-8 text: byte {error.start} is invalid") from error
+    if len(text) > MOST_CHARACTERS:
+        raise UsageError(
+            f"{path}: {len(text)} characters: a configuration has at most {MOST_CHARACTERS}"
+        )
+    try:
+        check_depth(yaml.parse(text, Loader=_Loader), path)
+        loader = _Loader(text)
+        tree = loader.get_single_node()
+        check_size(tree, path)
+        content = None if tree is None else loader.construct_document(tree)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"{path}:{mark.line + 1}" if mark else str(path)
+        raise UsageError(f"{place}: {getattr(error, 'problem', error)}") from error
+    if not isinstance(content, Mapping):
+        raise UsageError(f"{path}: a YAML mapping is expected, not {type(content).__name__}")
+    return tree, content
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+    """YAML's safe loader, compiled where it is so installed, that refuses a key written twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[Any] = set()
+        for key in (str(key.value) for key, _ in node.value):
+            if key in seen:
+                problem = f"key {short(key)!r} stands twice"
+                raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+            seen.add(key)
+        return super().construct_mapping(node, deep=deep)
+
+
+def _explain(path: Path, tree: yaml.Node | None, error: ValidationError, model: Any) -> str:
+    first = error.errors()[0]
+    location = [part for part in first["loc"] if not str(part).startswith("function-")]
+    key = ".".join(short(str(part)) for part in location)
+    place = f"{path}:{_line(tree, location)}"
+    if first["type"] == "extra_forbidden" and len(location) == 1:
+        return f"{place}: {unknown('key', key, model.model_fields)}"
+    if first["type"] == "literal_error" and isinstance(first["input"], str):
+        return f"{place}: {invalid(key, [first])}"
+    message = first["msg"].removeprefix("Value error, ")
+    given = (
+        f" (given {short(repr(first['input']))})"
+        if location and first["type"] != "missing"
+        else ""
+    )
+    return f"{place}: {key or 'suite'}: {message}{given}"
+
+
+def _line(node: yaml.Node | None, location: list[Any]) -> int:
+    """The line of the deepest node on the way to `location`, counted from 1."""
+    line = node.start_mark.line if node else 0
+    for part in location:
+        if isinstance(node, yaml.MappingNode):
+            pair = next(((k, v) for k, v in node.value if k.value == str(part)), None)
+            if pair is None:
+                break
+            line, node = pair[0].start_mark.line, pair[1]
+        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int):
+            node = node.value[part]
+            line = node.start_mark.line
+        else:
+            break
+    return line + 1

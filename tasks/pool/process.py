@@ -1,0 +1,222 @@
+"""One worker process, seen from the pool: orders go in, answers and endings come out."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import psutil
+
+from algorithms.errors import LeaseboardError
+from tasks.pool.output import Output
+from tasks.processes.forks import cause
+from tasks.processes.leash import descendants, kill_below, kill_tree
+
+WHO = "the worker process"
+_ENDINGS = frozenset({"crash", "diverged", "memout", "skipped", "stopped"})
+"""Of a job without a result, in its own words; of limits the pool alone judges."""
+POLL_SECONDS = 0.05
+START_SECONDS = 120.0
+"""How long a worker may import; that time is no job's."""
+TREE_SECONDS = 0.5
+"""How often the children of a job are looked for; the job's own process is watched each poll."""
+
+
+class StoppedError(LeaseboardError):
+    """The run was interrupted: the job has no result and will run again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How an attempt at a job ended: its row, or the status and reason of a row to be made.
+
+    `fit` says that the worker answered, and can take another job; `usage` that a `UsageError`
+    ended it. `measured` are the CPU and wall seconds of a foreign job, by the process that forked
+    it: of what the job started they count what it waited for, as its own clocks do.
+    """
+
+    status: str
+    reason: str = ""
+    row: dict[str, Any] | None = None
+    fit: bool = False
+    usage: bool = False
+    measured: tuple[float, float] | None = None
+
+
+class Worker:
+    """One worker process and the socket to it.
+
+    Parameters
+    ----------
+    work : str
+        The function that runs a job.
+    forks : bool
+        Fork for each job, which is foreign.
+    """
+
+    def __init__(self, work: str, *, forks: bool) -> None:
+        ours, theirs = socket.socketpair()
+        self.output = Output()
+        with theirs:
+            self.process = subprocess.Popen(
+                [
+                    *(sys.executable, "-P", "-m", "tasks.pool.worker"),
+                    *(str(theirs.fileno()), work, str(int(forks))),
+                ],
+                pass_fds=(theirs.fileno(),),
+                stdin=subprocess.DEVNULL,
+                stdout=self.output.theirs,
+                stderr=self.output.theirs,
+                start_new_session=True,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            )
+        os.close(self.output.theirs)
+        self.pid = self.process.pid
+        self.channel = ours
+        self.ready = False
+        self._received = b""
+        self._watch = psutil.Process(self.pid)
+        self._children: list[psutil.Process] = []
+        self._kept: set[int] = set()
+        self._looked = 0.0
+        self._forks = forks
+        self._ending, self._ended = threading.Lock(), False
+        self._cpu = 0.0  # the most seen: a process that has gone counts no more
+
+    def order(self, message: dict[str, Any]) -> None:
+        """Send an order; a worker that is gone is noticed when its answer is awaited."""
+        with suppress(BrokenPipeError, ConnectionResetError):
+            self.channel.sendall(json.dumps(message).encode() + b"\n")
+
+    def answer(self, timeout: float) -> Ending | None:
+        """What the worker answers within `timeout` seconds, None if nothing yet.
+
+        What it prints until then goes to the job's log.
+        """
+        deadline = time.monotonic() + timeout
+        while True:
+            heard = [self.channel, self.output] if self.output.open else [self.channel]
+            found, _, _ = select.select(heard, [], [], max(0.0, deadline - time.monotonic()))
+            ready = self.channel in found
+            if ready or not found or time.monotonic() > deadline:
+                break
+            self.output.take()
+        chunk = None
+        if ready:
+            with suppress(ConnectionResetError):
+                chunk = self.channel.recv(1 << 16)
+            self._received += chunk or b""
+        if b"\n" in self._received:
+            line, _, self._received = self._received.partition(b"\n")
+            return self._understood(json.loads(line))
+        if self.process.poll() is not None or (ready and not chunk):
+            return Ending("crash", self._cause())
+        return None
+
+    def _understood(self, message: dict[str, Any]) -> Ending:
+        """The ending that a message tells, directly or as what a fork said."""
+        if "code" in message:
+            return Ending("crash", cause(message["code"], WHO), fit=True)
+        if "said" in message:
+            told = json.loads(message["said"])
+            cpu, wall = message["measured"]
+            measured = (cpu, wall)
+            fit, self._kept = True, set()  # a foreign job's word about processes counts nothing
+        else:
+            told, measured = message, None
+            fit = not message.get("spoilt", False) and message.get("status") != "stopped"
+            self._kept = set(message.get("kept", ()))
+        if "result" in told:
+            row = told["result"]
+            return Ending(row["status"], row=row, fit=fit, measured=measured)
+        if measured and told["status"] not in _ENDINGS:
+            raise ValueError(f"no job fails with the status {told['status']!r}")
+        usage = bool(told.get("usage", False))
+        return Ending(told["status"], str(told["reason"]), fit=fit, usage=usage)
+
+    def start(self, stopping: threading.Event) -> Ending | None:
+        """Wait until the worker has imported what jobs need; how it ended instead, if it did."""
+        deadline = time.monotonic() + START_SECONDS
+        while not self.ready:
+            ending = self.answer(POLL_SECONDS)
+            self.ready = ending is not None and ending.status == "ready"
+            if ending is not None and not self.ready:
+                return ending
+            if stopping.is_set():
+                raise StoppedError("interrupted before the job began")
+            if time.monotonic() > deadline:
+                return Ending("crash", f"the worker did not start within {START_SECONDS:g} s")
+        return None
+
+    def usage(self) -> tuple[float, int]:
+        """CPU seconds and resident bytes of the worker and its descendants, up to now.
+
+        A fork shares the worker's memory, so of a foreign job the fork's alone counts.
+        """
+        now = time.monotonic()
+        if now - self._looked > TREE_SECONDS or (self._forks and not self._children):
+            self._looked = now
+            self._children = []
+            for pid in descendants(self.pid):
+                with suppress(psutil.NoSuchProcess):
+                    self._children.append(psutil.Process(pid))
+        cpu, memory = 0.0, 0
+        for process in (self._watch, *self._children):
+            with suppress(psutil.Error):
+                times = process.cpu_times()
+                cpu += times.user + times.system + times.children_user + times.children_system
+                if not (self._forks and process is self._watch):
+                    memory += process.memory_info().rss
+        self._cpu = max(self._cpu, cpu)
+        return self._cpu, memory
+
+    def ask_to_stop(self) -> None:
+        """Ask the worker and everything in its group to end."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGTERM)
+
+    def kill_children(self) -> bool:
+        """End what a finished job left behind, but for what its worker means to use again.
+
+        Returns whether nothing is left; else the worker is not fit for another job.
+        """
+        over = kill_below(self.pid, self._kept)
+        self.output.end()
+        return over
+
+    def kill(self) -> None:
+        """End the worker and all below it; returns when it is gone.
+
+        A run that is interrupted twice closes its pool while a job's own thread ends its worker.
+        """
+        with self._ending:
+            if not self._ended:
+                self._ended = True
+                self._end()
+
+    def _end(self) -> None:
+        kill_tree(self.pid)
+        self.process.wait()
+        self.channel.close()
+        self.output.end()
+        self.output.close()
+
+    def _cause(self) -> str:
+        """Why no answer will come, in one line."""
+        try:
+            code = self.process.wait(timeout=1.0)  # its end of the socket closes a little earlier
+        except subprocess.TimeoutExpired:
+            return "the job closed the worker's channel"
+        self.output.drain()
+        said = self.output.last_line() if code >= 0 else ""
+        return f"{cause(code, WHO)}: {said}".rstrip(": ")

@@ -1,0 +1,143 @@
+"""The process that runs jobs, one after another, at the command of `tasks.pool.workers`.
+
+It is told what to do by lines of JSON on a socket, and answers there. Standard output and error
+are a pipe to the pool, so nothing that a job prints can be taken for an answer. A job that is
+foreign (`tasks.jobs.foreign`) runs in a fork, which ends with it: whatever it changes, no other
+job meets it.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import importlib
+import json
+import os
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Callable
+from io import TextIOWrapper
+from pathlib import Path
+from time import perf_counter
+from types import FrameType
+from typing import Any, NoReturn, TextIO, cast
+
+from algorithms.errors import UsageError
+from algorithms.user_files import executed
+from tasks.evaluate.trials.worker import resting_pids
+from tasks.jobs.attempt import verdict
+from tasks.jobs.job import Job, plain
+from tasks.jobs.run import warm
+from tasks.machine.addresses import discreet
+from tasks.machine.clocks import cpu_seconds
+from tasks.processes.forks import Fork, Silence
+from tasks.processes.leash import adopt_orphans
+
+
+class Stop(BaseException):
+    """The pool asked the job to end; no `except Exception` of a job can hold it up."""
+
+
+def serve(channel: socket.socket, *, forks: bool) -> None:
+    """Say that the imports are done, then run jobs until the pool closes its end."""
+    with channel, channel.makefile("rw", encoding="utf-8") as lines:
+        _tell(lines, {"status": "ready", "reason": ""})
+        for line in lines:
+            order = json.loads(line)
+            answer = forked(order, channel) if forks else run(order)
+            _tell(lines, answer)
+
+
+def _tell(lines: TextIO, answer: dict[str, Any]) -> None:
+    lines.write(json.dumps(answer) + "\n")
+    lines.flush()
+
+
+def forked(order: dict[str, Any], channel: socket.socket) -> dict[str, Any]:
+    """Run the ordered job in a fork: what it ``said``, or the ``code`` that it ended with.
+
+    ``measured`` are the CPU and wall seconds of the fork, by clocks that no foreign code has met.
+    """
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the job's own process takes it, as one of us
+    clock = perf_counter()
+    with Fork(lambda: json.dumps(run(order)).encode(), [channel.fileno()]) as job:
+        said = job.answer()
+        wall = perf_counter() - clock
+    signal.signal(signal.SIGTERM, _stop)
+    if said is Silence.LONG:
+        return {"status": "crash", "reason": str(said)}
+    if isinstance(said, Silence):
+        return {"code": job.code}
+    return {"said": said.decode(errors="replace"), "measured": [job.cpu_seconds, wall]}
+
+
+def run(order: dict[str, Any]) -> dict[str, Any]:
+    """Run the ordered job; the answer holds a ``result``, or a ``status`` with its ``reason``.
+
+    The result tells the seconds of all that was done for it, whatever the order's ``work`` is.
+    ``kept`` are the children that a later job will need again. ``spoilt`` says that a user's file
+    was run, by a job of which that was not known.
+    """
+    # An earlier job may have changed what belongs to the process.
+    os.chdir(order["cwd"])
+    signal.signal(signal.SIGTERM, _stop)
+    folder = Path(order["folder"])
+    job = Job(**order["job"])
+    cpu, wall = cpu_seconds(), perf_counter()
+    try:
+        work = _imported(order["work"])
+        result, _ = work(job, folder, mirrors=tuple(Path(m) for m in order["mirrors"]))
+        row = plain(result)
+        if isinstance(row, dict):  # what is none, the pool will not understand
+            row["job_cpu_seconds"] = cpu_seconds() - cpu
+            row["job_wall_seconds"] = perf_counter() - wall
+    except BaseException as error:  # noqa: BLE001  (SystemExit too: a job is not the worker)
+        status, reason = ("stopped", "") if isinstance(error, Stop) else verdict(error)
+        if status in {"crash", "memout"}:
+            sys.stderr.write(discreet(traceback.format_exc()))
+        usage = isinstance(error, UsageError)
+        return {"status": status, "reason": reason, "usage": usage, **_left()}
+    return {"result": row, **_left()}
+
+
+def _left() -> dict[str, Any]:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    return {"kept": resting_pids(), "spoilt": bool(executed)}
+
+
+def _imported(target: str) -> Callable[..., Any]:
+    """The function named ``module:function`` or ``path/to/file.py:function``."""
+    module, _, name = target.rpartition(":")
+    if module.endswith(".py"):
+        sys.path.insert(0, str(Path(module).parent))
+        module = Path(module).stem
+    function: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return function
+
+
+def _stop(_signal: int, _frame: FrameType | None) -> NoReturn:
+    raise Stop
+
+
+def main(descriptor: int, work: str, *, forks: bool) -> None:
+    """Import what jobs need, and what forks would each import, then serve."""
+    os.set_inheritable(descriptor, False)
+    signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    adopt_orphans()
+    faulthandler.enable()
+    for stream in (sys.stdout, sys.stderr):  # a job may print what the terminal here cannot show
+        cast("TextIOWrapper", stream).reconfigure(errors="backslashreplace")
+    try:
+        _imported(work)
+        if forks:
+            warm()
+        serve(socket.socket(fileno=descriptor), forks=forks)
+    except Stop:
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2], forks=bool(int(sys.argv[3])))

@@ -1,0 +1,314 @@
+"""A pool of worker processes that contains whatever a job does.
+
+A worker lives on from job to job, because importing the learners takes seconds. It is killed, with
+its whole process group and every descendant, and replaced when a job breaks a limit, kills it, or
+answers nonsense. Limits are enforced from here: asked to stop at first, killed after a grace.
+
+Foreign jobs have workers of their own, which fork for each and run no job themselves. Which jobs
+are foreign is decided here, before they run.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import queue
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from pydantic import ValidationError
+
+from algorithms.errors import UsageError
+from tasks.folder.event_logs import mend_log
+from tasks.folder.results import EVENTS, LOG
+from tasks.jobs.foreign import is_foreign
+from tasks.jobs.job import Job, Result
+from tasks.jobs.run import RUN_JOB, failed
+from tasks.machine.addresses import discreet
+from tasks.machine.clocks import disagreement
+from tasks.pool.process import POLL_SECONDS, Ending, StoppedError, Worker
+from tasks.processes.leash import Leash
+from tasks.processes.limits import Limits
+
+NONSENSE = "the worker's answer is not understood"
+CHANGED = "the data or the code are not those that were planned"
+STALE_BYTES = 1 << 30
+"""A worker that still holds so much after a job is replaced, so that the next starts small."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Attempt:
+    """A job that was run somewhere.
+
+    Attributes
+    ----------
+    result : Result
+    files : dict of str to bytes, optional
+        What it left behind, by name; None where that is in the run folder already.
+    """
+
+    result: Result
+    files: dict[str, bytes] | None = None
+
+
+class WorkerPool:
+    """At most `size` workers; `run` may be called from as many threads.
+
+    Parameters
+    ----------
+    size : int
+    limits : Limits
+        Enforced on every job.
+    mirrors : tuple of Path
+        Handed to every job.
+    work : str
+        The function that runs a job, as ``module:function`` or ``path/to/file.py:function``.
+    grace_seconds : float
+        How long a job may take to stop when it is asked to.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        limits: Limits,
+        *,
+        mirrors: tuple[Path, ...] = (),
+        work: str = RUN_JOB,
+        grace_seconds: float = 5.0,
+    ) -> None:
+        self.size = size
+        self.limits = limits
+        self._mirrors = [str(mirror) for mirror in mirrors]
+        self._work = work
+        self._grace = grace_seconds
+        self._leash = Leash()
+        # Of our own jobs, and of foreign ones: as many as jobs may run at once.
+        self._idle: dict[bool, queue.SimpleQueue[Worker | None]] = {
+            foreign: queue.SimpleQueue() for foreign in (False, True)
+        }
+        self._workers: set[Worker] = set()
+        self._lock = threading.Lock()
+        self._stopping = threading.Event()
+        for idle in self._idle.values():
+            for _ in range(size):
+                idle.put(None)
+
+    def warm(self, jobs: Iterable[Job]) -> None:
+        """Start the workers of `jobs` now, so that they import while the caller does other things.
+
+        No job may be running.
+        """
+        for foreign, count in Counter(map(is_foreign, jobs)).items():
+            idle = self._idle[foreign]
+            for _ in range(min(self.size, count)):
+                idle.put(idle.get() or self._start(forks=foreign))
+
+    def run(self, job: Job, key: str, folder: Path) -> Result:
+        """Run one job to its end, whatever that is.
+
+        Raises
+        ------
+        StoppedError
+            If `stop` was called before the job had ended.
+        """
+        ending, spent, started = self._outcome(job, folder)
+        if ending.row is not None:
+            result = _understood(ending.row, job)
+            if result is not None and result.key == key:
+                return result
+            ending = Ending("crash", NONSENSE if result is None else CHANGED)
+        return _failed(job, key, folder, ending, spent, started)
+
+    def race(self, job: Job, folder: Path) -> Result:
+        """Run one job whose key nobody knows yet.
+
+        Raises
+        ------
+        UsageError
+            If the job ended in one.
+        StoppedError
+            As `run`.
+        """
+        ending, spent, started = self._outcome(job, folder)
+        if ending.usage:
+            raise UsageError(ending.reason)
+        if ending.row is not None:
+            result = _understood(ending.row, job)
+            if result is not None:
+                return result
+            ending = Ending("crash", NONSENSE)
+        return _failed(job, "", folder, ending, spent, started)
+
+    def _outcome(self, job: Job, folder: Path) -> tuple[Ending, tuple[float, float], str]:
+        """How a job ended, the CPU and wall seconds that it took, and when it began."""
+        foreign = is_foreign(job)
+        worker = self._idle[foreign].get()
+        fit = False
+        try:
+            if self._stopping.is_set():
+                raise StoppedError("interrupted before the job began")
+            worker = worker or self._start(forks=foreign)
+            ending = worker.start(self._stopping)
+            cpu, _ = worker.usage()
+            clock = time.monotonic()
+            started = datetime.now(UTC).isoformat(timespec="seconds")
+            if ending is None:
+                worker.output.begin(folder / LOG, self.limits.output_mb)
+                worker.order(self._order(job, folder))
+                ending = self._await(worker, cpu, clock)
+            fit = ending.fit
+            spent = (worker.usage()[0] - cpu, time.monotonic() - clock)
+        finally:
+            self._idle[foreign].put(self._retire(worker, fit=fit))
+        wrong = _clocks_changed(ending, job) or worker.output.fault
+        return Ending("crash", wrong) if wrong else ending, spent, started
+
+    def stop(self) -> None:
+        """Interrupt every running job; safe to call from a signal handler."""
+        self._stopping.set()
+
+    def cool(self) -> None:
+        """End the workers that have nothing to do; the next job starts one again."""
+        for idle in self._idle.values():
+            for _ in range(self.size):
+                try:
+                    worker = idle.get_nowait()
+                except queue.Empty:
+                    break
+                idle.put(self._retire(worker, fit=False))
+
+    def close(self) -> None:
+        """End all workers. No job may be running."""
+        for worker in list(self._workers):
+            self._retire(worker, fit=False)
+        self._leash.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _order(self, job: Job, folder: Path) -> dict[str, Any]:
+        return {
+            "job": dataclasses.asdict(job),
+            "folder": str(folder.resolve()),
+            "cwd": str(Path.cwd()),
+            "work": self._work,
+            "mirrors": self._mirrors,
+        }
+
+    def _start(self, *, forks: bool) -> Worker:
+        worker = Worker(self._work, forks=forks)
+        self._leash.watch(worker.pid)
+        with self._lock:
+            self._workers.add(worker)
+        return worker
+
+    def _retire(self, worker: Worker | None, *, fit: bool) -> Worker | None:
+        """The worker if it can take another job, else None after it has been ended."""
+        if worker is None:
+            return None
+        if fit and worker.kill_children() and worker.usage()[1] < STALE_BYTES:
+            return worker
+        worker.kill()
+        self._leash.forget(worker.pid)
+        with self._lock:
+            self._workers.discard(worker)
+        return None
+
+    def _await(self, worker: Worker, cpu: float, clock: float) -> Ending:
+        """How the job ended, by itself or at a limit."""
+        breach: Ending | None = None
+        deadline = float("inf")
+        while True:
+            try:
+                ending = worker.answer(POLL_SECONDS)
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                return Ending("crash", NONSENSE)
+            if ending is not None and ending.status == "stopped" and breach is None:
+                if self._stopping.is_set():
+                    raise StoppedError("interrupted")
+                return Ending("crash", "ended by a SIGTERM that Leaseboard did not send")
+            if ending is not None:
+                return breach or ending
+            if breach is None:
+                breach = self._breach(worker, cpu, clock)
+                if breach is not None:
+                    worker.ask_to_stop()
+                    deadline = time.monotonic() + self._grace
+            elif time.monotonic() > deadline:
+                return breach
+
+    def _breach(self, worker: Worker, cpu: float, clock: float) -> Ending | None:
+        """The limit that the job has broken by now, if any."""
+        used, memory = worker.usage()
+        wall, cpu = time.monotonic() - clock, used - cpu
+        limits = self.limits
+        if self._stopping.is_set():
+            raise StoppedError("interrupted")
+        if limits.wall_seconds is not None and wall > limits.wall_seconds:
+            return Ending("timeout", f"over the limit of {limits.wall_seconds:g} s of wall time")
+        if limits.cpu_seconds is not None and cpu > limits.cpu_seconds:
+            return Ending("timeout", f"over the limit of {limits.cpu_seconds:g} s of CPU time")
+        if limits.memory_mb is not None and memory > limits.memory_mb * 1e6:
+            return Ending("memout", f"over the limit of {limits.memory_mb:g} MB of memory")
+        return None
+
+
+def _clocks_changed(ending: Ending, job: Job) -> str:
+    """What is wrong with the seconds that a foreign job tells, if anything is."""
+    if ending.measured is None or ending.row is None:
+        return ""
+    result = _understood(ending.row, job)
+    if result is None:
+        return ""
+    told = (result.job_cpu_seconds or 0.0, result.job_wall_seconds or 0.0)
+    return disagreement(told, ending.measured)
+
+
+def _understood(row: dict[str, Any], job: Job) -> Result | None:
+    """The result that a worker answered, None if it is none.
+
+    Whose it is, is not for the job to say: one that another's code ran could name any other.
+    """
+    try:
+        result = Result(**row)
+    except (ValidationError, TypeError):
+        return None
+    if result.status == "ok" and not (result.score is not None and math.isfinite(result.score)):
+        return None
+    return dataclasses.replace(
+        result,
+        algorithm=job.algorithm,
+        label=job.label or job.algorithm,
+        data=job.data,
+        seed=job.seed,
+        environment_seed=job.environment_seed,
+        repetition=job.repetition,
+        reason=discreet(result.reason),
+    )
+
+
+def _failed(
+    job: Job, key: str, folder: Path, ending: Ending, spent: tuple[float, float], started: str
+) -> Result:
+    """The result of a job that came to none, with the events that it left."""
+    return dataclasses.replace(
+        failed(job, ending.status, ending.reason, key=key),
+        cpu_seconds=spent[0],
+        wall_seconds=spent[1],
+        events=EVENTS if mend_log(folder / EVENTS) else None,
+        started=started,
+    )

@@ -1,0 +1,163 @@
+"""A forked child that runs what may harm its process, and tells one thing before it ends.
+
+The parent must be fresh: it has imported what the child needs, and never runs such code itself.
+A fork takes milliseconds where a new interpreter takes a second to import the same.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import select
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from enum import StrEnum
+from types import TracebackType
+from typing import Self
+
+from tasks.machine.addresses import discreet
+
+MOST_BYTES = 1 << 26
+"""No honest answer is as long; of a longer one nothing more is read."""
+_POLL_SECONDS = 0.02
+_DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of linux/prctl.h
+
+
+class Silence(StrEnum):
+    """Why a fork gave no answer: it ended, it was given up, or what it said has no end."""
+
+    ENDED = "ended"
+    LATE = "late"
+    LONG = f"its answer is longer than {MOST_BYTES >> 20} MB"
+
+
+class Fork:
+    """A child of this process that runs `work` and answers with the bytes that it returns.
+
+    Parameters
+    ----------
+    work : callable
+        Its answer must hold no line feed.
+    closed : iterable of int
+        Descriptors of this process that the child must not have.
+
+    Attributes
+    ----------
+    cpu_seconds : float
+        Of the child and of those of its children that it waited for; zero while it runs.
+    """
+
+    def __init__(self, work: Callable[[], bytes], closed: Iterable[int] = ()) -> None:
+        self._pipe, theirs = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            _live(work, theirs, (self._pipe, *closed))
+        os.close(theirs)
+        self._code: int | None = None
+        self.cpu_seconds = 0.0
+
+    def answer(
+        self, seconds: float = math.inf, given_up: Callable[[], bool] = lambda: False
+    ) -> bytes | Silence:
+        """What the child answers, or why it does not; late is after `seconds`, or our patience."""
+        deadline = time.monotonic() + seconds
+        said = bytearray()
+        heard = [self._pipe]
+        while len(said) < MOST_BYTES:
+            ready, _, _ = select.select(heard, [], [], _POLL_SECONDS)
+            # Looked at before the pipe is read: what it said at its end is there by now.
+            over = self.code is not None
+            chunk = os.read(self._pipe, 1 << 16) if ready else b""
+            said += chunk
+            if chunk.endswith(b"\n"):
+                return bytes(said[:-1])
+            if ready and not chunk:  # closed: it can be selected for ever
+                heard = []
+            if over and not chunk:
+                return Silence.ENDED
+            if time.monotonic() > deadline or given_up():
+                return Silence.LATE
+        return Silence.LONG
+
+    @property
+    def code(self) -> int | None:
+        """How the child ended, as `subprocess.Popen.returncode`; None while it runs."""
+        if self._code is None:
+            self._wait(os.WNOHANG)
+        return self._code
+
+    def kill(self) -> None:
+        """End the child; returns when it has gone. What it started is not ended."""
+        if self._code is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+            self._wait(0)
+
+    def _wait(self, options: int) -> None:
+        pid, status, usage = os.wait4(self.pid, options)
+        if pid:
+            self._code = os.waitstatus_to_exitcode(status)
+            self.cpu_seconds = usage.ru_utime + usage.ru_stime
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        self.kill()
+        os.close(self._pipe)
+
+
+def _live(work: Callable[[], bytes], pipe: int, closed: Iterable[int]) -> None:
+    """The child's whole life: nothing of its parent's goes on in it."""
+    code = 1
+    sys.dont_write_bytecode = True  # of a user's code none is left behind that a later edit meets
+    try:
+        _die_with_parent()
+        for descriptor in closed:
+            os.close(descriptor)
+        with os.fdopen(pipe, "wb") as answers:
+            answers.write(work() + b"\n")
+        code = 0
+    except BaseException:  # noqa: BLE001  (the parent's stack must not be unwound here)
+        sys.stderr.write(discreet(traceback.format_exc()))
+    finally:
+        with suppress(Exception):  # closed, or a disk that is full
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code)
+
+
+def _die_with_parent() -> None:
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
+
+
+def cause(code: int, who: str) -> str:
+    """What the exit code of a process says, in one line."""
+    if code >= 0:
+        return f"{who} ended with exit code {code}"
+    name = signal_name(-code)
+    hint = " (the system does that when memory runs out)" if name == "SIGKILL" else ""
+    return f"killed by {name}{hint}"
+
+
+def signal_name(number: int) -> str:
+    """The name of a signal; those for real time have none.
+
+    Examples
+    --------
+    >>> signal_name(9), signal_name(40)
+    ('SIGKILL', 'signal 40')
+    """
+    return {each.value: each.name for each in signal.Signals}.get(number, f"signal {number}")

@@ -1,0 +1,138 @@
+"""The leaderboard on a terminal, as plain text and as markdown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tasks.machine import terminal
+from tasks.machine.terminal import cell
+from tasks.score.compared import Compared
+from tasks.score.leaderboard import Board, Row
+from tasks.score.summary import bracket, fixed, short
+from tasks.score.table import HINDSIGHT_RULE, MISSING_RULE
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+COLUMNS = (
+    "#", "algorithm", "rank", "score", "95 % interval", "w/t/l", "CPU s", "× cost", "jobs",
+)  # fmt: skip
+
+LEGEND = (
+    "Rank: mean over data sets. w/t/l: wins, ties, losses."
+    " CPU s: of a job, and × the cheapest. Jobs: finished of all."
+)
+
+
+def cells(row: Row, *, one_set: bool) -> tuple[str, ...]:
+    """One row of the board as text, in the order of `COLUMNS`.
+
+    On a board of one data set the score is the mean score itself, so a row without any has none.
+    """
+    shown = row.raw if one_set else row.score
+    return (
+        str(row.place),
+        name_of(row),
+        fixed(row.rank.value, 2),
+        short(shown.value) if one_set else fixed(shown.value),
+        bracket(shown, 4 if one_set else None),
+        f"{row.wins}/{row.ties}/{row.losses}",
+        short(row.cpu_seconds, 2),
+        short(row.relative_cost, 3),
+        f"{row.n_ok}/{row.n_jobs}" + (f", {row.n_early} ended early" if row.n_early else ""),
+    )
+
+
+def name_of(row: Row) -> str:
+    """What a row is called on a board; who declares hindsight is called so."""
+    return f"{row.label} (hindsight)" if row.hindsight else row.label
+
+
+def jobs_text(row: Row) -> str:
+    """How many of a row's jobs are ok, and what became of the others."""
+    text = f"{row.n_ok} ok"
+    for n, what in (
+        (row.n_failed, "failed"),
+        (row.n_early, "ended early"),
+        (row.n_skipped, "skipped"),
+        (row.n_not_run, "not run"),
+    ):
+        text += f", {n} {what}" if n else ""
+    return text
+
+
+def score_name(board: Board) -> str:
+    """What the score column holds."""
+    if len(board.table.problems) == 1:
+        return f"mean score, {'less' if board.table.directions[0] == 'min' else 'more'} is better"
+    return board.scale
+
+
+def leaderboard(found: Compared) -> Group:
+    """The board as something that `rich` prints; names are shown literally."""
+    from rich.console import Group
+    from rich.table import Table
+
+    board = found.board
+    table = Table(
+        title=cell(found.title),
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+    one_set = len(board.table.problems) == 1
+    shown = [cells(row, one_set=one_set) for row in board.rows]
+    for i, name in enumerate(COLUMNS):
+        if name == "algorithm":
+            table.add_column(name, overflow="fold", min_width=10)
+        else:  # numbers are never broken nor cut
+            width = max(len(name), *(len(row[i]) for row in shown)) if shown else len(name)
+            table.add_column(name, justify="right", no_wrap=True, min_width=width)
+    for row, texts in zip(board.rows, shown, strict=True):
+        style = "bold" if row.place == 1 else "dim" if not row.n_ok else ""
+        table.add_row(*map(cell, texts), style=style)
+    notes = [f"{LEGEND} Score: {score_name(board)}."]
+    if any(row.n_ok < row.n_jobs for row in board.rows):
+        notes.append(MISSING_RULE)
+    if any(row.hindsight for row in board.rows):
+        notes.append(HINDSIGHT_RULE)
+    said = found.answer.lines()
+    return Group(table, cell(""), *map(cell, said), *(cell(note, "dim") for note in notes))
+
+
+def plain(found: Compared, width: int = 120) -> str:
+    """The board as text without colours."""
+    import io
+
+    from rich.console import Console
+
+    console = Console(file=io.StringIO(), width=width, color_system=None, highlight=False)
+    terminal.show(leaderboard(found), console)
+    printed: str = console.file.getvalue()  # type: ignore[attr-defined]
+    return "\n".join(line.rstrip() for line in printed.splitlines()) + "\n"
+
+
+def show(found: Compared) -> None:
+    """Print the board on standard output."""
+    terminal.show(leaderboard(found))
+
+
+def markdown(found: Compared) -> str:
+    """The board for a description or a comment; names are escaped."""
+    board = found.board
+    lines = [" ".join(_literal(line) for line in found.answer.lines()), ""]
+    lines.append(f"| {' | '.join(COLUMNS)} |")
+    lines.append("| ---: | --- |" + " ---: |" * 6 + " --- |")
+    one_set = len(board.table.problems) == 1
+    shown = [cells(row, one_set=one_set) for row in board.rows]
+    lines += [f"| {' | '.join(_literal(cell) for cell in row)} |" for row in shown]
+    lines += ["", f"{LEGEND} Score: {_literal(score_name(board))}."]
+    return "\n".join(lines) + "\n"
+
+
+def _literal(text: str) -> str:
+    """`text` as markdown shows it, not as markup."""
+    for old, new in (("&", "&amp;"), ("<", "&lt;"), ("|", "\\|"), ("*", "\\*"), ("_", "\\_")):
+        text = text.replace(old, new)
+    return text

@@ -1,0 +1,230 @@
+"""Two runs side by side: what changed, by how much, and whether chance could explain it.
+
+Scores are paired seed by seed, so two runs compare well only if they share a suite's seeds.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from tasks.machine.terminal import cell
+from tasks.score.bootstrap import Interval, paired_mean
+from tasks.score.frame import finished
+from tasks.score.summary import short
+from tasks.score.table import Floats
+from tasks.suites.promise import ROUNDING
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+VERDICTS = ("worse", "better", "unclear", "same", "not comparable", "failed", "only A", "only B")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One algorithm on one data set in both runs.
+
+    Attributes
+    ----------
+    verdict : str
+        ``better`` or ``worse`` (B than A, the interval excludes zero), ``unclear`` (it includes
+        zero), ``same``, ``not comparable`` (other data, metric or seeds), ``failed`` (no pair of
+        finished jobs), ``only A`` or ``only B``.
+    change : Interval, optional
+        Paired mean improvement from A to B over the size of A's mean; positive is better.
+    cost : Interval, optional
+        B's CPU seconds over A's, geometric mean over pairs; advisory, machines differ.
+    n : int
+        Pairs of finished jobs with the same seed.
+    """
+
+    label: str
+    data: str
+    verdict: str
+    note: str = ""
+    first: float = np.nan
+    second: float = np.nan
+    change: Interval | None = None
+    cost: Interval | None = None
+    n: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Overall:
+    """One algorithm over all its compared data sets; `change` is bootstrapped over them."""
+
+    label: str
+    change: Interval
+    counts: dict[str, int]
+    n: int
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All differences of two runs, and their sum for each algorithm."""
+
+    differences: tuple[Difference, ...]
+    overall: tuple[Overall, ...]
+
+    @property
+    def n_compared(self) -> int:
+        """Scenarios of which scores were compared."""
+        return sum(difference.change is not None for difference in self.differences)
+
+
+def compare(first: pd.DataFrame, second: pd.DataFrame) -> Comparison:
+    """Compare two frames of results (see `tasks.score.frame.as_frame`), A and B."""
+    ours = dict(list(first.groupby(["label", "data"], sort=False)))
+    theirs = dict(list(second.groupby(["label", "data"], sort=False)))
+    differences = []
+    for label, data in dict.fromkeys([*ours, *theirs]):
+        a, b = ours.get((label, data)), theirs.get((label, data))
+        if a is None or b is None:
+            differences.append(Difference(label, data, "only B" if a is None else "only A"))
+        else:
+            differences.append(_difference(label, data, a, b))
+    labels = dict.fromkeys(difference.label for difference in differences)
+    sums = [_overall(label, [d for d in differences if d.label == label]) for label in labels]
+    return Comparison(tuple(differences), tuple(total for total in sums if total is not None))
+
+
+def _difference(label: str, data: str, a: pd.DataFrame, b: pd.DataFrame) -> Difference:
+    a, b = (rows[finished(rows)].set_index("seed") for rows in (a, b))
+    if not len(a) or not len(b):
+        return Difference(
+            label, data, "failed", f"no finished job in {'A' if not len(a) else 'B'}"
+        )
+    for name in ("digest", "metric", "direction"):
+        if set(a[name]) != set(b[name]):
+            note = f"{name}: {a[name].iloc[0]} in A, {b[name].iloc[0]} in B"
+            return Difference(label, data, "not comparable", note)
+    seeds = [seed for seed in a.index if seed in b.index]
+    if not seeds:
+        return Difference(label, data, "not comparable", "no seed in common")
+    a, b = a.loc[seeds], b.loc[seeds]
+    old, new = a["score"].to_numpy(float), b["score"].to_numpy(float)
+    scale = abs(float(old.mean())) or 1.0
+    gain = (new - old if a["direction"].iloc[0] == "max" else old - new) / scale
+    change = paired_mean(gain)
+    return Difference(
+        label=label,
+        data=data,
+        verdict=_verdict(gain, change),
+        first=float(old.mean()),
+        second=float(new.mean()),
+        change=change,
+        cost=_cost(a["cpu_seconds"].to_numpy(float), b["cpu_seconds"].to_numpy(float)),
+        n=len(seeds),
+    )
+
+
+def _verdict(gain: Floats, change: Interval) -> str:
+    if np.abs(gain).max() <= ROUNDING:
+        return "same"
+    if not change.excludes_zero:
+        return "unclear"
+    return "better" if change.value > 0 else "worse"
+
+
+def _cost(old: Floats, new: Floats) -> Interval | None:
+    usable = (old > 0) & (new > 0)
+    if not usable.any():
+        return None
+    logs = paired_mean(np.log(new[usable] / old[usable]))
+    return Interval(math.exp(logs.value), math.exp(logs.lower), math.exp(logs.upper))
+
+
+def _overall(label: str, mine: Sequence[Difference]) -> Overall | None:
+    changes = [d.change.value for d in mine if d.change is not None]
+    if not changes:
+        return None
+    counts = dict(Counter(difference.verdict for difference in mine))
+    return Overall(label, paired_mean(np.array(changes)), counts, len(changes))
+
+
+def percent(found: Interval) -> str:
+    """A relative change with its interval."""
+    low, high = (f"{100 * end:+.2f}" for end in (found.lower, found.upper))
+    return f"{100 * found.value:+.2f} % [{low}, {high}]".replace("-", "−")
+
+
+def renderable(found: Comparison, names: tuple[str, str]) -> Group:
+    """The comparison as something that `rich` prints; what is unchanged is only counted."""
+    from rich.console import Group, RenderableType
+    from rich.table import Table
+
+    totals = Table(box=None, pad_edge=False, title=cell(f"A: {names[0]}\nB: {names[1]}"),
+                   title_justify="left")  # fmt: skip
+    for column in ("algorithm", "B against A, mean over data sets", "data sets"):
+        totals.add_column(column)
+    for total in found.overall:
+        listed = ", ".join(f"{n} {v}" for v in VERDICTS if (n := total.counts.get(v)))
+        totals.add_row(*map(cell, (total.label, percent(total.change), listed)))
+    details = Table(box=None, pad_edge=False)
+    columns = ("verdict", "algorithm", "data", "A", "B", "change", "CPU B/A", "n")
+    for column in columns:
+        details.add_column(column, overflow="fold")
+    for difference in sorted(found.differences, key=lambda d: VERDICTS.index(d.verdict)):
+        if difference.verdict != "same":
+            details.add_row(*map(cell, _cells(difference)))
+    parts: list[RenderableType] = [totals, cell("")]
+    if details.row_count:
+        parts += [details, cell("")]
+    note = (
+        "Change is the paired mean improvement over A's mean, with a 95 % bootstrap interval;"
+        " positive is better. Totals are bootstrapped over data sets. CPU seconds are advisory."
+    )
+    return Group(*parts, cell(note, "dim"))
+
+
+def as_json(found: Comparison) -> str:
+    """The whole comparison as JSON; numbers that do not exist are null."""
+    payload = {
+        "compared": found.n_compared,
+        "overall": [
+            {"algorithm": t.label, "change": _plain(t.change), "counts": t.counts, "n": t.n}
+            for t in found.overall
+        ],
+        "differences": [
+            {
+                "algorithm": d.label,
+                "data": d.data,
+                "verdict": d.verdict,
+                "note": d.note,
+                "a": d.first if math.isfinite(d.first) else None,
+                "b": d.second if math.isfinite(d.second) else None,
+                "change": _plain(d.change),
+                "cost": _plain(d.cost),
+                "n": d.n,
+            }
+            for d in found.differences
+        ],
+    }
+    return json.dumps(payload, indent=1, allow_nan=False) + "\n"
+
+
+def _cells(found: Difference) -> tuple[str, ...]:
+    return (
+        found.verdict,
+        found.label,
+        found.data,
+        short(found.first),
+        short(found.second),
+        percent(found.change) if found.change else found.note,
+        "" if found.cost is None else f"{found.cost.value:.2f}",
+        str(found.n),
+    )
+
+
+def _plain(found: Interval | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {"value": found.value, "lower": found.lower, "upper": found.upper}

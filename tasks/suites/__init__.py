@@ -1,0 +1,1 @@
+"""What people write: suites, collections, schedules, promises; and what a suite would do."""

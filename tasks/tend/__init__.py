@@ -1,0 +1,1 @@
+"""What keeps an installation well: pruning and the doctor."""

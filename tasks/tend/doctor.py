@@ -1,0 +1,202 @@
+"""Look after an installation: packages, stores, disk, and what a power cut left behind."""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from algorithms.errors import LeaseboardError
+from tasks.machine import disk, paths
+from tasks.machine.addresses import redacted
+from tasks.track.client import ClientWriter, every, search
+from tasks.track.records import OWNER, is_alive
+from tasks.track.store import SQLITE, open_store, reported
+from tasks.track.tracker import mend_suites
+
+if TYPE_CHECKING:
+    from mlflow.tracking import MlflowClient
+
+OURS = ("algorithms", "tasks", "flows", "leaseboard")
+NATIVE = ("vowpalwabbit", "lightgbm", "numba", "pyarrow.parquet")
+MIN_FREE = 1 << 30
+CACHED = {
+    "data cache": "data",
+    "trial store": "trials",
+    "probe store": "probes",
+    "compiled kernels": "kernels",
+}
+"""The parts of the cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at, and what to do if it is not healthy."""
+
+    name: str
+    healthy: bool
+    detail: str
+
+
+def examine(uri: str, *, mend: bool = False) -> Iterator[Finding]:
+    """Check everything, one finding at a time.
+
+    Parameters
+    ----------
+    uri : str
+        The MLflow store.
+    mend : bool
+        Remove half-written jobs and end the suites of processes that are gone.
+    """
+    yield from requirements()
+    yield from native_libraries()
+    yield from import_names()
+    yield from disk_use(uri)
+    yield from damaged(uri)
+    try:
+        client = open_store(uri)
+        with reported(uri):
+            yield from store(client, uri)
+            yield from stuck_runs(client, uri, mend=mend)
+    except LeaseboardError as error:
+        yield Finding("tracking store", False, str(error))
+
+
+def requirements() -> Iterator[Finding]:
+    """Whether the installed versions are in the ranges that the project asks for."""
+    from packaging.requirements import Requirement
+
+    try:
+        wanted = metadata.requires("leaseboard") or []
+    except metadata.PackageNotFoundError:
+        yield Finding("packages", False, "leaseboard is not installed: pip install -e .")
+        return
+    wrong = []
+    for line in wanted:
+        requirement = Requirement(line)
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
+            continue
+        found = _version(requirement.name)
+        if found is None:
+            wrong.append(f"{requirement.name} is missing")
+        elif not requirement.specifier.contains(found, prereleases=True):
+            wrong.append(f"{requirement.name} {found} is not {requirement.specifier}")
+    mended = "; install requirements.lock" if wrong else f"{len(wanted)} requirements met"
+    yield Finding("packages", not wrong, ", ".join(wrong) + mended)
+
+
+def native_libraries() -> Iterator[Finding]:
+    """Whether the learners' native code loads; LightGBM, for one, needs the system's libgomp."""
+    broken = []
+    for name in NATIVE:
+        try:
+            importlib.import_module(name)
+        except (ImportError, OSError) as error:
+            broken.append(f"{name}: {str(error).partition(chr(10))[0]}")
+    yield Finding("native libraries", not broken, "; ".join(broken) or ", ".join(NATIVE))
+
+
+def import_names() -> Iterator[Finding]:
+    """Whether our import names are ours: PyPI has other packages called algorithms and tasks."""
+    root = Path(__file__).resolve().parents[2]
+    owners = metadata.packages_distributions()
+    for name in OURS:
+        file = importlib.import_module(name).__file__
+        others = sorted(set(owners.get(name, ())) - {"leaseboard"})
+        hiding = [place for place in (Path(f"{name}.py"), Path(name, "__init__.py"))
+                  if place.is_file() and place.resolve().parent != root / name]  # fmt: skip
+        if hiding:
+            other = hiding[0].resolve()
+            detail = (
+                f"{other.parent if other.stem == '__init__' else other} hides ours from notebooks,"
+                " pytest and models that are started here: rename it, or start Python with -P"
+            )
+            yield Finding(name, False, detail)
+        elif file is None or Path(file).resolve().parent != root / name:
+            yield Finding(name, False, f"{file} shadows ours in {root / name}: uninstall it")
+        elif others:
+            detail = f"{', '.join(others)} installs it too: uninstall that, then reinstall ours"
+            yield Finding(name, False, detail)
+        else:
+            yield Finding(name, True, str(root / name))
+
+
+def disk_use(uri: str) -> Iterator[Finding]:
+    """What run folders, the cache's parts and the local store use, and what is left."""
+    cache = paths.cache_dir()
+    places = {"run folders": [Path("runs").resolve()]}
+    places |= {name: [cache / part] for name, part in CACHED.items()}
+    if uri.startswith(SQLITE):
+        database = Path(uri.removeprefix(SQLITE)).resolve()
+        places["MLflow database"] = [database, *database.parent.glob(f"{database.name}-*")]
+        places["MLflow artifacts"] = [database.parent / "artifacts"]
+    for name, (place, *others) in places.items():
+        used = sum(disk.used(file) for file in (place, *others))
+        existing = next(parent for parent in (place, *place.parents) if parent.exists())
+        free = shutil.disk_usage(existing).free
+        detail = f"{place}: {disk.shown(used)} used, {disk.shown(free)} free"
+        yield Finding(name, free > MIN_FREE, detail)
+
+
+def damaged(uri: str) -> Iterator[Finding]:
+    """Stores that were set aside because they were damaged, until somebody deletes them."""
+    parts = [paths.cache_dir() / CACHED[name] for name in ("trial store", "probe store")]
+    kept = [path for part in parts for path in sorted(part.rglob(f"*{disk.DAMAGED}*"))]
+    if uri.startswith(SQLITE):
+        database = Path(uri.removeprefix(SQLITE)).resolve()
+        kept += sorted(database.parent.glob(f"{database.name}{disk.DAMAGED}*"))
+    size = disk.shown(sum(disk.used(path) for path in kept))
+    names = ", ".join(str(path) for path in kept[:3]) + (", ..." if len(kept) > 3 else "")
+    detail = f"{len(kept)} set aside, {size}: look why, then delete them: {names}"
+    yield Finding("damaged stores", not kept, detail if kept else "none")
+
+
+def store(client: MlflowClient, uri: str) -> Iterator[Finding]:
+    """Whether the store is whole, and which way jobs are written to it."""
+    from tasks.track.bulk import sql_store
+
+    if uri.startswith(SQLITE):
+        with closing(sqlite3.connect(uri.removeprefix(SQLITE), timeout=20)) as connection:
+            (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        if verdict != "ok":
+            yield Finding("tracking store", False, f"{redacted(uri)} is damaged: {verdict}")
+            return
+    way = "in bulk" if sql_store(client) else "through the client"
+    yield Finding("tracking store", True, f"{redacted(uri)}, written {way}")
+
+
+def stuck_runs(client: MlflowClient, uri: str, *, mend: bool) -> Iterator[Finding]:
+    """Runs that are RUNNING though their process is gone."""
+    experiments = {e.name: e.experiment_id for e in every(client.search_experiments)}
+    stuck = 0
+    for name, identifier in experiments.items():
+        if name.endswith("/configurations"):
+            continue
+        condition = "attributes.status = 'RUNNING' and tags.leaseboard.level LIKE '%'"
+        running = search(client, identifier, condition)
+        dead = [run for run in running if not is_alive(run.data.tags.get(OWNER, ""))]
+        stuck += len(dead)
+        if mend:
+            children = experiments.get(f"{name}/configurations", identifier)
+            writer = ClientWriter(client, uri, identifier, children)
+            for run in dead:
+                if run.data.tags["leaseboard.level"] == "job":
+                    writer.remove(run.info.run_id)
+            mend_suites(client, [identifier])
+    detail = f"{stuck} left by processes that are gone" if stuck else "none"
+    if stuck:
+        detail += ", mended" if mend else ": mend them with `leaseboard doctor --mend`"
+    yield Finding("stuck runs", mend or not stuck, detail)
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None

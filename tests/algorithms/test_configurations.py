@@ -1,0 +1,195 @@
+import pytest
+
+from algorithms.configurations import OUTCOMES, Lease, Observation, configurations
+from algorithms.events import (
+    BoundsUpdated,
+    ChampionChanged,
+    ConfigurationAdmitted,
+    ConfigurationFailed,
+    ConfigurationScored,
+    Eliminated,
+    Finished,
+    LeaseGranted,
+    Measured,
+    Paused,
+    ProbeFinished,
+    Started,
+    TrialFinished,
+)
+
+
+def admitted(number, parent=None, at=0):
+    return ConfigurationAdmitted(
+        at=at, configuration=number, parameters={"x": number}, parent=parent
+    )
+
+
+def bounds(at, number, value, units):
+    return BoundsUpdated(
+        at=at, configuration=number, value=value, lower=value - 0.1, upper=value + 0.1, units=units
+    )
+
+
+def trial(at, number, arm, reward, status="ok", reason=""):
+    return TrialFinished(
+        at=at, configuration=number, arm=arm, reward=reward, test=reward - 0.01,
+        cpu_seconds=2.0, wall_seconds=3.0, status=status, reason=reason,
+    )  # fmt: skip
+
+
+def probe(at, number, rows, accuracy, status="ok"):
+    return ProbeFinished(
+        at=at, configuration=number, rows=rows, train_accuracy=1.0, test_accuracy=accuracy,
+        test_rows=10, cpu_seconds=0.5, wall_seconds=0.5, status=status, reason="",
+    )  # fmt: skip
+
+
+@pytest.fixture
+def race():
+    """Six configurations, one for each outcome."""
+    return [
+        *[admitted(number, parent=0 if number else None) for number in range(6)],
+        LeaseGranted(at=0, configuration=0, amount=100, slot=0),
+        LeaseGranted(at=0, configuration=1, amount=10, slot=1),
+        bounds(10, 0, 0.5, 10),
+        bounds(10, 1, 0.9, 10),
+        ChampionChanged(at=10, configuration=0, previous=None),
+        Paused(at=10, configuration=1, units=10, reason="lease over"),
+        LeaseGranted(at=10, configuration=2, amount=10, slot=1),
+        Eliminated(at=15, configuration=2, reason="worse than the champion"),
+        LeaseGranted(at=15, configuration=3, amount=10, slot=1),
+        ConfigurationFailed(at=16, configuration=3, reason="diverged"),
+        LeaseGranted(at=16, configuration=4, amount=20, slot=1),
+        LeaseGranted(at=36, configuration=4, amount=40, slot=1, fresh=False),
+        bounds(40, 4, 0.4, 24),
+        Measured(at=40, value=0.45),
+    ]
+
+
+def test_every_outcome_is_told_with_its_reason(race):
+    told = [(record.outcome, record.reason) for record in configurations(race)]
+
+    assert told == [
+        ("champion", ""),
+        ("paused", "lease over"),
+        ("eliminated", "worse than the champion"),
+        ("failed", "diverged"),
+        ("live", ""),
+        ("pending", ""),
+    ]
+    assert {outcome for outcome, _ in told} == set(OUTCOMES)
+
+
+def test_leases_end_where_they_are_extended_or_the_log_ends(race):
+    assert configurations(race)[4].leases == (
+        Lease(at=16, amount=20, slot=1, fresh=True, end=36),
+        Lease(at=36, amount=40, slot=1, fresh=False, end=40),
+    )
+    assert configurations(race)[1].leases == (Lease(0, 10, 1, True, end=10),)
+
+
+def test_observations_carry_bounds_and_the_last_value_is_the_score(race):
+    champion = configurations(race)[0]
+
+    assert champion.observations == (Observation(10, 10, 0.5, 0.4, 0.6),)
+    assert champion.score == 0.5
+    assert configurations(race)[5].score is None
+
+
+def test_units_add_up_over_fresh_starts():
+    log = [
+        admitted(0),
+        LeaseGranted(at=0, configuration=0, amount=10),
+        Paused(at=10, configuration=0, units=10),
+        LeaseGranted(at=20, configuration=0, amount=20),
+        bounds(25, 0, 0.1, 5),
+        Paused(at=27, configuration=0, units=7),
+    ]
+
+    assert configurations(log)[0].units == 17
+
+
+def test_an_unfinished_log_gives_what_is_known():
+    assert configurations([]) == []
+    assert configurations([admitted(0)])[0].outcome == "pending"
+
+
+class TestTrials:
+    log = (
+        admitted(0),
+        admitted(1),
+        admitted(2, parent=0),
+        trial(1, 2, arm=0, reward=0.7),
+        admitted(3, parent=1, at=1),
+        trial(2, 3, arm=1, reward=0.6),
+        admitted(4, parent=0, at=2),
+        trial(3, 4, arm=0, reward=0.65),
+        admitted(5, parent=0, at=3),
+        trial(4, 5, arm=0, reward=float("nan"), status="crash", reason="no memory"),
+        ChampionChanged(at=4, configuration=2, previous=None),
+        Eliminated(at=4, configuration=1, reason="upper bound 0.65 below 0.7"),
+    )
+
+    def test_an_arm_scores_its_best_trial_and_counts_all(self):
+        arm = configurations(self.log)[0]
+
+        assert (arm.score, arm.test, arm.units, arm.cpu_seconds) == (0.7, 0.69, 3, 6.0)
+        assert [seen.value for seen in arm.observations] == [0.7, 0.65]
+
+    def test_trials_share_the_fate_of_their_arm(self):
+        records = configurations(self.log)
+
+        assert records[3].outcome == "eliminated"
+        assert records[3].reason == "arm 1: upper bound 0.65 below 0.7"
+        assert (records[2].outcome, records[4].outcome) == ("champion", "paused")
+        assert (records[5].outcome, records[5].reason) == ("failed", "no memory")
+
+    def test_a_trial_that_is_its_own_arm_counts_once(self):
+        record = configurations([admitted(0), trial(1, 0, arm=0, reward=0.5)])[0]
+
+        assert (record.units, record.score, record.outcome) == (1, 0.5, "paused")
+
+
+def test_probes_score_the_last_and_add_up_rows():
+    log = [admitted(0), probe(100, 0, 100, 0.8), probe(300, 0, 200, 0.85)]
+    record = configurations(log)[0]
+
+    assert (record.score, record.units, record.cpu_seconds) == (0.85, 300, 1.0)
+    assert record.observations == (Observation(100, 100, 0.8), Observation(300, 200, 0.85))
+
+
+def scored_log(loss):
+    return [
+        Started(at=0, algorithm="a", bench="stream", unit="examples", budget=30, capacity=1,
+                seed=0, settings={}, loss=loss),
+        admitted(0),
+        LeaseGranted(at=0, configuration=0, amount=10, slot=0),
+        bounds(10, 0, 0.5, 10),
+        Paused(at=10, configuration=0, units=10),
+        LeaseGranted(at=20, configuration=0, amount=20, slot=0),
+        bounds(30, 0, 0.7, 10),
+        ConfigurationScored(at=30, configuration=0, value=4.0, units=20),
+        Finished(at=30, reason="", score=3.0, metric="progressive_mse", direction="min"),
+    ]  # fmt: skip
+
+
+def test_a_score_is_told_by_the_jobs_metric_over_all_leases():
+    (record,) = configurations(scored_log("clipped_absolute_error"))
+
+    assert (record.score, record.units) == (4.0, 20)
+    assert (record.metric, record.loss) == ("progressive_mse", "clipped_absolute_error")
+    assert [seen.value for seen in record.observations] == [0.5, 0.7]
+
+
+def test_a_loss_of_another_kind_is_never_taken_for_a_score():
+    (record,) = configurations(scored_log("clipped_absolute_error")[:-2])
+
+    assert record.score is None
+    assert record.units == 20
+
+
+def test_where_the_loss_is_the_metric_a_score_is_an_observation_too():
+    (record,) = configurations(scored_log(""))
+
+    assert [seen.value for seen in record.observations] == [0.5, 0.7, 4.0]
+    assert record.score == 4.0

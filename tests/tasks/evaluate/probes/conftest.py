@@ -1,0 +1,13 @@
+import numpy as np
+import pytest
+
+from tasks.evaluate.probes.split import Samples
+
+
+@pytest.fixture
+def samples():
+    """Labels that one feature tells."""
+    rng = np.random.default_rng(0)
+    features = rng.random((600, 3), dtype=np.float32)
+    labels = (features[:, 0] > 0.5).astype(np.int32)
+    return Samples(features=features, labels=labels, train_rows=400)

@@ -1,0 +1,87 @@
+"""From a data set to one shuffled, scaled array."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from algorithms.errors import DataError
+from tasks.evaluate.probes.samples import split
+from tasks.fetch import Dataset, load
+
+
+def dataset(features, target, task="classification"):
+    target = pd.Series(target, dtype="category" if task == "classification" else float)
+    return Dataset(
+        reference="file:made.csv", name="made", features=pd.DataFrame(features), target=target,
+        task=task, digest="d", source="", licence="",
+    )  # fmt: skip
+
+
+CLASSES = ["a", "b"] * 50
+
+
+def test_rows_are_shuffled_split_and_kept_together():
+    made = dataset({"x": np.arange(100), "y": -np.arange(100.0)}, CLASSES)
+    samples = split(made, seed=1, test_fraction=0.2).samples
+    assert samples.train_rows == 80
+    assert samples.features.dtype == np.float32
+    assert samples.features.flags.c_contiguous
+    assert not np.array_equal(np.sort(samples.features[:, 0]), samples.features[:, 0])
+    x, y = samples.features.T
+    assert np.allclose(np.diff(x) * np.diff(y) < 0, True)  # y falls as x rises, in every row
+
+
+def test_columns_are_scaled_by_the_training_rows():
+    made = dataset({"x": np.arange(100.0), "constant": np.full(100, 3.0)}, CLASSES)
+    samples = split(made, seed=1, test_fraction=0.5).samples
+    train = samples.features[:50]
+    assert (train[:, 0].min(), train[:, 0].max()) == (0.0, 1.0)
+    assert (samples.features[:, 1] == 0).all()
+
+
+def test_nominal_columns_become_codes_and_missing_numbers_the_mean():
+    values = np.arange(100.0)
+    values[::10] = np.nan
+    made = dataset({"n": pd.Series(["u", "v"] * 50, dtype="category"), "x": values}, CLASSES)
+    samples = split(made, seed=1, test_fraction=0.2).samples
+    assert set(samples.features[:, 0]) == {0.0, 1.0}
+    assert not np.isnan(samples.features).any()
+
+
+def test_making_the_array_takes_little_more_than_the_array():
+    rows = 100_000
+    columns = {f"x{i}": np.arange(rows, dtype=np.float32) for i in range(8)}
+    made = split(dataset(columns, ["a", "b"] * (rows // 2)), seed=0, test_fraction=0.2)
+    tracemalloc.start()
+    samples = made.samples
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert samples.features.nbytes < peak < 2 * samples.features.nbytes
+
+
+def test_the_order_belongs_to_the_seed():
+    made = load("synthetic:waveform?rows=300")
+    first, again, other = (split(made, seed, 0.2) for seed in (1, 1, 2))
+    assert np.array_equal(first.samples.features, again.samples.features)
+    assert not np.array_equal(first.samples.features, other.samples.features)
+    assert first.identity == again.identity != other.identity
+
+
+@pytest.mark.parametrize(
+    ("features", "target", "task", "message"),
+    [
+        ({"x": [1.0, 2.0, 3.0]}, [1.0, 2.0, 3.0], "regression", "threshold"),
+        ({"x": [1.0, 2.0, 3.0]}, ["a", "a", "a"], "classification", "one class"),
+        ({"x": [1.0, np.inf, 3.0]}, ["a", "b", "a"], "classification", "infinite"),
+        ({"x": ["long", "text", "here"]}, ["a", "b", "a"], "classification", "free text"),
+        ({"x": [1.0, 2.0]}, ["a", "b"], "classification", "too few"),
+        ({"x": [1.0, 2.0, 3.0]}, ["a", None, "b"], "classification", "missing"),
+    ],
+)
+def test_what_cannot_be_sampled_is_refused(features, target, task, message):
+    with pytest.raises(DataError, match=message):
+        _ = split(dataset(features, target, task), seed=0, test_fraction=0.2).samples

@@ -1,0 +1,202 @@
+"""What is recorded is filed under all the code that made it, and never answers for other code."""
+
+import functools
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tasks.automl.estimators import PolicyClassifier
+from tasks.evaluate.peers import program, venv
+from tasks.evaluate.peers.trials import PeerTrials
+from tasks.evaluate.probes import isolation
+from tasks.evaluate.probes.client import RecordedProbes
+from tasks.evaluate.probes.select import select
+from tasks.evaluate.trials.replay import StoredTrials
+from tasks.fetch import load as load_anew
+from tasks.jobs.benches import pulls, samples
+from tasks.jobs.job import Job
+from tasks.keys import closure, versions
+from tasks.keys.closure import module_file
+
+ROOT = Path(versions.__file__).resolve().parents[2]
+ANSWER = """
+import json, pathlib, sys
+answer = {"tried": [], "test": 0.5, "wall_seconds": 1.0, "cpu_seconds": 1.0}
+(pathlib.Path(sys.argv[2]) / "answer.json").write_text(json.dumps(answer))
+"""
+load = functools.cache(load_anew)
+MAKING = ((StoredTrials, "_compute"), (RecordedProbes, "_run"), (PeerTrials, "_run"))
+READS_DATA = {"tasks/fetch/dataset.py", "tasks/fetch/digests.py"}
+
+
+def a_trial(arm="decision_tree", **options):
+    options = pulls.Options(space="fast", arms=[arm], **options)
+    pulls.stored_trials(load("sklearn:wine"), options, 0).trial(0, 0)
+
+
+def a_search():
+    data = load("sklearn:wine")
+    store = Path(pulls.cache_dir()) / "own"
+    search = PolicyClassifier("average", arms=["gaussian_nb"], budget=1, store=store)
+    search.set_params(trial_cpu_seconds=None, random_state=0).fit(data.features, data.target)
+
+
+def a_probe(learner="LogisticRegression", **options):
+    options = {"configurations": 8, "initial_rows": 50, **options}
+    job = Job("abc", "sklearn:wine", 0, 0, bench=options)
+    probes = samples.make(load("sklearn:wine"), job)._environment
+    learners = [configuration["learner"] for configuration in probes.configurations]
+    probes.measure(learners.index(learner), 100, 20)
+
+
+def a_choice():
+    from sklearn.naive_bayes import GaussianNB
+
+    data = load("sklearn:wine")
+    store = Path(pulls.cache_dir()) / "own.sqlite"
+    select([GaussianNB()], data.features, data.target, initial_rows=50, store=store)
+
+
+def a_peer():
+    options = pulls.Options()
+    pulls.peer_trials("flaml", load("sklearn:wine"), options, 4.0, 0).n_trials(0)
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    """A copy of the sources, which `tasks.keys.closure` reads instead."""
+    for part in ("algorithms", "tasks"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / part, tmp_path / "tree" / part, ignore=ignored)
+    monkeypatch.setattr(closure, "ROOT", tmp_path / "tree")
+    return tmp_path / "tree"
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch):
+    """The files of this project whose functions ran, for each value that was made."""
+    monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(pulls, "Limits", lambda *_: None)
+    script = tmp_path / "answers.py"
+    script.write_text(ANSWER)
+    monkeypatch.setattr(venv, "python", lambda _: Path(sys.executable))
+    monkeypatch.setattr(program, "__file__", str(script))
+    monkeypatch.setattr(isolation, "call", lambda f, _: isolation.Outcome("ok", f()))
+    values = []
+
+    def watched(making):
+        def make(*arguments):
+            files = set()
+            sys.setprofile(lambda frame, *_: files.add(frame.f_code.co_filename))
+            try:
+                return making(*arguments)
+            finally:
+                sys.setprofile(None)
+                paths = (Path(file) for file in files if not file.startswith("<"))
+                values.append({p.relative_to(ROOT).as_posix() for p in paths if is_ours(p)})
+
+        return make
+
+    for cls, name in MAKING:
+        monkeypatch.setattr(cls, name, watched(getattr(cls, name)))
+    return values
+
+
+def is_ours(path):
+    return path.is_relative_to(ROOT / "algorithms") or path.is_relative_to(ROOT / "tasks")
+
+
+@pytest.fixture(autouse=True)
+def forget():
+    """What is cached for a process's life is not, for a test's."""
+
+    def clear():
+        for function in vars(versions).values():
+            if hasattr(function, "cache_clear"):
+                function.cache_clear()
+
+    clear()
+    yield clear
+    clear()
+
+
+@pytest.mark.parametrize(
+    ("ask", "module"),
+    [
+        (a_trial, "tasks.evaluate.trials.recipes"),  # a recipe
+        (a_trial, "tasks.preprocess.tables"),  # the encoder
+        (a_trial, "tasks.preprocess.splits"),
+        (a_trial, "tasks.evaluate.trials.plans"),
+        (a_trial, "tasks.evaluate.trials.optimisers"),
+        (a_trial, "tasks.evaluate.trials.spaces"),
+        (a_trial, "tasks.evaluate.trials.evaluate"),
+        (a_search, "tasks.preprocess.categories"),
+        (a_peer, "tasks.evaluate.peers.program"),
+        (a_peer, "tasks.preprocess.tables"),
+        (a_probe, "tasks.evaluate.learners.build"),
+        (a_probe, "tasks.evaluate.learners.shared_bins"),
+        (a_probe, "tasks.evaluate.probes.samples"),
+        (a_probe, "tasks.evaluate.probes.split"),
+        (a_probe, "tasks.preprocess.unit_range"),  # the encoder
+        (a_probe, "tasks.evaluate.probes.fitting"),
+        (a_probe, "tasks.fetch.columns"),
+        (a_choice, "tasks.evaluate.probes.select"),
+        (a_choice, "algorithms.seeds"),
+    ],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_an_edit_makes_the_value_anew_and_a_comment_does_not(ask, module, tree, made, forget):
+    edited = tree / f"{module.replace('.', '/')}.py"
+    ask()
+    edited.write_text('"""Other words."""\n' + edited.read_text() + "\n# a remark\n")
+    forget()
+    ask()
+    before = len(made)
+    edited.write_text(edited.read_text() + "\n\nEDITED = True\n")
+    forget()
+    ask()
+
+    assert before == len(made) / 2 > 0
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        a_trial,
+        lambda: a_trial("gaussian_nb", protocol="cv", folds=2, optimiser="random"),
+        a_search,
+        a_peer,
+        a_probe,
+        lambda: a_probe("LightGBM", shared_bins=True),
+        lambda: a_probe("NeuralNetwork"),
+        a_choice,
+    ],
+    ids=["tpe", "folds", "search", "peer", "probe", "bins", "network", "choice"],
+)
+def test_the_key_covers_all_code_that_runs_while_the_value_is_made(ask, made, monkeypatch):
+    covered = set()
+
+    def spy(*modules):
+        files = sources(*modules)
+        covered.update(path.relative_to(ROOT).as_posix() for path in files)
+        return files
+
+    sources = versions.sources
+    monkeypatch.setattr(versions, "sources", spy)
+    ask()
+
+    assert made
+    assert set().union(*made) - covered - READS_DATA == set()
+
+
+def test_the_key_of_trials_covers_all_that_a_worker_imports():
+    code = "import sys, tasks.evaluate.trials.worker\nprint(*sys.modules)"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    ours = {name for name in said.stdout.split() if name.startswith(("algorithms.", "tasks."))}
+    covered = versions.sources("tasks.evaluate.trials.replay")
+
+    assert "tasks.evaluate.trials.evaluate" in ours
+    assert {path for path in map(module_file, ours) if path.exists()} <= covered

@@ -1,0 +1,170 @@
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from algorithms import registry
+from algorithms.base import play
+from algorithms.benches.pulls import PullsBench
+from algorithms.errors import LeaseboardError
+from tasks.evaluate.trials.evaluate import Arrays, Fold
+from tasks.evaluate.trials.replay import Protocol, StoredTrials
+from tasks.evaluate.trials.spaces import load_space
+from tasks.evaluate.trials.worker import Limits
+
+ARMS = ["bernoulli_nb", "decision_tree", "gaussian_nb", "k_nearest_neighbors"]
+
+
+def arrays():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5)).astype(np.float32)
+    y = (X[:, 0] * X[:, 1] > 0).astype(np.int64)
+    return Arrays(
+        "classification", (Fold(X[:120], y[:120], X[120:160], y[120:160], X[160:], y[160:]),)
+    )
+
+
+def stored(folder, *, arrays=arrays, arms=ARMS, optimiser="tpe", seed=1, limits=None):
+    return StoredTrials(
+        load_space("fast").restricted(arms),
+        Protocol(
+            digest="toy",
+            split={"protocol": "holdout", "seed": 0},
+            encoding={},
+            code=("tasks.evaluate.trials.plans",),
+        ),
+        arrays,
+        optimiser=optimiser,
+        seed=seed,
+        folder=folder,
+        limits=limits,
+    )
+
+
+def nothing_to_run():
+    pytest.fail("a stored trial was run again")
+
+
+def played(trials, name, budget):
+    bench = PullsBench(trials, budget)
+    return list(play(name, registry.build(name), bench, 0)), bench
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A store that holds what `average` pulled in 48 trials, and tpe-joint in 12."""
+    folder = tmp_path_factory.mktemp("store")
+    trials = stored(folder)
+    played(trials, "average", 48)
+    played(trials, "tpe-joint", 12)
+    trials.close()
+    return folder
+
+
+def test_the_first_run_spends_what_it_is_charged(tmp_path):
+    limits = Limits(cpu_seconds=20.0)
+    trials = stored(tmp_path, arms=["gaussian_nb", "bernoulli_nb"], limits=limits)
+    _, bench = played(trials, "average", 6)
+    trials.close()
+
+    assert 0 < trials.spent_cpu_seconds == pytest.approx(bench.charged_cpu_seconds)
+
+
+def test_a_replay_spends_nothing_and_is_charged_the_same(folder):
+    replay = stored(folder, arrays=nothing_to_run)
+    log, bench = played(replay, "average", 48)
+    again, other = played(stored(folder, arrays=nothing_to_run), "average", 48)
+
+    assert replay.spent_cpu_seconds == 0
+    assert bench.charged_cpu_seconds == other.charged_cpu_seconds > 0
+    assert log == again
+
+
+def test_every_policy_replays_the_same_trials(folder):
+    for name in ("rising-bandits", "random-arm", "ucb"):
+        _, bench = played(stored(folder, arrays=nothing_to_run), name, 12)
+        assert sum(bench.pulls) == 12
+
+
+def test_a_joint_optimiser_has_trials_of_its_own(folder):
+    _, bench = played(stored(folder, arrays=nothing_to_run), "tpe-joint", 12)
+
+    assert sum(bench.pulls) == 12
+
+
+def test_another_seed_or_optimiser_is_not_replayed(folder):
+    for change in ({"seed": 2}, {"optimiser": "random"}):
+        with pytest.raises(pytest.fail.Exception, match="run again"):
+            stored(folder, arrays=nothing_to_run, **change).trial(0, 0)
+
+
+def test_an_arm_is_shared_by_spaces_that_hold_it(folder):
+    alone = stored(folder, arrays=nothing_to_run, arms=["decision_tree"]).trial(0, 3)
+    among = stored(folder, arrays=nothing_to_run).trial(ARMS.index("decision_tree"), 3)
+
+    assert (alone.parameters, alone.reward) == (among.parameters, among.reward)
+
+
+def test_only_the_prefix_that_is_asked_for_is_run(tmp_path):
+    trials = stored(tmp_path)
+    trials.trial(2, 1)
+    trials.close()
+    lines = [path.read_text().count("\n") for path in tmp_path.rglob("*.jsonl")]
+
+    assert lines == [3]  # the head and two trials of one arm
+
+
+def test_an_interrupted_arm_is_continued_as_if_it_had_not_been(folder, tmp_path):
+    first = stored(tmp_path)
+    first.trial(3, 4)
+    first.close()
+    second = stored(tmp_path)
+    got = [second.trial(3, n) for n in range(12)]
+    second.close()
+    whole = stored(folder, arrays=nothing_to_run)
+
+    assert [(t.parameters, t.reward, t.test) for t in got] == [
+        (t.parameters, t.reward, t.test) for t in (whole.trial(3, n) for n in range(12))
+    ]
+
+
+def test_a_search_goes_on_over_trials_that_were_made_anew(folder, tmp_path):
+    """What one process set aside and another had read already."""
+    first = stored(tmp_path)
+    first.trial(3, 6)
+    (path,) = tmp_path.rglob("*.jsonl")
+    path.write_bytes(path.read_bytes()[1:])
+    stored(tmp_path).trial(3, 1)
+    got = [first.trial(3, n) for n in range(7, 12)]
+    whole = stored(folder, arrays=nothing_to_run)
+
+    assert [(t.parameters, t.reward) for t in got] == [
+        (t.parameters, t.reward) for t in (whole.trial(3, n) for n in range(7, 12))
+    ]
+
+
+def test_ten_policies_replay_500_trials_each_in_ten_seconds(tmp_path):
+    trials = stored(tmp_path, arms=["gaussian_nb"])
+    trials.trial(0, 0)
+    trials.close()
+    (path,) = tmp_path.rglob("*.jsonl")
+    head, line = path.read_text().splitlines(keepends=True)
+    path.write_text(head + line * 500)
+    begin = time.process_time()
+    for name in ("rising-bandits", "heidari", "average", "cmab", "ucb", "er-ucb", "c-ucb",
+                 "epsilon-greedy", "softmax", "max-ucb"):  # fmt: skip
+        played(stored(tmp_path, arrays=nothing_to_run, arms=["gaussian_nb"]), name, 500)
+
+    assert time.process_time() - begin < 10
+
+
+def test_all_arms_failing_names_the_reason(tmp_path):
+    def hopeless():
+        fold = arrays().folds[0]
+        return Arrays("classification", (replace(fold, train_y=np.zeros_like(fold.train_y)),))
+
+    trials = stored(tmp_path, arrays=hopeless, arms=["sgd"])
+    with pytest.raises(LeaseboardError, match="all 3 trials failed"):
+        played(trials, "average", 3)
+    trials.close()

@@ -1,0 +1,127 @@
+import numpy as np
+import pytest
+
+from algorithms.errors import UsageError
+from tasks.evaluate.trials import spaces
+from tasks.evaluate.trials.recipes import build
+from tasks.evaluate.trials.spaces import Arm, Hyperparameter, Space, load_space
+
+RNG = np.random.default_rng(0)
+
+
+def hyperparameter(**given):
+    return Hyperparameter(**given)
+
+
+def test_the_sixteen_classifiers_have_66_tunable_hyperparameters():
+    """auto-sklearn 0.15 has 67; `algorithm` of AdaBoost is gone. The paper says 78."""
+    space = load_space("classifiers16")
+
+    assert len(space.arms) == 16
+    assert space.n_hyperparameters == 66
+
+
+@pytest.mark.parametrize(
+    ("name", "arms", "tunable"),
+    [("classifiers17", 17, 73), ("er-ucb10", 10, 39), ("lightgbm", 1, 7), ("cheap13", 13, 50),
+     ("fast", 8, 27), ("regressors", 7, 22)],
+)  # fmt: skip
+def test_sizes_of_the_other_spaces(name, arms, tunable):
+    space = load_space(name)
+
+    assert (len(space.arms), space.n_hyperparameters) == (arms, tunable)
+
+
+@pytest.mark.parametrize("name", spaces.space_names())
+def test_draws_stay_in_range_and_conditions_hold(name):
+    for arm in load_space(name).arms.values():
+        for _ in range(20):
+            drawn = arm.draw(RNG)
+            for key, value in drawn.items():
+                spec = arm.hyperparameters[key]
+                if spec.choices is not None:
+                    assert value in spec.choices
+                else:
+                    assert spec.low <= value <= spec.high
+                    assert isinstance(value, int if spec.type == "int" else float)
+                assert all(drawn[parent] in wanted for parent, wanted in spec.when.items())
+
+
+@pytest.mark.parametrize("name", spaces.space_names())
+def test_every_default_builds_its_estimator(name):
+    for arm in load_space(name).arms.values():
+        assert hasattr(build(arm.estimator, {**arm.constants, **arm.defaults()}, 9, 0), "fit")
+
+
+def test_logarithmic_draws_are_uniform_in_the_exponent():
+    spec = hyperparameter(type="float", low=1e-4, high=1.0, log=True, default=0.1)
+    exponents = np.log10([spec.draw(RNG) for _ in range(2000)])
+
+    assert exponents.mean() == pytest.approx(-2, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"type": "choice", "choices": [1]}, "at least two"),
+        ({"type": "choice", "choices": [1, 2], "default": 3}, "none of the choices"),
+        ({"type": "int", "low": 3, "high": 3, "default": 3}, "low < high"),
+        ({"type": "float", "low": 0, "high": 1, "log": True, "default": 1}, "must be positive"),
+        ({"type": "int", "low": 1, "high": 3, "default": 4}, "outside"),
+    ],
+)
+def test_a_wrong_hyperparameter_says_what_is_wrong(given, message):
+    with pytest.raises(ValueError, match=message):
+        hyperparameter(**given)
+
+
+def test_a_condition_must_name_a_choice():
+    child = hyperparameter(type="int", low=1, high=2, default=1, when={"kernel": ["poly"]})
+
+    with pytest.raises(ValueError, match="depends on 'kernel'"):
+        Arm(estimator="x:Y", hyperparameters={"degree": child})
+
+
+def test_a_users_own_space_names_file_line_and_key(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("title: Mine\nsource: me\narms:\n  tree:\n    estimater: x:Y\n")
+
+    with pytest.raises(UsageError, match=r"mine.yaml:4: arms.tree.estimator: Field required"):
+        load_space(str(path))
+
+
+def test_an_unknown_space_or_arm_suggests_the_nearest():
+    with pytest.raises(UsageError, match="did you mean 'cheap13'"):
+        load_space("cheep13")
+    with pytest.raises(UsageError, match="did you mean 'lda'"):
+        load_space("fast").restricted(["ldaa"])
+
+
+def test_equal_content_has_equal_digest():
+    arm = load_space("fast").arms["lda"]
+
+    assert spaces.digest(arm) == spaces.digest(load_space("classifiers16").arms["lda"])
+    assert spaces.digest(arm) != spaces.digest(load_space("fast").arms["sgd"])
+
+
+def test_a_table_counts_tuned_and_constant():
+    rows = {name: (tuned, fixed) for name, tuned, fixed in spaces.table(load_space("fast"))}
+
+    assert rows["gaussian_nb"] == (0, 0)
+    assert rows["liblinear_svc"] == (4, 1)
+
+
+def test_a_space_needs_an_arm():
+    with pytest.raises(ValueError, match="arms"):
+        Space(title="t", source="s", arms={})
+
+
+def test_a_configuration_folder_of_ones_own_adds_spaces_and_hides_none(tmp_path):
+    (tmp_path / "spaces").mkdir()
+    shipped = spaces.load_space("fast", tmp_path)
+    text = "title: Mine\nsource: here\narms: {svc: {estimator: sklearn.svm:SVC}}\n"
+    (tmp_path / "spaces" / "fast.yaml").write_text(text)
+
+    assert len(shipped.arms) > 1
+    assert "classifiers16" in spaces.space_names(tmp_path)
+    assert spaces.load_space("fast", tmp_path).title == "Mine"

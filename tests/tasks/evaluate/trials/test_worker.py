@@ -1,0 +1,123 @@
+import os
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from tasks.evaluate.trials.evaluate import Arrays, Fold, Order, reward_of, run
+from tasks.evaluate.trials.worker import Limits, Worker, close_resting, resting, resting_pids
+
+HERE = Path(__file__).parent
+
+
+def arrays(task="classification"):
+    X = np.arange(24, dtype=np.float32).reshape(12, 2)
+    y = (np.arange(12) % 2).astype(np.int64 if task == "classification" else np.float64)
+    return Arrays(task, (Fold(X[:6], y[:6], X[6:9], y[6:9], X[9:], y[9:]),))
+
+
+def order(learner):
+    return Order(f"broken_learners:{learner}", {}, 0)
+
+
+@pytest.fixture
+def learners(monkeypatch):
+    monkeypatch.syspath_prepend(str(HERE))
+    yield
+    sys.modules.pop("broken_learners", None)
+
+
+@pytest.fixture
+def worker(learners):
+    with Worker(Limits(cpu_seconds=0.3, memory_mb=1500, wall_factor=10)) as worker:
+        yield worker
+
+
+def test_every_ending_is_an_outcome_and_the_next_order_is_answered(worker):
+    spins = worker.run(order("Spins"), arrays())
+    assert (spins.status, spins.reward) == ("timeout", 0.0)
+    assert spins.reason == "more than 0.3 CPU seconds"
+    raises = worker.run(order("Raises"), arrays())
+    assert (raises.status, raises.reason) == ("crash", "ValueError: this never works")
+    dies = worker.run(order("Dies"), arrays())
+    assert (dies.status, dies.reason) == ("crash", "the process ended with code 7")
+    hoards = worker.run(order("Hoards"), arrays())
+    assert hoards.status == "memout"
+    prints = worker.run(order("Prints"), arrays())
+    assert (prints.status, prints.reward, prints.test) == ("ok", pytest.approx(1 / 3), 2 / 3)
+    assert 0 <= prints.cpu_seconds < 0.3
+
+
+def test_the_limit_counts_the_trial_and_not_the_import_of_its_learner(worker):
+    first, second = (worker.run(Order("slow_import:Quick", {}, 0), arrays()) for _ in range(2))
+
+    assert (first.status, second.status) == ("ok", "ok")
+    assert first.cpu_seconds < 0.3
+
+
+def test_an_import_without_end_is_a_crash_with_the_reason(learners, monkeypatch):
+    monkeypatch.setattr("tasks.evaluate.trials.worker.IMPORT_SECONDS", 0.0)
+    with Worker(Limits(cpu_seconds=0.3, memory_mb=1500)) as worker:
+        outcome = worker.run(Order("slow_import:Quick", {}, 0), arrays())
+
+    assert (outcome.status, outcome.reason) == ("crash", "its import did not end in 0 seconds")
+
+
+def test_a_trial_that_sleeps_is_ended_by_the_wall(learners):
+    limits = Limits(cpu_seconds=0.3, memory_mb=1500, wall_factor=10)
+    with Worker(limits) as worker:
+        sleeps = worker.run(order("Sleeps"), arrays())
+
+    assert (sleeps.status, sleeps.reason) == ("timeout", "no answer in 3 seconds")
+
+
+def test_a_resting_worker_takes_the_next_jobs_arrays_and_is_replaced_when_it_dies(learners):
+    limits = Limits(cpu_seconds=5.0, memory_mb=1500)
+    nearest = Order("sklearn.neighbors:KNeighborsClassifier", {"n_neighbors": 1}, 0)
+    other = arrays()
+    other.folds[0].validation_y[:] = 1  # what the nearest row says of all three
+    close_resting()  # those of other tests
+    try:
+        with resting(limits) as worker:
+            first, pid = worker.run(nearest, arrays()), worker.pid
+        assert resting_pids() == [pid]
+        with resting(limits) as worker:
+            second = worker.run(nearest, other)
+            assert worker.pid == pid
+        assert (first.reward, second.reward) == (pytest.approx(1 / 3), 1.0)
+
+        os.kill(pid, signal.SIGKILL)
+        psutil.Process(pid).wait()
+        with resting(limits) as worker:
+            third = worker.run(nearest, other)
+            assert worker.pid != pid
+        assert (third.status, third.reward) == ("ok", second.reward)
+    finally:
+        close_resting()
+    assert resting_pids() == []
+
+
+def test_predictions_that_are_no_numbers_diverge(learners):
+    assert run(order("NotANumber"), arrays("regression")).status == "diverged"
+
+
+def test_a_regressions_reward_is_one_half_for_the_mean():
+    y = np.array([1.0, 2.0, 3.0])
+
+    assert reward_of("regression", y, np.full(3, 2.0)) == pytest.approx(0.5)
+    assert reward_of("regression", y, y) == 1.0
+    assert reward_of("regression", np.ones(3), np.ones(3)) == 1.0
+    assert reward_of("regression", np.ones(3), np.zeros(3)) == 0.0
+
+
+def test_fidelity_is_a_share_of_the_training_rows():
+    full = Order("sklearn.neighbors:KNeighborsClassifier", {"n_neighbors": 3}, 0)
+    share = Order(full.estimator, full.values, 0, fidelity=0.5)
+
+    assert run(full, arrays()).status == "ok"
+    assert run(share, arrays()).status == "ok"
+    starved = Order(full.estimator, full.values, 0, fidelity=1 / 3)
+    assert run(starved, arrays()).status == "crash"  # three neighbours of two rows

@@ -1,0 +1,163 @@
+import json
+import math
+
+import pytest
+
+from algorithms.errors import UsageError
+from algorithms.events import LogWriter, Measured
+from tasks.folder import results
+from tasks.jobs.job import Result
+from tasks.score.frame import read_frame
+from tasks.tend import folders
+
+
+def result(key="k1", status="ok", **fields):
+    base = {
+        "key": key, "algorithm": "vanilla", "label": "vanilla", "data": "d", "digest": "x",
+        "seed": 1, "environment_seed": 2, "repetition": 0, "status": status,
+    }  # fmt: skip
+    return Result(**(base | fields))
+
+
+def finished(out, **fields):
+    made = result(**fields)
+    folder = results.begin(out, made.key)
+    with LogWriter(folder / results.EVENTS) as log:
+        log(Measured(at=1, value=0.5))
+    results.finish(out, made)
+    return made
+
+
+def test_a_result_is_read_back_equal(tmp_path):
+    made = finished(
+        tmp_path, score=0.25, metrics={"m": 1.5}, champion={"rate": 0.5}, settings={"b": 5}
+    )
+
+    assert results.read_result(tmp_path, "k1") == made
+    assert results.read_results(tmp_path) == [made]
+
+
+@pytest.mark.parametrize("status", ["timeout", "memout", "crash", "diverged", "skipped"])
+def test_only_ok_is_done(tmp_path, status):
+    finished(tmp_path, key="good")
+    finished(tmp_path, key="bad", status=status)
+
+    assert results.reusable(tmp_path, "good")
+    assert not results.reusable(tmp_path, "bad")
+    assert not results.reusable(tmp_path, "absent")
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"key": "k1"}', '{"status": "fine"}'])
+def test_a_damaged_result_is_no_result(tmp_path, content):
+    finished(tmp_path)
+    (results.job_folder(tmp_path, "k1") / results.RESULT).write_text(content)
+
+    assert results.read_result(tmp_path, "k1") is None
+    assert not results.reusable(tmp_path, "k1")
+
+
+def test_a_result_that_names_another_job_is_no_result(tmp_path):
+    finished(tmp_path)
+    path = results.job_folder(tmp_path, "k1") / results.RESULT
+    path.write_text(path.read_text().replace('"k1"', '"../../victim"'))
+
+    assert results.read_result(tmp_path, "k1") is None
+    assert results.read_results(tmp_path) == []
+
+
+def test_a_result_without_its_log_is_not_done(tmp_path):
+    finished(tmp_path)
+    (results.job_folder(tmp_path, "k1") / results.EVENTS).unlink()
+
+    assert not results.reusable(tmp_path, "k1")
+
+
+def test_a_copied_result_is_not_done_under_another_key(tmp_path):
+    finished(tmp_path)
+    results.job_folder(tmp_path, "k1").rename(results.job_folder(tmp_path, "k2"))
+
+    assert not results.reusable(tmp_path, "k2")
+
+
+def test_jobs_that_were_cut_off_are_discarded_and_the_rest_kept(tmp_path):
+    finished(tmp_path)
+    (results.begin(tmp_path, "cut") / results.EVENTS).write_bytes(b"")
+    (results.job_folder(tmp_path, "k1") / "result.json.99.part").write_text("{")
+
+    assert results.discard_unfinished(tmp_path) == ["cut"]
+    assert [path.name for path in (tmp_path / "jobs").iterdir()] == ["k1"]
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_what_others_leave_in_the_folder_is_left_alone(tmp_path):
+    """A file manager's index, a note: files where folders are, and the reverse."""
+    made = finished(tmp_path)
+    stray = [
+        tmp_path / ".DS_Store", tmp_path / ".new-note", tmp_path / "jobs" / ".DS_Store",
+        tmp_path / "jobs" / "note.part", tmp_path / "jobs" / "k1" / ".DS_Store",
+    ]  # fmt: skip
+    for path in stray:
+        path.write_bytes(b"\0")
+    (tmp_path / "jobs" / "k1" / "mine.part").mkdir()
+    results.begin(tmp_path, "cut")
+
+    assert results.discard_unfinished(tmp_path) == ["cut"]
+    assert results.read_results(tmp_path) == results.current(tmp_path) == [made]
+    assert results.damaged(tmp_path) == []
+    assert folders.run_folders([tmp_path]) == [tmp_path]
+    assert folders.surplus(tmp_path, folders.Rule()).of == 1
+    assert all(path.exists() for path in stray)
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
+    target = tmp_path / "file"
+    results.write_atomically(target, b"old")
+
+    def full(_descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        results.write_atomically(target, b"new")
+    assert target.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_the_table_keeps_mappings_and_missing_scores(tmp_path):
+    rows = [
+        result(metrics={"m": 1.5}),
+        result(key="k2", status="crash", reason="no", repetition=1),
+    ]
+    results.assemble(tmp_path, rows)
+    frame = read_frame(tmp_path)
+
+    assert list(frame["key"]) == ["k1", "k2"]
+    assert frame["metrics"][0] == {"m": 1.5}
+    assert frame["champion"][0] == {}
+    assert math.isnan(frame["score"][1])
+
+
+def test_an_empty_run_has_an_empty_table(tmp_path):
+    results.assemble(tmp_path, [])
+
+    assert len(read_frame(tmp_path)) == 0
+
+
+def test_two_runs_cannot_share_a_folder(tmp_path):
+    with (
+        results.locked(tmp_path),
+        pytest.raises(UsageError, match="another run is working"),
+        results.locked(tmp_path),
+    ):
+        pass
+    with results.locked(tmp_path):
+        pass
+
+
+def test_numpy_values_become_plain_numbers():
+    import numpy as np
+
+    row = results.plain(result(metrics={"m": np.float64(0.5)}, champion={"n": np.int64(3)}))
+
+    assert json.dumps(row["metrics"]) == '{"m": 0.5}'
+    assert row["champion"] == {"n": 3}

@@ -1,0 +1,277 @@
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from algorithms import registry
+from algorithms.audit import Auditor
+from algorithms.base import play
+from algorithms.errors import DataError, LeaseboardError, SkipError, UsageError
+from tasks.fetch import load
+from tasks.jobs import benches
+from tasks.jobs.job import Job
+from tasks.machine.paths import conf_dir
+from tasks.suites.suite import load_suite
+
+WINE = {"space": "fast", "arms": ["gaussian_nb", "k_nearest_neighbors"]}
+GAUSSIANS = "synthetic:seven-gaussians?rows=5000"
+
+
+def job(algorithm="average", data="sklearn:wine", budget=8.0, bench=WINE, seed=0):
+    return Job(algorithm, data, seed, seed, budget=budget, bench=bench)
+
+
+def played(job, dataset=None):
+    bench = benches.make("pulls", dataset or load(job.data), job)
+    auditor = Auditor()
+    for event in play(job.algorithm, registry.build(job.algorithm), bench, job.seed):
+        auditor(event)
+    auditor.close()
+    return bench
+
+
+def test_a_data_set_becomes_arms_with_recorded_trials():
+    bench = played(job())
+
+    assert bench.pulls == [4, 4]
+    assert 0.5 < bench.score().value <= 1
+    assert 0 <= bench.score().metrics["test"] <= 1
+    assert bench.score().metrics["exploitation.gaussian_nb"] == 0.5
+    assert bench.score().metric == "validation_accuracy"
+
+
+def test_the_environments_seed_makes_the_split():
+    scores = {seed: played(job(seed=seed)).score().metrics["test"] for seed in (1, 2)}
+
+    assert played(job(seed=1)).spent_cpu_seconds == 0
+    assert len(set(scores.values())) > 1
+
+
+def test_cross_validation_is_another_protocol():
+    bench = played(job(bench={**WINE, "protocol": "cv", "folds": 3, "optimiser": "random"}))
+
+    assert 0.5 < bench.score().value <= 1
+
+
+def test_a_regression_needs_a_space_of_regressors():
+    with pytest.raises(UsageError, match="is for classification"):
+        benches.make("pulls", load("sklearn:diabetes"), job(data="sklearn:diabetes"))
+    bench = played(job(data="sklearn:diabetes", bench={"space": "regressors", "arms": ["ridge"]}))
+    assert bench.score().metric == "validation_reward"
+    assert 0.5 < bench.score().value < 1
+
+
+def test_a_budget_smaller_than_the_number_of_arms_is_refused():
+    with pytest.raises(UsageError, match="smaller than the 2 arms"):
+        benches.make("pulls", load("sklearn:wine"), job(budget=1.0))
+
+
+def test_a_joint_policy_needs_no_trial_of_every_arm():
+    assert sum(played(job("random-joint", budget=1.0)).pulls) == 1
+
+
+def test_a_budget_in_seconds_is_spent_and_replayed():
+    options = {**WINE, "unit": "cpu_seconds"}
+    first, again = (played(job(bench=options, budget=0.06)) for _ in range(2))
+
+    assert first.at == again.at == 0.06
+    assert first.pulls == again.pulls
+    assert again.spent_cpu_seconds == 0
+
+
+def test_a_table_of_feedbacks_needs_no_store():
+    bench = played(job("er-ucb", GAUSSIANS, 1000.0, {"protocol": "table"}))
+
+    assert bench.arms == tuple(f"arm{i}" for i in range(1, 8))
+    assert bench.score().value == pytest.approx(1.06, abs=0.06)
+    assert bench.score().metrics["exploitation.arm1"] > 0.8
+    assert bench.score().metric == "best_feedback"
+
+
+def test_curves_keep_the_order_of_the_rows_whatever_the_seed():
+    arms = "synthetic:rising-arms?rows=20"
+    for seed in (1, 2):
+        bench = played(job("average", arms, 40.0, {"protocol": "curves"}, seed=seed))
+        assert bench.score().value == pytest.approx(0.85 - 0.25 / 10, abs=1e-6)
+
+
+def test_what_a_policy_thinks_of_each_arm_at_the_end_is_a_metric():
+    arms = "synthetic:rising-arms?rows=20"
+    rising = played(job("rising-bandits", arms, 40.0, {"protocol": "curves"})).score().metrics
+    extreme = played(job("er-ucb", arms, 4.0, {"protocol": "curves"})).score().metrics
+    assert rising["lower.arm2"] == pytest.approx(0.85 - 0.25 / 12, abs=1e-6)  # its 12th pull
+    assert rising["upper.arm1"] > rising["lower.arm1"]
+    e = np.sqrt(2 * np.log(5))
+    assert extreme["index.arm1"] == pytest.approx(20 * 3.15 + e + np.sqrt(e / 0.01))
+
+
+def test_a_table_that_is_too_short_or_holds_no_numbers_is_refused():
+    short = "synthetic:seven-gaussians?rows=10"
+    with pytest.raises(UsageError, match="holds 10 feedbacks an arm"):
+        played(job("c-ucb", short, 200.0, {"protocol": "table"}))
+    data = load(GAUSSIANS)
+    data.features["arm1"] = data.features["arm1"].where(data.features["arm1"] < 0.9)
+    with pytest.raises(DataError, match="column 'arm1' is no arm's feedback"):
+        benches.make("pulls", data, job(data=GAUSSIANS, bench={"protocol": "table"}))
+    with pytest.raises(UsageError, match="cost no cpu_seconds"):
+        played(job("c-ucb", GAUSSIANS, 5.0, {"protocol": "table", "unit": "cpu_seconds"}))
+    with pytest.raises(UsageError, match="no joint space"):
+        played(job("tpe-joint", GAUSSIANS, 20.0, {"protocol": "table"}))
+
+
+@pytest.mark.parametrize("name", ["smac-joint", "bohb"])
+def test_without_the_extra_smac_is_skipped_with_the_reason(name, monkeypatch):
+    monkeypatch.setitem(sys.modules, "smac", None)
+    with pytest.raises(
+        SkipError, match=r"install the extra with pip install 'leaseboard\[smac\]'"
+    ):
+        played(job(name))
+
+
+def test_a_class_that_only_the_test_rows_hold_is_an_error_of_the_model_not_of_the_bench():
+    data = load("sklearn:wine")
+    said = np.where(data.target == "class_0", "test", "train")
+    data = replace(data, features=data.features.assign(split=said))
+    bench = played(
+        job(bench={**WINE, "protocol": "cv", "folds": 2, "split_column": "split"}), data
+    )
+
+    assert bench.score().metrics["test"] == 0.0
+
+
+BROKEN = (
+    "broken: {estimator: 'sklearn.neighbors:KNeighborsClassifier', constants: {n_neighbors: 0}}"
+)
+WORKS = "bayes: {estimator: 'sklearn.naive_bayes:GaussianNB'}"
+
+
+def bad_table(path, **columns):
+    """Sixty rows of two classes that one column tells apart, with `columns` in its place."""
+    x = np.random.default_rng(0).normal(size=60)
+    pd.DataFrame({"x": x, "y": np.where(x > 0, "yes", "no"), **columns}).to_csv(path, index=False)
+    return f"file:{path}?target=y"
+
+
+def space_of(path, *arms):
+    path.write_text(f"{{title: t, source: s, arms: {{{', '.join(arms)}}}}}")
+    return {"space": str(path)}
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"y": "yes"}, "constant"),
+        ({"y": range(60)}, "60 rows of 60 classes, each with a row for training, are too few"),
+        ({"y": [None, *["a", "b"] * 29, "a"]}, "missing"),
+    ],
+    ids=["one class", "every class once", "missing target"],
+)
+def test_a_target_that_cannot_be_learned_is_refused_with_the_reason(tmp_path, columns, message):
+    data = bad_table(tmp_path / "bad.csv", **columns) + "&task=classification"
+    with pytest.raises(DataError, match=message):
+        played(job(data=data))
+
+
+def test_rare_classes_empty_columns_and_unseen_categories_are_no_obstacle(tmp_path):
+    rare = ["rare", *["yes", "no"] * 29, "yes"]
+    once = [f"only {i}" for i in range(60)]  # each category in one row, most never trained on
+    data = bad_table(tmp_path / "odd.csv", y=rare, gone=np.nan, once=once)
+    score = played(job(data=data)).score()
+
+    assert 0 <= score.value <= 1
+    assert score.metrics["failed_trials"] == 0
+
+
+def test_an_arm_that_always_fails_costs_its_trials_and_the_others_go_on(tmp_path):
+    data = bad_table(tmp_path / "good.csv")
+    bench = played(job(data=data, bench=space_of(tmp_path / "s.yaml", BROKEN, WORKS)))
+
+    assert bench.pulls == [4, 4]
+    assert bench.score().metrics["failed_trials"] == 4
+    assert bench.score().value > 0.8
+
+
+def test_where_all_arms_fail_the_job_fails_with_the_commonest_reason(tmp_path):
+    data = bad_table(tmp_path / "good.csv")
+    with pytest.raises(LeaseboardError, match=r"all 8 trials failed, 8 of them because .Invalid"):
+        played(job(data=data, bench=space_of(tmp_path / "s.yaml", BROKEN)))
+
+
+@pytest.mark.parametrize(
+    ("data", "options"),
+    [
+        ("sklearn:wine", {"protocol": "cv"}),
+        ("sklearn:diabetes", {}),
+        (GAUSSIANS, {"protocol": "table"}),
+    ],
+    ids=["folds", "regression", "table"],
+)
+def test_a_peer_needs_a_classification_with_a_holdout(data, options):
+    with pytest.raises(UsageError, match="flaml runs on a classification with protocol=holdout"):
+        benches.make("pulls", load(data), job("flaml", data, bench=options))
+
+
+def test_a_peer_that_is_not_installed_is_skipped_with_the_command(monkeypatch, tmp_path):
+    monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path))
+    with pytest.raises(SkipError, match="leaseboard peers install flaml"):
+        benches.make("pulls", load("sklearn:wine"), job("flaml"))
+
+
+def test_a_split_column_must_exist():
+    options = {**WINE, "protocol": "cv", "split_column": "spilt"}
+    with pytest.raises(UsageError, match="unknown split column 'spilt'"):
+        played(job(bench=options))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["cash-quick", "paper-er-ucb", "paper-er-ucb-tasks", "paper-er-ucb-tasks-full",
+     "paper-rising-bandits", "paper-rising-bandits-arms", "paper-rising-bandits-full",
+     "paper-rising-bandits-seconds"],
+)  # fmt: skip
+def test_the_suites_are_valid_and_publish_only_what_they_run(name):
+    suite = load_suite(name, conf_dir())
+    titles = {contender.title for contender in suite.algorithms}
+    data = {entry.data for entry in suite.data}
+
+    for planned in suite.jobs():
+        registry.build(planned.algorithm, planned.settings)
+        benches.check_options("pulls", planned.bench)
+    for row in suite.published:
+        assert row.metric in ("score", "test", "exploitation.arm1")
+        assert row.algorithm in titles
+        assert row.data in data
+
+
+def test_another_content_of_a_space_is_another_job(tmp_path):
+    mine = tmp_path / "mine.yaml"
+    text = "{title: t, source: s, arms: {nb: {estimator: 'sklearn.naive_bayes:GaussianNB'}}}"
+    identities = set()
+    for content in (text, text, text.replace("nb:", "bayes:")):
+        mine.write_text(content)
+        identities.add(benches.identity("pulls", {"space": str(mine)}))
+
+    assert len(identities) == 2
+    assert benches.identity("pulls", {"protocol": "table"}) == ""
+
+
+@pytest.mark.mirror
+def test_a_real_set_of_rising_bandits(mirror):
+    data = load("openml:1049", mirrors=(mirror,))
+    bench = played(job("rising-bandits", "openml:1049", 12.0), data)
+
+    assert len(data.target) == 1458
+    assert 0.8 < bench.score().value < 0.95
+
+
+@pytest.mark.mirror
+def test_a_real_task_of_er_ucb_with_its_authors_split(mirror):
+    data = load("mirror:erucb_split_glass", mirrors=(mirror,))
+    options = {"space": "er-ucb10", "arms": ["gaussian_nb", "extra_tree"], "protocol": "cv",
+               "optimiser": "random", "split_column": "split"}  # fmt: skip
+    bench = played(job("er-ucb", data.reference, 10.0, options), data)
+
+    assert 0.4 < bench.score().value < 0.9
+    assert 0.2 < bench.score().metrics["test"] < 0.9

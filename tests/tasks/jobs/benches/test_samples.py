@@ -1,0 +1,182 @@
+"""Jobs on the samples bench, from a reference to a result."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from algorithms.errors import DataError, UsageError
+from algorithms.events import ConfigurationAdmitted, Eliminated, ProbeFinished, read_log
+from tasks.jobs import benches
+from tasks.jobs.job import Job
+from tasks.jobs.run import route_settings, run_job
+
+DATA = "synthetic:waveform?rows=3000&seed=0"
+NAMES = ("abc", "full-run", "successive-halving", "daub", "random-configuration")
+QUICK = """
+from sklearn.dummy import DummyClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+PIPELINES = {
+    "constant": DummyClassifier(),
+    "bayes": GaussianNB(),
+    "stump": DecisionTreeClassifier(max_depth=1),
+    "tree": DecisionTreeClassifier(max_depth=4),
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run a job on quick pipelines, unless told otherwise: its result and its events."""
+    pipelines = tmp_path / "quick.py"
+    pipelines.write_text(QUICK)
+    folder = tmp_path / "job"
+    folder.mkdir()
+
+    def run(algorithm, *, settings=None, **bench):
+        bench = {"initial_rows": 300, "pipelines": str(pipelines)} | bench
+        job = Job(algorithm, DATA, 1, 7, settings=settings or {}, bench=bench)
+        result, _ = run_job(job, folder)
+        return result, list(read_log(folder / "events.jsonl.gz"))
+
+    return run
+
+
+@pytest.mark.parametrize("shared_bins", [False, True])
+def test_everyone_meets_the_same_drawn_configurations(run, shared_bins):
+    drawn = []
+    for name in ("full-run", "random-configuration"):
+        result, events = run(name, pipelines=None, configurations=3, shared_bins=shared_bins)
+        assert 0.7 < result.score <= 1
+        drawn.append([e.parameters for e in events if isinstance(e, ConfigurationAdmitted)])
+    assert drawn[0] == drawn[1]
+    assert [parameters["learner"] for parameters in drawn[0]] == [
+        "LogisticRegression", "LinearSVM", "LightGBM",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_everyone_runs_on_pipelines_of_a_file(run, name):
+    result, events = run(name)
+    assert (result.status, result.direction, result.metric) == ("ok", "max", "test_accuracy")
+    assert len([e for e in events if isinstance(e, ConfigurationAdmitted)]) == 4
+    assert result.champion["name"] in ("constant", "bayes", "stump", "tree")
+
+
+def test_abc_is_within_epsilon_of_full_run(run):
+    best, _ = run("full-run")
+    found, events = run("abc", settings={"epsilon": "0.05"})
+    assert best.score - found.score <= 0.05
+    assert all(event.status == "ok" for event in events if isinstance(event, ProbeFinished))
+
+
+def test_a_replay_is_charged_alike_and_costs_next_to_nothing(run):
+    first, events = run("abc")
+    again, replayed = run("abc")
+    assert replayed[:-1] == events[:-1]
+    assert again.score == first.score
+    assert again.cpu_seconds == first.cpu_seconds > 0
+    assert again.metrics["spent_cpu_seconds"] < 0.5 * first.metrics["spent_cpu_seconds"]
+
+
+def test_a_replay_of_drawn_configurations_loads_no_learners(tmp_path):
+    code = f"""
+import sys
+from pathlib import Path
+from tasks.jobs.job import Job
+from tasks.jobs.run import run_job
+
+heavy = {{"lightgbm", "sklearn", "scipy.stats"}}
+job = Job("abc", {DATA!r}, 0, 0, bench={{"configurations": 2, "initial_rows": 300}})
+print(run_job(job, Path({str(tmp_path)!r}))[0].score, sorted(heavy & sys.modules.keys()))
+"""
+    first, again = (
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+        for _ in range(2)
+    )
+    score = first.stdout.split()[0]
+    assert "lightgbm" in first.stdout
+    assert again.stdout == f"{score} []\n"
+
+
+def test_another_scheduler_replays_the_probes_that_it_shares(run):
+    _, events = run("abc")
+    _, others = run("abc", settings={"scheduler": "round-robin"})
+    costs = [
+        {(e.configuration, e.rows): e.cpu_seconds for e in log if isinstance(e, ProbeFinished)}
+        for log in (events, others)
+    ]
+    shared = costs[0].keys() & costs[1].keys()
+    assert len(shared) >= 4
+    assert all(costs[0][probe] == costs[1][probe] for probe in shared)
+
+
+def test_equal_pipelines_of_a_list_are_duplicates(run, tmp_path):
+    path = tmp_path / "twins.py"
+    path.write_text(
+        "from sklearn.naive_bayes import GaussianNB\n"
+        "PIPELINES = [GaussianNB(), GaussianNB(), GaussianNB(var_smoothing=0.5)]\n"
+    )
+    _, events = run("abc", pipelines=str(path))
+    (twin, *_) = [event for event in events if isinstance(event, Eliminated)]
+    assert (twin.configuration, twin.reason) == (1, "duplicate of configuration 0")
+
+
+def test_other_code_of_the_file_is_another_job(run, tmp_path):
+    first, _ = run("random-configuration")
+    again, _ = run("random-configuration")
+    (tmp_path / "quick.py").write_text(QUICK + "CHANGED = True\n")
+    other, _ = run("random-configuration")
+    assert first.key == again.key != other.key
+
+
+def test_settings_are_routed_to_algorithm_and_bench():
+    own, shared = route_settings("abc", {"epsilon": "0.1", "configurations": "5"})
+    assert own == {"epsilon": "0.1"}
+    assert shared == {"configurations": "5"}
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("configurations", 0), ("test_fraction", 1), ("initial_rows", 0), ("profile", "wild"),
+     ("unit", "bananas"), ("probe_seconds", 0)],
+)  # fmt: skip
+def test_options_out_of_range_are_refused_by_name(option, value):
+    with pytest.raises(UsageError, match=f"samples bench: option {option}"):
+        benches.check_options("samples", {option: value})
+
+
+def test_own_pipelines_and_a_draw_exclude_each_other(run):
+    with pytest.raises(UsageError, match="pipelines are taken as they are: remove configurations"):
+        run("abc", configurations=5)
+
+
+def test_verdicts_stand_for_learners(tmp_path):
+    """The same classifiers for everybody, split by the environment's seed alone."""
+    data, found = "synthetic:near-ties?rows=1000", {}
+    for name in ("full-run", "abc", "successive-halving"):
+        job = Job(name, data, 1, 7, bench={"protocol": "verdicts", "initial_rows": 50})
+        found[name], _ = run_job(job, tmp_path)
+    assert {result.metrics["configurations"] for result in found.values()} == {4.0}
+    assert found["full-run"].score >= max(result.score for result in found.values())
+    assert found["full-run"].cpu_seconds == pytest.approx(4 * 0.8)
+    job = Job("full-run", data, 1, 8, bench={"protocol": "verdicts"})
+    assert run_job(job, tmp_path)[0].score != found["full-run"].score
+
+
+def test_verdicts_that_are_none_are_refused(tmp_path):
+    job = Job("abc", "sklearn:wine", 0, 0, bench={"protocol": "verdicts"})
+    with pytest.raises(DataError, match="column 'alcohol' holds no verdicts"):
+        run_job(job, tmp_path)
+    drawn = {"protocol": "verdicts", "configurations": 3}
+    with pytest.raises(UsageError, match="verdicts are taken as they are: remove configurations"):
+        benches.check_options("samples", drawn)

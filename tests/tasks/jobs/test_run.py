@@ -1,0 +1,211 @@
+import dataclasses
+from itertools import islice
+
+import pytest
+
+from algorithms import registry
+from algorithms.base import _reason, play
+from algorithms.benches.stream import StreamBench
+from algorithms.errors import AuditError, UsageError
+from algorithms.events import Finished, Started, TrialFinished, read_log, to_json
+from algorithms.tiny import tiny_bench
+from tasks.jobs.job import Job
+from tasks.jobs.run import check, failed, route_settings, run_job
+from tests.algorithms import cheats
+
+JOB = Job("vanilla", "synthetic:fried?rows=500&seed=0", seed=3, environment_seed=3)
+
+
+def job_of(tmp_path, body, data=JOB.data):
+    """A job of an algorithm whose `run` has this body."""
+    lines = "\n".join(f"        {line}" for line in body.splitlines())
+    (tmp_path / "mine.py").write_text(
+        "import numpy as np\n"
+        "from pydantic.dataclasses import dataclass\n"
+        "from algorithms.base import Algorithm\n"
+        "from algorithms.errors import DivergedError\n"
+        "from algorithms.events import ConfigurationAdmitted, Eliminated, LeaseGranted\n\n"
+        "@dataclass(frozen=True, kw_only=True)\n"
+        "class Mine(Algorithm):\n"
+        "    bench = 'stream'\n\n"
+        f"    def run(self, bench, seed):\n{lines}\n"
+    )
+    return dataclasses.replace(JOB, algorithm=f"{tmp_path / 'mine.py'}:Mine", data=data)
+
+
+def test_a_job_gives_a_result_and_its_log(tmp_path):
+    result, model = run_job(JOB, tmp_path)
+    log = list(read_log(tmp_path / "events.jsonl.gz"))
+
+    assert result.status == "ok"
+    assert isinstance(log[0], Started)
+    assert isinstance(log[-1], Finished)
+    assert result.score == log[-1].score
+    assert result.units == 500
+    assert result.champion == {"interactions": [], "learning_rate": 0.5}
+    assert model is not None
+
+
+def test_sinks_see_every_event_in_order(tmp_path):
+    seen = []
+    run_job(JOB, tmp_path, sinks=(seen.append,))
+
+    logged = read_log(tmp_path / "events.jsonl.gz")
+    assert [to_json(event) for event in seen] == [to_json(event) for event in logged]
+
+
+def test_an_algorithm_that_breaks_a_promise_fails_its_job_and_keeps_the_log(tmp_path):
+    job = job_of(
+        tmp_path,
+        "yield ConfigurationAdmitted(at=0, configuration=0, parameters={})\n"
+        "yield Eliminated(at=0, configuration=0, reason='why not')\n"
+        "yield LeaseGranted(at=0, configuration=0, amount=5)",
+    )
+
+    with pytest.raises(AuditError, match="was given a lease after"):
+        run_job(job, tmp_path)
+    assert len(list(read_log(tmp_path / "events.jsonl.gz"))) == 3
+
+
+BENCHES = {
+    "stream": (JOB.data, {}, None),
+    "holdout": (JOB.data, {}, None),
+    "pulls": ("synthetic:seven-gaussians?rows=50", {"protocol": "table"}, 14),
+}
+"""Data, options and budget of a real bench of each kind that answers at once."""
+
+
+def cheating(cheat):
+    data, options, budget = BENCHES[cheat.bench]
+    name = f"{cheats.__file__}:{cheat.__name__}"
+    return dataclasses.replace(JOB, algorithm=name, data=data, bench=options, budget=budget)
+
+
+@pytest.mark.parametrize("cheat", [c for c in cheats.CHEATS if cheats.found_by(c) != "look_ahead"])
+def test_a_cheat_that_changes_its_bench_fails_its_job(tmp_path, cheat, monkeypatch):
+    monkeypatch.setattr(StreamBench, "_losses", StreamBench._losses)
+    with pytest.raises((AuditError, ValueError, AttributeError, AssertionError)):
+        run_job(cheating(cheat), tmp_path)
+
+
+@pytest.mark.parametrize("honest", cheats.HONEST)
+def test_an_honest_algorithm_of_a_user_has_its_score(tmp_path, honest):
+    result, _ = run_job(cheating(honest), tmp_path)
+
+    assert result.status == "ok"
+
+
+def test_the_log_has_the_test_scores_that_no_policy_was_told(tmp_path):
+    job = dataclasses.replace(
+        JOB, algorithm="average", data="sklearn:wine", budget=4,
+        bench={"space": "fast", "arms": ["gaussian_nb", "k_nearest_neighbors"]},
+    )  # fmt: skip
+    result, _ = run_job(job, tmp_path)
+    log = list(read_log(tmp_path / "events.jsonl.gz"))
+    trials = [event for event in log if isinstance(event, TrialFinished)]
+
+    assert len(trials) == 4
+    assert all(0 < trial.test <= 1 for trial in trials)
+    best = max(trials, key=lambda trial: trial.reward)
+    assert result.metrics["test"] == best.test
+
+
+@pytest.mark.parametrize("data", ["sklearn:diabetes", "sklearn:breast_cancer"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "raise DivergedError('the weights are infinite')\nyield",
+        "yield from bench.record(np.full(bench.budget, np.nan, np.float32))",
+    ],
+)
+def test_divergence_is_a_status(tmp_path, body, data):
+    result, _ = run_job(dataclasses.replace(job_of(tmp_path, body), data=data), tmp_path)
+
+    assert result.status == "diverged"
+    assert result.score is None
+    assert result.reason
+
+
+def test_settings_go_to_the_algorithm_or_to_its_bench():
+    assert route_settings("chacha", {"b": "5", "max_rows": "10"}) == (
+        {"b": "5"},
+        {"max_rows": "10"},
+    )
+    with pytest.raises(UsageError, match="did you mean 'max_rows'"):
+        route_settings("chacha", {"max_row": "10"})
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"algorithm": "vanila"}, "did you mean 'vanilla'"),
+        ({"data": "sklearn:diabets"}, "did you mean 'diabetes'"),
+        ({"bench": {"max_rows": 0}}, "max_rows"),
+        ({"algorithm": "chacha", "settings": {"b": 0}}, "b=0"),
+    ],
+)
+def test_what_is_wrong_is_said_before_data_are_read(change, words):
+    with pytest.raises(UsageError, match=words):
+        check(dataclasses.replace(JOB, **change))
+
+
+@pytest.mark.parametrize("value", [{1: 2, "a": 3}, {"w": {1: 2, "a": 3}}, {"w": [({None: 0},)]}])
+@pytest.mark.parametrize("field", ["settings", "bench"])
+def test_a_job_whose_settings_have_keys_without_an_order_is_refused_in_a_line(field, value):
+    with pytest.raises(UsageError, match=rf"{field} of .*: the key (1|None) is no text: put it"):
+        dataclasses.replace(JOB, **{field: value}).key("digest", "version")
+
+
+def test_equal_work_has_one_key_whatever_it_is_called():
+    key = JOB.key("digest", "version")
+
+    assert dataclasses.replace(JOB, label="other", repetition=4).key("digest", "version") == key
+    assert dataclasses.replace(JOB, seed=4).key("digest", "version") != key
+    assert dataclasses.replace(JOB, settings={"x": 1}).key("digest", "version") != key
+    assert JOB.key("digest", "newer") != key
+
+
+def test_a_job_without_a_score_has_a_result_too():
+    result = failed(JOB, "skipped", "data not available")
+
+    assert (result.status, result.reason, result.score) == ("skipped", "data not available", None)
+
+
+def test_a_run_that_left_its_budget_says_so_in_its_row(tmp_path):
+    job = job_of(tmp_path, "yield from bench.record(np.zeros(1, np.float32))")
+    result, _ = run_job(job, tmp_path)
+
+    assert (result.status, result.complete) == ("ok", False)
+    assert (result.units, result.budget) == (1, 500)
+    assert result.reason == "ended early: 1 of 500 examples"
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "stops"),
+    [
+        ("stream", "vanilla", False),
+        ("holdout", "apple", False),
+        ("holdout", "stage-poly", True),
+        ("pulls", "rising-bandits", False),
+        ("samples", "abc", True),
+        ("samples", "random-configuration", True),
+    ],
+)
+def test_whether_an_early_end_is_a_decision_depends_on_the_bench(kind, name, stops):
+    algorithm = registry.build(name)
+    bench = tiny_bench(kind)
+    bench.budget *= 2  # nobody can consume as much of the tiny data
+
+    assert algorithm.bench == kind
+    if kind == "pulls":
+        list(islice(play(name, algorithm, bench, 0), 40))
+    assert _reason(algorithm, bench) == ("algorithm stopped" if stops else "ended early")
+
+
+@pytest.mark.parametrize("kind", ["stream", "holdout", "pulls", "samples"])
+def test_no_algorithm_of_ours_ends_early(kind):
+    for entry in registry.ENTRIES:
+        if registry.is_installed(entry) and registry.algorithm_class(entry.name).bench == kind:
+            algorithm = registry.build(entry.name)
+            *_, finished = play(entry.name, algorithm, tiny_bench(kind), 0)
+            assert finished.reason != "ended early", entry.name

@@ -1,0 +1,255 @@
+import importlib
+import sys
+import zipfile
+from importlib import metadata
+from importlib.metadata import version
+from importlib.util import spec_from_file_location
+
+import pytest
+
+from tasks.keys import versions
+from tasks.keys.closure import ROOT, reachable
+from tasks.keys.versions import code_version, recorded_key
+
+MINE = '''"""Mine."""
+from pydantic.dataclasses import dataclass
+from algorithms.base import Algorithm
+
+@dataclass(frozen=True, kw_only=True)
+class Mine(Algorithm):
+    """Does nothing."""
+    bench = "stream"
+    depth: int = 3
+
+    def run(self, bench, seed):
+        # a comment
+        yield from ()
+'''
+
+
+def forget():
+    """What is cached for a process's life is not, for a test's."""
+    for function in vars(versions).values():
+        if hasattr(function, "cache_clear"):
+            function.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def forgotten():
+    forget()
+    yield
+    forget()
+
+
+def version_of(tmp_path, text):
+    forget()
+    (tmp_path / "mine.py").write_text(text)
+    return code_version(f"{tmp_path / 'mine.py'}:Mine", "stream")
+
+
+def test_comments_docstrings_and_layout_do_not_count(tmp_path):
+    before = version_of(tmp_path, MINE)
+
+    assert version_of(tmp_path, MINE.replace("# a comment", "# another")) == before
+    assert version_of(tmp_path, MINE.replace("Does nothing.", "Does less.")) == before
+    assert version_of(tmp_path, MINE.replace("depth: int = 3", "depth: int  =  3")) == before
+
+
+def test_code_counts(tmp_path):
+    before = version_of(tmp_path, MINE)
+
+    assert version_of(tmp_path, MINE.replace("depth: int = 3", "depth: int = 4")) != before
+
+
+def test_what_an_algorithm_imports_counts_and_reading_data_does_not():
+    start = ("algorithms/chacha/chacha.py", "tasks/jobs/benches/stream.py")
+    sources = versions._making(ROOT / name for name in start)
+    names = {str(path.relative_to(ROOT)) for path in sources}
+
+    assert {"algorithms/online/kernel.py", "algorithms/chacha/published/bounds.py"} <= names
+    assert any(name.startswith("tasks/preprocess") for name in names)
+    assert {name for name in names if name.startswith("tasks/fetch")} == {"tasks/fetch/columns.py"}
+    assert not any(name.startswith("algorithms/apple/") for name in names)
+
+
+def test_algorithms_have_versions_of_their_own():
+    assert code_version("chacha", "stream") != code_version("apple", "holdout")
+    assert code_version("chacha", "stream") == code_version("chacha-aggressive", "stream")
+
+
+def test_texts_that_stand_alone_do_not_count_wherever_they_are(tmp_path):
+    before = version_of(tmp_path, MINE)
+
+    assert version_of(tmp_path, MINE.replace("int = 3", 'int = 3\n    """Of what."""')) == before
+    assert (
+        version_of(tmp_path, MINE.replace("int = 3", 'int = 3\n    said = """A value."""'))
+        != before
+    )
+
+
+HELPERS = {
+    "helper.py": "import further",
+    "further.py": "FACTOR = 1",
+    "bundled/__init__.py": "from .deep import x",
+    "bundled/deep.py": "x = 1",
+    "elsewhere/on_path.py": "x = 1",
+}
+
+
+@pytest.mark.parametrize("edited", HELPERS)
+def test_what_a_users_file_imports_counts_too(tmp_path, monkeypatch, edited):
+    """Beside it, through others, in packages, from PYTHONPATH; also of a setting's file."""
+    monkeypatch.syspath_prepend(tmp_path / "elsewhere")
+    text = MINE.replace("# a comment", "import on_path") + "import helper, bundled, absent, json"
+    for name, said in HELPERS.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(said)
+    mine = tmp_path / "mine.py"
+    mine.write_text(text)
+
+    def versions_now():
+        importlib.invalidate_caches()
+        return code_version(f"{mine}:Mine", "stream"), code_version("chacha", "stream", [mine])
+
+    before = versions_now()
+    (tmp_path / edited).write_text(HELPERS[edited] + "\nEDITED = True")
+    (tmp_path / "unused.py").write_text("never imported")
+    after = versions_now()
+    assert not set(before) & set(after)
+    assert versions_now() == after
+
+
+def test_code_is_the_same_wherever_it_lies_but_not_if_its_files_change_places(
+    tmp_path, monkeypatch
+):
+    def version_at(own, library, **modules):
+        with monkeypatch.context() as patch:
+            patch.syspath_prepend(tmp_path / library)
+            for folder in (own, library):
+                (tmp_path / folder).mkdir(exist_ok=True)
+            for name, text in modules.items():
+                (tmp_path / library / f"{name}.py").write_text(text)
+            return version_of(tmp_path / own, MINE + "import here, there")
+
+    texts = {"here": "x = 1", "there": "x = 22"}
+    same = {version_at(*places, **texts) for places in [("1", "2"), ("4", "3"), ("5", "5")]}
+    assert len(same) == 1
+    assert version_at("1", "2", here="x = 22", there="x = 1") not in same
+
+
+def test_what_a_package_imports_is_found_beside_the_file_that_is_run(tmp_path):
+    (tmp_path / "bundled").mkdir()
+    (tmp_path / "bundled" / "__init__.py").write_text("import helper")
+    (tmp_path / "mine.py").write_text(MINE + "import bundled")
+    found = set()
+    for text in ("x = 1", "x = 22"):
+        (tmp_path / "helper.py").write_text(text)
+        found.add(code_version(f"{tmp_path / 'mine.py'}:Mine", "stream"))
+
+    assert len(found) == 2
+
+
+@pytest.mark.parametrize("inside", ["helper.py", "helper/__init__.py"])
+def test_an_archive_on_the_path_counts_as_a_whole(tmp_path, monkeypatch, inside):
+    archive = tmp_path / "lib.zip"
+    found = set()
+    for text in ("x = 1", "x = 22"):
+        with zipfile.ZipFile(archive, "w") as packed:
+            packed.writestr(inside, text)
+        monkeypatch.syspath_prepend(archive)
+        found.add(version_of(tmp_path, MINE + "import helper"))
+
+    assert len(found) == 2
+
+
+class Editable:
+    """Finds what an editable install of `folder` has, as setuptools does: not by ``sys.path``."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def find_spec(self, name, _path=None, _target=None):
+        file = self.folder / f"{name}.py"
+        return spec_from_file_location(name, file) if file.exists() else None
+
+
+@pytest.mark.parametrize(
+    ("folder", "kinds"), [("src", 2), ("lib/site-packages", 1)], ids=["editable", "installed"]
+)
+def test_an_editable_install_counts_and_an_installed_package_does_not(
+    tmp_path, monkeypatch, folder, kinds
+):
+    (tmp_path / folder).mkdir(parents=True)
+    monkeypatch.setattr("sys.meta_path", [*sys.meta_path, Editable(tmp_path / folder)])
+    found = set()
+    for text in ("x = 1", "x = 22"):
+        (tmp_path / folder / "helper_found.py").write_text(text)
+        found.add(version_of(tmp_path, MINE + "import helper_found"))
+
+    assert len(found) == kinds
+
+
+def test_a_users_file_that_is_no_python_or_absent_has_a_version(tmp_path):
+    (tmp_path / "mine.py").write_text("(")
+    broken = code_version(f"{tmp_path / 'mine.py'}:Mine", "stream")
+    (tmp_path / "mine.py").write_text("((")
+
+    assert code_version(f"{tmp_path / 'mine.py'}:Mine", "stream") != broken
+    assert code_version(f"{tmp_path / 'absent.py'}:Mine", "stream")
+
+
+def test_a_learner_of_ones_own_counts_by_its_code_and_others_by_their_version(
+    tmp_path, monkeypatch
+):
+    def key(*classes):
+        forget()
+        importlib.invalidate_caches()
+        return recorded_key(code=(), classes=classes)["classes"]
+
+    package = tmp_path / "my_learners"
+    monkeypatch.syspath_prepend(tmp_path)
+    assert key("my_learners:Net") == {"my_learners:Net": "absent"}
+    package.mkdir()
+    (package / "__init__.py").write_text("from my_learners.net import Net")
+    (package / "net.py").write_text("class Net: depth = 1")
+    first = key("my_learners:Net")
+    (package / "net.py").write_text("class Net: depth = 2")
+
+    assert key("my_learners:Net") != first
+    assert set(key("sklearn.svm:SVC").values()) == {f"scikit-learn {version('scikit-learn')}"}
+
+
+def test_another_version_of_a_library_is_another_key(monkeypatch):
+    before = recorded_key(code=())
+    forget()
+    monkeypatch.setattr(metadata, "version", lambda name: f"9 of {name}")
+
+    assert recorded_key(code=()) != before
+
+
+@pytest.mark.parametrize(
+    ("wanted", "place", "reached"),
+    [
+        ("from leaseboard import Algorithm", "algorithms.base", {"algorithms/base.py"}),
+        (
+            "from leaseboard import ChaChaRegressor",
+            "algorithms.chacha.streaming",
+            {"algorithms/chacha/streaming/estimators.py"},
+        ),
+        ("import leaseboard", "tasks.automl.interactive", {"tasks/automl/interactive.py"}),
+    ],
+)
+def test_what_leaseboard_hands_on_is_reached_at_its_place(tmp_path, wanted, place, reached):
+    """And no more than is asked for: an edit elsewhere must not make a user's jobs new."""
+    short, long = tmp_path / "short.py", tmp_path / "long.py"
+    short.write_text(wanted)
+    name = wanted.rpartition(" ")[2]
+    long.write_text(f"import {place}" if name == "leaseboard" else f"from {place} import {name}")
+
+    found = {path for path in reachable([short]) if path.is_relative_to(ROOT)}
+
+    assert reached <= {path.relative_to(ROOT).as_posix() for path in found}
+    if name == "leaseboard":
+        assert found >= reachable([long]) - {long}
+    else:
+        assert found == reachable([long]) - {long}

@@ -1,0 +1,70 @@
+"""Passwords of addresses: whatever signs they have, nobody reads them."""
+
+import traceback
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tasks.machine import addresses
+from tasks.track.store import TrackingError, open_store
+
+MARK = "5ECRET"
+PASSWORDS = st.tuples(
+    st.text("#/?[]@%: &=;+'\\\"\\\\aé漢", max_size=4), st.text("#/?[]@%: &=;+ab漢", max_size=4)
+).map(MARK.join)
+SCHEMES = st.sampled_from(
+    ["mysql+nodriver", "postgresql+nodriver", "mssql+nodriver", "nothing", "http", "https"]
+)
+
+
+@given(SCHEMES, PASSWORDS, st.booleans())
+def test_a_password_is_hidden_wherever_a_parser_would_end_it(scheme, password, in_query):
+    address = f"{scheme}://me:{password}@127.0.0.1:1/db"
+    if in_query:
+        address = f"{scheme}://127.0.0.1:1/db?password={password}"
+
+    assert MARK not in addresses.redacted(address)
+    assert MARK not in addresses.scrubbed(f"cannot open {address} at all", [address])
+    assert addresses.redacted(address).startswith(f"{scheme}://")
+
+
+@settings(max_examples=60)
+@given(SCHEMES, PASSWORDS)
+def test_a_store_that_fails_says_nothing_of_its_password(environment, scheme, password):
+    address = f"{scheme}://me:{password}@127.0.0.1:1/db"
+    with pytest.raises(TrackingError) as caught:
+        open_store(address)
+
+    assert MARK not in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert "the MLflow store" in str(caught.value)
+    trace = "".join(traceback.format_exception(caught.value))
+    assert MARK not in addresses.scrubbed(trace, [address])
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        (
+            "postgresql://me:pass@host:5432/mlflow?password=pass",
+            "postgresql://***@host:5432/mlflow",
+        ),
+        ("http://127.0.0.1:5000", "http://127.0.0.1:5000"),
+        ("http://[::1]:5000/x", "http://[::1]:5000/x"),
+        ("sqlite:////a@b/c#d?e%20f.db", "sqlite:////a@b/c#d?e%20f.db"),
+        ("postgresql://me:pass", "postgresql://***"),
+        ("me:pass@host/db", "***@host/db"),
+        ("mlruns", "mlruns"),
+    ],
+)
+def test_the_rest_stays(address, said):
+    assert addresses.redacted(address) == said
+
+
+def test_the_addresses_of_a_command_are_known(monkeypatch):
+    for name in addresses.VARIABLES:
+        monkeypatch.setenv(name, f"http://{name}")
+    found = addresses.known(["run", "--tracking-uri", "http://a", "--tracking-uri=http://b"])
+
+    assert found == [*(f"http://{name}" for name in addresses.VARIABLES), "http://a", "http://b"]

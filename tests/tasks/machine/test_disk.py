@@ -1,0 +1,30 @@
+from tasks.machine import disk
+
+
+def test_links_and_absent_files_use_nothing(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "b").write_bytes(b"x" * 1000)
+    (tmp_path / "big").write_bytes(b"x" * 50_000)
+    (tmp_path / "a" / "link").symlink_to(tmp_path / "big")
+    link = (tmp_path / "a" / "link").lstat().st_size
+
+    assert disk.used(tmp_path / "a") == 1000 + link
+    assert disk.used(tmp_path / "big") == 50_000
+    assert disk.used(tmp_path / "absent") == 0
+
+
+def test_what_is_set_aside_keeps_its_companions_and_takes_a_free_name(tmp_path):
+    for _ in range(2):
+        for name in ("a.db", "a.db-wal"):
+            (tmp_path / name).touch()
+        disk.set_aside(tmp_path / "a.db")
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "a.db.damaged-1", "a.db.damaged-1-wal", "a.db.damaged-2", "a.db.damaged-2-wal",
+    ]  # fmt: skip
+
+
+def test_sizes_are_for_people():
+    assert [disk.shown(n) for n in (0, 1023, 1536, 3 << 30, 5 << 40)] == [
+        "0 B", "1023 B", "1.5 kB", "3.0 GB", "5.0 TB",
+    ]  # fmt: skip

@@ -1,0 +1,63 @@
+"""Where things are: one's own configuration first, what is shipped besides."""
+
+import pytest
+
+from algorithms.errors import UsageError
+from tasks.fetch import named
+from tasks.machine import paths
+from tasks.suites.suite import load_suite, suite_names
+
+SUITE = "title: mine\ndata: ['sklearn:wine']\nalgorithms: [vanilla]\n"
+
+
+@pytest.fixture
+def conf(tmp_path, monkeypatch):
+    """A configuration folder of one's own, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LEASEBOARD_CONF", raising=False)
+    folder = tmp_path / "conf"
+    (folder / "suites").mkdir(parents=True)
+    (folder / "data").mkdir()
+    (folder / "suites" / "quick.yaml").write_text(SUITE)
+    (folder / "data" / "mine.yaml").write_text("reference: sklearn:wine\n")
+    return folder
+
+
+def test_ones_own_suite_hides_the_shipped_one_of_its_name_and_no_other(conf):
+    assert paths.conf_dir() == conf
+    assert load_suite("quick", conf).title == "mine"
+    assert load_suite("safety-chacha", conf).title != "mine"
+    assert {"quick", "ci", "paper-chacha"} <= set(suite_names(conf))
+
+
+def test_data_of_ones_own_and_shipped_data_are_found(conf):
+    assert {"mine", "abalone"} <= set(named.names())
+    assert named.read("abalone").reference
+
+
+def test_a_conf_folder_of_another_program_is_none_of_ours(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LEASEBOARD_CONF", raising=False)
+    (tmp_path / "conf" / "nginx").mkdir(parents=True)
+
+    assert paths.own_conf() is None
+    assert paths.conf_dir() == paths.shipped_conf().resolve()
+
+
+def test_a_schedule_alone_makes_a_folder_ours(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LEASEBOARD_CONF", raising=False)
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "schedule.yaml").write_text("schedules: []\n")
+
+    assert paths.conf_dir() == tmp_path / "conf"
+
+
+def test_a_named_folder_must_be_one(tmp_path):
+    with pytest.raises(UsageError, match=r"--conf .* is no folder"):
+        paths.conf_dir(tmp_path / "nowhere")
+
+
+def test_a_suites_name_is_no_path(conf):
+    with pytest.raises(UsageError, match="unknown suite"):
+        load_suite("../suites/quick", conf)

@@ -1,0 +1,321 @@
+import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tasks.folder.event_logs import read_partial_log
+from tasks.folder.results import EVENTS, LOG
+from tasks.jobs.job import Job
+from tasks.pool.process import StoppedError
+from tasks.pool.workers import WorkerPool
+from tasks.processes import leash
+from tasks.processes.limits import Limits
+
+STANDINS = Path(__file__).with_name("standins.py")
+FOREIGN = "mine.py:Mine"  # which runs in a fork; the stand-ins do not read it
+
+
+def job(data, algorithm="vanilla"):
+    return Job(algorithm=algorithm, data=data, seed=1, environment_seed=0, label="vanilla")
+
+
+def key(work):
+    return work.key("digest", "version")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = tmp_path / "job"
+    made.mkdir()
+    return made
+
+
+def pool(limits=None, size=1):
+    return WorkerPool(size, limits or Limits(), work=f"{STANDINS}:run_job", grace_seconds=0.5)
+
+
+@pytest.fixture(scope="module")
+def shared():
+    """One pool for every job that breaks no limit: what one job does must not hurt the next."""
+    with pool() as workers:
+        yield workers
+
+
+def run(workers, data, folder, algorithm="vanilla"):
+    work = job(data, algorithm)
+    return workers.run(work, key(work), folder)
+
+
+@pytest.mark.parametrize(
+    ("data", "status", "reason"),
+    [
+        ("well", "ok", ""),
+        ("raise:wrong sign", "crash", "ValueError: wrong sign"),
+        ("audit:lower above upper", "crash", "lower above upper"),
+        ("unavailable:no network", "skipped", "no network"),
+        ("diverge:NaN at 7", "diverged", "NaN at 7"),
+        ("memory", "memout", "no memory could be allocated"),
+        ("exit:0", "crash", "SystemExit: 0"),
+        ("die:0", "crash", "the worker process ended with exit code 0"),
+        ("die:3", "crash", "the worker process ended with exit code 3"),
+        ("kill", "crash", "killed by SIGKILL (the system does that when memory runs out)"),
+        ("terminate", "crash", "ended by a SIGTERM that Leaseboard did not send"),
+        ("segfault", "crash", "killed by SIGSEGV"),
+        ("fill", "crash", "OSError: [Errno 28] No space left on device"),
+        ("garbage", "ok", ""),
+        ("threads", "ok", ""),
+        ("chdir", "ok", ""),
+    ],
+)
+@pytest.mark.parametrize("algorithm", ["vanilla", FOREIGN])
+def test_every_ending_has_its_status_and_the_next_job_runs(
+    shared, tmp_path, data, status, reason, algorithm
+):
+    for name in ("bad", "good"):
+        (tmp_path / name).mkdir()
+
+    ended = run(shared, data, tmp_path / "bad", algorithm)
+    after = run(shared, "well", tmp_path / "good", algorithm)
+
+    assert (ended.status, ended.reason) == (status, reason)
+    assert ended.key == key(job(data, algorithm))
+    assert after.status == "ok"
+
+
+def test_data_that_changed_since_the_plan_are_a_crash(shared, folder):
+    ended = shared.run(job("well"), "another-key", folder)
+
+    assert (ended.key, ended.status) == ("another-key", "crash")
+    assert ended.reason == "the data or the code are not those that were planned"
+
+
+def test_a_log_that_the_job_overwrote_is_no_log(shared, folder):
+    ended = run(shared, f"overwrite:{folder / EVENTS}", folder)
+
+    assert (ended.status, ended.events) == ("crash", None)
+    assert not (folder / EVENTS).exists()
+
+
+def test_a_job_that_closes_every_file_is_a_crash(shared, folder):
+    assert run(shared, "close", folder).status == "crash"
+
+
+def test_what_a_job_prints_goes_to_its_log(shared, folder):
+    run(shared, "garbage", folder)
+
+    assert b"\xff\x00garbage\nmore\n" in (folder / LOG).read_bytes()
+
+
+def test_a_traceback_is_kept(shared, folder):
+    run(shared, "raise:wrong sign", folder)
+
+    assert "in misbehave" in (folder / LOG).read_text()
+
+
+@pytest.mark.parametrize(
+    ("data", "limits", "status", "what"),
+    [
+        ("sleep:60", {"wall_seconds": 1}, "timeout", "1 s of wall time"),
+        ("ignore", {"wall_seconds": 1}, "timeout", "1 s of wall time"),
+        ("hold", {"wall_seconds": 1}, "timeout", "1 s of wall time"),
+        ("spin", {"cpu_seconds": 0.3}, "timeout", "0.3 s of CPU time"),
+        ("eat", {"memory_mb": 600}, "memout", "600 MB of memory"),
+        ("eat-in-child", {"memory_mb": 700}, "memout", "700 MB of memory"),
+    ],
+)
+@pytest.mark.parametrize("algorithm", ["vanilla", FOREIGN])
+def test_limits_hold_whatever_the_job_does(folder, data, limits, status, what, algorithm):
+    with pool(Limits(**limits)) as workers:
+        begun = time.monotonic()
+        ended = run(workers, data, folder, algorithm)
+
+        assert (ended.status, ended.reason) == (status, f"over the limit of {what}")
+        assert time.monotonic() - begun < 30
+        assert ended.wall_seconds > 0.2
+        assert [type(event).__name__ for event in read_partial_log(folder / "events.jsonl.gz")][
+            :2
+        ] == ["Started", "ConfigurationAdmitted"]
+
+
+@pytest.mark.parametrize("algorithm", ["vanilla", FOREIGN])
+def test_no_process_outlives_its_job(shared, folder, tmp_path, algorithm):
+    pid_file = tmp_path / "orphan"
+
+    assert run(shared, f"fork:{pid_file}", folder, algorithm).status == "ok"
+    assert_gone(int(pid_file.read_text()))
+
+
+def test_the_process_of_trials_serves_the_next_job_and_ends_with_its_worker(tmp_path):
+    files = [tmp_path / "first", tmp_path / "second"]
+    with pool() as workers:
+        for file in files:
+            (tmp_path / f"job-{file.name}").mkdir()
+            assert run(workers, f"trial:{file}", tmp_path / f"job-{file.name}").status == "ok"
+        first, second = (int(file.read_text()) for file in files)
+        assert psutil.pid_exists(first)
+
+    assert first == second
+    assert_gone(first)
+
+
+def test_no_process_outlives_a_breach(folder, tmp_path):
+    with pool(Limits(wall_seconds=1)) as workers:
+        ended = run(workers, "eat-in-child", folder)
+        assert ended.status == "timeout"
+        children = psutil.Process().children(recursive=True)
+
+    assert not [child for child in children if "900_000_000" in " ".join(_cmdline(child))]
+
+
+@pytest.mark.parametrize(("data", "status"), [("flee-and-hang", "timeout"), ("flee", "ok")])
+def test_no_process_flees_a_limit_by_forking(folder, tmp_path, data, status):
+    """Whether the worker is killed, or is to take the next job."""
+    trace = tmp_path / "trace"
+    with pool(Limits(wall_seconds=1)) as workers:
+        assert run(workers, f"{data}:{trace}", folder).status == status
+        hops = trace.stat().st_size
+        time.sleep(0.5)
+
+        assert trace.stat().st_size == hops
+
+
+def test_a_fork_bomb_holds_up_nobody(monkeypatch):
+    """What forks faster than it is killed is given up after a while."""
+    monkeypatch.setattr(leash, "PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr(leash, "_children", lambda pid: [2**22 + 1] if pid == 1 else [])
+    monkeypatch.setattr(leash, "is_over", lambda _: False)
+
+    assert not leash.kill_below(1)
+
+
+def test_stop_interrupts_running_jobs_at_once(folder):
+    with pool() as workers:
+        workers.warm([job("well")] * 2)
+        threading.Timer(0.5, workers.stop).start()
+        begun = time.monotonic()
+        with pytest.raises(StoppedError):
+            run(workers, "sleep:60", folder)
+        assert time.monotonic() - begun < 30
+
+
+def test_closing_leaves_no_process():
+    before = {child.pid for child in psutil.Process().children(recursive=True)}
+    workers = pool(size=2)
+    workers.warm([job("well")] * 2)
+    pids = {child.pid for child in psutil.Process().children(recursive=True)} - before
+    assert len(pids) == 3  # two workers and the leash
+
+    workers.close()
+    for pid in pids:
+        assert_gone(pid)
+
+
+def test_the_time_to_start_a_worker_is_no_job_s(folder, tmp_path):
+    """The work's module takes longer to import than a job may take to run."""
+    slow = tmp_path / "slow.py"
+    slow.write_text(
+        "import sys, time\n"
+        f"sys.path.insert(0, {str(STANDINS.parent)!r})\n"
+        "time.sleep(1.5)\n"
+        "from standins import run_job\n"
+    )
+    with WorkerPool(1, Limits(wall_seconds=1), work=f"{slow}:run_job") as workers:
+        assert run(workers, "well", folder).status == "ok"
+
+
+def test_a_worker_that_cannot_start_says_why(folder):
+    with WorkerPool(1, Limits(), work="tasks.nowhere:run_job") as workers:
+        ended = run(workers, "well", folder)
+
+    assert ended.status == "crash"
+    assert "No module named 'tasks.nowhere'" in ended.reason
+
+
+def _cmdline(process):
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
+
+
+def assert_gone(pid, within=5.0):
+    deadline = time.monotonic() + within
+    while time.monotonic() < deadline:
+        if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+            return
+        time.sleep(0.02)
+    os.kill(pid, 9)
+    raise AssertionError(f"process {pid} is still there")
+
+
+def test_output_is_cut_at_its_limit_and_the_job_goes_on(folder, tmp_path):
+    """The head and the last words are kept, and a line says so; the next job's log is its own."""
+    (tmp_path / "next").mkdir()
+    with pool(Limits(output_mb=0.1)) as workers:
+        ended = run(workers, "print:3000000", folder)
+        after = run(workers, "garbage", tmp_path / "next")
+
+    log = (folder / LOG).read_bytes()
+    assert (ended.status, after.status) == ("ok", "ok")
+    assert len(log) < 100_300
+    assert log.startswith(b"first\n")
+    assert log.endswith(b"last\n")
+    assert b"the job printed more than 0.1 MB, the limit output_mb" in log
+    assert b"first" not in (tmp_path / "next" / LOG).read_bytes()
+    assert b"cut here" not in (tmp_path / "next" / LOG).read_bytes()
+
+
+@pytest.mark.parametrize("algorithm", ["vanilla", FOREIGN])
+def test_a_job_that_prints_without_end_fills_no_disk(folder, algorithm):
+    sizes = []
+    with pool(Limits(output_mb=1, wall_seconds=1)) as workers:
+        watch = threading.Event()
+
+        def look():
+            while not watch.wait(0.02):
+                sizes.append((folder / LOG).stat().st_size if (folder / LOG).exists() else 0)
+
+        thread = threading.Thread(target=look)
+        thread.start()
+        ended = run(workers, "print-on", folder, algorithm)
+        watch.set()
+        thread.join()
+
+    assert ended.status == "timeout"
+    assert max(sizes) < 1_001_000
+    assert (folder / LOG).stat().st_size < 1_001_000
+
+
+def test_what_fits_is_kept_whole(folder):
+    with pool(Limits(output_mb=0.1)) as workers:
+        run(workers, "print:99000", folder)
+
+    log = (folder / LOG).read_bytes()
+    assert log == b"first\n" + b"x" * 99000 + b"\nlast\n"
+
+
+def test_a_log_that_cannot_be_written_is_a_crash_that_names_it(folder):
+    (folder / LOG).symlink_to("/dev/full")
+    with pool() as workers:
+        ended = run(workers, "garbage", folder)
+        (folder / LOG).unlink()
+        after = run(workers, "well", folder)
+
+    assert ended.status == "crash"
+    assert "No space left on device" in ended.reason
+    assert LOG in ended.reason
+    assert after.status == "ok"
+
+
+def test_a_worker_that_two_threads_end_is_ended_once():
+    """A run that is interrupted twice closes its pool while a job's own thread ends its worker."""
+    with pool() as workers:
+        workers.warm([job("well")])
+        (worker,) = workers._workers
+        with ThreadPoolExecutor(4) as threads:
+            for ended in [threads.submit(worker.kill) for _ in range(4)]:
+                ended.result()

@@ -1,0 +1,154 @@
+"""Streams made of data sets: the rules of ChaCha's authors, and what a stream cannot take."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from algorithms.errors import DataError
+from tasks.fetch import load
+from tasks.fetch.dataset import Table, finish
+from tasks.fetch.references import Reference
+from tasks.preprocess.streaming import StreamOptions, as_stream, log_target, namespaces, needs_log
+
+
+def dataset(frame: pd.DataFrame, **options: str):
+    return finish(Table(frame, "test"), Reference("file", "test.csv", options), "file:test.csv")
+
+
+def small(**columns: object) -> pd.DataFrame:
+    return pd.DataFrame({"a": [1.0, 2.0, 3.0], **columns, "y": [0.5, 1.5, -2.5]})
+
+
+@pytest.mark.parametrize(
+    ("n_features", "sizes"),
+    [(1, [1]), (9, [1] * 9), (10, [1] * 10), (11, [2] * 5 + [1]), (48, [5] * 9 + [3])],
+)
+def test_namespaces_hold_the_ceiling_of_a_tenth_of_the_columns(n_features, sizes):
+    spaces = namespaces(n_features, 10)
+
+    assert [space.stop - space.start for space in spaces] == sizes
+    assert spaces[-1].stop == n_features
+    assert [space.name for space in spaces] == list("abcdefghij"[: len(sizes)])
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "code", "paper"),
+    [(0, 99, False, False), (0, 100, True, False), (-60, 50, True, False), (1, 101, True, True)],
+)
+def test_the_two_readings_of_the_log_rule(low, high, code, paper):
+    target = np.array([low, high], dtype=np.float64)
+
+    assert needs_log(target, "code") is code
+    assert needs_log(target, "paper") is paper
+    assert needs_log(target, rule=True) is True
+    assert needs_log(target, rule=False) is False
+
+
+def test_the_log_shifts_only_targets_that_are_not_positive():
+    assert log_target(np.array([1.0, np.e])).tolist() == [0.0, 1.0]
+    assert log_target(np.array([0.0, np.e - 1])).tolist() == [0.0, 1.0]
+
+
+def test_nominal_columns_become_codes_in_the_declared_order():
+    nominal = pd.Categorical(["low", "high", "low"], categories=["low", "mid", "high"])
+
+    stream = as_stream(dataset(small(n=nominal)))
+
+    assert stream.features[:, 1].tolist() == [0.0, 2.0, 0.0]
+
+
+def test_booleans_become_zero_and_one():
+    stream = as_stream(dataset(small(b=[True, False, True])))
+
+    assert stream.features[:, 1].tolist() == [1.0, 0.0, 1.0]
+
+
+def test_values_are_rounded_as_the_authors_write_them():
+    frame = small(b=[1.23456749, 1e-7, 2.0])
+
+    assert as_stream(dataset(frame)).features[:, 1].tolist() == [np.float32(1.234567), 0.0, 2.0]
+    exact = as_stream(dataset(frame), StreamOptions(decimals=None))
+    assert exact.features[1, 1] == np.float32(1e-7)
+
+
+def test_the_log_is_decided_on_the_whole_set_though_the_stream_is_cut():
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "y": [1.0, 2.0, 1000.5]})
+
+    stream = as_stream(dataset(frame), StreamOptions(max_rows=2))
+
+    assert stream.labels.tolist() == [0.0, np.float32(np.log(2))]
+
+
+def test_two_classes_become_minus_one_and_one():
+    stream = as_stream(dataset(small(), threshold="0.5"))
+
+    assert stream.task == "classification"
+    assert stream.labels.tolist() == [1.0, 1.0, -1.0]
+
+
+def test_a_shuffle_permutes_rows_by_the_seed_before_the_cut():
+    data = load("synthetic:fried?rows=1000")
+    options = StreamOptions(shuffle=True, max_rows=100)
+
+    first, again, other = (as_stream(data, options, seed) for seed in (1, 1, 2))
+
+    assert np.array_equal(first.features, again.features)
+    assert not np.array_equal(first.features, other.features)
+    assert first.features.shape == (100, 10)
+    everything = {tuple(row) for row in as_stream(data).features.tolist()}
+    assert {tuple(row) for row in first.features.tolist()} <= everything
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ([1.0, np.nan, 2.0], "is missing"),
+        ([1.0, np.inf, 2.0], "infinite"),
+        ([1.0, 1e39, 2.0], r"infinite values \(beyond 3\.4e38\)"),
+        (["a", None, "b"], "is missing"),
+        (["a", "b" * 300, "c"], "free text"),
+    ],
+)
+def test_a_stream_refuses_what_it_cannot_take(column, message):
+    with pytest.raises(DataError, match=rf"^file:test.csv: column 'bad'.*{message}"):
+        as_stream(dataset(small(bad=column)))
+
+
+def test_all_columns_with_gaps_are_named_up_to_five():
+    gaps = {f"c{number}": [1.0, np.nan, number] for number in range(7)}
+    with pytest.raises(DataError) as two:
+        as_stream(dataset(small(c0=gaps["c0"], d=["u", "v", None])))
+    with pytest.raises(DataError, match="'c0', 'c1', 'c2', 'c3', 'c4' and 2 more are missing"):
+        as_stream(dataset(small(**gaps)))
+
+    assert str(two.value) == (
+        "file:test.csv: columns 'c0', 'd' are missing (NaN) in 2 rows: impute them, or count them"
+        " 0 with --set missing=zero (in a suite bench: {missing: zero})"
+    )
+
+
+def test_missing_values_are_zeros_where_that_is_asked_for():
+    data = dataset(small(b=[1.0, np.nan, 2.0], c=["u", "v", None]))
+
+    stream = as_stream(data, StreamOptions(missing="zero"))
+
+    assert stream.features[:, 1:].tolist() == [[1.0, 0.0], [0.0, 1.0], [2.0, 0.0]]
+
+
+def test_more_than_two_classes_name_the_rule():
+    with pytest.raises(DataError, match="3 classes: a stream takes a regression or two classes"):
+        as_stream(load("synthetic:waveform?rows=50"))
+
+
+@pytest.mark.parametrize(
+    ("values", "mend"),
+    [([1, 2, 3, 1], "task=regression, or two classes with threshold="),
+     (["u", "v", "w", "u"], "name a numeric column, or one of two classes, with target=")],
+)  # fmt: skip
+def test_too_many_classes_are_answered_with_what_helps(values, mend):
+    frame = pd.DataFrame({"a": [1.0, 2, 3, 4], "y": values})
+    data = finish(Table(frame, "x"), Reference("file", "x.csv"), "file:x.csv")
+    with pytest.raises(DataError, match=f"target 'y' has 3 classes.*{mend}"):
+        as_stream(data)

@@ -1,0 +1,128 @@
+"""A fork answers once, ends as it likes, and leaves its parent as it was."""
+
+import os
+import signal
+import sys
+import threading
+import time
+
+import pytest
+
+from tasks.processes.forks import Fork, Silence
+
+
+def test_a_fork_answers_and_its_changes_end_with_it():
+    before = sys.getrecursionlimit()
+
+    def work():
+        sys.setrecursionlimit(before * 2)
+        return str(os.getpid()).encode()
+
+    with Fork(work) as child:
+        assert child.answer() == str(child.pid).encode()
+    assert child.pid != os.getpid()
+    assert sys.getrecursionlimit() == before
+
+
+@pytest.mark.parametrize(
+    ("work", "code"),
+    [
+        (lambda: os._exit(0), 0),
+        (lambda: os._exit(3), 3),
+        (lambda: sys.exit(0), 1),
+        (lambda: 1 / 0, 1),
+        (lambda: os.kill(os.getpid(), signal.SIGUSR1), -signal.SIGUSR1),
+        (lambda: os.closerange(0, 99) or os._exit(4), 4),
+    ],
+)
+def test_an_end_without_an_answer_has_its_code(work, code):
+    with Fork(work) as child:
+        assert child.answer() is Silence.ENDED
+        assert child.code == code
+
+
+def test_patience_ends_and_nothing_is_left():
+    with Fork(lambda: time.sleep(60)) as child:
+        assert child.answer(0.1) is Silence.LATE
+        assert child.code is None
+    assert child.code == -signal.SIGKILL
+
+
+def test_an_end_is_seen_though_a_grandchild_holds_the_pipe():
+    def work():
+        if os.fork() == 0:
+            time.sleep(60)
+            os._exit(0)
+        os._exit(7)
+
+    with Fork(work) as child:
+        begun = time.monotonic()
+        assert child.answer() is Silence.ENDED
+        assert child.code == 7
+        assert time.monotonic() - begun < 30
+
+
+def test_a_long_answer_arrives_whole_and_an_endless_one_is_cut(monkeypatch):
+    with Fork(lambda: b"x" * 3_000_000) as child:
+        assert child.answer() == b"x" * 3_000_000
+    monkeypatch.setattr("tasks.processes.forks.MOST_BYTES", 1000)
+    with Fork(lambda: b"x" * 3_000_000) as child:
+        assert child.answer() is Silence.LONG
+
+
+@pytest.fixture
+def pipe_ends(monkeypatch):
+    """The descriptors of every pipe that is made, as its child sees them."""
+    ends, pipe = [], os.pipe
+    monkeypatch.setattr(os, "pipe", lambda: ends.append(pipe()) or ends[-1])
+    return ends
+
+
+def test_who_closes_the_pipe_and_lives_on_is_waited_for_at_no_cost(pipe_ends):
+    def work():
+        os.close(pipe_ends[-1][1])
+        time.sleep(60)
+
+    with Fork(work) as child:
+        begun = time.process_time()
+        assert child.answer(2) is Silence.LATE
+        assert time.process_time() - begun < 0.5
+
+
+def test_patience_ends_with_a_child_that_goes_on_talking(pipe_ends):
+    def work():
+        while True:
+            os.write(pipe_ends[-1][1], b"x")
+            time.sleep(0.001)
+
+    with Fork(work) as child:
+        assert child.answer(0.5) is Silence.LATE
+
+
+def test_the_seconds_of_a_fork_are_its_own_and_those_that_it_waited_for():
+    def burn(seconds):
+        while time.process_time() < seconds:
+            pass
+
+    def work():
+        if (other := os.fork()) == 0:
+            burn(0.4)
+            os._exit(0)
+        os.waitpid(other, 0)
+        burn(0.3)
+        return b""
+
+    with Fork(work) as child:
+        assert child.answer() == b""
+    assert 0.7 <= child.cpu_seconds < 5
+
+
+def test_threads_of_the_child_do_not_keep_it():
+    def work():
+        threading.Thread(target=time.sleep, args=(60,)).start()
+        return b"done"
+
+    with Fork(work) as child:
+        begun = time.monotonic()
+        assert child.answer() == b"done"
+    assert time.monotonic() - begun < 30

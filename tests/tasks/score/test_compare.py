@@ -1,0 +1,107 @@
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from tasks.jobs.job import Result
+from tasks.score.compare import as_json, compare, renderable
+from tasks.score.frame import as_frame, to_frame
+
+A = {("chacha", "x"): [1.0, 2.0, 3.0], ("chacha", "y"): [4.0, 4.0, 4.0]}
+
+
+def frame_of(scores, cpu=1.0, **fields):
+    return as_frame(
+        to_frame(
+            Result(**{
+                "key": f"{label}{data}".encode().hex() + str(i),
+                "algorithm": label, "label": label, "data": data,
+                "digest": "d", "seed": i, "environment_seed": i, "repetition": i,
+                "status": "crash" if score is None else "ok", "score": score, "metric": "mse",
+                "cpu_seconds": cpu, **fields,
+            })
+            for (label, data), cells in scores.items() for i, score in enumerate(cells)
+        )
+    )  # fmt: skip
+
+
+def found(scores, **fields):
+    result = compare(frame_of(A), frame_of(scores, **fields))
+    return {(d.label, d.data): d for d in result.differences}
+
+
+def test_equal_runs_are_the_same():
+    assert {d.verdict for d in found(A).values()} == {"same"}
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(0.9, "better"), (1.1, "worse")])
+def test_a_consistent_change_of_a_loss(factor, verdict):
+    changed = {**A, ("chacha", "y"): [4.0 * factor] * 3}
+    difference = found(changed)["chacha", "y"]
+    assert difference.verdict == verdict
+    assert difference.change.value == pytest.approx(1 - factor)
+    assert difference.n == 3
+
+
+def test_a_higher_accuracy_is_better():
+    first = frame_of(A, direction="max")
+    second = frame_of({**A, ("chacha", "y"): [5.0] * 3}, direction="max")
+    (difference,) = [d for d in compare(first, second).differences if d.data == "y"]
+    assert difference.verdict == "better"
+
+
+def test_a_change_that_goes_both_ways_is_unclear():
+    assert found({**A, ("chacha", "x"): [1.5, 1.5, 3.0]})["chacha", "x"].verdict == "unclear"
+
+
+def test_cost_is_a_ratio_of_paired_cpu_seconds():
+    cost = found(A, cpu=2.0)["chacha", "x"].cost
+    assert (cost.value, cost.lower, cost.upper) == pytest.approx((2, 2, 2))
+
+
+def test_what_is_in_one_run_only():
+    differences = found({("chacha", "x"): A["chacha", "x"], ("new", "x"): [1.0]})
+    assert differences["chacha", "y"].verdict == "only A"
+    assert differences["new", "x"].verdict == "only B"
+
+
+def test_other_data_or_seeds_are_not_comparable():
+    other = found(A, digest="other")["chacha", "x"]
+    assert (other.verdict, other.note) == ("not comparable", "digest: d in A, other in B")
+    seedless = frame_of(A)
+    seedless["seed"] += 100
+    result = compare(frame_of(A), seedless)
+    assert {d.note for d in result.differences} == {"no seed in common"}
+    assert result.n_compared == 0
+
+
+def test_failures_are_told():
+    differences = found({**A, ("chacha", "x"): [None, None, None]})
+    assert differences["chacha", "x"].note == "no finished job in B"
+    assert found({**A, ("chacha", "x"): [None, 2.0, 3.0]})["chacha", "x"].n == 2
+
+
+def test_totals_are_over_data_sets():
+    halved = {key: [score / 2 for score in cells] for key, cells in A.items()}
+    (total,) = compare(frame_of(A), frame_of(halved)).overall
+    assert total.change.value == pytest.approx(0.5)
+    assert total.counts == {"better": 2}
+
+
+def test_the_printed_comparison_counts_what_is_the_same_and_lists_the_rest():
+    changed = {**A, ("chacha", "y"): [4.4] * 3, ("<b>[red]", "x"): [1.0]}
+    console = Console(file=io.StringIO(), width=120)
+    console.print(renderable(compare(frame_of(A), frame_of(changed)), ("a", "[b]")))
+    text = console.file.getvalue()
+    assert "1 worse, 1 same" in text
+    assert "−10.00 % [−10.00, −10.00]" in text
+    assert "<b>[red]" in text
+    assert "B: [b]" in text
+
+
+def test_json_is_complete():
+    payload = json.loads(as_json(compare(frame_of(A), frame_of({**A, ("n", "x"): [1.0]}))))
+    assert payload["compared"] == 2
+    assert [d["verdict"] for d in payload["differences"]] == ["same", "same", "only B"]
+    assert payload["differences"][2]["a"] is None
