@@ -18,7 +18,7 @@ module          what
 `polynomial`    linear, quadratic, cubic
 `full`          the kernel of the latter for sparse rows
 `ngrams`        pairs of words as base features: bigram
-`parallel`      local choice, union of parents, averaged weights (`averaging`, `workers`)
+`parallel`      local choice, union of parents, averaged weights (`averaging`)
 `stage_poly`    VW's own implementation as a reference
 `estimator`     scikit-learn estimators
 ==============  =========================================================================

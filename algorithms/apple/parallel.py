@@ -14,7 +14,6 @@ import copy
 import functools
 import itertools
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass as plain_dataclass
 from typing import Annotated, ClassVar
 
@@ -28,9 +27,9 @@ from algorithms.apple.growing import GrowingLearner
 from algorithms.apple.learner import largest_magnitudes
 from algorithms.apple.monomials import readable
 from algorithms.apple.rates import metrics_of
-from algorithms.apple.workers import Workers, executor
 from algorithms.base import Run
 from algorithms.benches.holdout import Floats, HoldoutBench, Rows, squared_losses
+from algorithms.benches.nodes import Nodes
 from algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,
@@ -85,20 +84,19 @@ class ParallelApple(Apple):
         Nodes, each with its own part of the training rows. All other settings are `Apple`'s.
     averaging : {"weighted", "plain"}
         See `algorithms.apple.averaging.merge`.
-    workers : {"serial", "processes", "dask"}
-        Where the nodes run; the events are the same. ``serial`` makes the job's CPU time that
-        of all nodes together.
-    address : str
-        The Dask scheduler; empty starts a local cluster.
+
+    Notes
+    -----
+    Its bench says where the nodes are; the events are the same.
     """
 
     passes: ClassVar[int] = 5
-    """Passes over the training rows that the paper's experiment makes."""
+    """What the paper's experiment makes."""
+
+    parallel: ClassVar[bool] = True
 
     partitions: Annotated[int, Field(ge=1, le=4096)] = 8
     averaging: Averaging = "weighted"
-    workers: Workers = "serial"
-    address: str = ""
 
     def run(self, bench: HoldoutBench, seed: int) -> Run:
         """Three steps, one pass after the other."""
@@ -107,14 +105,14 @@ class ParallelApple(Apple):
             parameters = {"learning_rate": rate, "partitions": self.partitions}
             yield ConfigurationAdmitted(at=0, configuration=i, parameters=parameters)
             yield LeaseGranted(at=0, configuration=i, amount=bench.budget, slot=i)
-        with executor(self.workers, self.partitions, self.address) as pool:
-            learner = yield from self._race(bench, pool, rates)
+        with bench.nodes(self.partitions) as nodes:
+            learner = yield from self._race(bench, nodes, rates)
         if bench.scores_test:
             bench.submit(learner.predict(self.features(bench).test))
         bench.note(metrics_of(learner) | {"parents": float(len(learner.parents()))})
         return learner
 
-    def _race(self, bench: HoldoutBench, pool: Executor, rates: Sequence[float]) -> Run:
+    def _race(self, bench: HoldoutBench, nodes: Nodes, rates: Sequence[float]) -> Run:
         """All passes of all rates; the learner of the rate that did best in the last."""
         base, labels = self.features(bench), bench.holdout.train.labels
         rows = base.train
@@ -128,12 +126,12 @@ class ParallelApple(Apple):
             parts = _partitions(rows[:n], labels[:n], self.partitions)
             losses = np.zeros(len(rates))
             for i, rate in enumerate(rates):
-                nodes = self._pass(pool, learners[i], parts, first=start == 0)
-                predictions = np.concatenate([node.predictions for node in nodes])
+                learned = self._pass(nodes, learners[i], parts, first=start == 0)
+                predictions = np.concatenate([part.predictions for part in learned])
                 losses[i] = squared_losses(predictions, labels[:n]).sum()
                 if i == champion:
                     yield from bench.record(predictions)
-                trained = [node.learner for node in nodes]
+                trained = [part.learner for part in learned]
                 learners[i] = united(trained, self.learner(rows, rate), self.averaging)
                 if start == 0:
                     yield ParentsMerged(
@@ -151,11 +149,11 @@ class ParallelApple(Apple):
         return learners[champion]
 
     def _pass(
-        self, pool: Executor, learner: GrowingLearner, parts: Sequence[Partition], *, first: bool
+        self, nodes: Nodes, learner: GrowingLearner, parts: Sequence[Partition], *, first: bool
     ) -> list[Learned]:
         """A pass of every node over its own partition, all of them from `learner`."""
         step = functools.partial(select, algorithm=self) if first else refine
-        return list(pool.map(step, [learner] * len(parts), parts))
+        return list(nodes.map(step, [learner] * len(parts), parts))
 
 
 def _partitions(rows: Rows, labels: Floats, count: int) -> list[Partition]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass as plain_dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BeforeValidator, Field
@@ -20,8 +20,14 @@ from algorithms.apple.learner import Learner, Learning
 from algorithms.apple.monomials import Monomial, readable
 from algorithms.apple.ngrams import Base, with_bigrams
 from algorithms.apple.update import DROPPED
-from algorithms.base import Algorithm, Run
-from algorithms.benches.holdout import Floats, HoldoutBench, Rows, squared_losses
+from algorithms.base import Run
+from algorithms.benches.holdout import (
+    Floats,
+    HoldoutAlgorithm,
+    HoldoutBench,
+    Rows,
+    squared_losses,
+)
 from algorithms.errors import DivergedError
 from algorithms.events import (
     ChampionChanged,
@@ -69,7 +75,7 @@ class _Entrant:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OnlineLearner(Algorithm):
+class OnlineLearner(HoldoutAlgorithm):
     """An online learner of the hold-out bench, run with one or more learning rates.
 
     Parameters
@@ -92,8 +98,6 @@ class OnlineLearner(Algorithm):
         The dense plan, or the hashed table; ``auto`` takes the plan for dense rows if its
         monomials cannot outgrow the table.
     """
-
-    bench: ClassVar[str] = "holdout"
 
     learning_rate: Rate = 0.5
     rates: Annotated[tuple[Rate, ...], BeforeValidator(listed)] = ()

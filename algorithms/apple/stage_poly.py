@@ -20,14 +20,14 @@ from pydantic.dataclasses import dataclass
 from scipy import sparse
 
 from algorithms.apple.rates import Rate, listed
-from algorithms.base import Algorithm, Run
-from algorithms.benches.holdout import HoldoutBench, Part, Unlabelled
+from algorithms.base import Run
+from algorithms.benches.holdout import HoldoutAlgorithm, HoldoutBench, Part, Unlabelled
 from algorithms.errors import LeaseboardError
 from algorithms.events import ChampionChanged, ConfigurationAdmitted, LeaseGranted
 
 
 @dataclass(frozen=True, kw_only=True)
-class StagePoly(Algorithm):
+class StagePoly(HoldoutAlgorithm):
     """VW's ``--stage_poly``, and its linear, quadratic and cubic learners, as they ship.
 
     The training rows are written to VW's binary cache beforehand, so that the measured time is
@@ -50,7 +50,6 @@ class StagePoly(Algorithm):
     growing the features.
     """
 
-    bench: ClassVar[str] = "holdout"
     may_stop: ClassVar[bool] = True
     """It learns in one pass, however many the bench allows."""
 

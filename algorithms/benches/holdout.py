@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms import seeds
-from algorithms.base import Score
+from algorithms.base import Algorithm, Score
+from algorithms.benches.nodes import Cluster, one_by_one
 from algorithms.benches.predictions import taken
 from algorithms.benches.sealed import sealed
 from algorithms.benches.stream import next_log_point
@@ -86,6 +87,8 @@ class HoldoutBench:
     budget : int, optional
         Stop after so many examples, passes counted; all by default.
     score_on : {"test", "progressive"}
+    nodes : callable
+        Where an algorithm that learns in parallel does so.
     """
 
     kind: ClassVar[str] = "holdout"
@@ -99,6 +102,7 @@ class HoldoutBench:
         passes: int = 1,
         budget: int | None = None,
         score_on: Literal["test", "progressive"] = "test",
+        nodes: Cluster = one_by_one,
     ) -> None:
         self.n_train = len(holdout.train.labels)
         available = self.n_train * passes
@@ -116,6 +120,7 @@ class HoldoutBench:
         self.shown = {"holdout": replace(holdout, train=train, test=questions)}
         self.seed = seed
         self.passes = passes
+        self.nodes = nodes
         self.scores_test = score_on == "test"
         self.at = 0
         self.prepared: dict[str, Any] = {}
@@ -213,6 +218,17 @@ class HoldoutBench:
         if self.holdout.task == "regression":
             return squared_losses(predictions, labels)
         return np.asarray((predictions > 0) != (labels > 0), dtype=np.float64)
+
+
+class HoldoutAlgorithm(Algorithm):
+    """Runs on a hold-out bench."""
+
+    bench: ClassVar[str] = "holdout"
+    passes: ClassVar[int] = 1
+    """Passes over the training rows that it is made for."""
+
+    parallel: ClassVar[bool] = False
+    """Whether it learns at the bench's nodes."""
 
 
 def squared_losses(predictions: Floats, labels: Floats) -> NDArray[np.float64]:

@@ -11,10 +11,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from algorithms import registry
 from algorithms.apple.rows import as_rows, check_labels
-from algorithms.benches.holdout import Holdout, HoldoutBench, Part, split
+from algorithms.benches.holdout import Holdout, HoldoutAlgorithm, HoldoutBench, Part, split
 from algorithms.errors import DataError, UsageError
 from tasks.fetch import Dataset, columns
 from tasks.jobs.job import Job
+from tasks.jobs.nodes import Workers, cluster
 from tasks.preprocess.sparse import SparseEncoder, refuse_gaps
 from tasks.preprocess.targets import in_float32
 from tasks.preprocess.transformer import naming
@@ -53,6 +54,10 @@ class Options(BaseModel):
         Only the first so many rows.
     score_on : {"test", "progressive"}
         The score: the test error, or, to time learning alone, the progressive loss.
+    workers : {"serial", "processes", "dask"}
+        Where a parallel algorithm's nodes work; the score is the same.
+    address : str
+        The Dask scheduler's; empty starts a local cluster.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -67,6 +72,8 @@ class Options(BaseModel):
     missing: Literal["refuse", "zero"] = "refuse"
     max_rows: Annotated[int, Field(ge=2)] | None = None
     score_on: Literal["test", "progressive"] = "test"
+    workers: Workers = "serial"
+    address: str = ""
 
 
 def measure(options: Options) -> str:
@@ -79,13 +86,20 @@ def make(dataset: Dataset, job: Job) -> HoldoutBench:
     options = Options(**job.bench)
     if job.budget is not None and (job.budget < 1 or job.budget != int(job.budget)):
         raise UsageError(f"budget {job.budget:g} must be a whole number of examples, at least 1")
-    passes = options.passes or getattr(registry.algorithm_class(job.algorithm), "passes", 1)
+    cls = registry.algorithm_class(job.algorithm)
+    made_for = cls.passes if issubclass(cls, HoldoutAlgorithm) else 1
+    if options.workers != "serial" and not (issubclass(cls, HoldoutAlgorithm) and cls.parallel):
+        raise UsageError(
+            f"workers={options.workers} is for algorithms that learn in parallel, and"
+            f" {job.algorithm} does not: leave it out, or take apple-parallel"
+        )
     return HoldoutBench(
         as_holdout(dataset, options, job.environment_seed),
         job.environment_seed,
-        passes,
+        options.passes or made_for,
         None if job.budget is None else int(job.budget),
         options.score_on,
+        cluster(options.workers, options.address),
     )
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 import numpy as np
 import pytest
 
 from algorithms.apple.apple import Apple
 from algorithms.apple.averaging import merge, union_of_parents
-from algorithms.apple.example import parity
 from algorithms.apple.hashed import HashedLearner
 from algorithms.apple.learner import Learning
 from algorithms.apple.parallel import ParallelApple, refine
@@ -19,7 +16,6 @@ from algorithms.apple.update import EXAMPLES
 from algorithms.audit import Auditor
 from algorithms.base import play
 from algorithms.benches.holdout import Holdout, HoldoutBench, Part
-from algorithms.errors import SkipError
 from algorithms.events import ParentsMerged
 
 KERNELS = {"plan": PlanLearner, "hashed": HashedLearner}
@@ -115,22 +111,6 @@ def test_the_union_builds_monomials_that_one_node_alone_found(kernel):
     assert found == {(0,), (1,), (2,), (0, 0), (0, 1), (0, 2), (0, 0, 1), (0, 1, 1), (0, 1, 2),
                      (1, 2), (2, 2)}  # fmt: skip
     assert merged.parents() == [(0,), (2,), (0, 1)]
-
-
-@pytest.mark.parametrize("workers", ["processes", pytest.param("dask", marks=pytest.mark.dask)])
-def test_the_events_are_the_same_wherever_the_nodes_run(workers):
-    settings = {"partitions": 2, "kernel": "hashed", "bits": 10, "rates": (0.1, 0.5)}
-    here = events_of(ParallelApple(**settings), noisy(0, passes=3, n=900))[1:]
-    there = events_of(ParallelApple(workers=workers, **settings), noisy(0, passes=3, n=900))[1:]
-
-    assert there == here
-
-
-def test_dask_is_an_extra(monkeypatch):
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-
-    with pytest.raises(SkipError, match=r"pip install 'leaseboard\[dask\]'"):
-        events_of(ParallelApple(workers="dask"), parity(40))
 
 
 def test_the_rate_that_did_best_in_the_last_pass_answers():
