@@ -5,13 +5,13 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from algorithms.base import Algorithm, configured
-from algorithms.errors import unknown
+from algorithms.base import Algorithm, configured, setting_names
+from algorithms.errors import SettingError, UsageError, unknown
 from algorithms.user_files import blaming, file_of, import_file
 
 
@@ -44,13 +44,18 @@ ABC = "Huang et al. 2019, ABC"
 
 ENTRIES: tuple[Entry, ...] = (
     Entry("chacha", "algorithms.chacha.chacha:ChaCha",
-          "champion and challengers on a stream", CHACHA),
-    Entry("chacha-aggressive", "algorithms.chacha.chacha:ChaCha",
-          "ablation: leases end whatever the performance", CHACHA,
-          {"preset": "icml-eval", "scheduling": "aggressive"}),
-    Entry("chacha-no-champion", "algorithms.chacha.chacha:ChaCha",
+          "guarded race of up to 50 live models on a stream, never far above vanilla", CHACHA),
+    Entry("chacha-paper", "algorithms.chacha.published.presets:Paper",
+          "champion and challengers on a stream, by the paper's text", CHACHA),
+    Entry("chacha-flaml", "algorithms.chacha.published.presets:Flaml",
+          "the same by the authors' public program", CHACHA),
+    Entry("chacha-icml-eval", "algorithms.chacha.published.presets:IcmlEval",
+          "the same by the authors' evaluation code", CHACHA),
+    Entry("chacha-aggressive", "algorithms.chacha.published.presets:IcmlEval",
+          "ablation: leases end whatever the performance", CHACHA, {"keep": "nobody"}),
+    Entry("chacha-no-champion", "algorithms.chacha.published.presets:IcmlEval",
           "ablation: the champion's lease ends too", CHACHA,
-          {"preset": "icml-eval", "scheduling": "no-champion"}),
+          {"keep": "nobody", "keep_champion": False}),
     Entry("vanilla", "algorithms.chacha.baselines:Vanilla",
           "the default configuration alone", CHACHA),
     Entry("random-configs", "algorithms.chacha.baselines:RandomConfigurations",
@@ -174,11 +179,32 @@ def build(name: str, settings: Mapping[str, Any] | None = None) -> Algorithm:
     Strings are converted to the setting's type, so that the command line's ``--set b=5`` works.
     """
     cls = algorithm_class(name)
+    settings, known = settings or {}, setting_names(cls)
+    for key, value in settings.items():
+        if key not in known:
+            raise unknown_setting(name, key, value, known)
     path = file_of(name)
     if path is None:
-        return configured(cls, name, {**_BY_NAME[name].settings, **(settings or {})})
+        return configured(cls, name, {**_BY_NAME[name].settings, **settings})
     with blaming(path):
-        return configured(cls, name, settings or {})
+        return configured(cls, name, settings)
+
+
+def unknown_setting(name: str, key: str, value: Any, known: Iterable[str]) -> SettingError:
+    """The error for a setting that is not known.
+
+    Where its value is what another name of the same source ends with, that name is told.
+
+    Examples
+    --------
+    >>> str(unknown_setting("chacha", "preset", "paper", ["b"]))
+    "unknown setting of chacha 'preset': take the algorithm 'chacha-paper'"
+    """
+    for other in ENTRIES if name in _BY_NAME else ():
+        if other.source == entry(name).source and other.name.endswith(f"-{value}"):
+            told = f"unknown setting of {name} {key!r}: take the algorithm {other.name!r}"
+            return SettingError(UsageError(told), key)
+    return SettingError(unknown(f"setting of {name}", key, known), key)
 
 
 def _from_file(path: Path, attribute: str) -> type[Algorithm]:

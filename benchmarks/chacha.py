@@ -26,7 +26,7 @@ from tasks.preprocess import as_stream
 
 REFERENCE = "kernel b=5"
 WIDTHS = (5, 10, 50)
-RULES = "icml-eval"
+RULES = "chacha-icml-eval"
 VW_ROWS = 5_000
 PEER_ROWS = 5_000
 
@@ -58,7 +58,7 @@ def run(
         _peer("AutoVW b=5, stock", head(stream, peer_rows), "stock"),
     ]
     for b in WIDTHS:
-        algorithm = registry.build("chacha", {"preset": RULES, "b": b})
+        algorithm = registry.build(RULES, {"b": b})
         algorithm.prepare(StreamBench(stream))
     return measure(ways, repeats)
 
@@ -69,7 +69,7 @@ def head(stream: Stream, rows: int) -> Stream:
 
 
 def _played(name: str, stream: Stream, engine: str, b: int) -> Way:
-    algorithm = registry.build("chacha", {"preset": RULES, "b": b, "engine": engine})
+    algorithm = registry.build(RULES, {"b": b, "engine": engine})
 
     def work() -> float:
         bench = StreamBench(stream)
@@ -101,7 +101,7 @@ def _one_by_one(stream: Stream) -> Way:
     labels = stream.labels.tolist()
 
     def work() -> float:
-        model = ChaChaRegressor(preset=RULES, b=5, seed=2345)
+        model = ChaChaRegressor(algorithm=RULES, b=5, seed=2345)
         total = 0.0
         for x, y in zip(examples, labels, strict=True):
             total += (model.predict_one(x) - y) ** 2

@@ -10,8 +10,8 @@ from pydantic.dataclasses import dataclass
 
 from algorithms.base import Run
 from algorithms.benches.stream import StreamAlgorithm, StreamBench, require_finite
-from algorithms.chacha.oracle import ConfigOracle, Tune, make_oracle, no_candidates
-from algorithms.chacha.published.algorithm import Racing, Tuning
+from algorithms.chacha.oracle import Tune, make_oracle
+from algorithms.chacha.published.presets import Published, Tuning
 from algorithms.chacha.published.rules import FIXED, Rules
 from algorithms.events import (
     ChampionChanged,
@@ -26,7 +26,7 @@ from algorithms.online.schema import Schema, stream_schema
 
 
 @dataclass(frozen=True, kw_only=True)
-class Vanilla(Racing):
+class Vanilla(Published):
     """Vowpal Wabbit's default learner: no interactions, learning rate 0.5."""
 
     @property
@@ -41,10 +41,6 @@ class Vanilla(Racing):
     def rules(self) -> Rules:
         """There is nothing to decide."""
         return FIXED
-
-    def oracle(self) -> ConfigOracle:
-        """There is nothing to try."""
-        return no_candidates
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from algorithms.chacha.tallies import Tallies
 from algorithms.errors import UsageError
 from algorithms.online.configuration import Configuration
-from algorithms.online.live import LiveModels
 from algorithms.plain import fill_array
 
 State = dict[str, Any]
@@ -36,30 +34,6 @@ def configuration_of(state: Any) -> Configuration:
     """The inverse of `configuration_state`."""
     interactions, rate = state
     return Configuration(tuple(map(tuple, interactions)), float(rate))
-
-
-def models_state(models: LiveModels, slots: Sequence[int]) -> list[State]:
-    """What the models in `slots` have learned."""
-    return [models.state(slot) for slot in slots]
-
-
-def fill_models(
-    models: LiveModels,
-    state: Sequence[Any],
-    slots: Sequence[int],
-    configurations: Sequence[Configuration],
-) -> None:
-    """Put models of `configurations` that have learned `state` into `slots`."""
-    for one, slot, configuration in zip(state, slots, configurations, strict=True):
-        models.restore(slot, configuration, one)
-
-
-def tallies_of(state: Any) -> Tallies:
-    """Tallies with the sums that `Tallies.sums` gave."""
-    tallies = Tallies()
-    for number, (units, total) in state.items():
-        tallies.add(number, units, total)
-    return tallies
 
 
 def random_state(random: np.random.RandomState) -> State:

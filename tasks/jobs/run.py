@@ -16,7 +16,7 @@ from algorithms import registry
 from algorithms.audit import Auditor
 from algorithms.base import ENDED_EARLY, play
 from algorithms.benches.referee import Referee
-from algorithms.errors import DivergedError, UsageError, unknown
+from algorithms.errors import DivergedError, UsageError
 from algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
@@ -66,7 +66,7 @@ def route_settings(
     own, shared = frozenset(found.settings), benches.options(found.bench)
     for name in given:
         if name not in own | shared:
-            raise unknown(f"setting of {algorithm}", name, own | shared)
+            raise registry.unknown_setting(algorithm, name, given[name], own | shared)
     return (
         {name: value for name, value in given.items() if name in own},
         {name: value for name, value in given.items() if name not in own},

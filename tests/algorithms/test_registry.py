@@ -78,5 +78,18 @@ def test_a_setting_of_several_types_is_named_as_it_is_written():
 
 
 def test_a_value_of_a_few_names_is_answered_with_the_nearest():
-    with pytest.raises(UsageError, match=r"unknown value .papr.: did you mean .paper.\? Known:"):
-        registry.build("chacha", {"preset": "papr"})
+    with pytest.raises(UsageError, match=r"unknown value .wv.: did you mean .vw.\? Known:"):
+        registry.build("chacha", {"engine": "wv"})
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "taken"),
+    [
+        ("chacha", {"preset": "paper"}, "chacha-paper"),
+        ("chacha-paper", {"b": 5, "preset": "icml-eval"}, "chacha-icml-eval"),
+        ("linear", {"kind": "ssm"}, "apple-ssm"),
+    ],
+)
+def test_a_setting_whose_value_is_a_name_of_its_own_says_which(name, settings, taken):
+    with pytest.raises(UsageError, match=f"^unknown setting of {name} .*: take .* '{taken}'$"):
+        registry.build(name, settings)

@@ -17,7 +17,7 @@ from tasks.track import TrackingError
 SUITE = """
 title: Two learners
 data: ["synthetic:fried?rows=600&seed=0"]
-algorithms: [vanilla, {name: chacha, label: paper, settings: {preset: paper}}]
+algorithms: [vanilla, {name: chacha-paper, label: paper}]
 repetitions: 2
 bench: {max_rows: 500}
 normalise: {zero: vanilla, one: paper}

@@ -1,12 +1,10 @@
-"""A configuration under consideration by the published rules."""
+"""What the published rules know of a configuration under consideration."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from typing import Literal
-
-from algorithms.online.configuration import Configuration
 
 Status = Literal["waiting", "pending", "live", "paused", "eliminated"]
 
@@ -19,7 +17,6 @@ class Candidate:
     first lease. `low` and `high` are the range of labels that it has seen.
     """
 
-    configuration: Configuration
     dimension: int
     lease: float
     status: Status = "waiting"

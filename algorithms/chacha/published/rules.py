@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 
 from algorithms.chacha.published import state
 
-Preset = Literal["paper", "flaml", "icml-eval"]
-Scheduling = Literal["chacha", "aggressive", "no-champion"]
-Keep = Literal["median", "top-half", "none"]
+Bound = Literal["paper", "flaml"]
+LabelRange = Literal["all", "own"]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Lease = Literal["raw", "expanded", "endless"] | Positive
+Keep = Literal["median", "top-half", "nobody"]
+Pool = Literal["all", "lazy"]
+OldChampion = Literal["leaves", "challenger"]
+Count = Annotated[int, Field(ge=1)]
+Margin = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Rules:
     """The choices that make a variant of ChaCha. The defaults are the paper's.
 
@@ -30,10 +36,10 @@ class Rules:
         ``a`` is `coefficient` times the range of labels; δ.
     label_range : "all" or "own"
         Labels of the whole stream, or those a configuration saw while it was live.
-    lease : "raw", "expanded" or float
-        The minimum resource lease: 5 times the raw features, or 5 times those that the
-        configuration induces, or so many examples.
-    keep : "median", "top-half" or "none"
+    min_lease : "raw", "expanded", "endless" or float
+        n_min: 5 times the raw features, or 5 times those that the configuration induces, or so
+        many examples; endless leases leave everyone where it is.
+    keep : "median", "top-half" or "nobody"
         Whose slot is safe at the end of a lease: challengers not above the median upper bound of
         the live challengers; the better half of all live models; nobody's.
     keep_champion : bool
@@ -57,37 +63,38 @@ class Rules:
         Whether ended leases are judged before the tests of the same example.
     testing : bool
         Whether there are Better and Worse tests at all.
+    combined : bool
+        Whether a candidate may change interactions and learning rate at once.
+    adaptive : bool
+        Whether the learning rate's step shrinks when it stops helping.
     """
 
-    bound: Literal["paper", "flaml"] = "paper"
-    coefficient: float = 0.05
-    delta: float = 0.1
-    label_range: Literal["all", "own"] = "all"
-    lease: Literal["raw", "expanded"] | float = "raw"
+    bound: Bound = "paper"
+    coefficient: Positive = 0.05
+    delta: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    label_range: LabelRange = "all"
+    min_lease: Lease = "raw"
     keep: Keep = "median"
     keep_champion: bool = True
     swap_when_all_fit: bool = False
-    pool: Literal["all", "lazy"] = "all"
-    old_champion: Literal["leaves", "challenger"] = "leaves"
-    select_after: int = 1
-    test_after: int = 1
+    pool: Pool = "all"
+    old_champion: OldChampion = "leaves"
+    select_after: Count = 1
+    test_after: Count = 1
     test_best_only: bool = False
-    worse_margin: float = 0.0
+    worse_margin: Margin = 0.0
     keep_b_candidates: bool = False
     schedule_first: bool = False
     testing: bool = True
+    combined: bool = True
+    adaptive: bool = True
 
-    def replace(self, **changes: object) -> Rules:
-        """These rules with some of them changed."""
-        return dataclasses.replace(self, **changes)  # type: ignore[arg-type]
-
-    def minimum_lease(self, raw_dimension: int, dimension: int) -> float:
+    def least_lease(self, raw_dimension: int, dimension: int) -> float:
         """n_min of a configuration, in examples."""
-        if self.lease == "raw":
-            return 5.0 * raw_dimension
-        if self.lease == "expanded":
-            return 5.0 * dimension
-        return float(self.lease)
+        if not isinstance(self.min_lease, str):
+            return self.min_lease
+        named = {"raw": 5.0 * raw_dimension, "expanded": 5.0 * dimension, "endless": math.inf}
+        return named[self.min_lease]
 
     def controls(self) -> state.Control:
         """The rules that the compiled steps read, and fresh state for the rest."""
@@ -128,43 +135,17 @@ def never_kept(upper: float, challengers: Uppers, live: Uppers) -> bool:
 KEEPERS: dict[Keep, Callable[[float, Uppers, Uppers], bool]] = {
     "median": within_median,
     "top-half": in_top_half,
-    "none": never_kept,
+    "nobody": never_kept,
 }
 
-PAPER = Rules()
-"""Algorithms 1 to 3 and appendix A.2.
-
-Where the boxes leave a choice they are read so:
-
-- the loop over S (algorithm 1, lines 11 to 15) begins with the challenger of least upper bound,
-  so that at most one is promoted an example, and all Worse tests are against the new champion;
-- only live challengers are tested: a paused one has no data, and so no bounds;
-- S holds challengers only, so a replaced champion is in neither B nor S and leaves;
-- what was eliminated never comes back, though another champion's oracle proposes it again;
-- a model that has learned nothing has an infinite upper bound: it does not predict, and is not
-  in the median.
-"""
-
-FLAML = Rules(
+FIXED = Rules(
     bound="flaml",
     label_range="own",
-    lease="expanded",
-    keep="top-half",
-    swap_when_all_fit=True,
+    min_lease="endless",
     pool="lazy",
-    old_champion="challenger",
     select_after=100,
-    test_after=100,
-    test_best_only=True,
-    keep_b_candidates=True,
-    schedule_first=True,
+    testing=False,
+    combined=False,
+    adaptive=False,
 )
-"""The authors' public implementation, FLAML 2.7's AutoVW, made deterministic."""
-
-ICML_EVAL = FLAML.replace(lease="raw", worse_margin=1.0)
-"""The authors' evaluation code, with which the paper's tables are reproduced."""
-
-FIXED = ICML_EVAL.replace(lease=math.inf, testing=False)
 """The authors' baselines: a fixed set of models, of which the least upper bound predicts."""
-
-PRESETS: dict[Preset, Rules] = {"paper": PAPER, "flaml": FLAML, "icml-eval": ICML_EVAL}

@@ -1,11 +1,8 @@
-"""Who is considered: all configurations by number, the champion's frontier, who waits."""
+"""Who is considered: the champion's frontier, who waits, and with which lease."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
-from algorithms.events import ConfigurationAdmitted
-from algorithms.online.configuration import Configuration
+from typing import ClassVar
 
 
 class Candidates:
@@ -13,8 +10,6 @@ class Candidates:
 
     Attributes
     ----------
-    configurations : list of Configuration
-        All that were ever admitted, by number.
     frontier : set of int
         What the oracle proposed for the present champion.
     pending : list of int
@@ -25,29 +20,13 @@ class Candidates:
         The lease that a paused configuration will get, in examples.
     """
 
+    kept: ClassVar[tuple[str, ...]] = ("frontier", "pending", "eliminated", "leases")
+
     def __init__(self) -> None:
-        self.configurations: list[Configuration] = []
         self.frontier: set[int] = set()
         self.pending: list[int] = []
         self.eliminated: set[int] = set()
         self.leases: dict[int, int] = {}
-        self._numbers: dict[Configuration, int] = {}
-
-    def admit(
-        self, configuration: Configuration, parent: int | None, at: int
-    ) -> Iterator[ConfigurationAdmitted]:
-        """Number a configuration, unless it is known."""
-        if configuration in self._numbers:
-            return
-        number = self._numbers[configuration] = len(self.configurations)
-        self.configurations.append(configuration)
-        yield ConfigurationAdmitted(
-            at=at,
-            configuration=number,
-            parameters=configuration.parameters(),
-            parent=parent,
-            origin="initial" if parent is None else "oracle",
-        )
 
     def forget_frontier(self) -> None:
         """A new champion brings its own."""
@@ -55,16 +34,11 @@ class Candidates:
         self.pending = []
         self.leases = {}
 
-    def join(
-        self, proposals: Sequence[Configuration], live: set[int], champion: int, at: int
-    ) -> Iterator[ConfigurationAdmitted]:
-        """Add `proposals` to the frontier; those wait that are neither live nor eliminated."""
-        for proposal in proposals:
-            yield from self.admit(proposal, champion, at)
-            number = self._numbers[proposal]
-            self.frontier.add(number)
-            if number not in {*live, *self.eliminated, *self.pending}:
-                self.pending.append(number)
+    def join(self, number: int, *, live: bool) -> None:
+        """Add a configuration to the frontier; it waits if it is neither live nor eliminated."""
+        self.frontier.add(number)
+        if not live and number not in self.eliminated and number not in self.pending:
+            self.pending.append(number)
 
     def waiting(self) -> list[int]:
         """Choose (algorithm 3): first who never had a lease, then by the least lease."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,8 @@ class CommonWindows:
     starts : ndarray of int64, shape (n_slots,)
         The example before which each window begins.
     """
+
+    kept: ClassVar[tuple[str, ...]] = ("sums", "starts")
 
     def __init__(self, n_slots: int, round_length: int, delta: float) -> None:
         self.round_length, self.delta = round_length, delta

@@ -13,18 +13,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from algorithms import plain
-from algorithms.base import configured
-from algorithms.chacha.chacha import ChaCha
+from algorithms import plain, registry
+from algorithms.base import settings_of
 from algorithms.chacha.oracle import ConfigOracle, load_oracle
-from algorithms.chacha.streaming.contest import Contest, PublishedContest, SafeContest
+from algorithms.chacha.race import Race
+from algorithms.chacha.racing import Racing
 from algorithms.errors import UsageError
 from algorithms.events import BoundsUpdated, Event, kind
 from algorithms.online.features import Example, FeatureMap, Key
 from algorithms.online.inputs import importance_of, numeric_block
-from algorithms.online.layout import MAX_TERMS, fits
 
-FORMAT = "leaseboard-chacha-3"
+FORMAT = "leaseboard-chacha-4"
 """The mark of a saved model; the number changes with what is saved."""
 
 _UNFIT = (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError,
@@ -44,8 +43,11 @@ class OnlineChaCha(ABC):
         Proposes what to try next, in the place of that of the setting `tune`.
     seed : int
         Same seed, same examples: same predictions.
+    algorithm : str
+        The registered name of a race: ``"chacha"``, ``"chacha-paper"``, ``"chacha-flaml"`` and
+        so on.
     **settings
-        Those of `ChaCha`, such as ``preset="flaml"``, ``b=10``, ``engine="vw"``.
+        Those of the algorithm, such as ``b=10``, ``tolerance=0.0``, ``engine="vw"``.
 
     Notes
     -----
@@ -64,14 +66,19 @@ class OnlineChaCha(ABC):
         namespaces: Mapping[str, list[str]] | None = None,
         oracle: ConfigOracle | None = None,
         seed: int = 0,
+        algorithm: str = "chacha",
         **settings: Any,
     ) -> None:
-        self.settings = configured(ChaCha, "ChaCha", settings)
+        registry.entry(algorithm)  # no file: a saved model must not name code
+        built = registry.build(algorithm, settings)
+        if not isinstance(built, Racing):
+            raise UsageError(f"algorithm {algorithm!r} is no race: name one as 'chacha-paper'")
+        self.algorithm, self.settings = algorithm, built
         self.seed = seed
         self.history: list[Event] = []
         self._oracle = oracle
         self._features = FeatureMap(namespaces)
-        self._contest: Contest | None = None
+        self._race: Race | None = None
         _join_river(type(self))
 
     # The stream
@@ -79,26 +86,26 @@ class OnlineChaCha(ABC):
     @property
     def examples(self) -> int:
         """How many examples have been learned."""
-        return 0 if self._contest is None else self._contest.at
+        return 0 if self._race is None else self._race.at
 
     def _forecast(self, x: Example) -> float:
-        features, contest = self._features, self._contest
+        features, race = self._features, self._race
         row = features.example if features.read_quickly(x) else features.row(features.values(x))
-        return 0.0 if contest is None else contest.predict(row)
+        return 0.0 if race is None else race.predict(row)
 
     def _learn(self, x: Example, label: float, w: Any) -> None:
         importance = importance_of(w)
-        features, contest = self._features, self._contest
-        if contest is not None and features.read_quickly(x):
+        features, race = self._features, self._race
+        if race is not None and features.read_quickly(x):
             row = features.example
         else:
             values = features.values(x)
             unknown = features.unknown(values)
-            if unknown or contest is None:
-                contest = self._make_room(unknown)
+            if unknown or race is None:
+                race = self._make_room(unknown)
             row = self._features.row(values)
-        if contest.learn_one(row, label, importance):
-            self._record(contest.decide())
+        if race.learn_one(row, label, importance):
+            self._record(race.decide())
 
     def predict_many(self, X: ArrayLike) -> NDArray[np.float32]:
         """Forecasts for a block of examples, none of which is learned.
@@ -127,9 +134,9 @@ class OnlineChaCha(ABC):
         known = [i for i, key in enumerate(keys) if not self._features.unknown({key: 0.0})]
         rows = np.zeros((len(block), self._features.n_features), dtype=np.float32)
         rows[:, self._features.columns([keys[i] for i in known])] = block[:, known]
-        if self._contest is None:
+        if self._race is None:
             return np.zeros(len(block), dtype=np.float32)
-        return np.array([self._contest.predict(row) for row in rows], dtype=np.float32)
+        return np.array([self._race.predict(row) for row in rows], dtype=np.float32)
 
     def _learn_block(
         self, X: ArrayLike, labels: NDArray[np.float32], w: ArrayLike | None
@@ -148,7 +155,7 @@ class OnlineChaCha(ABC):
         if not len(block):
             return np.zeros(0, dtype=np.float32)
         unknown = self._features.unknown(dict.fromkeys(keys, 0.0))
-        if unknown or self._contest is None:
+        if unknown or self._race is None:
             self._make_room(unknown)
         columns = self._features.columns(keys)
         if columns != list(range(self._features.n_features)):
@@ -163,49 +170,37 @@ class OnlineChaCha(ABC):
         labels: NDArray[np.float32],
         importances: NDArray[np.float32],
     ) -> NDArray[np.float32]:
-        contest = self._contest
-        assert contest is not None
+        race = self._race
+        assert race is not None
         done = 0
         forecasts = np.empty(len(labels), dtype=np.float32)
         while done < len(labels):
-            part = contest.learn(examples[done:], labels[done:], importances[done:])
-            forecasts[done : done + len(part)] = part
-            done += len(part)
-            if contest.is_due():
-                self._record(contest.decide())
+            rest = slice(done, None)
+            done += race.learn(examples[rest], labels[rest], importances[rest], forecasts[rest])
+            if race.is_due():
+                self._record(race.decide())
         return forecasts
 
-    def _make_room(self, unknown: list[Key]) -> Contest:
+    def _make_room(self, unknown: list[Key]) -> Race:
         """Start the race, or let it grow by features that were not known."""
         return self._adopt(self._features.extended(unknown))
 
-    def _adopt(self, features: FeatureMap) -> Contest:
+    def _adopt(self, features: FeatureMap) -> Race:
         """Go on with more columns; ValueError, and no change, if they are too many."""
-        schema = features.schema()
-        if self._contest is None:
-            contest = self._new_contest(features)
-            events = list(contest.start())
-            self._features, self._contest = features, contest
+        if self._race is None:
+            race = self._new_race(features)
+            events = list(race.open())
+            self._features, self._race = features, race
             self._record(events)
-            return contest
-        for configuration in self._contest.configurations():
-            if not fits(schema, configuration):
-                raise ValueError(
-                    f"{features.n_features} features give a live model's interactions more"
-                    f" than {MAX_TERMS} terms: use fewer features a namespace"
-                )
-        new_namespaces = self._contest.grow(schema)
+            return race
+        new_namespaces = self._race.grow(features.schema())
         self._features = features
         if new_namespaces:
-            self._record(self._contest.widen())
-        return self._contest
+            self._record(self._race.widen())
+        return self._race
 
-    def _new_contest(self, features: FeatureMap) -> Contest:
-        schema, settings = features.schema(), self.settings
-        if settings.preset is None:
-            race = settings.safe().race(schema, self.seed, self._task, self._oracle)
-            return SafeContest(race)
-        return PublishedContest(settings.scheduler(schema, self.seed, self._task, self._oracle))
+    def _new_race(self, features: FeatureMap) -> Race:
+        return self.settings.race(features.schema(), self.seed, self._task, self._oracle)
 
     def _record(self, events: Any) -> None:
         self.history.extend(e for e in events if not isinstance(e, BoundsUpdated))
@@ -215,12 +210,13 @@ class OnlineChaCha(ABC):
     @property
     def champion(self) -> dict[str, Any] | None:
         """The champion's hyperparameters; None before the first example."""
-        return None if self._contest is None else self._contest.champion().parameters()
+        race = self._race
+        return None if race is None else race.configurations[race.champion].parameters()
 
     @property
     def live(self) -> list[dict[str, Any]]:
-        """The live models: hyperparameters, examples learned, lease, loss; bounds in a preset."""
-        return [] if self._contest is None else self._contest.live()
+        """The live models: hyperparameters, examples learned, lease, loss, bounds if published."""
+        return [] if self._race is None else self._race.standings()
 
     def export(self, path: str | Path) -> str:
         """Write the champion as a VW model file.
@@ -231,7 +227,7 @@ class OnlineChaCha(ABC):
             The options with which ``vw`` trains such a model. With ``-t -i path`` alone it
             predicts as the champion does, from text with the same names.
         """
-        learner = None if self._contest is None else self._contest.champion_learner()
+        learner = None if self._race is None else self._race.champion_learner()
         if learner is None:
             raise UsageError("nothing to export: no champion has learned an example yet")
         with _replacing(Path(path)) as partial:
@@ -273,7 +269,7 @@ class OnlineChaCha(ABC):
         )
         try:
             state = plain.read(Path(path), FORMAT)
-            name, own = state["class"], state["oracle"]
+            name, own = state["class"], _file_in(state["settings"]) or state["oracle"]
         except OSError as error:
             raise UsageError(
                 f"{str(path)!r} cannot be read ({error.strerror}): name a file that `save` wrote"
@@ -290,7 +286,7 @@ class OnlineChaCha(ABC):
         if isinstance(oracle, str):
             oracle = load_oracle(oracle)
         try:
-            model = cls(oracle=oracle, seed=state["seed"], **state["settings"])
+            model = cls(None, oracle, state["seed"], state["algorithm"], **state["settings"])
             model._fill(state)
         except _UNFIT as error:
             raise UsageError(unfit) from error
@@ -298,27 +294,25 @@ class OnlineChaCha(ABC):
 
     def _state(self) -> dict[str, Any]:
         """What `_fill` needs to make a fresh model this one."""
-        own = None if self._oracle is None else type(self._oracle).__name__
-        if ".py:" in (self.settings.tune or ""):
-            own = self.settings.tune
         return {
-            "settings": dataclasses.asdict(self.settings),
+            "algorithm": self.algorithm,
+            "settings": settings_of(self.settings),
             "seed": self.seed,
-            "oracle": own,
+            "oracle": None if self._oracle is None else type(self._oracle).__name__,
             "features": self._features.state(),
             "history": [
                 (type(event).__name__, dataclasses.asdict(event)) for event in self.history
             ],
-            "contest": None if self._contest is None else self._contest.state(),
+            "race": None if self._race is None else self._race.state(),
         }
 
     def _fill(self, state: dict[str, Any]) -> None:
         """Go on from `state`, where nothing was learned so far."""
         self._features = FeatureMap.restored(state["features"])
         self.history = [kind(name)(**fields) for name, fields in state["history"]]
-        if state["contest"] is not None:
-            self._contest = self._new_contest(self._features)
-            self._contest.fill(state["contest"])
+        if state["race"] is not None:
+            self._race = self._new_race(self._features)
+            self._race.fill(state["race"])
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -336,6 +330,12 @@ class OnlineChaCha(ABC):
     @abstractmethod
     def learn_one(self, x: Example, y: Any, w: float = 1.0) -> None:
         """Learn one example."""
+
+
+def _file_in(settings: Mapping[str, Any]) -> str | None:
+    """The oracle in a file of the user's that the settings name."""
+    tune = settings.get("tune") or ""
+    return tune if ".py:" in tune else None
 
 
 @contextmanager

@@ -24,7 +24,7 @@ class ChaChaRegressor(OnlineChaCha):
 
     Examples
     --------
-    >>> model = ChaChaRegressor(preset="icml-eval", b=3)
+    >>> model = ChaChaRegressor(algorithm="chacha-icml-eval", b=3)
     >>> for t in range(300):
     ...     x = {"a": t % 3 - 1.0, "b": t % 5 - 2.0}
     ...     forecast = model.predict_one(x)
@@ -95,7 +95,7 @@ class ChaChaRegressor(OnlineChaCha):
 
         Examples
         --------
-        >>> model = ChaChaRegressor(preset="icml-eval")
+        >>> model = ChaChaRegressor(algorithm="chacha-icml-eval")
         >>> [round(float(f), 2) for f in model.learn_text("1 |a x:2 |b y:0.5\n2 |a x:3 |b y:1")]
         [0.0, 0.87]
         """
@@ -105,7 +105,7 @@ class ChaChaRegressor(OnlineChaCha):
             raise ValueError(f"example {unlabelled[0] + 1} has no label: nothing can be learned")
         if not len(block.labels):
             return block.labels
-        if self._contest is None or features.n_features > self._features.n_features:
+        if self._race is None or features.n_features > self._features.n_features:
             self._adopt(features)
         return self._advance(block.rows, block.labels, block.importances)
 
@@ -115,7 +115,7 @@ class ChaChaClassifier(OnlineChaCha):
 
     Examples
     --------
-    >>> model = ChaChaClassifier(preset="icml-eval", b=2)
+    >>> model = ChaChaClassifier(algorithm="chacha-icml-eval", b=2)
     >>> for t in range(100):
     ...     model.learn_one({"a": t % 3 - 1.0}, t % 3 == 2)
     >>> model.predict_one({"a": 1.0}), model.predict_one({"a": -1.0})
@@ -129,9 +129,10 @@ class ChaChaClassifier(OnlineChaCha):
         namespaces: Mapping[str, list[str]] | None = None,
         oracle: ConfigOracle | None = None,
         seed: int = 0,
+        algorithm: str = "chacha",
         **settings: Any,
     ) -> None:
-        super().__init__(namespaces, oracle, seed, **settings)
+        super().__init__(namespaces, oracle, seed, algorithm, **settings)
         self.classes: list[Hashable] = []
 
     def predict_one(self, x: Example) -> Hashable:

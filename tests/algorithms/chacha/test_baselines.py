@@ -29,8 +29,8 @@ def run(name, settings=None, seed=0, data=None):
 
 def test_one_slot_is_vanilla_exactly():
     _, vanilla = run("vanilla")
-    for preset in ("paper", "flaml", "icml-eval"):
-        _, bench = run("chacha", {"preset": preset, "b": 1})
+    for name in ("chacha-paper", "chacha-flaml", "chacha-icml-eval"):
+        _, bench = run(name, {"b": 1})
 
         assert np.array_equal(bench.predictions, vanilla.predictions)
 

@@ -43,9 +43,9 @@ def assert_agreement(name, settings, stream):
     return kernel_log
 
 
-@pytest.mark.parametrize("preset", ["paper", "flaml", "icml-eval"])
-def test_identical_events_on_a_stream_where_the_champion_changes(preset):
-    log = assert_agreement("chacha", {"preset": preset, "b": 8}, product_stream())
+@pytest.mark.parametrize("name", ["chacha-paper", "chacha-flaml", "chacha-icml-eval"])
+def test_identical_events_on_a_stream_where_the_champion_changes(name):
+    log = assert_agreement(name, {"b": 8}, product_stream())
 
     assert sum("ChampionChanged" in line for line in log) > 1
 
@@ -69,4 +69,4 @@ def test_identical_events_of_the_others(name, settings):
 def test_identical_events_on_a_full_real_stream(number, mirror):
     stream = as_stream(fetch.load(f"openml:{number}", mirrors=(mirror,)))
 
-    assert_agreement("chacha", {"preset": "icml-eval"}, stream)
+    assert_agreement("chacha-icml-eval", {}, stream)

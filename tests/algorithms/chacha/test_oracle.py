@@ -111,11 +111,11 @@ class Bold:
 """
 
 
-@pytest.mark.parametrize("preset", ["", "paper"])
-def test_a_users_oracle_is_named_on_the_command_line(tmp_path, preset):
+@pytest.mark.parametrize("name", ["chacha", "chacha-paper"])
+def test_a_users_oracle_is_named_on_the_command_line(tmp_path, name):
     (tmp_path / "mine.py").write_text(OWN)
-    settings = {"tune": f"{tmp_path / 'mine.py'}:Bold"} | ({"preset": preset} if preset else {})
-    events = list(play("chacha", registry.build("chacha", settings), tiny_bench("stream"), 0))
+    settings = {"tune": f"{tmp_path / 'mine.py'}:Bold"}
+    events = list(play(name, registry.build(name, settings), tiny_bench("stream"), 0))
     rates = [e.parameters["learning_rate"] for e in events if isinstance(e, ConfigurationAdmitted)]
 
     assert rates == [0.5, 4.0]

@@ -127,7 +127,7 @@ def test_learning_from_text_is_vws_own_learning(separator):
             f"{name} {i}:{v:.6f}" for i, (name, v) in enumerate(zip("abcd", x, strict=True))
         )
         lines.append(f"{x[0] + x[1] * x[2]:.6f} |{groups}")
-    forecasts = ChaChaRegressor(preset="paper", b=1).learn_text("\n".join(lines))
+    forecasts = ChaChaRegressor(algorithm="chacha-paper", b=1).learn_text("\n".join(lines))
     expected = []
     with Workspace(arg_list=["--quiet"]) as workspace:
         for line in lines:
@@ -138,7 +138,7 @@ def test_learning_from_text_is_vws_own_learning(separator):
 
 
 def test_a_failed_text_changes_nothing():
-    model = ChaChaRegressor(preset="paper")
+    model = ChaChaRegressor(algorithm="chacha-paper")
     model.learn_text("1 |a x:1")
     for text in ("2 |a y:1\n|a x:1", "2 |a y:1\nthree"):
         with pytest.raises(ValueError, match=r"no label|format"):

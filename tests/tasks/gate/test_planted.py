@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from algorithms.chacha.safe import mixture, race
+from algorithms.chacha.safe import mixture, safe_race
 from algorithms.online.pool import Pool
 from tasks.gate import accept, gate
 from tasks.jobs.run import run_job
@@ -22,7 +22,7 @@ DATA = (
 RACE = Suite(
     title="ChaCha, small",
     data=list(DATA),
-    algorithms=[{"name": "chacha", "label": "chacha-paper", "settings": {"preset": "paper"}}],
+    algorithms=["chacha-paper"],
     repetitions=2,
 )
 
@@ -88,7 +88,7 @@ def broken(run, baseline=None):
 PLANTS = {
     "the guard's tolerance doubled": (
         ("ci-streams", ["ambush"], ["vanilla", "chacha"]),
-        "algorithms.chacha.safe.algorithm", "rho=self.tolerance,", "rho=2 * self.tolerance,",
+        "algorithms.chacha.chacha", "rho=self.tolerance,", "rho=2 * self.tolerance,",
         ["curve of chacha over vanilla's"],
     ),
     "beta's sign in ER-UCB": (
@@ -128,7 +128,7 @@ def test_a_broken_guarantee_fails_even_where_no_score_is_worse(fault, part, plan
 @pytest.mark.parametrize("factor", [1.1, 2])
 def test_a_guard_that_is_too_wide_fails(factor, part, plant, monkeypatch):
     """The radius times the square root of `factor`; the kernels around it run as Python."""
-    monkeypatch.setattr(race, "mix", mixture.mix.py_func)
+    monkeypatch.setattr(safe_race, "mix", mixture.mix.py_func)
     monkeypatch.setattr(mixture, "guarded_forecast", mixture.guarded_forecast.py_func)
     assert broken(part("ci-streams", ["ambush"], ["vanilla", "chacha"], folder="before")) == []
     plant(
@@ -144,7 +144,7 @@ def test_a_mixture_that_forgets_too_soon_is_a_regression(part, plant):
     which = ("ci-streams", ["fried"], ["vanilla", "chacha"])
     run = part(*which, folder="before")
     assert gate(run.frame, run.accepted(), quantities=run.quantities).exit_code == 0
-    plant("algorithms.chacha.safe.algorithm", "memory=self.memory,", "memory=self.memory / 100,")
+    plant("algorithms.chacha.chacha", "memory=self.memory,", "memory=self.memory / 100,")
     run = part(*which)
     verdict = gate(run.frame, run.accepted(), quantities=run.quantities)
     assert verdict.exit_code == 1

@@ -41,8 +41,13 @@ def checked(folder, old, new):
         ("b: 5", "b: many", "s.yaml:9: algorithms.1.settings.b: chacha: setting b='many'"),
         (
             "b: 5",
-            "preset: papr",
-            "s.yaml:9: algorithms.1.settings.preset: .* did you mean 'paper'",
+            "engine: wv",
+            "s.yaml:9: algorithms.1.settings.engine: .* did you mean 'vw'",
+        ),
+        (
+            "b: 5",
+            "preset: paper",
+            "s.yaml:9: algorithms.1.settings.preset: .* take the algorithm 'chacha-paper'",
         ),
         ("max_rows: 100", "max_rows: 0", "s.yaml:10: algorithms.1.bench.max_rows: stream bench"),
         ("max_rows: 50", "max_row: 5", "s.yaml:4: data.1.bench.max_row: .* mean 'max_rows'"),

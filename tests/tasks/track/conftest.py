@@ -44,7 +44,7 @@ def make_result(key="k1", status="ok", **fields):
         "score": 0.25, "metric": "progressive_mse", "direction": "min", "bench": "stream",
         "metrics": {"models_per_example": 4.5}, "champion": {"interactions": ["ab"]},
         "unit": "examples", "units": 200.0, "cpu_seconds": 1.5, "wall_seconds": 2.0,
-        "setup_seconds": 0.5, "settings": {"b": 5, "preset": "paper"}, "version": "v1",
+        "setup_seconds": 0.5, "settings": {"b": 5, "tune": "interactions"}, "version": "v1",
         "started": "2026-01-02T03:04:05+00:00", "host": "here", "events": results.EVENTS,
     }  # fmt: skip
     if status != "ok":

@@ -29,7 +29,7 @@ def test_a_job_carries_what_the_record_promises(race, result):
     assert record.params.items() >= {
         "bench.log_target": "False",
         "algorithm": "chacha", "data": "synthetic:fried", "digest": "ab" * 32, "seed": "7",
-        "settings.b": "5", "settings.preset": "paper", "version": "v1", "budget": "200",
+        "settings.b": "5", "settings.tune": "interactions", "version": "v1", "budget": "200",
         "unit": "examples",
     }.items()  # fmt: skip
     assert "versions.numpy" in record.params

@@ -56,21 +56,19 @@ def logged(tmp_path, planes, uri, result, runs):
     return log
 
 
-PRESETS = [
-    ("chacha", None, "squared_error"),
-    ("chacha", {"preset": "paper"}, "clipped_absolute_error"),
-    ("chacha", {"preset": "icml-eval"}, "clipped_absolute_error"),
-    ("random-configs", None, "clipped_absolute_error"),
-    ("exhaustive", None, "clipped_absolute_error"),
-    ("vanilla", None, "clipped_absolute_error"),
+RACES = [
+    ("chacha", "squared_error"),
+    ("chacha-paper", "clipped_absolute_error"),
+    ("chacha-icml-eval", "clipped_absolute_error"),
+    ("random-configs", "clipped_absolute_error"),
+    ("exhaustive", "clipped_absolute_error"),
+    ("vanilla", "clipped_absolute_error"),
 ]
 
 
-@pytest.mark.parametrize(("name", "settings", "loss"), PRESETS)
-def test_whoever_consumed_examples_has_leases_losses_bounds_and_a_score(
-    logged, uri, name, settings, loss
-):
-    _, found = logged(name, settings)
+@pytest.mark.parametrize(("name", "loss"), RACES)
+def test_whoever_consumed_examples_has_leases_losses_bounds_and_a_score(logged, uri, name, loss):
+    _, found = logged(name)
     client = open_store(uri)
     consumed = [r for r in found.values() if r.data.tags["leaseboard.outcome"] != "pending"]
 
@@ -92,8 +90,8 @@ def test_whoever_consumed_examples_has_leases_losses_bounds_and_a_score(
 def test_scores_are_the_jobs_metric(logged):
     """The initial configuration is vanilla, whoever races it."""
     vanilla, _ = logged("vanilla")
-    for name, settings, _ in PRESETS[:-1]:
-        _, found = logged(name, settings)
+    for name, _ in RACES[:-1]:
+        _, found = logged(name)
 
         assert found[0].data.metrics["units"] == ROWS
         assert found[0].data.metrics["score"] == pytest.approx(vanilla, rel=1e-12)
@@ -101,7 +99,7 @@ def test_scores_are_the_jobs_metric(logged):
 
 def test_a_score_covers_all_stays(logged):
     """Paused and leased again: the examples of all leases count."""
-    _, found = logged("chacha", {"preset": "paper"})
+    _, found = logged("chacha-paper")
     outcomes = {run.data.tags["leaseboard.outcome"] for run in found.values()}
     consumed = sum(run.data.metrics["units"] for run in found.values())
 

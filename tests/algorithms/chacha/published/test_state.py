@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from algorithms.chacha.published import state
-from algorithms.chacha.published.rules import FLAML, PAPER
+from algorithms.chacha.published.presets import Flaml, Paper
+
+PAPER, FLAML = Paper(), Flaml()
 
 
 def slots_of(*rows):
@@ -96,7 +98,7 @@ def test_a_young_challenger_hides_a_ripe_one_only_in_the_authors_program():
     slots = slots_of(CHAMPION, RIPE, YOUNG)
 
     assert state.challenger_to_promote(slots, control_of(FLAML), 0) == -1
-    patient = FLAML.replace(test_best_only=False)
+    patient = Flaml(test_best_only=False)
     assert state.challenger_to_promote(slots, control_of(patient), 0) == 1
     assert state.challenger_to_promote(slots, control_of(PAPER), 0) == 2
 

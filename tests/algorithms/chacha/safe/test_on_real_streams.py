@@ -35,6 +35,6 @@ def test_the_published_rules_do_not_promise_that(mirror):
     """On 537 champions cascade on thin evidence: what the default was built to prevent."""
     stream = as_stream(fetch.load("openml:537", mirrors=(mirror,)))
     vanilla = losses("vanilla", stream)
-    published = losses("chacha", stream, {"preset": "icml-eval"})
+    published = losses("chacha-icml-eval", stream)
 
     assert published[-1] > 2 * vanilla[-1]

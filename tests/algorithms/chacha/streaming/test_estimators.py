@@ -11,15 +11,15 @@ import pandas as pd
 import pytest
 from vowpalwabbit import Workspace
 
+from algorithms import registry
 from algorithms.base import play
 from algorithms.benches.stream import Namespace, Stream, StreamBench
-from algorithms.chacha.chacha import ChaCha
 from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
 from algorithms.errors import UsageError
 from algorithms.events import ChampionChanged
 from algorithms.online.configuration import Configuration
 
-PRESET = {"preset": "icml-eval", "b": 3}
+EVAL = {"algorithm": "chacha-icml-eval", "b": 3}
 
 
 def product(n=400, d=4, seed=0):
@@ -39,7 +39,7 @@ def as_stream(x, y):
     return Stream(x, y, spaces, names)
 
 
-@pytest.mark.parametrize("settings", [{}, PRESET, {"preset": "paper"}], ids=str)
+@pytest.mark.parametrize("settings", [{}, EVAL, {"algorithm": "chacha-paper"}], ids=str)
 def test_one_by_one_in_blocks_and_on_a_bench_are_the_same(settings):
     x, y = product()
     one = ChaChaRegressor(seed=7, **settings)
@@ -50,14 +50,16 @@ def test_one_by_one_in_blocks_and_on_a_bench_are_the_same(settings):
     blocks = ChaChaRegressor(seed=7, **settings)
     blockwise = [blocks.learn_many(x[:150], y[:150]), blocks.learn_many(x[150:], y[150:])]
     bench = StreamBench(as_stream(x, y))
-    list(play("chacha", ChaCha(**settings), bench, seed=7))
+    name, own = settings.get("algorithm", "chacha"), settings.keys() - {"algorithm"}
+    built = registry.build(name, {key: settings[key] for key in own})
+    list(play(name, built, bench, seed=7))
 
     assert singly == np.concatenate(blockwise).tolist()
     assert singly == bench.predictions.tolist()
     assert one.champion == blocks.champion
 
 
-@pytest.mark.parametrize("settings", [{}, {**PRESET, "engine": "vw"}], ids=str)
+@pytest.mark.parametrize("settings", [{}, {**EVAL, "engine": "vw"}], ids=str)
 def test_a_pickled_copy_goes_on_exactly(settings):
     x, y = product()
     model = ChaChaRegressor(**settings)
@@ -71,7 +73,7 @@ def test_a_pickled_copy_goes_on_exactly(settings):
 @pytest.mark.parametrize("engine", ["kernel", "vw"])
 def test_the_exported_model_predicts_as_the_champion(engine, tmp_path):
     x, y = product(1500)
-    model = ChaChaRegressor(preset="icml-eval", b=7, engine=engine)
+    model = ChaChaRegressor(algorithm="chacha-icml-eval", b=7, engine=engine)
     for example, label in zip(as_dicts(x), y.tolist(), strict=True):
         model.learn_one(example, label)
     command = model.export(tmp_path / "champion.vw")
@@ -79,15 +81,15 @@ def test_the_exported_model_predicts_as_the_champion(engine, tmp_path):
     assert model.champion != Configuration().parameters()
     assert "--interactions" in command
     workspace = Workspace(arg_list=["-t", "--quiet", "-i", str(tmp_path / "champion.vw")])
-    learner = model._contest.champion_learner()
+    learner = model._race.champion_learner()
     for row in x[:20]:
         line = " ".join(f"|{'abcd'[i]} {i}:{v}" for i, v in enumerate(row))
         assert workspace.predict(line) == pytest.approx(learner.predict(row), abs=1e-6)
 
 
 def test_an_unknown_setting_is_refused_with_the_nearest_name():
-    with pytest.raises(UsageError, match="'presett': did you mean 'preset'"):
-        ChaChaRegressor(presett="paper")
+    with pytest.raises(UsageError, match="'tolerence': did you mean 'tolerance'"):
+        ChaChaRegressor(tolerence=0.1)
 
 
 def test_nothing_learned_is_nothing_to_export(tmp_path):
@@ -115,7 +117,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("settings", [{}, PRESET], ids=str)
+@pytest.mark.parametrize("settings", [{}, EVAL], ids=str)
 @pytest.mark.parametrize(("x", "y", "w", "error", "message"), BAD)
 def test_a_failed_call_changes_nothing(settings, x, y, w, error, message):
     model = ChaChaRegressor(**settings)
@@ -128,7 +130,7 @@ def test_a_failed_call_changes_nothing(settings, x, y, w, error, message):
     assert snapshot(model) == before
 
 
-@pytest.mark.parametrize("settings", [{}, PRESET], ids=str)
+@pytest.mark.parametrize("settings", [{}, EVAL], ids=str)
 def test_predicting_changes_nothing(settings):
     x, y = product(300)
     asked, unasked = ChaChaRegressor(**settings), ChaChaRegressor(**settings)
@@ -140,7 +142,7 @@ def test_predicting_changes_nothing(settings):
     assert np.array_equal(asked.learn_many(x[200:], y[200:]), unasked.learn_many(x[200:], y[200:]))
 
 
-@pytest.mark.parametrize("settings", [{}, PRESET, {**PRESET, "engine": "vw"}], ids=str)
+@pytest.mark.parametrize("settings", [{}, EVAL, {**EVAL, "engine": "vw"}], ids=str)
 def test_new_features_and_namespaces_join(settings):
     model = ChaChaRegressor(**settings)
     for t in range(200):
@@ -159,7 +161,7 @@ def test_new_features_and_namespaces_join(settings):
 
 
 def test_a_missing_feature_counts_zero():
-    with_zero, without = ChaChaRegressor(**PRESET), ChaChaRegressor(**PRESET)
+    with_zero, without = ChaChaRegressor(**EVAL), ChaChaRegressor(**EVAL)
     for t in range(120):
         value = float(t % 3)
         with_zero.learn_one({"a": 1.0, "b": value}, value)
@@ -171,7 +173,7 @@ def test_a_missing_feature_counts_zero():
 
 
 def test_a_text_is_a_nominal_value():
-    model = ChaChaRegressor(preset="icml-eval", b=1)
+    model = ChaChaRegressor(algorithm="chacha-icml-eval", b=1)
     for t in range(300):
         model.learn_one({"colour": "red" if t % 2 else "green"}, 5.0 if t % 2 else -5.0)
 
@@ -180,8 +182,8 @@ def test_a_text_is_a_nominal_value():
 
 
 def test_a_clash_of_first_letters_is_refused_by_workspaces_only():
-    refusing = ChaChaRegressor(preset="icml-eval", b=2, engine="vw")
-    accepting = ChaChaRegressor(preset="icml-eval", b=2)
+    refusing = ChaChaRegressor(algorithm="chacha-icml-eval", b=2, engine="vw")
+    accepting = ChaChaRegressor(algorithm="chacha-icml-eval", b=2)
     for model in (refusing, accepting):
         model.learn_one({"price": {"x": 1.0}, "user": {"y": 1.0}}, 1.0)
     accepting.learn_one({"people": {"x": 1.0}}, 1.0)
@@ -193,9 +195,9 @@ def test_a_clash_of_first_letters_is_refused_by_workspaces_only():
 
 
 def test_importance_is_as_if_seen_more_often():
-    model = ChaChaRegressor(preset="icml-eval", b=1)
+    model = ChaChaRegressor(algorithm="chacha-icml-eval", b=1)
     model.learn_one({"a": 1.0}, 10.0, w=5.0)
-    light = ChaChaRegressor(preset="icml-eval", b=1)
+    light = ChaChaRegressor(algorithm="chacha-icml-eval", b=1)
     light.learn_one({"a": 1.0}, 10.0)
 
     assert model.predict_one({"a": 1.0}) > light.predict_one({"a": 1.0})
@@ -204,7 +206,7 @@ def test_importance_is_as_if_seen_more_often():
 def test_data_frames_keep_their_names():
     x, y = product(100)
     frame = pd.DataFrame(x, columns=["w", "x", "y", "z"])
-    model, other = ChaChaRegressor(**PRESET), ChaChaRegressor(**PRESET)
+    model, other = ChaChaRegressor(**EVAL), ChaChaRegressor(**EVAL)
     model.learn_many(frame, pd.Series(y))
     for record, label in zip(frame.to_dict("records"), y.tolist(), strict=True):
         other.learn_one(record, label)
@@ -227,7 +229,7 @@ def test_data_frames_keep_their_names():
     ],
 )
 def test_bad_blocks_are_refused_whole(x, y, w, message):
-    model = ChaChaRegressor(**PRESET)
+    model = ChaChaRegressor(**EVAL)
     with pytest.raises(ValueError, match=message):
         model.learn_many(x, y, w)
 
@@ -242,7 +244,7 @@ def test_bad_blocks_are_refused_whole(x, y, w, message):
     ],
 )
 def test_a_column_that_holds_no_numbers_is_named(column, words):
-    model = ChaChaRegressor(**PRESET)
+    model = ChaChaRegressor(**EVAL)
     with pytest.raises(UsageError, match=words):
         model.learn_many(pd.DataFrame({"a": [1.0, 2.0, 3.0], "c": column}), np.ones(3))
     with pytest.raises(UsageError, match=words):
@@ -253,7 +255,7 @@ def test_a_column_that_holds_no_numbers_is_named(column, words):
 
 def test_a_block_that_lacks_learned_columns_is_not_predicted():
     frame = pd.DataFrame({"a": [1.0, 2.0], "b": [0.5, 1.5], "c": [1.0, 0.0]})
-    model = ChaChaRegressor(**PRESET)
+    model = ChaChaRegressor(**EVAL)
     model.learn_many(frame, np.ones(2))
 
     with pytest.raises(UsageError, match="columns 'b', 'c' were learned and are not in the block"):
@@ -262,7 +264,7 @@ def test_a_block_that_lacks_learned_columns_is_not_predicted():
 
 def test_the_history_tells_of_champions():
     x, y = product(1500)
-    model = ChaChaRegressor(preset="icml-eval", b=7)
+    model = ChaChaRegressor(algorithm="chacha-icml-eval", b=7)
     model.learn_many(x, y)
     champions = [event for event in model.history if isinstance(event, ChampionChanged)]
 
@@ -278,7 +280,7 @@ def test_an_own_oracle_is_asked():
         asked.append((champion, namespaces))
         return [Configuration((("a", "b"),))]
 
-    model = ChaChaRegressor(oracle=oracle, preset="paper", b=2)
+    model = ChaChaRegressor(oracle=oracle, algorithm="chacha-paper", b=2)
     model.learn_one({"f": 1.0, "g": 2.0}, 1.0)
 
     assert asked == [(Configuration(), ("a", "b"))]
@@ -286,7 +288,7 @@ def test_an_own_oracle_is_asked():
 
 
 def test_classes_are_learned_and_a_third_is_refused():
-    model = ChaChaClassifier(preset="icml-eval", b=2)
+    model = ChaChaClassifier(algorithm="chacha-icml-eval", b=2)
     assert model.predict_one({"a": 1.0}) is None
     for t in range(100):
         model.learn_one({"a": t % 3 - 1.0}, "yes" if t % 3 == 2 else "no")
@@ -310,7 +312,9 @@ if importlib.util.find_spec("river"):
             datasets.ChickWeights(), ChaChaRegressor(), metrics.MAE()
         )
         accuracy = evaluate.progressive_val_score(
-            datasets.Bananas().take(200), ChaChaClassifier(b=2, preset="paper"), metrics.Accuracy()
+            datasets.Bananas().take(200),
+            ChaChaClassifier(algorithm="chacha-paper", b=2),
+            metrics.Accuracy(),
         )
 
         assert mae.get() < 40
@@ -320,7 +324,7 @@ if importlib.util.find_spec("river"):
         from river import datasets, evaluate, metrics
 
         mae = evaluate.progressive_val_score(
-            datasets.ChickWeights(), ChaChaRegressor(**PRESET), metrics.MAE(), delay=10
+            datasets.ChickWeights(), ChaChaRegressor(**EVAL), metrics.MAE(), delay=10
         )
 
         assert mae.get() < 100
@@ -333,10 +337,13 @@ if importlib.util.find_spec("river"):
         ({"namespaces": {"a": 3}}, "namespace 'a': 3 is no list of names"),
         ({"namespaces": {"a": "xy"}}, "namespace 'a': 'xy' is no list of names"),
         ({"namespaces": {"a": ["x"], "b": ["x"]}}, "feature 'x' is in namespaces 'a' and 'b'"),
-        ({"b": 0}, "ChaCha: setting b=0: Input should be greater than or equal to 1"),
-        ({"preset": "papr"}, "ChaCha: setting preset: unknown value 'papr': did you mean 'paper'"),
-        ({"preset": "paper", "tolerance": 0.1}, "ChaCha: setting tolerance=0.1 does not belong"),
-        ({"bb": 1}, "unknown setting of ChaCha 'bb': did you mean 'b'"),
+        ({"b": 0}, "chacha: setting b=0: Input should be greater than or equal to 1"),
+        ({"engine": "wv"}, "chacha: setting engine: unknown value 'wv': did you mean 'vw'"),
+        ({"preset": "paper"}, "unknown setting of chacha 'preset': take the algorithm 'chacha-p"),
+        ({"algorithm": "chacha-papr"}, "unknown algorithm 'chacha-papr': did you mean 'chacha-p"),
+        ({"algorithm": "apple"}, "algorithm 'apple' is no race: name one as 'chacha-paper'"),
+        ({"algorithm": "mine.py:Mine"}, "unknown algorithm 'mine.py:Mine'"),
+        ({"bb": 1}, "unknown setting of chacha 'bb': did you mean 'b'"),
     ],
 )
 def test_a_bad_setting_is_told_in_one_line(settings, words):
@@ -348,7 +355,7 @@ def test_a_bad_setting_is_told_in_one_line(settings, words):
 
 @pytest.mark.parametrize("write", ["export", "save"])
 def test_what_cannot_be_written_is_told_and_leaves_nothing(write, tmp_path):
-    model = ChaChaRegressor(**PRESET)
+    model = ChaChaRegressor(**EVAL)
     model.learn_many(*product(20))
     (tmp_path / "file").touch()
     (tmp_path / "folder").mkdir()
@@ -361,7 +368,7 @@ def test_what_cannot_be_written_is_told_and_leaves_nothing(write, tmp_path):
 
 def test_an_example_that_was_changed_after_its_forecast_is_learned_as_it_is():
     x, y = product(60)
-    kept, changed = ChaChaRegressor(**PRESET), ChaChaRegressor(**PRESET)
+    kept, changed = ChaChaRegressor(**EVAL), ChaChaRegressor(**EVAL)
     for example, label in zip(as_dicts(x), y.tolist(), strict=True):
         changed.predict_one(example)
         example["0"] = 2.0

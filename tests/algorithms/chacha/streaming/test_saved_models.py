@@ -15,7 +15,7 @@ import pytest
 from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
 from algorithms.errors import UsageError
 
-PRESET = {"preset": "icml-eval", "b": 3}
+EVAL = {"algorithm": "chacha-icml-eval", "b": 3}
 UNFIT = "is no saved model of this version"
 
 
@@ -25,7 +25,7 @@ def product(n=400, d=4):
     return x, (3 + x[:, 0] + 4 * x[:, 1] * x[:, 2] + 0.1 * rng.normal(size=n)).astype(np.float32)
 
 
-def trained(settings=PRESET, n=200, **more):
+def trained(settings=EVAL, n=200, **more):
     model = ChaChaRegressor(**settings, **more)
     model.learn_many(*product(n))
     return model
@@ -34,9 +34,9 @@ def trained(settings=PRESET, n=200, **more):
 @pytest.mark.parametrize(
     "settings",
     [
-        *({}, {"b": 1}, PRESET, {**PRESET, "engine": "vw"}, {"engine": "vw", "b": 3}),
-        {"preset": "paper", "tune": "interactions+learning-rate"},
-        {"preset": "flaml", "scheduling": "no-champion"},
+        *({}, {"b": 1}, EVAL, {**EVAL, "engine": "vw"}, {"engine": "vw", "b": 3}),
+        {"algorithm": "chacha-paper", "tune": "interactions+learning-rate"},
+        {"algorithm": "chacha-flaml", "keep": "nobody", "keep_champion": False},
     ],
     ids=str,
 )
@@ -55,7 +55,7 @@ def test_a_saved_model_goes_on_exactly(settings, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["again", "model"]
 
 
-@pytest.mark.parametrize("settings", [{}, {"preset": "paper"}], ids=str)
+@pytest.mark.parametrize("settings", [{}, {"algorithm": "chacha-paper"}], ids=str)
 def test_a_saved_model_grows_as_the_one_it_was_saved_from(settings, tmp_path):
     x, y = product()
     model = ChaChaRegressor({"pair": ["p", "q"]}, **settings)
@@ -72,7 +72,7 @@ def test_a_saved_model_grows_as_the_one_it_was_saved_from(settings, tmp_path):
 
 
 def test_a_model_that_has_learned_nothing_is_saved(tmp_path):
-    ChaChaRegressor(seed=5, **PRESET).save(tmp_path / "model")
+    ChaChaRegressor(seed=5, **EVAL).save(tmp_path / "model")
     twin = ChaChaRegressor.load(tmp_path / "model")
 
     assert np.array_equal(trained(seed=5).predict_many(product()[0]), _after(twin))
@@ -87,7 +87,7 @@ def _after(model):
     "classes", [("no", "yes"), (0, 1), (False, True), (np.int64(3), np.int64(7)), ((1, 2), None)]
 )
 def test_classes_are_kept_as_they_are(classes, tmp_path):
-    model = ChaChaClassifier(**PRESET)
+    model = ChaChaClassifier(**EVAL)
     known = [one for one in classes if one is not None]
     for t in range(30):
         model.learn_one({"a": t % 3 - 1.0}, known[t % len(known)])
@@ -99,7 +99,7 @@ def test_classes_are_kept_as_they_are(classes, tmp_path):
 
 
 def test_a_class_that_is_no_plain_value_is_told(tmp_path):
-    model = ChaChaClassifier(**PRESET)
+    model = ChaChaClassifier(**EVAL)
     model.learn_one({"a": 1.0}, io.StringIO)
     with pytest.raises(UsageError, match="is a type, which is not saved: keep numbers"):
         model.save(tmp_path / "model")
@@ -127,7 +127,7 @@ LOAD = """
 import sys
 from algorithms.chacha.streaming import ChaChaRegressor
 model = ChaChaRegressor.load(sys.argv[1], oracle=sys.argv[2])
-oracle = model._contest.scheduler.oracle
+oracle = model._race.oracle
 print(model.champion, oracle.asked, vars(oracle.inner.search))
 """
 
@@ -135,7 +135,7 @@ print(model.champion, oracle.asked, vars(oracle.inner.search))
 def test_a_model_with_a_users_oracle_is_loaded_in_another_process(tmp_path):
     (tmp_path / "mine.py").write_text(OWN)
     tune = f"{tmp_path / 'mine.py'}:Bold"
-    model = ChaChaRegressor(tune=tune, preset="paper", b=2)
+    model = ChaChaRegressor(tune=tune, algorithm="chacha-paper", b=2)
     model.learn_many(*product(100))
     model.save(tmp_path / "model")
     loaded = subprocess.run(
@@ -144,7 +144,7 @@ def test_a_model_with_a_users_oracle_is_loaded_in_another_process(tmp_path):
         text=True,
         check=True,
     )
-    oracle = model._contest.scheduler.oracle
+    oracle = model._race.oracle
 
     assert loaded.stdout.strip() == f"{model.champion} {oracle.asked} {vars(oracle.inner.search)}"
     assert oracle.asked > 0
@@ -153,7 +153,7 @@ def test_a_model_with_a_users_oracle_is_loaded_in_another_process(tmp_path):
 def test_code_of_an_oracle_runs_only_if_it_is_handed_over(tmp_path):
     (tmp_path / "mine.py").write_text(OWN)
     tune = f"{tmp_path / 'mine.py'}:Bold"
-    trained({"tune": tune, "preset": "paper", "b": 2}).save(tmp_path / "model")
+    trained({"tune": tune, "algorithm": "chacha-paper", "b": 2}).save(tmp_path / "model")
     (tmp_path / "mine.py").write_text(f"open({str(tmp_path / 'touched')!r}, 'w')")
     with pytest.raises(UsageError, match=r"needs your oracle .*mine.py:Bold, whose code"):
         ChaChaRegressor.load(tmp_path / "model")
@@ -218,7 +218,7 @@ def test_a_pickle_is_refused_and_not_executed(kind, tmp_path):
 @pytest.mark.parametrize("engine", ["kernel", "vw"])
 def test_a_file_that_was_cut_or_damaged_is_refused(engine, tmp_path):
     path = tmp_path / "model"
-    trained({**PRESET, "engine": engine}).save(path)
+    trained({**EVAL, "engine": engine}).save(path)
     content = path.read_bytes()
     for length in range(0, len(content), len(content) // 23):
         path.write_bytes(content[:length])
@@ -261,25 +261,25 @@ def nothing(value, arrays):
 
 
 def short_table(value, arrays):
-    name = array_of(value["contest"]["models"], 0, "table")
+    name = array_of(value["race"]["models"], 0, "table")
     arrays[name] = arrays[name][:1]
 
 
 def other_type(value, arrays):
-    name = array_of(value["contest"]["models"], 0, "sums")
+    name = array_of(value["race"]["models"], 0, "sums")
     arrays[name] = arrays[name].astype(np.float32)
 
 
-def champion_beyond_the_slots(value, arrays):
-    value["contest"]["race"]["champion_slot"] = 10**6
+def champion_of_nothing(value, arrays):
+    value["race"]["race"]["champion"] = 10**6
 
 
 def holder_of_nothing(value, arrays):
-    arrays[array_of(value["contest"]["race"], "holders")][1] = 10**6
+    arrays[array_of(value["race"]["race"], "holders")][1] = 10**6
 
 
 def word_beyond_the_generator(value, arrays):
-    value["contest"]["random"]["state"]["pos"] = 10**6
+    value["race"]["random"]["state"]["pos"] = 10**6
 
 
 def feature_of_no_column(value, arrays):
@@ -295,7 +295,7 @@ def model_written_to_a_file(value, arrays):
 
 
 FORGERIES = [
-    *(short_table, other_type, champion_beyond_the_slots, holder_of_nothing),
+    *(short_table, other_type, champion_of_nothing, holder_of_nothing),
     *(word_beyond_the_generator, feature_of_no_column, setting_of_nothing),
     model_written_to_a_file,
 ]
@@ -320,7 +320,7 @@ def test_a_vw_model_that_would_write_a_file_is_refused(tmp_path, monkeypatch):
     trained({"b": 2, "engine": "vw"}).save(tmp_path / "model")
 
     def add_option(value, arrays):
-        name = value["contest"]["models"][0]["model"]["$bytes"]
+        name = value["race"]["models"][0]["model"]["$bytes"]
         content = arrays[name].tobytes()
         at = content.index(b"m", content.index(b"9.")) + 1 + 8 + 4 + 12
         size = int.from_bytes(content[at : at + 4], "little")

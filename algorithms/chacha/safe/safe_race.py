@@ -1,64 +1,45 @@
-"""The scheduler of ChaCha's default: rounds, branches, paired tests, and a guarded mixture."""
+"""The race of ChaCha's default: rounds, branches, paired tests, and a guarded mixture."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from algorithms.benches.stream import next_log_point
+from algorithms.chacha.memory import State, require_numbers
 from algorithms.chacha.oracle import ConfigOracle
+from algorithms.chacha.race import EMPTY, Race
 from algorithms.chacha.safe.candidates import Candidates
 from algorithms.chacha.safe.mixture import guarded_forecast, mix
-from algorithms.chacha.safe.windows import CommonWindows, Slots
-from algorithms.chacha.tallies import Tallies
-from algorithms.events import (
-    BoundsUpdated,
-    ChampionChanged,
-    Eliminated,
-    Event,
-    LeaseGranted,
-    Paused,
-)
+from algorithms.chacha.safe.windows import CommonWindows
+from algorithms.events import BoundsUpdated, ChampionChanged, Event, LeaseGranted
 from algorithms.online.configuration import Configuration, Interaction
-from algorithms.online.live import LiveModels
+from algorithms.online.live import Floats, LiveModels, Slots
 from algorithms.online.schema import Schema
-
-EMPTY = -1
-"""What `SafeRace.holders` says of a slot without a model."""
+from algorithms.plain import fill, values_of
 
 BASE = 0
 """The slot and the number of the initial configuration, c_init, which is always live."""
 
 
-class SafeRace:
-    """One run of ChaCha's default over a stream of examples; see `SafeChaCha`.
+class SafeRace(Race):
+    """One run of ChaCha's default over a stream of examples; see `algorithms.chacha.chacha`.
 
     Parameters
     ----------
-    schema : Schema
-    models : LiveModels
-        With `b` slots.
-    oracle : ConfigOracle
-    random : numpy.random.RandomState
-        Handed on to the oracle.
-    initial : Configuration, optional
-        c_init.
-    b, rho, delta, round_length, memory, max_terms
-        See `SafeChaCha`.
+    schema, models, oracle, random, b
+        See `Race`.
+    rho, delta, round_length, memory, max_terms
+        See `algorithms.chacha.chacha.ChaCha`.
     classes : bool
         The labels are -1 and 1.
-
-    Attributes
-    ----------
-    at : int
-        Examples learned.
-    champion : int
-        The number of the champion.
-    holders : ndarray of int64, shape (b,)
-        The number of the configuration in each slot, or `EMPTY`.
     """
+
+    kept = (
+        *Race.kept,
+        *("terms", "fresh_at", "lease_of", "losses", "totals", "scores", "_reported_at"),
+    )
 
     def __init__(
         self,
@@ -66,117 +47,67 @@ class SafeRace:
         models: LiveModels,
         oracle: ConfigOracle,
         random: np.random.RandomState,
-        *,
         b: int,
+        *,
         rho: float,
         delta: float,
         round_length: int,
         memory: float,
         max_terms: int,
         classes: bool = False,
-        initial: Configuration | None = None,
     ) -> None:
-        self.schema, self.models, self.oracle, self.random = schema, models, oracle, random
+        super().__init__(schema, models, oracle, random, b)
         self.rho, self.round_length = rho, round_length
         self.gamma = 1.0 - 1.0 / memory
         self.classes = classes
-        self.n_min = 5 * schema.n_features
-        self.at = 0
+        self.champion_slot = BASE
         self.candidates = Candidates()
         self.windows = CommonWindows(b, round_length, delta)
-        self.holders = np.full(b, EMPTY)
         self.terms = np.zeros(b, dtype=np.int64)
         self.fresh_at = np.zeros(b, dtype=np.int64)
         self.lease_of = np.zeros(b, dtype=np.int64)
         self.losses = np.zeros(b)
         self.totals = np.zeros(2)
         self.scores = np.zeros(b)
-        self.tallies = Tallies()
-        self._predictions = np.zeros((round_length, b), dtype=np.float32)
-        self._ones = np.ones(round_length, dtype=np.float32)
-        self._initial = initial or Configuration()
-        self._live: Slots | None = None
-        self._log_point = 1
         self._reported_at = np.zeros(b, dtype=np.int64)
+        self._predictions = np.zeros((round_length, b), dtype=np.float32)
+        self._label, self._importance, self._forecast = np.zeros((3, 1), dtype=np.float32)
         self._terms: dict[tuple[Interaction, ...], int] = {}
-        self.max_terms = max(max_terms, 4 * self._terms_of(self._initial))
-        self.champion = self.champion_slot = BASE
-
-    @property
-    def configurations(self) -> list[Configuration]:
-        """All that were admitted, by number."""
-        return self.candidates.configurations
-
-    @property
-    def live(self) -> Slots:
-        """The occupied slots."""
-        if self._live is None:
-            self._live = np.flatnonzero(self.holders != EMPTY)
-        return self._live
+        self.max_terms = max_terms
+        self._measure()
 
     # -- the stream ---------------------------------------------------------------------------
 
-    def start(self) -> Iterator[Event]:
+    def open(self) -> Iterator[Event]:
         """Admit the initial configuration as champion, and its challengers."""
-        yield from self.candidates.admit(self._initial, None, at=0)
+        yield from self.admit(Configuration(), None)
         yield from self._lease(BASE, BASE, None)
         yield ChampionChanged(at=0, configuration=BASE, previous=None)
-        yield from self._consult_oracle()
-        yield from self._fill()
+        yield from self.widen()
 
-    def predict(self, example: NDArray[np.float32]) -> np.float32:
-        """The forecast for one example of shape (n_features,); nothing is learned."""
+    def predict(self, example: Floats) -> float:
+        """The guarded mixture's forecast; nothing is learned."""
         row = self._predictions[0]
         self.models.predict(example, self.live, row)
-        forecast: np.float32 = guarded_forecast(
-            row.astype(np.float64),
-            self.live,
-            BASE,
-            self.losses,
-            self.totals,
-            self.rho,
-            self.classes,
+        return float(
+            guarded_forecast(
+                row.astype(np.float64),
+                self.live,
+                BASE,
+                self.losses,
+                self.totals,
+                self.rho,
+                self.classes,
+            )
         )
-        return forecast
-
-    def until_decision(self) -> int:
-        """How many examples may be learned before the race decides again."""
-        return self.round_length - self.at % self.round_length
-
-    def grow(self, schema: Schema) -> bool:
-        """Go on with a schema of more columns; say whether it has more namespaces too."""
-        self.models.grow(schema)
-        new_namespaces = schema.namespaces != self.schema.namespaces
-        self.schema = schema
-        self._terms.clear()
-        self.n_min = 5 * schema.n_features
-        self.max_terms = max(self.max_terms, 4 * self._terms_of(self._initial))
-        for slot in self.live.tolist():
-            self.terms[slot] = self._terms_of(self.configurations[self.holders[slot]])
-        return new_namespaces
-
-    def widen(self) -> Iterator[Event]:
-        """S grows by what new namespaces make possible."""
-        yield from self._consult_oracle()
-        yield from self._fill()
 
     def learn(
-        self,
-        examples: NDArray[np.float32],
-        labels: NDArray[np.float32],
-        importances: NDArray[np.float32] | None = None,
-    ) -> NDArray[np.float32]:
-        """Learn at most `until_decision` examples; return their progressive forecasts.
-
-        Importances weigh what the models learn; losses are compared example by example.
-        """
-        n = len(labels)
-        assert n <= self.until_decision(), "a block must not pass the end of a round"
-        predictions = self._predictions[:n]
-        forecasts = np.empty(n, dtype=np.float32)
-        if importances is None:
-            importances = self._ones[:n]
-        self.models.learn(examples, labels, importances, self.live, predictions)
+        self, examples: Floats, labels: Floats, importances: Floats, forecasts: Floats
+    ) -> int:
+        """Learn until the round ends; importances weigh what models learn, not their losses."""
+        block = slice(min(len(labels), self.round_length - self.at % self.round_length))
+        labels, predictions = labels[block], self._predictions[block]
+        self.models.learn(examples[block], labels, importances[block], self.live, predictions)
         mix(
             predictions,
             labels,
@@ -192,34 +123,40 @@ class SafeRace:
             self.scores,
             forecasts,
         )
-        self.at += n
-        return forecasts
+        self.at += block.stop
+        return len(predictions)
+
+    def learn_one(self, example: Floats, label: float, importance: float) -> bool:
+        """Learn one example; say whether the round has ended."""
+        self._label[0], self._importance[0] = label, importance
+        self.learn(example[None], self._label, self._importance, self._forecast)
+        return self.is_due()
+
+    def is_due(self) -> bool:
+        """Whether a round has ended."""
+        return self.at % self.round_length == 0
 
     # -- decisions at the end of a round -------------------------------------------------------
 
     def decide(self) -> Iterator[Event]:
         """Better, else Worse and the leases; then free slots are filled."""
-        if self.at % self.round_length:
+        if not self.is_due():
             return
-        if self.at >= self._log_point:
+        if self._passes_log_point():
             yield from self._report(self.live)
-            while self._log_point <= self.at:
-                self._log_point = next_log_point(self._log_point)
         proven = self.windows.better(self._challengers(), self.at, self._n_candidates())
         if len(proven):
             best = self.windows.advantages(proven, self.at).argmax()
             yield from self._promote(int(proven[best]))
         else:
-            yield from self._eliminate()
+            yield from self._eliminate_worse()
             yield from self._end_leases()
         yield from self._fill()
 
     def conclude(self) -> Iterator[Event]:
         """The last losses and bounds, and what everyone achieved; nothing may follow."""
         yield from self._report(self.live)
-        for slot in self.live.tolist():
-            self._bank(slot)
-        yield from self.tallies.scored(self.at)
+        yield from super().conclude()
 
     def _challengers(self) -> Slots:
         """The slots of all live challengers."""
@@ -243,14 +180,14 @@ class SafeRace:
         removable = self._removable()
         ranked = removable[np.argsort(self.losses[removable], kind="stable")]
         for other in ranked[len(ranked) // 2 :].tolist():
-            yield from self._stop(other, "made room for the new champion's challengers")
+            yield from self._pause(other, "made room for the new champion's challengers")
         self.candidates.forget_frontier()
         self.windows.begin(slice(None), self.at)
         for other in self.live.tolist():
-            yield from self._extend(other, self.n_min)
+            yield from self._extend(other, self._n_min)
         yield from self._consult_oracle()
 
-    def _eliminate(self) -> Iterator[Event]:
+    def _eliminate_worse(self) -> Iterator[Event]:
         """Drop for good what is proved worse than the champion, while others wait for a slot."""
         failed = self.windows.worse(self._removable(), self.at, self._n_candidates())
         failed = failed[: len(self.candidates.pending)]
@@ -258,10 +195,8 @@ class SafeRace:
             return
         yield from self._report(np.append(failed, self.champion_slot))
         for slot in failed.tolist():
-            number = int(self.holders[slot])
-            self.candidates.eliminated.add(number)
-            self._empty(slot)
-            yield Eliminated(at=self.at, configuration=number, reason="worse")
+            self.candidates.eliminated.add(int(self.holders[slot]))
+            yield from self._eliminate(slot, "worse")
 
     def _end_leases(self) -> Iterator[Event]:
         """Double the leases that have ended; below the median, give the slot to who waits."""
@@ -275,7 +210,7 @@ class SafeRace:
             lease = 2 * int(self.lease_of[slot])
             if self.candidates.pending and slot in below:
                 number = int(self.holders[slot])
-                yield from self._stop(slot, "lease ended below the median")
+                yield from self._pause(slot, "lease ended below the median")
                 self.candidates.pause(number, lease)
             else:
                 yield from self._extend(slot, lease)
@@ -290,6 +225,10 @@ class SafeRace:
 
     # -- candidates and slots -------------------------------------------------------------------
 
+    @property
+    def _n_min(self) -> int:
+        return 5 * self.schema.n_features
+
     def _terms_of(self, configuration: Configuration) -> int:
         interactions = configuration.interactions
         if interactions not in self._terms:
@@ -300,18 +239,13 @@ class SafeRace:
         """S grows by the champion's frontier, as far as terms allow."""
         if len(self.holders) == 1:
             return
-        champion = self.configurations[self.champion]
-        proposals = self.oracle(champion, self.schema.namespaces, self.random)
-        most = self._terms_left_at_most()
+        # What a challenger can have if all other challengers go.
+        most = self.max_terms - sum(self.terms[slot] for slot in {BASE, self.champion_slot})
         # An oracle's most promising candidate comes last.
-        affordable = [one for one in reversed(proposals) if self._terms_of(one) <= most]
-        live = set(self.holders.tolist())
-        yield from self.candidates.join(affordable, live, self.champion, self.at)
-
-    def _terms_left_at_most(self) -> int:
-        """Terms that a challenger can have if all other challengers go."""
-        keep = {BASE, self.champion_slot}
-        return self.max_terms - int(sum(self.terms[slot] for slot in keep))
+        for proposal in reversed(self._proposals()):
+            if self._terms_of(proposal) <= most:
+                number = yield from self.admit(proposal, self.champion)
+                self.candidates.join(number, live=number in self.holders)
 
     def _fill(self) -> Iterator[Event]:
         """Give free slots to who waits, as far as terms go."""
@@ -330,15 +264,14 @@ class SafeRace:
         """Start the model of `number` in `slot`, as a branch of the one in slot `parent`."""
         configuration = self.configurations[number]
         branches = bool(self.at) and parent is not None and self._can_branch(configuration)
-        self.models.start(slot, configuration, parent if branches else None)
-        self.holders[slot] = number
+        self._start(slot, number, parent if branches else None)
         self.terms[slot] = self._terms_of(configuration)
         self.fresh_at[slot] = self.at
         self.windows.begin(slot, self.at)
         # A branch shares the champion's past; a fresh model must first catch up with it.
         self.losses[slot] = 0.0 if parent is None else self.losses[parent]
-        self._live = None
-        self.lease_of[slot] = self.candidates.leases.get(number, self.n_min)
+        self.scores[slot] = 0.0
+        self.lease_of[slot] = self.candidates.leases.get(number, self._n_min)
         yield LeaseGranted(
             at=self.at,
             configuration=number,
@@ -361,24 +294,18 @@ class SafeRace:
             fresh=False,
         )
 
-    def _stop(self, slot: int, reason: str) -> Iterator[Event]:
-        number = int(self.holders[slot])
-        units = self.at - int(self.fresh_at[slot])
-        self._empty(slot)
-        yield Paused(at=self.at, configuration=number, units=units, reason=reason)
-
-    def _empty(self, slot: int) -> None:
-        self._bank(slot)
-        self.models.stop(slot)
-        self.holders[slot] = EMPTY
+    def _vacate(self, slot: int) -> None:
+        super()._vacate(slot)
         self.terms[slot] = 0
-        self._live = None
 
-    def _bank(self, slot: int) -> None:
-        """Put what the model in `slot` achieved to its configuration's account."""
-        units = self.at - int(self.fresh_at[slot])
-        self.tallies.add(int(self.holders[slot]), units, float(self.scores[slot]))
-        self.scores[slot] = 0.0
+    def _achieved(self, slot: int) -> tuple[int, float]:
+        return self.at - int(self.fresh_at[slot]), float(self.scores[slot])
+
+    def _measure(self) -> None:
+        self._terms.clear()
+        self.max_terms = max(self.max_terms, 4 * self._terms_of(Configuration()))
+        for slot in self.live.tolist():
+            self.terms[slot] = self._terms_of(self.configurations[self.holders[slot]])
 
     def _report(self, slots: Slots) -> Iterator[Event]:
         """Mean losses with their bounds, each model's once at most after an example."""
@@ -395,3 +322,28 @@ class SafeRace:
                 upper=upper,
                 units=self.at - int(self.fresh_at[slot]),
             )
+
+    def _standing(self, slot: int) -> dict[str, float]:
+        return {
+            "examples": self.at - int(self.fresh_at[slot]),
+            "lease": float(self.lease_of[slot]),
+            "loss": float(self.losses[slot] / max(self.totals[0], 1.0)),
+        }
+
+    def state(self) -> State:
+        """See `Race.state`."""
+        return super().state() | {
+            "windows": values_of(self.windows, self.windows.kept),
+            "candidates": values_of(self.candidates, self.candidates.kept),
+        }
+
+    def fill(self, state: Any) -> None:
+        """See `Race.fill`."""
+        super().fill(state)
+        fill(self.windows, state["windows"], self.windows.kept)
+        fill(self.candidates, state["candidates"], self.candidates.kept)
+        for numbers in values_of(self.candidates, self.candidates.kept).values():
+            require_numbers(numbers, len(self.configurations))
+        self.champion_slot = self.slot_of(self.champion)
+        if EMPTY in (self.champion_slot, self.holders[BASE]):
+            raise ValueError(f"{self.champion} or the initial configuration is not live")

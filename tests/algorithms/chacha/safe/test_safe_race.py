@@ -10,7 +10,7 @@ from algorithms import registry
 from algorithms.audit import Auditor
 from algorithms.base import play
 from algorithms.benches.stream import Namespace, Stream, StreamBench
-from algorithms.chacha.safe.algorithm import SafeChaCha
+from algorithms.chacha.chacha import ChaCha
 from algorithms.errors import UsageError
 from algorithms.events import ChampionChanged, Eliminated, LeaseGranted, Paused, to_json
 from algorithms.online.configuration import Configuration
@@ -94,6 +94,12 @@ def predictions_of(algorithm, stream, seed=0):
     return bench.predictions, log
 
 
+def learn(race, stream):
+    """Until a decision is due."""
+    examples, labels = stream.features[race.at :], stream.labels[race.at :]
+    race.learn(examples, labels, np.ones_like(labels), np.empty_like(labels))
+
+
 def cumulative(predictions, stream):
     return np.cumsum((predictions.astype(np.float64) - stream.labels) ** 2)
 
@@ -112,7 +118,7 @@ def test_at_no_time_more_than_one_percent_above_vanilla(make, rows):
 def test_far_below_vanilla_where_interactions_matter():
     stream = stream_of(*planes(6000))
     vanilla, _ = predictions_of(registry.build("vanilla"), stream)
-    forecasts, _ = predictions_of(SafeChaCha(), stream)
+    forecasts, _ = predictions_of(ChaCha(), stream)
 
     assert cumulative(forecasts, stream)[-1] < 0.5 * cumulative(vanilla, stream)[-1]
 
@@ -120,7 +126,7 @@ def test_far_below_vanilla_where_interactions_matter():
 def test_one_model_is_vanilla():
     stream = stream_of(*planes(500))
     vanilla, _ = predictions_of(registry.build("vanilla"), stream)
-    forecasts, _ = predictions_of(SafeChaCha(b=1), stream)
+    forecasts, _ = predictions_of(ChaCha(b=1), stream)
 
     assert forecasts.tolist() == vanilla.tolist()
 
@@ -128,13 +134,13 @@ def test_one_model_is_vanilla():
 def test_no_tolerance_is_vanilla():
     stream = stream_of(*planes(500))
     vanilla, _ = predictions_of(registry.build("vanilla"), stream)
-    forecasts, _ = predictions_of(SafeChaCha(tolerance=0, b=5), stream)
+    forecasts, _ = predictions_of(ChaCha(tolerance=0, b=5), stream)
 
     assert forecasts.tolist() == vanilla.tolist()
 
 
 def test_champions_add_interactions_and_never_lose_them():
-    _, log = predictions_of(SafeChaCha(), stream_of(*planes(6000)))
+    _, log = predictions_of(ChaCha(), stream_of(*planes(6000)))
     parameters = {e.configuration: e.parameters for e in log if hasattr(e, "parameters")}
     champions = [e.configuration for e in log if isinstance(e, ChampionChanged)]
     interactions = [set(parameters[champion]["interactions"]) for champion in champions]
@@ -144,7 +150,7 @@ def test_champions_add_interactions_and_never_lose_them():
 
 
 def test_challengers_of_a_champion_branch_from_it():
-    _, log = predictions_of(SafeChaCha(), stream_of(*planes(3000)))
+    _, log = predictions_of(ChaCha(), stream_of(*planes(3000)))
     champion = None
     for event in log:
         if isinstance(event, ChampionChanged):
@@ -154,7 +160,7 @@ def test_challengers_of_a_champion_branch_from_it():
 
 
 def test_the_initial_configuration_is_always_live():
-    _, log = predictions_of(SafeChaCha(b=4), stream_of(*abrupt(3000)))
+    _, log = predictions_of(ChaCha(b=4), stream_of(*abrupt(3000)))
     left = {e.configuration for e in log if isinstance(e, (Paused, Eliminated))}
 
     assert sum(isinstance(e, ChampionChanged) for e in log) > 1
@@ -163,7 +169,7 @@ def test_the_initial_configuration_is_always_live():
 
 
 def test_waiting_challengers_get_their_turn():
-    _, log = predictions_of(SafeChaCha(b=6), stream_of(*noise(5000)))
+    _, log = predictions_of(ChaCha(b=6), stream_of(*noise(5000)))
     leased = {e.configuration for e in log if isinstance(e, LeaseGranted)}
     admitted = {e.configuration for e in log if hasattr(e, "parameters")}
 
@@ -172,14 +178,13 @@ def test_waiting_challengers_get_their_turn():
 
 @pytest.mark.parametrize("max_terms", [60, 200])
 def test_live_models_keep_to_the_terms(max_terms):
-    algorithm = SafeChaCha(max_terms=max_terms)
+    algorithm = ChaCha(max_terms=max_terms)
     stream = stream_of(*planes(1000))
     race = algorithm.race(stream_schema(stream), 0, "regression")
-    for _ in race.start():
+    for _ in race.open():
         pass
     while race.at < 1000:
-        block = slice(race.at, min(race.at + race.until_decision(), 1000))
-        race.learn(stream.features[block], stream.labels[block])
+        learn(race, stream)
         for _ in race.decide():
             pass
         terms = [race.models.pool.n_terms[slot] for slot in race.live]
@@ -190,16 +195,16 @@ def test_live_models_keep_to_the_terms(max_terms):
 
 def test_block_sizes_do_not_matter_and_predict_tells_what_learn_records():
     stream = stream_of(*planes(700))
-    whole, _ = predictions_of(SafeChaCha(b=8), stream, seed=3)
-    race = SafeChaCha(b=8).race(stream_schema(stream), 3, "regression")
-    for _ in race.start():
+    whole, _ = predictions_of(ChaCha(b=8), stream, seed=3)
+    race = ChaCha(b=8).race(stream_schema(stream), 3, "regression")
+    for _ in race.open():
         pass
     forecasts = []
     for example, label in zip(stream.features, stream.labels, strict=True):
         forecasts.append(race.predict(example))
-        race.learn(example[None], label[None])
-        for _ in race.decide():
-            pass
+        if race.learn_one(example, label, 1.0):
+            for _ in race.decide():
+                pass
 
     assert forecasts == whole.tolist()
 
@@ -211,11 +216,10 @@ def test_a_candidate_that_drops_an_interaction_starts_from_nothing():
         return [plain] if champion == crossed else [crossed]
 
     stream = stream_of(*planes(1500))
-    race = SafeChaCha(b=3).race(stream_schema(stream), 0, "regression", oracle)
-    events = list(race.start())
+    race = ChaCha(b=3).race(stream_schema(stream), 0, "regression", oracle)
+    events = list(race.open())
     while race.at < 1500:
-        block = slice(race.at, min(race.at + race.until_decision(), 1500))
-        race.learn(stream.features[block], stream.labels[block])
+        learn(race, stream)
         events += race.decide()
     number = race.configurations.index(plain)
     (granted,) = [
@@ -229,7 +233,7 @@ def test_a_candidate_that_drops_an_interaction_starts_from_nothing():
 
 def test_both_engines_agree_over_champions():
     stream = stream_of(*planes(700))
-    algorithm = SafeChaCha(b=4, round_length=32)
+    algorithm = ChaCha(b=4, round_length=32)
     kernel, kernel_log = predictions_of(algorithm, stream)
     vw, vw_log = predictions_of(dataclasses.replace(algorithm, engine="vw"), stream)
 
@@ -242,7 +246,7 @@ def test_classes_make_at_most_one_percent_more_errors():
     x, y = planes(400)
     stream = stream_of(x, np.where(y > 0, 1.0, -1.0), "classification")
     vanilla, _ = predictions_of(registry.build("vanilla"), stream)
-    forecasts, _ = predictions_of(SafeChaCha(b=4), stream)
+    forecasts, _ = predictions_of(ChaCha(b=4), stream)
     errors = np.cumsum((forecasts > 0) != (stream.labels > 0))
 
     assert (errors <= 1.01 * np.cumsum((vanilla > 0) != (stream.labels > 0))).all()
@@ -251,13 +255,10 @@ def test_classes_make_at_most_one_percent_more_errors():
 @pytest.mark.parametrize(
     ("settings", "rule"),
     [
-        (
-            {"preset": "paper", "tolerance": 0.1},
-            "^chacha: setting tolerance=0.1 does not belong to preset 'paper': name no preset$",
-        ),
-        ({"min_lease": 100}, "min_lease=100.0 belongs to a preset: name one of paper, flaml"),
-        ({"scheduling": "aggressive"}, "scheduling='aggressive' belongs to a preset"),
+        ({"min_lease": 100}, "^unknown setting of chacha 'min_lease': "),
+        ({"scheduling": "aggressive"}, "'scheduling': take the algorithm 'chacha-aggressive'$"),
         ({"tolerance": -1}, "tolerance"),
+        ({"delta": 1}, "delta"),
     ],
 )
 def test_settings_that_do_not_belong_are_refused(settings, rule):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from algorithms.chacha.published import state
-from algorithms.chacha.published.rules import FLAML, PAPER, in_top_half, never_kept, within_median
-from algorithms.chacha.published.scheduler import Scheduler
+from algorithms.chacha.published.presets import Flaml, Paper
+from algorithms.chacha.published.published_race import PublishedRace
+from algorithms.chacha.published.rules import in_top_half, never_kept, within_median
 from algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,
@@ -22,8 +25,11 @@ SCHEMA = Schema(tuple("abcd"), ((0,), (1,), (2,), (3,)), tuple("0123"))
 N_MIN = 5 * 4
 
 
+PAPER, FLAML = Paper(), Flaml()
+
+
 class NoEngine:
-    def start(self, slot, configuration):
+    def start(self, slot, configuration, parent):
         pass
 
     def stop(self, slot):
@@ -41,14 +47,24 @@ def rates(*values):
 
 
 def opened(b, oracle, rules=PAPER, seed=0):
-    scheduler = Scheduler(SCHEMA, NoEngine(), rules, oracle, b, seed)
-    return scheduler, list(scheduler.open(Configuration()))
+    race = PublishedRace(SCHEMA, NoEngine(), oracle, np.random.RandomState(seed), b, rules)
+    return race, list(race.open())
 
 
-def set_losses(scheduler, losses, n, epsilon=0.01):
+def numbers(race):
+    """Who is live, by slot."""
+    return race.holders[race.live].tolist()
+
+
+def decide(race, at):
+    race.at = at
+    return list(race.decide())
+
+
+def set_losses(race, losses, n, epsilon=0.01):
     """Pretend that the live models have learned `n` examples."""
     for number, loss in losses.items():
-        row = scheduler.row(number)
+        row = race.slots[race.slot_of(number)]
         row[[state.N, state.LOSS, state.EPSILON]] = n, loss, epsilon
         row[[state.LOWER, state.UPPER]] = loss - epsilon, loss + epsilon
 
@@ -58,27 +74,28 @@ def kinds(events):
 
 
 def test_the_champion_is_live_and_the_other_slots_are_challengers():
-    scheduler, events = opened(3, rates(1.0, 2.0, 3.0, 4.0))
+    race, events = opened(3, rates(1.0, 2.0, 3.0, 4.0))
 
     assert kinds(events).count("ConfigurationAdmitted") == 5
-    assert scheduler.live()[0] == 0
-    assert len(scheduler.live()) == 3
+    assert numbers(race)[0] == 0
+    assert len(numbers(race)) == 3
     assert [e.amount for e in events if isinstance(e, LeaseGranted)] == [N_MIN] * 3
 
 
 def test_with_one_slot_nothing_is_ever_scheduled():
-    scheduler, _ = opened(1, rates(1.0, 2.0))
-    set_losses(scheduler, {0: 1.0}, N_MIN)
+    race, _ = opened(1, rates(1.0, 2.0))
+    set_losses(race, {0: 1.0}, N_MIN)
 
-    assert kinds(scheduler.decide(N_MIN)) == ["BoundsUpdated", "LeaseGranted"]
-    assert scheduler.live() == [0]
+    # the bounds at the end of a lease, and everyone's after 20 examples
+    assert kinds(decide(race, N_MIN)) == ["BoundsUpdated", "LeaseGranted", "BoundsUpdated"]
+    assert numbers(race) == [0]
 
 
 def test_a_challenger_above_the_median_loses_its_slot_at_the_end_of_its_lease():
-    scheduler, _ = opened(4, rates(*range(1, 9)))
-    _, one, two, three = scheduler.live()
-    set_losses(scheduler, {0: 1.0, one: 1.0, two: 1.1, three: 1.2}, N_MIN, epsilon=0.2)
-    events = list(scheduler.decide(N_MIN))
+    race, _ = opened(4, rates(*range(1, 9)))
+    _, one, two, three = numbers(race)
+    set_losses(race, {0: 1.0, one: 1.0, two: 1.1, three: 1.2}, N_MIN, epsilon=0.2)
+    events = decide(race, N_MIN)
 
     assert [e.configuration for e in events if isinstance(e, Paused)] == [three]
     # the others' leases double; the free slot goes to a configuration that never had one
@@ -91,30 +108,30 @@ def test_a_challenger_above_the_median_loses_its_slot_at_the_end_of_its_lease():
 
 
 def test_nobody_leaves_when_everybody_fits():
-    scheduler, _ = opened(4, rates(1.0, 2.0, 3.0))
-    set_losses(scheduler, {0: 1.0, 1: 1.0, 2: 1.1, 3: 9.9}, N_MIN)
-    events = list(scheduler.decide(N_MIN))
+    race, _ = opened(4, rates(1.0, 2.0, 3.0))
+    set_losses(race, {0: 1.0, 1: 1.0, 2: 1.1, 3: 9.9}, N_MIN)
+    events = decide(race, N_MIN)
 
     assert not any(isinstance(e, (Paused, Eliminated)) for e in events)
 
 
 def test_flaml_restarts_a_challenger_even_when_everybody_fits():
-    scheduler, _ = opened(4, rates(1.0, 2.0, 3.0), FLAML.replace(lease="raw"))
-    set_losses(scheduler, {0: 1.0, 1: 1.0, 2: 1.1, 3: 1.2}, N_MIN)
-    events = list(scheduler.decide(N_MIN))
+    race, _ = opened(4, rates(1.0, 2.0, 3.0), replace(FLAML, min_lease="raw"))
+    set_losses(race, {0: 1.0, 1: 1.0, 2: 1.1, 3: 1.2}, N_MIN)
+    events = decide(race, N_MIN)
 
     assert {e.configuration for e in events if isinstance(e, Paused)} == {2, 3}
     assert sum(isinstance(e, LeaseGranted) and e.fresh for e in events) == 2
 
 
 def test_of_those_that_had_leases_the_least_is_chosen():
-    scheduler, _ = opened(2, rates(1.0, 2.0, 3.0), PAPER.replace(keep="none"))
+    race, _ = opened(2, rates(1.0, 2.0, 3.0), replace(PAPER, keep="nobody"))
     order = []
     for at in range(N_MIN, 9 * N_MIN, N_MIN):
-        challenger = scheduler.live()[1]
-        order.append((challenger, scheduler.candidates[challenger].lease))
-        set_losses(scheduler, {challenger: 5.0}, scheduler.candidates[challenger].lease)
-        list(scheduler.decide(at))
+        challenger = numbers(race)[1]
+        order.append((challenger, race.candidates[challenger].lease))
+        set_losses(race, {challenger: 5.0}, race.candidates[challenger].lease)
+        decide(race, at)
 
     # |S| = 3 > b = 2: round after round, every lease doubled only when all had the smaller one
     assert [lease for _, lease in order] == [N_MIN] * 3 + [2 * N_MIN] * 3 + [4 * N_MIN] * 2
@@ -128,9 +145,9 @@ def test_a_proven_challenger_becomes_champion_and_brings_its_frontier():
         asked.append(champion.learning_rate)
         return [Configuration((), champion.learning_rate * 2)]
 
-    scheduler, _ = opened(2, oracle)
-    set_losses(scheduler, {0: 1.0, 1: 0.5}, n=10, epsilon=0.1)
-    events = list(scheduler.decide(10))
+    race, _ = opened(2, oracle)
+    set_losses(race, {0: 1.0, 1: 0.5}, n=10, epsilon=0.1)
+    events = decide(race, 10)
 
     assert asked == [0.5, 1.0]
     assert [e for e in events if isinstance(e, ChampionChanged)] == [
@@ -140,104 +157,104 @@ def test_a_proven_challenger_becomes_champion_and_brings_its_frontier():
     assert [e.configuration for e in events if isinstance(e, Eliminated)] == [0]
     (admitted,) = [e for e in events if isinstance(e, ConfigurationAdmitted)]
     assert (admitted.parameters["learning_rate"], admitted.parent) == (2.0, 1)
-    assert scheduler.live() == [2, 1]
+    assert numbers(race) == [2, 1]
 
 
 def test_what_was_eliminated_is_not_proposed_again():
     def oracle(champion, namespaces, random):
         return [Configuration((), rate) for rate in (1.0, 2.0, 3.0)]
 
-    scheduler, _ = opened(3, oracle)
-    first, second = scheduler.live()[1:]
-    set_losses(scheduler, {0: 1.0, first: 2.0, second: 1.0}, n=10)
-    list(scheduler.decide(10))
-    set_losses(scheduler, {0: 1.0, second: 0.5}, n=20)
-    events = list(scheduler.decide(20))
+    race, _ = opened(3, oracle)
+    first, second = numbers(race)[1:]
+    set_losses(race, {0: 1.0, first: 2.0, second: 1.0}, n=10)
+    decide(race, 10)
+    set_losses(race, {0: 1.0, second: 0.5}, n=20)
+    events = decide(race, 20)
 
-    assert scheduler.champion == second
-    assert first not in scheduler.challengers()
+    assert race.champion == second
+    assert first not in race.challengers()
     assert not any(isinstance(e, ConfigurationAdmitted) for e in events)
 
 
 def test_worse_is_tested_against_the_new_champion():
-    scheduler, _ = opened(3, rates(1.0, 2.0, 3.0, 4.0, 5.0, 6.0))
-    best, other = scheduler.live()[1:]
+    race, _ = opened(3, rates(1.0, 2.0, 3.0, 4.0, 5.0, 6.0))
+    best, other = numbers(race)[1:]
     # as good as the old champion, far behind the new one
-    set_losses(scheduler, {0: 1.0, best: 0.5, other: 1.0}, n=10)
-    events = list(scheduler.decide(10))
+    set_losses(race, {0: 1.0, best: 0.5, other: 1.0}, n=10)
+    events = decide(race, 10)
 
-    assert scheduler.champion == best
+    assert race.champion == best
     assert {e.configuration for e in events if isinstance(e, Eliminated)} == {0, other}
 
 
 def test_flamls_old_champion_is_a_challenger():
-    scheduler, _ = opened(2, rates(1.0), FLAML)
-    set_losses(scheduler, {0: 1.0, 1: 0.5}, n=150, epsilon=0.1)
-    list(scheduler.decide(150))
+    race, _ = opened(2, rates(1.0), FLAML)
+    set_losses(race, {0: 1.0, 1: 0.5}, n=150, epsilon=0.1)
+    decide(race, 150)
 
-    assert scheduler.champion == 1
-    assert scheduler.challengers() == [0]
+    assert race.champion == 1
+    assert race.challengers() == [0]
 
 
 def test_a_gap_within_the_champions_epsilon_changes_nothing():
-    scheduler, _ = opened(2, rates(1.0))
+    race, _ = opened(2, rates(1.0))
     # upper 0.85 against lower 0.9 minus 0.1
-    set_losses(scheduler, {0: 1.0, 1: 0.75}, n=10, epsilon=0.1)
-    list(scheduler.decide(10))
+    set_losses(race, {0: 1.0, 1: 0.75}, n=10, epsilon=0.1)
+    decide(race, 10)
 
-    assert scheduler.champion == 0
+    assert race.champion == 0
 
 
 @pytest.mark.parametrize(("rules", "after"), [(PAPER, 1), (FLAML, 100)])
 def test_tests_wait_for_their_first_examples(rules, after):
     for n, champion in [(after - 1, 0), (after, 1)]:
-        scheduler, _ = opened(2, rates(1.0), rules)
-        set_losses(scheduler, {0: 1.0, 1: 0.1}, n, epsilon=0.1)
-        list(scheduler.decide(max(n, 0)))
+        race, _ = opened(2, rates(1.0), rules)
+        set_losses(race, {0: 1.0, 1: 0.1}, n, epsilon=0.1)
+        decide(race, max(n, 0))
 
-        assert scheduler.champion == champion
+        assert race.champion == champion
 
 
 def test_a_worse_challenger_is_gone_for_good():
-    scheduler, _ = opened(2, rates(1.0, 2.0, 3.0, 4.0))
-    loser = scheduler.live()[1]
-    set_losses(scheduler, {0: 1.0, loser: 2.0}, n=10)
-    events = list(scheduler.decide(10))
+    race, _ = opened(2, rates(1.0, 2.0, 3.0, 4.0))
+    loser = numbers(race)[1]
+    set_losses(race, {0: 1.0, loser: 2.0}, n=10)
+    events = decide(race, 10)
 
     assert [e.configuration for e in events if isinstance(e, Eliminated)] == [loser]
-    assert loser not in scheduler.challengers()
-    assert scheduler.live()[1] != loser
+    assert loser not in race.challengers()
+    assert numbers(race)[1] != loser
 
 
 def test_a_worse_challenger_keeps_a_slot_that_nobody_needs():
-    scheduler, _ = opened(4, rates(1.0, 2.0))
-    set_losses(scheduler, {0: 1.0, 1: 1.0, 2: 2.0}, n=10)
-    events = list(scheduler.decide(10))
+    race, _ = opened(4, rates(1.0, 2.0))
+    set_losses(race, {0: 1.0, 1: 1.0, 2: 2.0}, n=10)
+    events = decide(race, 10)
 
     # algorithm 2, line 3: c is not in S any more, but |S| <= b
     assert not any(isinstance(e, Eliminated) for e in events)
-    assert scheduler.challengers() == [1]
-    assert scheduler.live() == [0, 1, 2]
+    assert race.challengers() == [1]
+    assert numbers(race) == [0, 1, 2]
 
 
 def test_the_authors_never_eliminate_below_b_candidates():
-    scheduler, _ = opened(4, rates(1.0, 2.0, 3.0), FLAML)
-    set_losses(scheduler, {0: 1.0, 1: 5.0, 2: 5.0, 3: 5.0}, n=150)
-    events = list(scheduler.decide(150))
+    race, _ = opened(4, rates(1.0, 2.0, 3.0), FLAML)
+    set_losses(race, {0: 1.0, 1: 5.0, 2: 5.0, 3: 5.0}, n=150)
+    events = decide(race, 150)
 
     assert not any(isinstance(e, Eliminated) for e in events)
 
 
 def test_without_a_safe_champion_its_lease_ends_too():
-    rules = FLAML.replace(keep="none", keep_champion=False)
-    scheduler, _ = opened(2, rates(1.0, 2.0, 3.0), rules)
-    lease = scheduler.candidates[0].lease
-    set_losses(scheduler, {0: 1.0, scheduler.live()[1]: 1.0}, n=lease)
-    events = list(scheduler.decide(int(lease)))
+    rules = replace(FLAML, keep="nobody", keep_champion=False)
+    race, _ = opened(2, rates(1.0, 2.0, 3.0), rules)
+    lease = race.candidates[0].lease
+    set_losses(race, {0: 1.0, numbers(race)[1]: 1.0}, n=lease)
+    events = decide(race, int(lease))
 
     assert 0 in [e.configuration for e in events if isinstance(e, Paused)]
-    assert 0 not in scheduler.live()
-    assert scheduler.champion_learner() is None
+    assert 0 not in numbers(race)
+    assert race.champion_learner() is None
 
 
 def test_who_keeps_a_slot():
@@ -259,6 +276,6 @@ def test_leases_follow_raw_or_induced_features():
     crossed = wide.dimension((("a", "b"),))
 
     assert crossed == 5 + 6
-    assert PAPER.minimum_lease(5, crossed) == 25
-    assert FLAML.minimum_lease(5, crossed) == 55
-    assert PAPER.replace(lease=1000.0).minimum_lease(5, crossed) == 1000
+    assert PAPER.least_lease(5, crossed) == 25
+    assert FLAML.least_lease(5, crossed) == 55
+    assert replace(PAPER, min_lease=1000.0).least_lease(5, crossed) == 1000

@@ -1,0 +1,367 @@
+"""The published rules as a race: Algorithm 1, and Algorithms 2 and 3 that it calls."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Generator, Iterator
+from typing import Any, get_args
+
+import numpy as np
+
+from algorithms.chacha.memory import State, require_numbers
+from algorithms.chacha.oracle import ConfigOracle
+from algorithms.chacha.published import state
+from algorithms.chacha.published.candidate import Candidate, Status
+from algorithms.chacha.published.engines import Engine
+from algorithms.chacha.published.rules import KEEPERS, Rules
+from algorithms.chacha.published.state import (
+    CHAMPION,
+    CONFIGURATION,
+    HIGH,
+    LEASE,
+    LOW,
+    MAY_ELIMINATE,
+    N_CANDIDATES,
+    OUT,
+    UPPER,
+    N,
+)
+from algorithms.chacha.race import EMPTY, Race
+from algorithms.events import BoundsUpdated, ChampionChanged, Event, LeaseGranted
+from algorithms.online.configuration import Configuration
+from algorithms.online.layout import fits
+from algorithms.online.live import Floats
+from algorithms.online.schema import Schema
+
+
+class PublishedRace(Race):
+    """Who is champion, who is a challenger, and who of them is live.
+
+    Parameters
+    ----------
+    schema, models, oracle, random, b
+        See `Race`.
+    rules : Rules
+    horizon : float
+        Length of the stream where it is known: no lease says more.
+    classes : bool
+        The labels are -1 and 1.
+    """
+
+    models: Engine
+    kept = (*Race.kept, "slots", "control", "frontier", "joined")
+
+    def __init__(
+        self,
+        schema: Schema,
+        models: Engine,
+        oracle: ConfigOracle,
+        random: np.random.RandomState,
+        b: int,
+        rules: Rules,
+        horizon: float = math.inf,
+        *,
+        classes: bool = False,
+    ) -> None:
+        super().__init__(schema, models, oracle, random, b)
+        self.b = b
+        self.rules = rules
+        self.horizon = horizon
+        self.slots = state.empty_slots(b)
+        self.control = rules.controls()
+        self.control[state.CLASSES] = classes
+        self.candidates: list[Candidate] = []
+        self.frontier: list[int] = []
+        self.joined: list[int] = []
+
+    def predict(self, example: Floats) -> float:
+        """What the model that the selection names predicts."""
+        return self.models.forecast(example, self.slots, self.control)
+
+    def learn(
+        self, examples: Floats, labels: Floats, importances: Floats, forecasts: Floats
+    ) -> int:
+        """Algorithm 1, lines 3 to 10, until a test is positive or a lease ends."""
+        block = slice(self._log_point - self.at)
+        learned = self.models.advance(
+            *(examples[block], labels[block], importances[block], forecasts[block]),
+            *(self.slots, self.control),
+        )
+        self.at += learned
+        return learned
+
+    def learn_one(self, example: Floats, label: float, importance: float) -> bool:
+        """The same for one example; say whether a decision is due."""
+        self.at += 1
+        due = self.models.advance_one(example, label, importance, self.slots, self.control)
+        return due or self.at == self._log_point
+
+    def is_due(self) -> bool:
+        """Whether a test is positive, a lease has ended, or bounds are to be told."""
+        return bool(self.control[state.DUE]) or self.at == self._log_point
+
+    def open(self) -> Iterator[Event]:
+        """Algorithm 1, line 2: the champion is c_init, S its frontier; fill the slots."""
+        champion = yield from self.admit(Configuration(), None)
+        self._join(champion)
+        yield from self._crown(champion, previous=None)
+        yield from self._grant(champion, 0)
+        yield from self._fill()
+
+    def decide(self) -> Iterator[Event]:
+        """What follows from the losses: lines 10 to 17, then Schedule."""
+        telling = self._passes_log_point()
+        if self.rules.schedule_first:
+            leaving = yield from self._judge_leases()
+            yield from self._test()
+        else:
+            yield from self._test()
+            leaving = yield from self._judge_leases()
+        for number in leaving:
+            if self.candidates[number].status == "live" and not self._is_safe(number):
+                yield from self._pause(self.slot_of(number), "lease ended")
+                self.candidates[number].status = "paused"
+        yield from self._fill()
+        if telling:
+            yield from self.bounds()
+
+    def conclude(self) -> Iterator[Event]:
+        """The last example's tests, bounds and scores: there is nothing more to schedule."""
+        yield from self._test()
+        yield from self.bounds()
+        yield from super().conclude()
+
+    def bounds(self, numbers: Collection[int] | None = None) -> Iterator[BoundsUpdated]:
+        """The bounds of these configurations, by default of everyone live."""
+        for row in self.slots:
+            number = int(row[CONFIGURATION])
+            if number >= 0 and row[N] > 0 and (numbers is None or number in numbers):
+                yield BoundsUpdated(
+                    at=self.at,
+                    configuration=number,
+                    value=float(row[state.LOSS]),
+                    lower=float(row[state.LOWER]),
+                    upper=float(row[UPPER]),
+                    units=float(row[N]),
+                )
+
+    def challengers(self) -> list[int]:
+        """S: everyone under consideration but the champion."""
+        out = {self.champion, *self.holders[self.slots[:, OUT] != 0].tolist()}
+        return [
+            number
+            for number in self.joined
+            if number not in out and self.candidates[number].status != "eliminated"
+        ]
+
+    # Algorithm 1, lines 11 to 17
+
+    def _test(self) -> Iterator[Event]:
+        champion = self.slot_of(self.champion)
+        if not self.rules.testing or champion == EMPTY or self.slots[champion, N] == 0:
+            return
+        promoted = state.challenger_to_promote(self.slots, self.control, champion)
+        if promoted >= 0:
+            yield from self._promote(int(self.holders[promoted]))
+            champion = promoted
+        yield from self._eliminate_worse(champion)
+
+    def _promote(self, challenger: int) -> Iterator[Event]:
+        old = self.champion
+        yield from self.bounds([old, challenger])
+        yield from self._crown(challenger, previous=old)
+        if self.rules.old_champion == "leaves":
+            yield from self._eliminate(self.slot_of(old), "replaced as champion")
+
+    def _crown(self, number: int, previous: int | None) -> Iterator[Event]:
+        self.champion = number
+        self.control[CHAMPION] = number
+        yield ChampionChanged(at=self.at, configuration=number, previous=previous)
+        yield from self._consult_oracle()
+
+    def _consult_oracle(self) -> Iterator[Event]:
+        """``S ← S + ConfigOracle(C)``; interactions that explode are left out."""
+        for proposal in self._proposals():
+            if not fits(self.schema, proposal):
+                continue
+            number = yield from self.admit(proposal, self.champion)
+            if self.rules.pool == "lazy":
+                self.frontier.append(number)
+            else:
+                self._join(number)
+
+    def _eliminate_worse(self, champion: int) -> Iterator[Event]:
+        slots = {number: slot for slot, number in enumerate(self.holders.tolist())}
+        failed = [
+            slots[number]
+            for number in self.joined
+            if number in slots
+            and state.is_worse(self.slots, self.control, champion, slots[number])
+        ]
+        if self.rules.keep_b_candidates:
+            failed = failed[: max(len(self.challengers()) + 1 - self.b, 0)]
+        if failed:
+            yield from self.bounds([self.champion, *self.holders[failed].tolist()])
+        self.slots[failed, OUT] = 1
+        for slot in failed:
+            if self.rules.swap_when_all_fit or self._crowded():
+                yield from self._eliminate(slot, "worse than the champion")
+
+    def _eliminate(self, slot: int, reason: str) -> Iterator[Event]:
+        self.candidates[self.holders[slot]].status = "eliminated"
+        return super()._eliminate(slot, reason)
+
+    # Algorithm 2
+
+    def _judge_leases(self) -> Generator[Event, None, list[int]]:
+        """Lines 2 to 9: double the leases that ended; return who has to leave."""
+        leaving: list[int] = []
+        fresh = self.slots[:, N] == 0
+        occupied = self.holders != EMPTY
+        uppers = self.slots[occupied & ~fresh, UPPER]
+        challengers = self.slots[occupied & ~fresh & (self.holders != self.champion), UPPER]
+        keeps = KEEPERS[self.rules.keep]
+        for slot in self.live.tolist():
+            row, number = self.slots[slot], int(self.holders[slot])
+            if row[N] < row[LEASE]:
+                continue
+            yield from self.bounds([number])
+            row[LEASE] = self.candidates[number].lease = 2 * float(row[LEASE])
+            if (
+                self._is_safe(number)
+                or not (self.rules.swap_when_all_fit or self._crowded())
+                or keeps(row[UPPER], challengers, uppers)
+            ):
+                yield self._leased(slot, fresh=False)
+            else:
+                leaving.append(number)
+        return leaving
+
+    def _fill(self) -> Iterator[Event]:
+        """Lines 2 to 4 and 10 to 13: whoever is out makes room, and free slots are given away."""
+        if self._crowded():
+            for slot in self.live.tolist():
+                if self.slots[slot, OUT]:
+                    yield from self._eliminate(slot, "worse than the champion")
+        free = np.flatnonzero(self.holders == EMPTY).tolist()
+        for _ in free:
+            if self.frontier:
+                self._join(self.frontier.pop())
+        for slot in free:
+            chosen = self._choose()
+            if chosen is None:
+                break
+            yield from self._grant(chosen, slot)
+        n_candidates = len(self.challengers())
+        self.control[N_CANDIDATES] = max(n_candidates, 1)
+        self.control[MAY_ELIMINATE] = not self.rules.keep_b_candidates or n_candidates + 1 > self.b
+
+    # Algorithm 3
+
+    def _choose(self) -> int | None:
+        """A pending configuration if there is one, else the paused one of least lease."""
+        pending = [n for n in self.joined if self.candidates[n].status == "pending"]
+        if pending:
+            if self.rules.pool == "lazy":
+                return pending[0]
+            return pending[self.random.randint(len(pending))]
+        paused = [n for n in self.joined if self.candidates[n].status == "paused"]
+        return min(paused, key=lambda number: self.candidates[number].lease, default=None)
+
+    # Bookkeeping
+
+    def admit(
+        self, configuration: Configuration, parent: int | None
+    ) -> Generator[Event, None, int]:
+        """Number a configuration, unless it is known, and give it its least lease."""
+        number = yield from super().admit(configuration, parent)
+        if number == len(self.candidates):
+            dimension = self.schema.dimension(configuration.interactions)
+            lease = self.rules.least_lease(self.schema.n_features, dimension)
+            self.candidates.append(Candidate(dimension, lease))
+        return number
+
+    def _join(self, number: int) -> None:
+        """``S ← S + c``, unless it is or was there already."""
+        if self.candidates[number].status == "waiting":
+            self.candidates[number].status = "pending"
+            self.joined.append(number)
+
+    def _grant(self, number: int, slot: int) -> Iterator[Event]:
+        """Start a fresh model: nothing is kept of an earlier one (section 2)."""
+        candidate = self.candidates[number]
+        candidate.status = "live"
+        self._start(slot, number)
+        row = self.slots[slot]
+        row[:] = 0
+        row[CONFIGURATION] = number
+        row[LEASE] = candidate.lease
+        row[state.DIMENSION] = candidate.dimension
+        row[[LOW, HIGH]] = candidate.low, candidate.high
+        yield self._leased(slot)
+
+    def _leased(self, slot: int, *, fresh: bool = True) -> LeaseGranted:
+        amount = min(float(self.slots[slot, LEASE]), self.horizon)
+        number = int(self.holders[slot])
+        return LeaseGranted(
+            at=self.at, configuration=number, amount=amount, slot=slot, fresh=fresh
+        )
+
+    def _vacate(self, slot: int) -> None:
+        row, candidate = self.slots[slot], self.candidates[self.holders[slot]]
+        super()._vacate(slot)
+        candidate.low, candidate.high = row[LOW], row[HIGH]
+        row[CONFIGURATION] = EMPTY
+
+    def _achieved(self, slot: int) -> tuple[float, float]:
+        return float(self.slots[slot, N]), float(self.slots[slot, state.SCORE])
+
+    def _measure(self) -> None:
+        for candidate, configuration in zip(self.candidates, self.configurations, strict=True):
+            candidate.dimension = self.schema.dimension(configuration.interactions)
+        for slot in self.live.tolist():
+            self.slots[slot, state.DIMENSION] = self.candidates[self.holders[slot]].dimension
+
+    def _is_safe(self, number: int) -> bool:
+        return number == self.champion and self.rules.keep_champion
+
+    def _crowded(self) -> bool:
+        """``|S| > b`` (algorithm 2, lines 3 and 8).
+
+        Literally b, though challengers share b - 1 slots: with ``|S| = b`` nobody makes room
+        for the one that waits.
+        """
+        return len(self.challengers()) > self.b
+
+    def _standing(self, slot: int) -> dict[str, float]:
+        row = self.slots[slot]
+        return {
+            "examples": int(row[N]),
+            "lease": float(row[LEASE]),
+            "loss": float(row[state.LOSS]),
+            "lower": float(row[state.LOWER]),
+            "upper": float(row[UPPER]),
+        }
+
+    def state(self) -> State:
+        """See `Race.state`."""
+        candidates = [
+            (one.lease, one.status, float(one.low), float(one.high)) for one in self.candidates
+        ]
+        return super().state() | {"candidates": candidates}
+
+    def fill(self, state: Any) -> None:
+        """See `Race.fill`."""
+        super().fill(state)
+        require_numbers([*self.frontier, *self.joined], len(self.candidates))
+        for candidate, one in zip(self.candidates, state["candidates"], strict=True):
+            lease, status, low, high = one
+            if status not in get_args(Status):
+                raise ValueError(f"no candidate has status {status!r}")
+            candidate.lease, candidate.status = float(lease), status
+            candidate.low, candidate.high = float(low), float(high)
+        live = [number for number, one in enumerate(self.candidates) if one.status == "live"]
+        if sorted(self.holders[self.live]) != live:
+            raise ValueError("the slots hold others than the live candidates")
+        if (self.slots[:, CONFIGURATION] != self.holders).any():
+            raise ValueError("the compiled steps have others in the slots")

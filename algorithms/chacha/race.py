@@ -1,0 +1,272 @@
+"""A race: configurations compete for live slots while examples come."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+
+from algorithms.benches.stream import next_log_point
+from algorithms.chacha import memory
+from algorithms.chacha.oracle import ConfigOracle
+from algorithms.chacha.tallies import Tallies
+from algorithms.events import ConfigurationAdmitted, Eliminated, Event, Paused
+from algorithms.online.configuration import Configuration
+from algorithms.online.layout import MAX_TERMS, fits
+from algorithms.online.learner import Learner
+from algorithms.online.live import Floats, LiveModels, Slots
+from algorithms.online.schema import Schema
+from algorithms.plain import fill, values_of
+
+EMPTY = -1
+"""What `Race.holders` says of a slot without a model."""
+
+
+class Race(ABC):
+    """Live models learn until a decision is due; decisions say who is live from then on.
+
+    ``open``, then `learn` and `decide` in turns until the examples end, then `conclude`.
+
+    Parameters
+    ----------
+    schema : Schema
+    models : LiveModels
+        With `b` slots.
+    oracle : ConfigOracle
+    random : numpy.random.RandomState
+        All that the race draws from.
+    b : int
+        Slots for live models.
+
+    Attributes
+    ----------
+    at : int
+        Examples learned.
+    configurations : list of Configuration
+        All that were ever admitted, by number.
+    champion : int
+        The number of the champion.
+    holders : ndarray of int64, shape (b,)
+        The number of the configuration in each slot, or `EMPTY`.
+    """
+
+    kept: ClassVar[tuple[str, ...]] = ("at", "champion", "holders", "_log_point")
+    """The attributes that are part of `state`."""
+
+    def __init__(
+        self,
+        schema: Schema,
+        models: LiveModels,
+        oracle: ConfigOracle,
+        random: np.random.RandomState,
+        b: int,
+    ) -> None:
+        self.schema, self.models, self.oracle, self.random = schema, models, oracle, random
+        self.at = self.champion = 0
+        self.configurations: list[Configuration] = []
+        self.holders = np.full(b, EMPTY)
+        self.tallies = Tallies()
+        self._numbers: dict[Configuration, int] = {}
+        self._live: Slots | None = None
+        self._log_point = 1
+
+    # -- the stream ---------------------------------------------------------------------------
+
+    @abstractmethod
+    def open(self) -> Iterator[Event]:
+        """Admit the initial configuration as champion, and its challengers."""
+
+    @abstractmethod
+    def predict(self, example: Floats) -> float:
+        """The forecast for one example of shape (n_features,); nothing is learned."""
+
+    @abstractmethod
+    def learn(
+        self, examples: Floats, labels: Floats, importances: Floats, forecasts: Floats
+    ) -> int:
+        """Learn until a decision is due or the examples end; return how many were learned.
+
+        Parameters
+        ----------
+        examples : ndarray of float32, shape (n, n_features)
+        labels, importances : ndarray of float32, shape (n,)
+        forecasts : ndarray of float32, shape (n,)
+            Filled with the progressive forecasts of what was learned.
+        """
+
+    @abstractmethod
+    def learn_one(self, example: Floats, label: float, importance: float) -> bool:
+        """Learn one example of shape (n_features,); say whether a decision is due."""
+
+    @abstractmethod
+    def is_due(self) -> bool:
+        """Whether what was learned calls for a decision."""
+
+    @abstractmethod
+    def decide(self) -> Iterator[Event]:
+        """Take the decisions that are due."""
+
+    def grow(self, schema: Schema) -> bool:
+        """Go on with a schema of more columns; say whether it has more namespaces too.
+
+        Raises
+        ------
+        ValueError
+            If a live model would have too many terms; nothing is changed.
+        """
+        if not all(fits(schema, self.configurations[n]) for n in self.holders[self.live]):
+            raise ValueError(
+                f"{schema.n_features} features give a live model's interactions more than"
+                f" {MAX_TERMS} terms: use fewer features a namespace"
+            )
+        self.models.grow(schema)
+        widened = schema.namespaces != self.schema.namespaces
+        self.schema = schema
+        self._measure()
+        return widened
+
+    def widen(self) -> Iterator[Event]:
+        """S grows by what new namespaces make possible."""
+        yield from self._consult_oracle()
+        yield from self._fill()
+
+    def conclude(self) -> Iterator[Event]:
+        """What everyone achieved; nothing may follow."""
+        for slot in self.live.tolist():
+            self._bank(slot)
+        yield from self.tallies.scored(self.at)
+
+    @abstractmethod
+    def _measure(self) -> None:
+        """Take the sizes of all configurations from the schema."""
+
+    @abstractmethod
+    def _consult_oracle(self) -> Iterator[Event]:
+        """``S ← S + ConfigOracle(C)``, as far as there is room."""
+
+    @abstractmethod
+    def _fill(self) -> Iterator[Event]:
+        """Give free slots to who waits."""
+
+    # -- configurations and slots --------------------------------------------------------------
+
+    @property
+    def live(self) -> Slots:
+        """The occupied slots."""
+        if self._live is None:
+            self._live = np.flatnonzero(self.holders != EMPTY)
+        return self._live
+
+    def slot_of(self, number: int) -> int:
+        """Where the configuration is live, or `EMPTY`."""
+        return next(iter(np.flatnonzero(self.holders == number).tolist()), EMPTY)
+
+    def champion_learner(self) -> Learner | None:
+        """The champion's model; None while it is paused, which only an ablation allows."""
+        slot = self.slot_of(self.champion)
+        return None if slot == EMPTY else self.models.learner(slot)
+
+    def standings(self) -> list[dict[str, Any]]:
+        """The live models by slot: hyperparameters, examples learned, lease, loss."""
+        return [
+            {
+                **self.configurations[self.holders[slot]].parameters(),
+                "champion": bool(self.holders[slot] == self.champion),
+                **self._standing(slot),
+            }
+            for slot in self.live.tolist()
+        ]
+
+    @abstractmethod
+    def _standing(self, slot: int) -> dict[str, float]:
+        """What the race knows of the model in `slot`."""
+
+    @abstractmethod
+    def _achieved(self, slot: int) -> tuple[float, float]:
+        """Examples that the model in `slot` has learned, and its sum of the bench's losses."""
+
+    def admit(
+        self, configuration: Configuration, parent: int | None
+    ) -> Generator[Event, None, int]:
+        """Number a configuration, unless it is known; return its number."""
+        number = self._numbers.setdefault(configuration, len(self.configurations))
+        if number == len(self.configurations):
+            self.configurations.append(configuration)
+            yield ConfigurationAdmitted(
+                at=self.at,
+                configuration=number,
+                parameters=configuration.parameters(),
+                parent=parent,
+                origin="initial" if parent is None else "oracle",
+            )
+        return number
+
+    def _proposals(self) -> list[Configuration]:
+        champion = self.configurations[self.champion]
+        return self.oracle(champion, self.schema.namespaces, self.random)
+
+    def _start(self, slot: int, number: int, parent: int | None = None) -> None:
+        """Put a new model into `slot`, a branch of the one in slot `parent` if that is named."""
+        self.models.start(slot, self.configurations[number], parent)
+        self.holders[slot] = number
+        self._live = None
+
+    def _vacate(self, slot: int) -> None:
+        self._bank(slot)
+        self.models.stop(slot)
+        self.holders[slot] = EMPTY
+        self._live = None
+
+    def _pause(self, slot: int, reason: str) -> Iterator[Event]:
+        number, (units, _) = int(self.holders[slot]), self._achieved(slot)
+        self._vacate(slot)
+        yield Paused(at=self.at, configuration=number, units=units, reason=reason)
+
+    def _eliminate(self, slot: int, reason: str) -> Iterator[Event]:
+        number = int(self.holders[slot])
+        self._vacate(slot)
+        yield Eliminated(at=self.at, configuration=number, reason=reason)
+
+    def _bank(self, slot: int) -> None:
+        """Put what the model in `slot` achieved to its configuration's account."""
+        self.tallies.add(int(self.holders[slot]), *self._achieved(slot))
+
+    def _passes_log_point(self) -> bool:
+        """Whether everyone's bounds are to be told, which is seldom and seldomer."""
+        passed = self.at >= self._log_point
+        while self._log_point <= self.at:
+            self._log_point = next_log_point(self._log_point)
+        return passed
+
+    # -- state --------------------------------------------------------------------------------
+
+    def state(self) -> memory.State:
+        """Everything that a fresh race needs to go on as this one does, as plain values."""
+        return {
+            "race": values_of(self, self.kept),
+            "configurations": list(map(memory.configuration_state, self.configurations)),
+            "models": [self.models.state(slot) for slot in self.live.tolist()],
+            "tallies": self.tallies.sums,
+            "random": memory.random_state(self.random),
+            "oracle": memory.oracle_state(self.oracle),
+        }
+
+    def fill(self, state: Any) -> None:
+        """Go on from `state`, where nothing was seen so far; ValueError if no race has that."""
+        configurations = list(map(memory.configuration_of, state["configurations"]))
+        for configuration in configurations:
+            list(self.admit(configuration, None))
+        fill(self, state["race"], self.kept)
+        self._live = None
+        numbers = self.holders[self.live].tolist()
+        memory.require_numbers([self.champion, *numbers, *state["tallies"]], len(configurations))
+        if len({*numbers}) < len(numbers) or self.configurations != configurations:
+            raise ValueError("a configuration stands twice")
+        for slot, number, one in zip(self.live.tolist(), numbers, state["models"], strict=True):
+            self.models.restore(slot, self.configurations[number], one)
+        for number, (units, total) in state["tallies"].items():
+            self.tallies.add(number, units, total)
+        memory.fill_random(self.random, state["random"])
+        memory.fill_oracle(self.oracle, state["oracle"])

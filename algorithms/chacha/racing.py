@@ -1,0 +1,78 @@
+"""What runs a race over a bench's stream, whichever rules it follows."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+
+import numpy as np
+from pydantic.dataclasses import dataclass
+
+from algorithms.base import Run
+from algorithms.benches.stream import StreamAlgorithm, StreamBench, require_finite
+from algorithms.chacha.oracle import ConfigOracle
+from algorithms.chacha.race import Race
+from algorithms.online.engine import EngineName, VwOptions
+from algorithms.online.schema import Schema, stream_schema
+
+
+@dataclass(frozen=True, kw_only=True)
+class Racing(StreamAlgorithm):
+    """An algorithm that is a race.
+
+    Parameters
+    ----------
+    engine : "auto", "kernel" or "vw"
+        What trains the models; "auto" is the kernel wherever it can do the work.
+    vw_options : str
+        Further options of Vowpal Wabbit for every model; they need the engine "vw".
+    """
+
+    engine: EngineName = "auto"
+    vw_options: VwOptions = ""
+
+    @abstractmethod
+    def race(
+        self,
+        schema: Schema,
+        seed: int,
+        task: str,
+        oracle: ConfigOracle | None = None,
+        horizon: float = math.inf,
+    ) -> Race:
+        """The state of a run that has seen nothing; for streams that do not come from a bench.
+
+        Parameters
+        ----------
+        schema : Schema
+        seed : int
+        task : "regression" or "classification"
+            Classes are labelled -1 and 1.
+        oracle : ConfigOracle, optional
+            In the place of that of the settings.
+        horizon : float
+            Length of the stream where it is known.
+        """
+
+    def run(self, bench: StreamBench, seed: int) -> Run:
+        """Race over the stream; the champion's learner is the model."""
+        stream, budget = bench.stream, bench.budget
+        if budget == 0:
+            return None
+        require_finite(stream, budget)
+        importances = np.ones(budget, dtype=np.float32)
+        forecasts = np.empty(budget, dtype=np.float32)
+        race = self.race(stream_schema(stream), seed, stream.task, horizon=budget)
+        yield from race.open()
+        while True:
+            rest = slice(race.at, budget)
+            learned = race.learn(
+                stream.features[rest], stream.labels[rest], importances[rest], forecasts[rest]
+            )
+            block = forecasts[rest.start : rest.start + learned]
+            yield from bench.record(block, live=len(race.live))
+            if race.at == budget:
+                break
+            yield from race.decide()
+        yield from race.conclude()
+        return race.champion_learner()
