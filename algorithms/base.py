@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Generic, ParamSpec
 
 from pydantic import ValidationError
+from typing_extensions import TypeVar
 
 from algorithms.errors import SettingError, UsageError, invalid, unknown
 from algorithms.events import Event, Finished, Started
+
+P = ParamSpec("P")
+Made = TypeVar("Made")
+B = TypeVar("B", bound="Bench", default=Any)
 
 Run = Generator[Event, None, Any]
 """What `Algorithm.run` returns: events, and at last the champion's model or None."""
@@ -38,7 +43,32 @@ ENDED_EARLY = "ended early"
 what it came to cannot be compared with runs that did consume theirs."""
 
 
-class Bench(Protocol):
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a job is charged where its trials or probes are replayed: what they cost when they ran.
+
+    Attributes
+    ----------
+    cpu_seconds, wall_seconds : float
+        As recorded.
+    spent_cpu_seconds : float, optional
+        What was really spent on those that nobody had run before, if the bench knows.
+    """
+
+    cpu_seconds: float = 0.0
+    wall_seconds: float = 0.0
+    spent_cpu_seconds: float | None = None
+
+    def plus(self, cpu_seconds: float, wall_seconds: float) -> Cost:
+        """The cost after a further charge."""
+        return replace(
+            self,
+            cpu_seconds=self.cpu_seconds + cpu_seconds,
+            wall_seconds=self.wall_seconds + wall_seconds,
+        )
+
+
+class Bench(ABC):
     """The environment side of a job. It owns the budget, measures, and computes the score.
 
     Attributes
@@ -52,45 +82,60 @@ class Bench(Protocol):
     seed : int
         The environment's seed: splits and the draw of configurations. It is shared by all
         algorithms of a repetition, so that they meet the same environment.
+    at : float
+        Units consumed until now: the `at` of every event.
+    shown : mapping of str to value
+        What an algorithm is shown in the place of the attributes of that name.
     """
 
     kind: ClassVar[str]
     to_be_spent: ClassVar[bool]
     """Whether the budget is the work to be done, not only a limit of what it may cost."""
 
-    @property
-    def unit(self) -> str:
-        """What `at` and `budget` count."""
+    unit: str
+    budget: float
+    seed: int
+    at: float
+
+    def __init__(self) -> None:
+        self.shown: Mapping[str, Any] = {}
+        self._notes: dict[str, float] = {}
+        self._made: dict[Callable[..., Any], Any] = {}
 
     @property
-    def budget(self) -> float:
-        """Units that may be consumed."""
+    def cost(self) -> Cost | None:
+        """What the job is charged; None for what its algorithm takes by the clock."""
+        return None
 
-    @property
-    def seed(self) -> int:
-        """The environment's seed."""
+    def note(self, metrics: Mapping[str, float]) -> None:
+        """Take metrics that the run has to tell beside its score."""
+        self._notes.update(metrics)
 
-    @property
-    def at(self) -> float:
-        """Units consumed until now: the `at` of every event."""
+    def once(self, make: Callable[P, Made], *given: P.args, **named: P.kwargs) -> Made:
+        """What `make` makes of what is given, made once a bench.
 
+        Asked for in `Algorithm.prepare`, it is made outside the measured time.
+        """
+        if make not in self._made:
+            self._made[make] = make(*given, **named)
+        made: Made = self._made[make]
+        return made
+
+    def told(self, event: Event) -> Event:
+        """An algorithm's event as the log gets it, completed by what only the bench knows."""
+        return event
+
+    @abstractmethod
     def score(self) -> Score:
         """The score of the run so far."""
 
+    @abstractmethod
     def twin(self) -> Bench:
         """A bench that has seen nothing of the run, with a truth of its own."""
 
 
-@runtime_checkable
-class Knowing(Protocol):
-    """A bench that knows what its algorithms may not see."""
-
-    def told(self, event: Event) -> Event:
-        """An algorithm's event, completed by what only the bench knows."""
-
-
-class Algorithm(ABC):
-    """A scheduler, policy or learner that runs on one kind of bench.
+class Algorithm(ABC, Generic[B]):
+    """A scheduler, policy or learner that runs on one kind of bench, such as ``StreamBench``.
 
     A concrete algorithm is a frozen pydantic dataclass: its fields are its settings, with types,
     ranges and defaults, and its docstring cites the paper. It holds no state of a run; `run`
@@ -109,15 +154,15 @@ class Algorithm(ABC):
         """How many configurations may be live at once; None if the algorithm has no such limit."""
         return None
 
-    def loss(self, bench: Any) -> str:
+    def loss(self, bench: B) -> str:
         """What its bounds speak of, by name; empty where that is the bench's own metric."""
         return ""
 
-    def prepare(self, bench: Any) -> None:
+    def prepare(self, bench: B) -> None:
         """Compile kernels and the like, outside the measured time; must not consume budget."""
 
     @abstractmethod
-    def run(self, bench: Any, seed: int) -> Run:
+    def run(self, bench: B, seed: int) -> Run:
         """Work against `bench` until its budget ends, yielding every decision as an event.
 
         All randomness comes from `seed`. The generator's return value is the champion's model,
@@ -137,7 +182,7 @@ def setting_names(cls: type[Algorithm]) -> tuple[str, ...]:
     return tuple(spec.name for spec in dataclasses.fields(cls) if spec.init)
 
 
-Configured = TypeVar("Configured", bound=Algorithm)
+Configured = TypeVar("Configured", bound="Algorithm")
 
 
 def configured(cls: type[Configured], name: str, settings: Mapping[str, Any]) -> Configured:
@@ -192,7 +237,7 @@ def play(name: str, algorithm: Algorithm, bench: Bench, seed: int, seen: Any = N
         loss=algorithm.loss(seen),
     )
     run = algorithm.run(seen, seed)
-    model = yield from _completed(run, bench) if isinstance(bench, Knowing) else run
+    model = yield from _completed(run, bench)
     score = bench.score()
     yield Finished(
         at=bench.at,
@@ -212,7 +257,7 @@ def _reason(algorithm: Algorithm, bench: Bench) -> str:
     return ALGORITHM_STOPPED if stops else ENDED_EARLY
 
 
-def _completed(run: Run, bench: Knowing) -> Run:
+def _completed(run: Run, bench: Bench) -> Run:
     """`run`, with what only the bench knows in its events."""
     try:
         while True:

@@ -121,7 +121,7 @@ def replayed(data: str, trials: int, names: Sequence[str] = TEN) -> Replayed:
         assert isinstance(bench, PullsBench)
         for _ in play(name, registry.build(name), bench, 0):
             pass
-        return time.process_time() - began, bench.spent_cpu_seconds
+        return time.process_time() - began, bench.cost.spent_cpu_seconds or 0.0
 
     with (
         tempfile.TemporaryDirectory() as folder,

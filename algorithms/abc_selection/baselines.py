@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from algorithms.base import Algorithm, Run
-from algorithms.benches.samples import SamplesBench, geometric_sizes
+from algorithms.base import Run
+from algorithms.benches.samples import SamplesAlgorithm, SamplesBench, geometric_sizes
 from algorithms.events import Eliminated, Measured
 from algorithms.seeds import generator
 
 
 @dataclass(frozen=True, kw_only=True)
-class FullRun(Algorithm):
+class FullRun(SamplesAlgorithm):
     """Train and test every configuration in full; the exact answer at the full price.
 
     The baseline of Huang et al. (AAAI 2019), "ABC vs. Full-run". Under a budget that ends
     early the best until then is the answer; before the first training, the first configuration.
     """
-
-    bench: ClassVar[str] = "samples"
 
     def run(self, bench: SamplesBench, seed: int) -> Run:
         """Probe everyone at full size and keep the best."""
@@ -42,10 +40,8 @@ class FullRun(Algorithm):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RandomConfiguration(Algorithm):
+class RandomConfiguration(SamplesAlgorithm):
     """One configuration drawn at random, without a look at the data."""
-
-    bench: ClassVar[str] = "samples"
 
     def run(self, bench: SamplesBench, seed: int) -> Run:
         """Draw one of the distinct configurations."""
@@ -55,7 +51,7 @@ class RandomConfiguration(Algorithm):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SuccessiveHalving(Algorithm):
+class SuccessiveHalving(SamplesAlgorithm):
     """Probe all that remain, keep the better half, double the sample, until one is left.
 
     Jamieson and Talwalkar (2016) with the sample size as the resource and the sample sizes of
@@ -73,8 +69,6 @@ class SuccessiveHalving(Algorithm):
     When the full size is reached with several left, the best of them is the answer. When the
     budget ends within a round, the best of the last complete round is.
     """
-
-    bench: ClassVar[str] = "samples"
 
     initial_rows: Annotated[int, Field(ge=1)] | None = None
     keep: Annotated[float, Field(gt=0, lt=1)] = 0.5

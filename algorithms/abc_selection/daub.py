@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from algorithms.base import Algorithm, Run
-from algorithms.benches.samples import Probe, SamplesBench, geometric_sizes
+from algorithms.base import Run
+from algorithms.benches.samples import Probe, SamplesAlgorithm, SamplesBench, geometric_sizes
 from algorithms.events import BoundsUpdated, Measured
 
 
 @dataclass(frozen=True, kw_only=True)
-class Daub(Algorithm):
+class Daub(SamplesAlgorithm):
     """Data allocation using upper bounds: optimism by a straight line, without a guarantee.
 
     Every configuration is trained on b, rb and r^2 b rows. Then the one with the highest
@@ -32,8 +32,6 @@ class Daub(Algorithm):
     Sabharwal, Samulowitz, Tesauro. Selecting near-optimal learners via incremental data
     allocation. AAAI 2016, Algorithm 1.
     """
-
-    bench: ClassVar[str] = "samples"
 
     ratio: Annotated[float, Field(gt=1)] = 2.0
 

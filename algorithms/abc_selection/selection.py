@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from algorithms.abc_selection.bounds import Estimator, Kind
 from algorithms.abc_selection.schedulers import SCHEDULERS, Candidate, cost_exponent, step
-from algorithms.base import Algorithm, Run
-from algorithms.benches.samples import Probe, SamplesBench, geometric_sizes
+from algorithms.base import Run
+from algorithms.benches.samples import Probe, SamplesAlgorithm, SamplesBench, geometric_sizes
 from algorithms.events import BoundsUpdated, Eliminated, Measured
 
 
 @dataclass(frozen=True, kw_only=True)
-class ABC(Algorithm):
+class ABC(SamplesAlgorithm):
     """The approximate best configuration, found on samples, within epsilon of the best.
 
     Algorithm 1: probe a configuration on a sample (line 5); bound what full training would
@@ -84,11 +84,9 @@ class ABC(Algorithm):
     >>> learners = SimulatedLearners([0.7, 0.9, 0.8], train_rows=8000, test_rows=2000, seed=0)
     >>> bench = SamplesBench(learners, initial_rows=100)
     >>> events = list(ABC(epsilon=0.01).run(bench, seed=0))
-    >>> bench.champion, round(bench.charged_cpu_seconds, 1)
+    >>> bench.champion, round(bench.cost.cpu_seconds, 1)
     (1, 0.3)
     """
-
-    bench: ClassVar[str] = "samples"
 
     epsilon: Annotated[float, Field(ge=0, lt=1)] = 0.01
     delta: Annotated[float, Field(gt=0, lt=1)] = 0.5
@@ -115,7 +113,7 @@ class ABC(Algorithm):
             if chosen is None:
                 break
             rows = self._next_size(chosen, sizes)
-            left = (self.time_limit or math.inf) - bench.charged_cpu_seconds
+            left = (self.time_limit or math.inf) - bench.cost.cpu_seconds
             probe = yield from bench.probe(chosen.index, rows, seconds=left)
             if probe is None:
                 break

@@ -28,8 +28,9 @@ from algorithms.apple.learner import largest_magnitudes
 from algorithms.apple.monomials import readable
 from algorithms.apple.rates import metrics_of
 from algorithms.base import Run
-from algorithms.benches.holdout import Floats, HoldoutBench, Rows, squared_losses
+from algorithms.benches.holdout import Floats, HoldoutBench, Rows
 from algorithms.benches.nodes import Nodes
+from algorithms.benches.predictions import squared_losses
 from algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,

@@ -26,8 +26,8 @@ from algorithms.benches.holdout import (
     HoldoutAlgorithm,
     HoldoutBench,
     Rows,
-    squared_losses,
 )
+from algorithms.benches.predictions import squared_losses
 from algorithms.errors import DivergedError
 from algorithms.events import (
     ChampionChanged,
@@ -123,10 +123,7 @@ class OnlineLearner(HoldoutAlgorithm):
         holdout = bench.holdout
         if self.base == "unigram":
             return Base(holdout.train.rows, holdout.test.rows, holdout.names)
-        if "bigrams" not in bench.prepared:
-            bench.prepared["bigrams"] = with_bigrams(holdout)
-        base: Base = bench.prepared["bigrams"]
-        return base
+        return bench.once(with_bigrams, holdout)
 
     @abstractmethod
     def learner(self, rows: Rows, rate: float) -> Learner:

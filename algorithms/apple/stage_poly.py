@@ -67,22 +67,12 @@ class StagePoly(HoldoutAlgorithm):
 
     def prepare(self, bench: HoldoutBench) -> None:
         """Write the rows as VW's text, and let VW make its cache of them."""
-        folder = Path(tempfile.mkdtemp(prefix="stage-poly-"))
-        weakref.finalize(bench, shutil.rmtree, folder)
-        text = folder / "train.txt"
-        with text.open("w", encoding="ascii") as out:
-            for line in lines(bench.holdout.train, _examples(bench)):
-                out.write(line + "\n")
-        bench.prepared["text"] = text
-        bench.prepared["test"] = list(lines(bench.holdout.test))
-        _workspace(f"-d {text} --cache_file {text}.cache -k -b {self.bits} --noop").finish()
+        bench.once(written, bench, self.bits)
 
     def run(self, bench: HoldoutBench, seed: int) -> Run:
         """Learn with each rate; the one with the lowest progressive squared loss answers."""
         n = _examples(bench)
-        if "text" not in bench.prepared:
-            self.prepare(bench)
-        text = bench.prepared["text"]
+        text, questions = bench.once(written, bench, self.bits)
         rates = self.rates or (self.learning_rate,)
         for i, rate in enumerate(rates):
             parameters = {"learning_rate": rate}
@@ -103,8 +93,7 @@ class StagePoly(HoldoutAlgorithm):
         bench.skip(n, losses[champion] / max(n, 1))
         yield ChampionChanged(at=bench.at, configuration=champion, previous=None)
         if bench.scores_test:
-            test = bench.prepared["test"]
-            predictions = [learners[champion].predict(line) for line in test]
+            predictions = [learners[champion].predict(line) for line in questions]
             bench.submit(np.array(predictions, dtype=np.float32))
         for learner in learners:
             learner.finish()
@@ -120,6 +109,18 @@ class StagePoly(HoldoutAlgorithm):
             )
         product = {"linear": "", "quadratic": " --interactions ::", "cubic": " --interactions :::"}
         return common + product[self.expansion]
+
+
+def written(bench: HoldoutBench, bits: int) -> tuple[Path, list[str]]:
+    """The training rows as a file with VW's cache beside it, and the test rows, line by line."""
+    folder = Path(tempfile.mkdtemp(prefix="stage-poly-"))
+    weakref.finalize(bench, shutil.rmtree, folder)
+    text = folder / "train.txt"
+    with text.open("w", encoding="ascii") as out:
+        for line in lines(bench.holdout.train, _examples(bench)):
+            out.write(line + "\n")
+    _workspace(f"-d {text} --cache_file {text}.cache -k -b {bits} --noop").finish()
+    return text, list(lines(bench.holdout.test))
 
 
 def _examples(bench: HoldoutBench) -> int:

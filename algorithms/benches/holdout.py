@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms import seeds
-from algorithms.base import Algorithm, Score
+from algorithms.base import Algorithm, Bench, Score
 from algorithms.benches.nodes import Cluster, one_by_one
-from algorithms.benches.predictions import taken
+from algorithms.benches.predictions import losses, squared_losses, taken
 from algorithms.benches.sealed import sealed
-from algorithms.benches.stream import next_log_point
+from algorithms.benches.stream import Progressive
 from algorithms.events import Measured
 
 Rows: TypeAlias = Any
@@ -65,7 +65,7 @@ class Holdout:
     task: str = "regression"
 
 
-class HoldoutBench:
+class HoldoutBench(Bench):
     """One or more passes over the training rows, then one look at the test rows.
 
     The algorithm hands in, in order, the predictions it made before it learned each example
@@ -93,7 +93,7 @@ class HoldoutBench:
 
     kind: ClassVar[str] = "holdout"
     to_be_spent: ClassVar[bool] = True
-    unit: ClassVar[str] = "examples"
+    unit = "examples"
 
     def __init__(
         self,
@@ -104,9 +104,10 @@ class HoldoutBench:
         score_on: Literal["test", "progressive"] = "test",
         nodes: Cluster = one_by_one,
     ) -> None:
-        self.n_train = len(holdout.train.labels)
+        super().__init__()
+        self.n_train: int = len(holdout.train.labels)
         available = self.n_train * passes
-        self.budget = available if budget is None else min(budget, available)
+        self.budget: int = available if budget is None else min(budget, available)
         train, test = (
             Part(
                 sealed(part.rows),
@@ -122,15 +123,12 @@ class HoldoutBench:
         self.passes = passes
         self.nodes = nodes
         self.scores_test = score_on == "test"
-        self.at = 0
-        self.prepared: dict[str, Any] = {}
-        self._loss_sum = 0.0
+        self.at: int = 0
+        first_pass = min(self.n_train, self.budget)
+        self._progressive = Progressive(train.labels, holdout.task, first_pass)
         self._squared_sum = 0.0
-        self._progressive = math.nan
         self._test_error = math.nan
         self._submitted = False
-        self._metrics: dict[str, float] = {}
-        self._next_point = 1
 
     @property
     def metric(self) -> str:
@@ -157,22 +155,12 @@ class HoldoutBench:
         stop = self.at + len(given)
         if stop > self.budget:
             raise ValueError(f"{stop} examples learned on a budget of {self.budget}")
-        first_pass = min(self.n_train, self.budget)
-        known = given[: max(0, first_pass - self.at)]
-        labels = self.holdout.train.labels[self.at : self.at + len(known)]
-        losses = self._losses(known, labels)
+        left = max(0, min(self.n_train, self.budget) - self.at)  # of the first pass
+        known, labels = given[:left], self.holdout.train.labels[self.at :][: len(given[:left])]
         self._squared_sum += float(squared_losses(known, labels).sum())
-        done = 0
-        while done < len(losses):
-            end = min(len(losses), done + self._next_point - self.at)
-            self._loss_sum += float(losses[done:end].sum())
-            self.at += end - done
-            done = end
-            self._progressive = self._loss_sum / self.at
-            if self.at in (self._next_point, first_pass):
-                yield Measured(at=self.at, value=self._progressive)
-            if self.at == self._next_point:
-                self._next_point = next_log_point(self.at)
+        for told in self._progressive.take(known):
+            self.at = self._progressive.at
+            yield told
         self.at = stop
 
     def skip(self, n_examples: int, squared_loss: float) -> None:
@@ -182,25 +170,21 @@ class HoldoutBench:
         self.at += n_examples
         self._squared_sum += squared_loss * n_examples
 
-    def note(self, metrics: Mapping[str, float]) -> None:
-        """Take what the run has to say beside its score."""
-        self._metrics.update(metrics)
-
     def submit(self, predictions: Floats) -> None:
         """Take the final predictions of the test rows, once; one that is refused is none."""
         test = self.holdout.test
         if self._submitted:
             raise ValueError("the test rows were predicted before: they are scored once")
         known = taken(predictions, len(test.labels))
-        self._test_error = float(self._losses(known, test.labels).mean())
+        self._test_error = float(losses(known, test.labels, self.holdout.task).mean())
         self._submitted = True
 
     def score(self) -> Score:
         """The test error, NaN before `submit`; or the progressive loss."""
         squared = self._squared_sum / (min(self.at, self.n_train) or math.nan)
-        metrics = {"progressive_squared": squared, **self._metrics}
-        if not math.isnan(self._progressive):
-            metrics["progressive"] = self._progressive
+        metrics = {"progressive_squared": squared, **self._notes}
+        if self._progressive.at:
+            metrics["progressive"] = self._progressive.mean
         value = self._test_error if self.scores_test else squared
         return Score(value, self.metric, "min", metrics)
 
@@ -214,13 +198,8 @@ class HoldoutBench:
         score_on: Literal["test", "progressive"] = "test" if self.scores_test else "progressive"
         return HoldoutBench(holdout, self.seed, self.passes, self.budget, score_on)
 
-    def _losses(self, predictions: Floats, labels: Floats) -> NDArray[np.float64]:
-        if self.holdout.task == "regression":
-            return squared_losses(predictions, labels)
-        return np.asarray((predictions > 0) != (labels > 0), dtype=np.float64)
 
-
-class HoldoutAlgorithm(Algorithm):
+class HoldoutAlgorithm(Algorithm[HoldoutBench]):
     """Runs on a hold-out bench."""
 
     bench: ClassVar[str] = "holdout"
@@ -229,11 +208,6 @@ class HoldoutAlgorithm(Algorithm):
 
     parallel: ClassVar[bool] = False
     """Whether it learns at the bench's nodes."""
-
-
-def squared_losses(predictions: Floats, labels: Floats) -> NDArray[np.float64]:
-    """:math:`(p - y)^2`, which all learners of this bench minimise."""
-    return np.asarray((predictions.astype(np.float64) - labels) ** 2)
 
 
 def split(

@@ -1,4 +1,4 @@
-"""What a bench takes as predictions: one finite real number for each example."""
+"""What a bench takes as predictions, one finite real number for each example, and their losses."""
 
 from __future__ import annotations
 
@@ -62,3 +62,25 @@ def taken(predictions: ArrayLike, n: int | None = None, *, at: int = 0) -> NDArr
             " predictions are not finite numbers, lower its learning rate or scale its data"
         )
     return given
+
+
+def squared_losses(
+    predictions: NDArray[np.float32], labels: NDArray[np.float32]
+) -> NDArray[np.float64]:
+    """:math:`(p - y)^2`, which learners of a regression and of `holdout` minimise."""
+    return np.asarray((predictions.astype(np.float64) - labels) ** 2, dtype=np.float64)
+
+
+def losses(
+    predictions: NDArray[np.float32], labels: NDArray[np.float32], task: str
+) -> NDArray[np.float64]:
+    """What a bench scores: the squared losses of a regression, else 1 for each wrong sign.
+
+    Examples
+    --------
+    >>> losses(np.float32([2, -1]), np.float32([1, 1]), "classification")
+    array([0., 1.])
+    """
+    if task == "regression":
+        return squared_losses(predictions, labels)
+    return np.asarray((predictions > 0) != (labels > 0), dtype=np.float64)

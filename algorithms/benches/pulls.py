@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
-from algorithms.base import Score
+from algorithms.base import Algorithm, Bench, Cost, Score
 from algorithms.errors import AuditError, LeaseboardError, UsageError
 from algorithms.events import Event, TrialFinished
 
@@ -125,7 +125,7 @@ class Ending(Protocol):
         """How many trials `arm` has in all."""
 
 
-class PullsBench:
+class PullsBench(Bench):
     """Arms to pull until the budget is spent; the score is the best trial's validation score.
 
     A trial that would end after the budget is cut off: it is charged what was left and its
@@ -157,9 +157,10 @@ class PullsBench:
         seed: int = 0,
         metric: str = "validation_accuracy",
     ) -> None:
+        super().__init__()
         if not budget >= 0:
             raise UsageError(f"a budget of {budget} {unit} is negative: give some, or 0 for none")
-        self.unit = unit
+        self.unit: Unit = unit
         self.budget = budget
         self.seed = seed
         self.metric = metric
@@ -167,15 +168,13 @@ class PullsBench:
         self.arms = trials.arms
         self.tunable = trials.tunable
         self.best: Feedback | None = None
-        self.charged_cpu_seconds = 0.0
-        self.charged_wall_seconds = 0.0
+        self._cost = Cost()
         self._trials = trials
         self._pulls = [0] * len(trials.arms)
         self._best: Trial | None = None
         self._untold: tuple[deque[Trial], ...] = tuple(deque() for _ in trials.arms)
         self._joint_pulls: Counter[str] = Counter()
         self._failures: Counter[str] = Counter()
-        self._metrics: dict[str, float] = {}
 
     @property
     def pulls(self) -> list[int]:
@@ -183,9 +182,9 @@ class PullsBench:
         return list(self._pulls)
 
     @property
-    def spent_cpu_seconds(self) -> float:
-        """CPU seconds really spent: replayed trials cost nothing."""
-        return self._trials.spent_cpu_seconds
+    def cost(self) -> Cost:
+        """What all trials cost when they were run; really spent is nothing on replayed ones."""
+        return replace(self._cost, spent_cpu_seconds=self._trials.spent_cpu_seconds)
 
     def foresee(self, arms: Sequence[int]) -> None:
         """Say which arms will be pulled next, each once, whatever the rewards will be."""
@@ -231,10 +230,6 @@ class PullsBench:
         """A fresh bench on the same trials, which are replayed alike."""
         return PullsBench(self._trials, self.budget, self.unit, self.seed, self.metric)
 
-    def note(self, metrics: Mapping[str, float]) -> None:
-        """Take what the run has to say beside its score."""
-        self._metrics.update(metrics)
-
     def score(self) -> Score:
         """The best trial's validation score; NaN without a pull, LeaseboardError if all failed.
 
@@ -255,7 +250,7 @@ class PullsBench:
         }
         for arm, pulls in zip(self.arms, self.pulls, strict=True):
             metrics[f"exploitation.{arm}"] = pulls / pulled
-        return Score(best.reward, self.metric, "max", self._metrics | metrics)
+        return Score(best.reward, self.metric, "max", self._notes | metrics)
 
     def _charge(self, trial: Trial) -> Feedback:
         cost = trial.fidelity if self.unit == "trials" else trial.cpu_seconds
@@ -268,8 +263,7 @@ class PullsBench:
         self._pulls[trial.arm] += 1
         self._untold[trial.arm].append(trial)
         feedback = trial.feedback()
-        self.charged_cpu_seconds += trial.cpu_seconds
-        self.charged_wall_seconds += trial.wall_seconds
+        self._cost = self._cost.plus(trial.cpu_seconds, trial.wall_seconds)
         if trial.status != "ok":
             self._failures[trial.reason] += 1
         elif trial.fidelity == 1 and (self._best is None or trial.reward > self._best.reward):
@@ -284,6 +278,12 @@ class PullsBench:
             f"all {sum(self.pulls)} trials failed, {times} of them because {reason!r}:"
             " choose another space or raise the limits of a trial"
         )
+
+
+class PullsAlgorithm(Algorithm[PullsBench]):
+    """Runs on a pulls bench."""
+
+    bench: ClassVar[str] = "pulls"
 
 
 def _failed(trial: Trial, status: str, reason: str, share: float = 1.0) -> Trial:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import operator
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
+from algorithms.base import Bench
+from algorithms.benches import holdout, predictions, pulls, samples, stream
 from algorithms.benches.holdout import HoldoutBench
 from algorithms.benches.pulls import PullsBench
 from algorithms.benches.samples import SamplesBench
@@ -35,7 +37,7 @@ class Referee:
         What it did there.
     """
 
-    def __init__(self, bench: Any) -> None:
+    def __init__(self, bench: Bench) -> None:
         _require_whole()
         self.deeds: list[Deed] = []
         self._begun: list[str] = []
@@ -78,27 +80,32 @@ class Referee:
                 )
 
 
-def _methods(cls: type) -> dict[str, object]:
-    """What a class does: its attributes, and the code of its functions."""
+def _behaviour(owner: type | ModuleType) -> dict[str, object]:
+    """What a class or module does: its attributes or functions, and the functions' code."""
     return {
         name: (value, value.__code__ if isinstance(value, FunctionType) else None)
-        for name, value in vars(cls).items()
+        for name, value in vars(owner).items()
+        if isinstance(owner, type) or isinstance(value, FunctionType)
     }
 
 
-_CLASSES = (StreamBench, HoldoutBench, PullsBench, SamplesBench, Window)
-_WHOLE = {cls: _methods(cls) for cls in _CLASSES}
+_OWNERS = (
+    *(Bench, StreamBench, HoldoutBench, PullsBench, SamplesBench, Window),
+    *(stream, stream.Progressive, holdout, pulls, samples, predictions),
+)
+_WHOLE = {owner: _behaviour(owner) for owner in _OWNERS}
 """As they were imported, before any code of a user was."""
 
 
 def _require_whole() -> None:
-    """Raise `AuditError` if somebody has replaced a method of a bench."""
-    for cls, whole in _WHOLE.items():
-        now = _methods(cls)
+    """Raise `AuditError` if somebody has replaced a method of a bench, or what it calls."""
+    for owner, whole in _WHOLE.items():
+        now = _behaviour(owner)
         changed = [name for name in {**whole, **now} if not _same(whole.get(name), now.get(name))]
         if changed:
             raise AuditError(
-                f"{cls.__name__}.{changed[0]} was replaced: an algorithm must not change its bench"
+                f"{owner.__name__}.{changed[0]} was replaced: an algorithm must not change its"
+                " bench"
             )
 
 

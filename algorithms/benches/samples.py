@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-from algorithms.base import Score
+from algorithms.base import Algorithm, Bench, Cost, Score
 from algorithms.errors import LeaseboardError
 from algorithms.events import (
     ChampionChanged,
@@ -95,7 +95,7 @@ class Environment(Protocol):
         """Train on the first `rows` training rows and test on the first `test_rows` test rows."""
 
 
-class SamplesBench:
+class SamplesBench(Bench):
     """Selection among given configurations by probes; it keeps the ledger and the score.
 
     Parameters
@@ -129,6 +129,7 @@ class SamplesBench:
         unit: str = "rows",
         initial_rows: int = 1000,
     ) -> None:
+        super().__init__()
         if unit not in ("rows", "seconds"):
             raise ValueError(f"unit {unit!r} must be 'rows' or 'seconds'")
         self._environment = environment
@@ -142,12 +143,15 @@ class SamplesBench:
         self.budget = most if budget is None else float(budget)
         self.at = 0.0
         self.champion: int | None = None
-        self.charged_cpu_seconds = 0.0
-        self.charged_wall_seconds = 0.0
-        self._metrics: dict[str, float] = {}
+        self._cost = Cost()
         self._sizes: list[tuple[int, int]] = []
-        self._selection: tuple[float, float] | None = None
+        self._selection: Cost | None = None
         self._last_failure = "none was probed"
+
+    @property
+    def cost(self) -> Cost:
+        """What all probes cost when they were run."""
+        return self._cost
 
     def admit(self) -> Generator[Event, None, list[int]]:
         """Admit every configuration; returns those that are no duplicate of an earlier one.
@@ -244,7 +248,7 @@ class SamplesBench:
 
         Selection ends here: what is charged from now on is no part of its cost.
         """
-        self._selection = (self.charged_cpu_seconds, self.charged_wall_seconds)
+        self._selection = self.cost
         if (configuration, self.train_rows) in self._sizes:
             return self._environment.measure(configuration, self.train_rows, self.test_rows)
         return (yield from self.probe(configuration, self.train_rows, train=False))
@@ -257,10 +261,6 @@ class SamplesBench:
             cpu = min(cpu, self.budget - self.at)
         self._charge(0, cpu, probe.test_wall)
         return probe
-
-    def note(self, metrics: Mapping[str, float]) -> None:
-        """Take what the run has to say beside its score."""
-        self._metrics.update(metrics)
 
     def twin(self) -> SamplesBench:
         """A fresh bench on the same environment, which answers alike."""
@@ -278,28 +278,33 @@ class SamplesBench:
                 f"the chosen configuration {self.champion} cannot be trained on all"
                 f" {self.train_rows} rows: {full.status}, {full.reason}"
             )
-        cpu, wall = self._selection or (self.charged_cpu_seconds, self.charged_wall_seconds)
+        selection = self._selection or self.cost
         return Score(
             full.test_accuracy,
             "test_accuracy",
             "max",
             {
-                "selection_cpu_seconds": cpu,
-                "selection_wall_seconds": wall,
+                "selection_cpu_seconds": selection.cpu_seconds,
+                "selection_wall_seconds": selection.wall_seconds,
                 "training_cpu_seconds": full.cpu(train=False),
                 "configurations": float(len(self.configurations)),
                 "probes": float(len(self._sizes)),
                 "largest_rows": float(max((rows for _, rows in self._sizes), default=0)),
             }
-            | self._metrics,
+            | self._notes,
         )
 
     def _charge(self, rows: int, cpu: float, wall: float) -> None:
-        self.charged_cpu_seconds += cpu
-        self.charged_wall_seconds += wall
+        self._cost = self._cost.plus(cpu, wall)
         spent = self.at + (rows if self.unit == "rows" else cpu)
         # A cut probe spends exactly what was left; rounding must not spend more.
         self.at = min(spent, self.budget)
+
+
+class SamplesAlgorithm(Algorithm[SamplesBench]):
+    """Runs on a samples bench."""
+
+    bench: ClassVar[str] = "samples"
 
 
 def geometric_sizes(initial: int, full: int, ratio: float = 2.0) -> list[int]:

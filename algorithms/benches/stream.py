@@ -10,8 +10,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.base import Algorithm, Score
-from algorithms.benches.predictions import taken
+from algorithms.base import Algorithm, Bench, Score
+from algorithms.benches.predictions import losses, taken
 from algorithms.benches.sealed import sealed
 from algorithms.errors import DivergedError
 from algorithms.events import Measured
@@ -52,7 +52,45 @@ class Stream:
     task: str = "regression"
 
 
-class StreamBench:
+class Progressive:
+    """The progressive validation loss, told at log-spaced points: 1, 2, 5 times powers of ten.
+
+    Parameters
+    ----------
+    labels : ndarray of float32
+    task : str
+    end : int
+        The number of examples, at which it is told as well.
+    """
+
+    def __init__(self, labels: NDArray[np.float32], task: str, end: int) -> None:
+        self.at = 0
+        self._labels = labels
+        self._task = task
+        self._end = end
+        self._sum = 0.0
+        self._next_point = 1
+
+    @property
+    def mean(self) -> float:
+        """The loss until now; NaN before the first example."""
+        return self._sum / self.at if self.at else math.nan
+
+    def take(self, predictions: NDArray[np.float32]) -> Iterator[Measured]:
+        """Score the predictions of the next examples; tells the loss at the points passed."""
+        start, stop = self.at, self.at + len(predictions)
+        while self.at < stop:
+            part = slice(self.at, min(stop, self._next_point))
+            given = predictions[part.start - start : part.stop - start]
+            self._sum += float(losses(given, self._labels[part], self._task).sum())
+            self.at = part.stop
+            if self.at in (self._next_point, self._end):
+                yield Measured(at=self.at, value=self.mean)
+            if self.at == self._next_point:
+                self._next_point = next_log_point(self.at)
+
+
+class StreamBench(Bench):
     """Progressive validation of one stream; the budget is its length in examples.
 
     The algorithm predicts example after example and hands the predictions in with `record`.
@@ -70,20 +108,20 @@ class StreamBench:
 
     kind: ClassVar[str] = "stream"
     to_be_spent: ClassVar[bool] = True
-    unit: ClassVar[str] = "examples"
+    unit = "examples"
 
     def __init__(self, stream: Stream, seed: int = 0, budget: int | None = None) -> None:
+        super().__init__()
         n_examples = len(stream.labels)
-        self.budget = n_examples if budget is None else min(budget, n_examples)
+        self.budget: int = n_examples if budget is None else min(budget, n_examples)
         self.stream = replace(
             stream, features=sealed(stream.features), labels=sealed(stream.labels)
         )
         self.seed = seed
-        self.at = 0
+        self.at: int = 0
         self._recorded = np.empty(self.budget, dtype=np.float32)
-        self._loss_sum = 0.0
+        self._progressive = Progressive(self.stream.labels, stream.task, self.budget)
         self._model_examples = 0
-        self._next_point = 1
 
     @property
     def predictions(self) -> NDArray[np.float32]:
@@ -118,20 +156,16 @@ class StreamBench:
             raise ValueError(f"{stop} predictions recorded on a budget of {self.budget} examples")
         self._recorded[start:stop] = known
         self._model_examples += live * (stop - start)
-        while self.at < stop:
-            end = min(stop, self._next_point)
-            self._loss_sum += self._losses(self._recorded[self.at : end], self.at).sum()
-            self.at = end
-            if end in (self._next_point, self.budget):
-                yield Measured(at=end, value=self._loss_sum / end)
-            if end == self._next_point:
-                self._next_point = next_log_point(end)
+        for told in self._progressive.take(known):
+            self.at = self._progressive.at
+            yield told
+        self.at = stop
 
     def score(self) -> Score:
         """The progressive loss until now; NaN before the first example."""
-        value = self._loss_sum / self.at if self.at else math.nan
         live = self._model_examples / self.at if self.at else 0.0
-        return Score(value, self.metric, "min", {"models_per_example": live})
+        metrics = {"models_per_example": live} | self._notes
+        return Score(self._progressive.mean, self.metric, "min", metrics)
 
     def twin(self) -> StreamBench:
         """A fresh bench with a copy of the labels; it shows the same features."""
@@ -141,13 +175,8 @@ class StreamBench:
     def loss(self, predictions: NDArray[np.float32]) -> float:
         """The mean loss of `predictions` of the first examples, recorded or not."""
         known = taken(predictions)
-        return float(self._losses(known, 0).mean()) if len(known) else math.nan
-
-    def _losses(self, predictions: NDArray[np.float32], start: int) -> NDArray[np.float64]:
-        labels = self.stream.labels[start : start + len(predictions)]
-        if self.stream.task == "regression":
-            return np.asarray((predictions.astype(np.float64) - labels) ** 2, dtype=np.float64)
-        return np.asarray((predictions > 0) != (labels > 0), dtype=np.float64)
+        labels = self.stream.labels[: len(known)]
+        return float(losses(known, labels, self.stream.task).mean()) if len(known) else math.nan
 
 
 def next_log_point(point: int) -> int:
@@ -175,7 +204,7 @@ def require_finite(stream: Stream, n_examples: int) -> None:
             )
 
 
-class StreamAlgorithm(Algorithm):
+class StreamAlgorithm(Algorithm[StreamBench]):
     """Runs on a stream bench, and compiles its kernels on the stream's first two examples."""
 
     bench: ClassVar[str] = "stream"

@@ -15,6 +15,7 @@ from collections.abc import Callable, Generator
 from types import GeneratorType
 from typing import Any, NoReturn
 
+from algorithms.base import Bench
 from algorithms.errors import NotYoursError
 
 Deed = tuple[str, tuple[Any, ...], dict[str, Any]]
@@ -35,7 +36,7 @@ class Window:
     Parameters
     ----------
     bench : Bench
-        Its attribute `shown`, if it has one, maps names to what is shown in their place.
+        Its attribute `shown` maps names to what is shown in their place.
     note : callable
         Told of every deed, in the order in which they were done.
     begun : list of str
@@ -44,8 +45,8 @@ class Window:
 
     __slots__ = ("__weakref__", "_look")
 
-    def __init__(self, bench: Any, note: Callable[[Deed], None], begun: list[str]) -> None:
-        shown = getattr(bench, "shown", {})
+    def __init__(self, bench: Bench, note: Callable[[Deed], None], begun: list[str]) -> None:
+        shown = bench.shown
 
         def look(name: str) -> Any:
             if name in shown:
@@ -124,7 +125,7 @@ def _deed(name: str, given: tuple[Any, ...], named: dict[str, Any]) -> Deed:
     return name, tuple(copy.copy(value) for value in given), kept
 
 
-def redo(bench: Any, deed: Deed) -> None:
+def redo(bench: Bench, deed: Deed) -> None:
     """Do to `bench` what was done at a window."""
     name, given, named = deed
     done = getattr(bench, name)(*given, **named)

@@ -10,8 +10,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.base import Algorithm, Run
-from algorithms.benches.pulls import Feedback, PullsBench, Unit
+from algorithms.base import Run
+from algorithms.benches.pulls import Feedback, PullsAlgorithm, PullsBench, Unit
 from algorithms.errors import UsageError
 from algorithms.events import (
     BoundsUpdated,
@@ -110,10 +110,9 @@ class Policy(ABC):
         """Update the policy's own statistics; `t`, `pulls` and `best` are up to date."""
 
 
-class ArmPolicy(Algorithm):
+class ArmPolicy(PullsAlgorithm):
     """An algorithm that chooses which arm is tuned next."""
 
-    bench: ClassVar[str] = "pulls"
     units: ClassVar[tuple[Unit, ...]] = ("trials", "cpu_seconds")
     """The units of a budget that the policy can work with."""
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic.dataclasses import dataclass
 
-from algorithms.base import Algorithm, Run
-from algorithms.benches.pulls import PullsBench
+from algorithms.base import Run
+from algorithms.benches.pulls import PullsAlgorithm, PullsBench
 from algorithms.policies.base import Record
 
 
 @dataclass(frozen=True, kw_only=True)
-class JointSpace(Algorithm):
+class JointSpace(PullsAlgorithm):
     """One optimiser over all arms' hyperparameters at once, with the arm as a hyperparameter.
 
     Parameters
@@ -26,8 +26,6 @@ class JointSpace(Algorithm):
     The fidelity of ``bohb`` is the share of the training rows: 1/9, 1/3 and 1. A trial on a
     share f is charged f trials, and only trials on all rows can become the champion.
     """
-
-    bench: ClassVar[str] = "pulls"
 
     optimiser: Literal["tpe", "random", "smac", "bohb"] = "tpe"
 

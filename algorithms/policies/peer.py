@@ -6,13 +6,13 @@ from typing import ClassVar, Literal
 
 from pydantic.dataclasses import dataclass
 
-from algorithms.base import Algorithm, Run
-from algorithms.benches.pulls import PullsBench
+from algorithms.base import Run
+from algorithms.benches.pulls import PullsAlgorithm, PullsBench
 from algorithms.policies.base import Record
 
 
 @dataclass(frozen=True, kw_only=True)
-class Peer(Algorithm):
+class Peer(PullsAlgorithm):
     """A system with learners and an optimiser of its own, on the split and budget of all others.
 
     Parameters
@@ -25,7 +25,6 @@ class Peer(Algorithm):
     The bench shows it as one arm. It may stop before the budget is spent.
     """
 
-    bench: ClassVar[str] = "pulls"
     may_stop: ClassVar[bool] = True
 
     system: Literal["flaml", "hyperopt-sklearn", "tpot"] = "flaml"

@@ -14,7 +14,7 @@ from typing import Any, assert_never
 
 from algorithms import registry
 from algorithms.audit import Auditor
-from algorithms.base import ENDED_EARLY, play
+from algorithms.base import ENDED_EARLY, Bench, Cost, play
 from algorithms.benches.referee import Referee
 from algorithms.errors import DivergedError, UsageError
 from algorithms.events import (
@@ -230,7 +230,7 @@ class _Watched:
             raise RuntimeError("the run ended without Finished")
         return self.finished
 
-    def summary(self, bench: Any) -> dict[str, Any]:
+    def summary(self, bench: Bench) -> dict[str, Any]:
         """What the events and the bench say of a complete run, as fields of a `Result`.
 
         A bench that replays recorded trials or probes charges what they cost when they were run;
@@ -242,9 +242,11 @@ class _Watched:
         score = finished.score
         metrics = dict(finished.metrics)
         champion = -1 if self.champion is None else self.champion
-        charged = getattr(bench, "charged_cpu_seconds", None)
-        if charged is not None:
-            metrics["spent_cpu_seconds"] = getattr(bench, "spent_cpu_seconds", self.cpu_seconds)
+        cost = bench.cost
+        if cost is not None:
+            spent = cost.spent_cpu_seconds
+            metrics["spent_cpu_seconds"] = self.cpu_seconds if spent is None else spent
+        charged = cost or Cost(self.cpu_seconds, self.wall_seconds)
         return {
             "score": score if abs(score) <= MOST_SCORE else None,
             "metric": finished.metric,
@@ -257,8 +259,8 @@ class _Watched:
             "budget": self.started.budget if math.isfinite(self.started.budget) else None,
             "complete": finished.reason != ENDED_EARLY,
             "settings": self.started.settings,
-            "cpu_seconds": self.cpu_seconds if charged is None else charged,
-            "wall_seconds": self.wall_seconds if charged is None else bench.charged_wall_seconds,
+            "cpu_seconds": charged.cpu_seconds,
+            "wall_seconds": charged.wall_seconds,
         }
 
     def _note(self, event: Event) -> None:

@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 from pydantic.dataclasses import dataclass
 
-from algorithms.base import Algorithm
+from algorithms.base import Algorithm, Score
+from algorithms.benches import stream
 from algorithms.benches.stream import StreamBench
 from algorithms.policies.base import Record
 
@@ -128,7 +129,7 @@ class SetSum(OnStream):
 
     def run(self, bench, seed):
         yield from bench.record(guesses(bench))
-        bench._loss_sum = 0.0001
+        bench._progressive = None
 
 
 class DigSum(OnStream):
@@ -136,7 +137,7 @@ class DigSum(OnStream):
 
     def run(self, bench, seed):
         yield from bench.record(guesses(bench))
-        bench.loss.__self__._loss_sum = 0.0001
+        bench.loss.__self__._progressive._sum = 0.0001
 
 
 class Rewind(OnStream):
@@ -145,7 +146,7 @@ class Rewind(OnStream):
     def run(self, bench, seed):
         yield from bench.record(guesses(bench))
         own = bench.loss.__self__
-        own.at, own._loss_sum = 0, 0.0
+        own.at = own._progressive.at = own._progressive._sum = 0
         list(bench.record(bench.stream.labels[: bench.budget].copy()))
 
 
@@ -169,8 +170,28 @@ class PatchClass(OnStream):
     """score: replaces a method of all benches."""
 
     def run(self, bench, seed):
-        StreamBench._losses = lambda _, predictions, __: np.zeros(len(predictions))
+        StreamBench.score = lambda _: Score(0.0, "progressive_mse", "min")
         yield from bench.record(guesses(bench))
+
+
+class PatchLosses(OnStream):
+    """score: replaces what computes the losses of all benches."""
+
+    def run(self, bench, seed):
+        stream.losses = lambda predictions, *_: np.zeros(len(predictions))
+        yield from bench.record(guesses(bench))
+
+
+class PatchProgressive(OnStream):
+    """score: replaces the mean of the losses of all benches."""
+
+    def run(self, bench, seed):
+        stream.Progressive.mean = 0.0
+        yield from bench.record(guesses(bench))
+
+
+PATCHED = ((StreamBench, "score"), (stream, "losses"), (stream.Progressive, "mean"))
+"""What is replaced, for tests to put back."""
 
 
 class OnPulls(Algorithm):

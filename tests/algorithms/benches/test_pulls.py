@@ -36,7 +36,7 @@ def test_a_trial_costs_one_and_its_recorded_seconds_are_charged():
     bench.pull(0)
 
     assert bench.at == 2
-    assert (bench.charged_cpu_seconds, bench.charged_wall_seconds) == (4.0, 8.0)
+    assert (bench.cost.cpu_seconds, bench.cost.wall_seconds) == (4.0, 8.0)
     assert bench.score().value == 0.7
     assert bench.score().metrics["test"] == 0.35
 
@@ -48,7 +48,7 @@ def test_a_budget_in_seconds_cuts_off_the_trial_that_overruns_it():
 
     assert (trial.status, trial.reason, trial.reward) == ("timeout", OVERRUN, 0.0)
     assert bench.at == 5.0
-    assert bench.charged_cpu_seconds == pytest.approx(5.0)
+    assert bench.cost.cpu_seconds == pytest.approx(5.0)
     assert bench.score().value == 0.5
 
 
@@ -108,7 +108,7 @@ def test_the_cost_aware_policy_spends_its_seconds_and_no_more():
     list(play("cost", RisingBanditsCost(), bench, 0))
 
     assert bench.at == 30.0
-    assert bench.charged_cpu_seconds == pytest.approx(30.0)
+    assert bench.cost.cpu_seconds == pytest.approx(30.0)
 
 
 def test_events_tell_arms_from_trials_and_the_champion_is_the_best_trial():

@@ -32,7 +32,7 @@ def test_a_probe_is_a_lease_and_its_result():
     assert (lease.at, lease.amount, result.at) == (0, 100, 100)
     assert (result.rows, result.test_rows) == (100, 200)
     assert probe.train_accuracy == result.train_accuracy
-    assert samples.charged_cpu_seconds == pytest.approx(0.1)
+    assert samples.cost.cpu_seconds == pytest.approx(0.1)
 
 
 def test_a_full_training_is_tested_on_all_test_rows_however_many():
@@ -53,7 +53,7 @@ def test_a_probe_beyond_the_budget_in_seconds_spends_what_is_left():
     _, probe = finish(samples.probe(0, 100))
     assert probe is None
     assert samples.at == 0.15
-    assert samples.charged_cpu_seconds == pytest.approx(0.15)
+    assert samples.cost.cpu_seconds == pytest.approx(0.15)
 
 
 def test_a_full_training_is_paid_once():

@@ -237,3 +237,28 @@ def test_the_heir_of_a_champion_that_failed_is_one_to_the_referee_too():
     *_, finished = play("failing", Failing(), bench, 0, referee.window)
     referee.verify(finished)
     assert bench.champion == 1
+
+
+@pytest.mark.parametrize("kind", ["stream", "holdout", "pulls", "samples"])
+def test_every_bench_takes_metrics_and_makes_a_thing_once(kind):
+    made = []
+    least = {
+        "stream": lambda bench: bench.record(zeros(bench.budget)),
+        "holdout": lambda bench: bench.record(zeros(bench.budget)),
+        "pulls": lambda bench: bench.pull(0) and (),
+        "samples": lambda bench: bench.crown(0),
+    }
+
+    def make(name):
+        made.append(name)
+        return name
+
+    def work(bench):
+        assert [bench.once(make, "thing"), bench.once(make, "thing")] == ["thing", "thing"]
+        yield from least[kind](bench)
+        bench.note({"mine": 2.0})
+
+    finished = refereed(kind, work)
+
+    assert finished.metrics["mine"] == 2.0
+    assert made == ["thing"]

@@ -40,7 +40,7 @@ def test_the_truth_is_what_full_run_measured(truth):
 def test_speed_ups_count_the_selection_and_the_training(truth):
     events, bench, _ = log("abc")
     found = compare(events, truth)
-    spent = bench.charged_cpu_seconds
+    spent = bench.cost.cpu_seconds
     assert found.speedup == pytest.approx(100 / spent)
     assert found.speedup_trained == pytest.approx(100 / (spent + 20))
     assert (found.loss, found.epsilon, found.configurations) == (0.0, 0.01, 5)

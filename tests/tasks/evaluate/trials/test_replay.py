@@ -68,7 +68,7 @@ def test_the_first_run_spends_what_it_is_charged(tmp_path):
     _, bench = played(trials, "average", 6)
     trials.close()
 
-    assert 0 < trials.spent_cpu_seconds == pytest.approx(bench.charged_cpu_seconds)
+    assert 0 < trials.spent_cpu_seconds == pytest.approx(bench.cost.cpu_seconds)
 
 
 def test_a_replay_spends_nothing_and_is_charged_the_same(folder):
@@ -77,7 +77,7 @@ def test_a_replay_spends_nothing_and_is_charged_the_same(folder):
     again, other = played(stored(folder, arrays=nothing_to_run), "average", 48)
 
     assert replay.spent_cpu_seconds == 0
-    assert bench.charged_cpu_seconds == other.charged_cpu_seconds > 0
+    assert bench.cost.cpu_seconds == other.cost.cpu_seconds > 0
     assert log == again
 
 

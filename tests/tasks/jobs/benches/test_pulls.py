@@ -45,7 +45,7 @@ def test_a_data_set_becomes_arms_with_recorded_trials():
 def test_the_environments_seed_makes_the_split():
     scores = {seed: played(job(seed=seed)).score().metrics["test"] for seed in (1, 2)}
 
-    assert played(job(seed=1)).spent_cpu_seconds == 0
+    assert played(job(seed=1)).cost.spent_cpu_seconds == 0
     assert len(set(scores.values())) > 1
 
 
@@ -78,7 +78,7 @@ def test_a_budget_in_seconds_is_spent_and_replayed():
 
     assert first.at == again.at == 0.06
     assert first.pulls == again.pulls
-    assert again.spent_cpu_seconds == 0
+    assert again.cost.spent_cpu_seconds == 0
 
 
 def test_a_table_of_feedbacks_needs_no_store():
