@@ -21,7 +21,7 @@ def race_command(job: Job) -> str:
         words += ["--budget", f"{job.budget:g}"]
     for key, value in {**job.settings, **job.bench}.items():
         words += ["--set", f"{key}={_value(value)}"]
-    return " ".join(_quoted(word) for word in words)
+    return shlex.join(words)
 
 
 def commands_of(suite: Suite | None) -> Mapping[tuple[str, str, int], str]:
@@ -34,12 +34,15 @@ def commands_of(suite: Suite | None) -> Mapping[tuple[str, str, int], str]:
     }
 
 
+def command_of(row: Any, commands: Mapping[tuple[str, str, int], str]) -> str:
+    """The command of the job whose results are `row`: its suite's, else one with its seed."""
+    return commands.get((row.label, row.data, row.repetition)) or shlex.join(
+        ["leaseboard", "race", row.algorithm, row.data, "--seed", str(row.seed)]
+    )
+
+
 def _value(value: Any) -> str:
     if isinstance(value, str):
         return value
     dumped: str = yaml.safe_dump(value, default_flow_style=True, width=10**6)
     return dumped.removesuffix("...\n").strip()
-
-
-def _quoted(word: str) -> str:
-    return shlex.quote(word)

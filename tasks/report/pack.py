@@ -7,7 +7,7 @@ import gzip
 import json
 from typing import Any
 
-from tasks.report.specs import compact
+from tasks.report.draw.specs import compact
 
 
 def packed(value: Any) -> str:

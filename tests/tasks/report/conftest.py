@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from algorithms.audit import Auditor
@@ -28,6 +31,7 @@ from algorithms.events import (
 )
 from tasks.folder import results as runs
 from tasks.jobs.job import Job, Result
+from tasks.report.material import Material, Reader
 from tasks.suites.suite import Suite
 
 LABELS = ("vanilla", "chacha", "exhaustive", "random <b>configs</b>")
@@ -258,6 +262,18 @@ def log(request: pytest.FixtureRequest) -> Sequence[Event]:
 @pytest.fixture
 def logs() -> dict[str, Callable[..., list[Event]]]:
     return LOGS
+
+
+@pytest.fixture(scope="session")
+def made_of() -> Callable[..., Material]:
+    """What a page is made from, as far as one reader of the event logs is concerned."""
+
+    def make(reader: Reader[Any], logs: Any, names: dict[str, str] | None = None) -> Material:
+        told = [(row, value) for row, log in logs if (value := reader(row, log)) is not None]
+        suite = SimpleNamespace(data_names=names or {})
+        return Material("", pd.DataFrame(), suite, None, {reader: told}, {})  # type: ignore[arg-type]
+
+    return make
 
 
 @pytest.fixture(scope="session")

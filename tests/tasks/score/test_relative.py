@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from tasks.jobs.job import Result
-from tasks.report.relative import figures, section
 from tasks.score.frame import as_frame
 from tasks.score.relative import cumulative, relative
 
@@ -47,35 +46,6 @@ def test_a_data_set_without_a_baseline_is_left_out():
 
     assert relative(as_frame(frame), BASELINES).problems == ("a",)
     assert relative(FRAME, ("linear", "quartic")).problems == ()
-
-
-def test_the_page_shows_a_row_an_algorithm_and_a_curve_a_figure():
-    found = relative(FRAME, BASELINES)
-    table = section(found, {"a": "adult"})
-
-    assert table["columns"][-2:] == ["adult", "b"]
-    assert [[cell.text for cell in row[:4]] for row in table["rows"]][3:] == [
-        ["apple(1)", "1", "1", "1"],
-        ["apple(0.5)", "1", "0", "0"],
-        ["apple-best", "1", "1", "1"],
-    ]
-    drawn = figures(found)
-    assert [figure.title for figure in drawn] == [
-        "Relative error on 2 data sets",
-        "Relative time on 2 data sets",
-        "Relative error on 1 data set where quadratic takes twice the time",
-        "Relative time on 1 data set where quadratic takes twice the time",
-    ]
-    assert [(trace["name"], trace["visible"]) for trace in drawn[0].data] == [
-        *((name, True) for name in (*BASELINES, "apple-best")),
-        ("apple(1)", "legendonly"),
-        ("apple(0.5)", "legendonly"),
-    ]
-    assert drawn[1].data[0]["x"] == [1, 1, 1, 9]
-    assert drawn[1].data[0]["y"] == [0, 1, 2, 2]
-    empty = relative(FRAME, ("linear", "quartic"))
-    assert section(empty, {}) is None
-    assert figures(empty) == []
 
 
 def test_a_cdf_counts():

@@ -1,0 +1,1 @@
+"""How figures are drawn: plotly specifications as plain data, and pictures without scripts."""

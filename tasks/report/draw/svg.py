@@ -1,0 +1,222 @@
+"""Pictures that need no script: intervals, score against cost, the critical difference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from markupsafe import Markup, escape
+
+from tasks.report.draw.scale import COMMON, Scale, frame
+from tasks.score.bootstrap import Interval
+from tasks.score.leaderboard import Row
+from tasks.score.significance import Comparison
+from tasks.score.summary import fixed, short
+
+BEYOND = "An arrow points beyond the axis; the number beside it is the score there."
+ROW = 24
+CHARACTER = 7.6
+STYLE = """\
+text { font: 13px system-ui, sans-serif; fill: #1b2129 } .tick { font-size: 12px; fill: #5a6572 }
+.grid { stroke: #d9dde3 } .axis { stroke: #1b2129; fill: none; stroke-width: 1.2 }
+.bar { stroke: #0b5cad; stroke-width: 3 } .dot { fill: #0b5cad } .beaten { fill: #5a6572 }
+.tie { stroke: #5a6572; fill: none }
+.clique { stroke: #1b2129; stroke-width: 5; stroke-linecap: round }"""
+"""Of a picture outside the page, whose style sheet knows two themes."""
+
+
+def intervals(rows: Sequence[Row], name: str) -> Markup:
+    """A dot and a 95 % interval for each algorithm's score, best rank on top."""
+    raw = any(math.isfinite(row.raw.value) for row in rows)
+    shown = [(row.label, row.raw if raw else row.score) for row in rows]
+    shown = [(label, found) for label, found in shown if math.isfinite(found.value)]
+    if not shown:
+        return Markup("")
+    low, high = frame([found for _, found in shown], 0.0 if raw else COMMON)
+    left = min(210, 16 + CHARACTER * max(len(_cut(label)) for label, _ in shown))
+    width, height = 500, 40 + ROW * len(shown)
+    scale = Scale(low, high, left + 14, width - 24)
+    parts = [_ticks(scale, height - 30, 5)]
+    for i, (label, found) in enumerate(shown):
+        y = 20 + ROW * i
+        parts.append(_text(left, y + 4, _cut(label), "end"))
+        if math.isfinite(found.lower):
+            parts.append(_bar(scale, found, y))
+        hint = f"{label}: {short(found.value)} [{short(found.lower)}, {short(found.upper)}]"
+        parts.append(_dot(scale, found.value, y, hint))
+    if any(f.value < low or f.value > high or f.lower < low or f.upper > high for _, f in shown):
+        parts.append(_text(width / 2, height + 8, BEYOND, "middle", "tick"))
+        height += 16
+    return _svg(width, height, f"Scores with 95 % intervals ({name})", parts)
+
+
+def costs(rows: Sequence[Row], name: str) -> Markup:
+    """Score against cost; named are the algorithms that no other beats in both."""
+    raw = any(math.isfinite(row.raw.value) for row in rows)
+    points = [
+        (row.label, row.relative_cost, (row.raw if raw else row.score).value) for row in rows
+    ]
+    points = [p for p in points if math.isfinite(p[1]) and math.isfinite(p[2])]
+    if len(points) < 2 or raw:
+        return Markup("")
+    low, high = frame([Interval(score, score, score) for _, _, score in points], COMMON)
+    width, height = 500, 246
+    across = Scale(0.0, max(math.log10(cost) for _, cost, _ in points), 76, width - 70)
+    up = Scale(low, high, height - 52, 46)
+    parts = [_text(8, 14, "score, more is better", "start", "tick")]
+    for tick in up.ticks(4):
+        parts.append(_grid(52, width - 20, up(tick), up(tick)))
+        parts.append(_text(46, up(tick) + 4, short(round(tick, 12), 3), "end", "tick"))
+    parts += [
+        _text(across(power), height - 24, f"{10**power:g}", "middle", "tick")
+        for power in range(math.floor(across.high) + 1)
+    ]
+    parts.append(
+        _text((52 + width - 20) / 2, height - 6, "CPU time, times the cheapest", "middle", "tick")
+    )
+    named: list[tuple[float, float]] = []
+    for label, cost, score in points:
+        x, y = across(math.log10(cost)), up(min(max(score, low), high))
+        beaten = any(c <= cost and s >= score and (c, s) != (cost, score) for _, c, s in points)
+        hint = f"{label}: {short(cost, 3)} times the cheapest, score {short(score)}"
+        kind = "dot beaten" if beaten else "dot"
+        if not low <= score <= high:
+            tip = 4 if score < low else -4
+            y += 2.25 * tip  # off the line of the last tick
+            shape = f"M{x:.1f},{y + tip:.1f}l-5,{-2 * tip}h10z"
+            parts.append(f'<path class="{kind}" d="{shape}"><title>{escape(hint)}</title></path>')
+            parts.append(_text(x + 9, y + 4, short(score, 3), "start", "tick"))
+        else:
+            parts.append(_circle(x, y, hint, kind))
+        free = all(abs(y - other_y) > 13 or abs(x - other_x) > 110 for other_x, other_y in named)
+        if not beaten and free:
+            named.append((x, y))
+            parts.append(_text(x, y - 10, _cut(label, 18), "middle"))
+    if any(not low <= score <= high for _, _, score in points):
+        parts.append(_text(width / 2, height + 10, BEYOND, "middle", "tick"))
+        height += 16
+    return _svg(width, height, f"Score against cost ({name})", parts)
+
+
+def critical_difference(tests: Comparison) -> Markup:
+    """Demsar's diagram: mean ranks on an axis, bars join those that do not differ."""
+    k = len(tests.labels)
+    if k < 2:
+        return Markup("")
+    width = 760
+    side = min(290.0, 60 + CHARACTER * max(len(_cut(label)) for label in tests.labels))
+    scale = Scale(1, k, side, width - side)
+    half = math.ceil(k / 2)
+    top = 62
+    bars = top + 14 + 9 * len(tests.groups)
+    height = bars + ROW * half + 16
+    parts = [_axis(scale, top, k)]
+    if math.isfinite(tests.critical_difference):
+        parts.append(_ruler(scale, tests.critical_difference))
+    for i, (label, rank) in enumerate(zip(tests.labels, tests.mean_ranks, strict=True)):
+        on_left = i < half
+        y = bars + ROW * (i if on_left else k - 1 - i) + 12
+        x, edge = scale(rank), side - 12 if on_left else width - side + 12
+        parts.append(
+            f'<polyline class="tie" points="{x:.1f},{top} {x:.1f},{y - 4} {edge},{y - 4}"/>'
+        )
+        words = f"{_cut(label)} {fixed(rank, 2)}" if on_left else f"{fixed(rank, 2)} {_cut(label)}"
+        parts.append(
+            _text(edge - 4 if on_left else edge + 4, y, words, "end" if on_left else "start")
+        )
+    ranks = dict(zip(tests.labels, tests.mean_ranks, strict=True))
+    for i, group in enumerate(tests.groups):
+        y = top + 10 + 9 * i
+        first, last = scale(ranks[group[0]]) - 4, scale(ranks[group[-1]]) + 4
+        parts.append(f'<line class="clique" x1="{first:.1f}" x2="{last:.1f}" y1="{y}" y2="{y}"/>')
+    return _svg(width, height, "Critical difference diagram of mean ranks", parts)
+
+
+def sheet(pictures: Sequence[tuple[str, Markup]]) -> str:
+    """Titled pictures on a page of their own, dark on white."""
+    shown = "".join(
+        f"<h2>{escape(title)}</h2>{picture}\n" for title, picture in pictures if picture
+    )
+    style = f"body {{ font-family: system-ui, sans-serif; max-width: 800px }}\n{STYLE}"
+    head = f'<meta charset="utf-8"><title>Figures</title><style>{style}</style>'
+    return f'<!doctype html><html lang="en"><head>{head}</head><body>\n{shown}</body></html>\n'
+
+
+def _bar(scale: Scale, found: Interval, y: float) -> str:
+    """The part of an interval that the axis shows, with an arrow at an end that is cut off."""
+    low, high = max(found.lower, scale.low), min(found.upper, scale.high)
+    if not scale.low <= found.value <= scale.high:
+        return ""  # the arrow of the estimate stands there
+    place = f'x1="{scale(low):.1f}" x2="{scale(high):.1f}" y1="{y}" y2="{y}"'
+    left = _arrow(scale, y, left=True) if low > found.lower else ""
+    right = _arrow(scale, y, left=False) if high < found.upper else ""
+    return f'<line class="bar" {place}/>{left}{right}'
+
+
+def _arrow(scale: Scale, y: float, *, left: bool, hint: str = "") -> str:
+    x, step = (scale.start - 6, 8) if left else (scale.stop + 6, -8)
+    shape = f"M{x:.1f},{y}l{step},-5v10z"
+    return f'<path class="dot" d="{shape}"><title>{escape(hint)}</title></path>'
+
+
+def _dot(scale: Scale, value: float, y: float, hint: str) -> str:
+    """The estimate; an arrow at the edge with its number, if it lies beyond."""
+    if scale.low <= value <= scale.high:
+        return _circle(scale(value), y, hint)
+    left = value < scale.low
+    x = scale.start + 10 if left else scale.stop - 10
+    words = _text(x, y + 4, short(value, 3), "start" if left else "end", "tick")
+    return _arrow(scale, y, left=left, hint=hint) + words
+
+
+def _circle(x: float, y: float, hint: str, kind: str = "dot") -> str:
+    place = f'cx="{x:.1f}" cy="{y:.1f}" r="5"'
+    return f'<circle class="{kind}" {place}><title>{escape(hint)}</title></circle>'
+
+
+def _ticks(scale: Scale, y: float, about: int) -> str:
+    parts = []
+    for tick in scale.ticks(about):
+        x = scale(tick)
+        parts.append(_grid(x, x, 6, y))
+        parts.append(_text(x, y + 18, short(round(tick, 12), 4), "middle", "tick"))
+    return "".join(parts)
+
+
+def _grid(x1: float, x2: float, y1: float, y2: float) -> str:
+    return f'<line class="grid" x1="{x1:.1f}" x2="{x2:.1f}" y1="{y1:.1f}" y2="{y2:.1f}"/>'
+
+
+def _axis(scale: Scale, y: float, k: int) -> str:
+    parts = [f'<line class="axis" x1="{scale(1):.1f}" x2="{scale(k):.1f}" y1="{y}" y2="{y}"/>']
+    for rank in range(1, k + 1):
+        x = scale(rank)
+        parts.append(f'<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="{y - 6}" y2="{y}"/>')
+        parts.append(_text(x, y - 10, str(rank), "middle", "tick"))
+    return "".join(parts)
+
+
+def _ruler(scale: Scale, distance: float) -> str:
+    """Nemenyi's distance as a ruler above the axis; cut off if it is wider than the axis."""
+    start = scale(1)
+    stop = min(scale(1 + distance), scale.stop)
+    words = f"Nemenyi CD = {short(distance, 3)}"
+    return f'<path class="axis" d="M{start:.1f},16v8m0,-4H{stop:.1f}m0,-4v8"/>' + _text(
+        (start + stop) / 2, 12, words, "middle", "tick"
+    )
+
+
+def _text(x: float, y: float, words: str, anchor: str, kind: str = "label") -> str:
+    place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
+    return f'<text class="{kind}" {place}>{escape(words)}</text>'
+
+
+def _cut(label: str, limit: int = 28) -> str:
+    return label if len(label) <= limit else f"{label[: limit - 1]}…"
+
+
+def _svg(width: int, height: float, title: str, parts: list[str]) -> Markup:
+    return Markup(  # noqa: S704  (every text in `parts` went through `escape`)
+        f'<svg class="plot" viewBox="0 0 {width} {height:.0f}" role="img"'
+        f' aria-label="{escape(title)}">{"".join(parts)}</svg>'
+    )

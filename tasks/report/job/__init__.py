@@ -1,0 +1,1 @@
+"""The page of one job: its pictures, configurations and decisions, from its events alone."""

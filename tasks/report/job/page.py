@@ -1,0 +1,161 @@
+"""One job's page: pictures, configurations and decisions, small enough for a thousand jobs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, assert_never
+
+from algorithms.configurations import OUTCOMES, Configuration, configurations
+from algorithms.events import (
+    BoundsUpdated,
+    ChampionChanged,
+    ConfigurationAdmitted,
+    ConfigurationFailed,
+    ConfigurationScored,
+    Eliminated,
+    Event,
+    FeaturesExpanded,
+    Finished,
+    LeaseGranted,
+    Measured,
+    ParentsMerged,
+    Paused,
+    ProbeFinished,
+    Started,
+    TrialFinished,
+    of,
+)
+from tasks.report.draw.specs import Figure, names_of, short_number
+from tasks.report.job import arms, bands, curve, leases
+
+MOST_CONFIGURATIONS = 60
+MOST_DECISIONS = 80
+
+
+def job_payload(events: Sequence[Event]) -> dict[str, Any]:
+    """All that the page of a job shows beside its row in the results."""
+    records = configurations(events)
+    return {
+        "figures": [figure.payload() for figure in figures(records, events)],
+        "configurations": configuration_table(records),
+        "decisions": decision_table(records, events),
+        "events": dict(Counter(type(event).__name__ for event in events).most_common()),
+    }
+
+
+def figures(records: Sequence[Configuration], events: Sequence[Event]) -> list[Figure]:
+    """The pictures that the events of a job give, whatever its algorithm."""
+    started = next(iter(of(events, Started)), None)
+    finished = next(iter(of(events, Finished)), None)
+    unit = started.unit if started else "units"
+    metric = finished.metric if finished else "score"
+    bench = started.bench if started else ""
+    end = events[-1].at if events else 0.0
+    makers: list[Callable[[], Figure | None]] = [
+        # Pulls are leases of one trial each: their allocation says more than a bar an arm.
+        lambda: None if bench == "pulls" else leases.gantt(records, events, unit, end),
+        lambda: arms.allocation(records, events, unit),
+        lambda: arms.rewards(records, events, unit),
+        lambda: bands.bounds(records, events, unit, by_units=bench == "samples"),
+        lambda: arms.probes(records, events),
+        lambda: curve.expansion_figure(events),
+        lambda: curve.job_figure(events, unit, metric),
+    ]
+    return [figure for make in makers if (figure := make()) is not None]
+
+
+def configuration_table(records: Sequence[Configuration]) -> dict[str, Any]:
+    """The configurations, champion first, then by what they consumed."""
+    order = sorted(
+        records, key=lambda c: (OUTCOMES.index(c.outcome) > 0, -c.units, c.configuration)
+    )
+    shown = order[:MOST_CONFIGURATIONS]
+    names = names_of(records, 90)
+    metric = next((record.metric for record in records if record.metric), "")
+    score = f"score ({metric})" if metric else "score"
+    return {
+        "total": len(records),
+        "outcomes": dict(Counter(record.outcome for record in records)),
+        "columns": ["configuration", "outcome", "origin", "leases", "units", score, "reason"],
+        "rows": [
+            [
+                names[record.configuration],
+                record.outcome,
+                _origin(record),
+                len(record.leases),
+                short_number(record.units, 6),
+                short_number(record.score),
+                record.reason[:120],
+            ]
+            for record in shown
+        ],
+    }
+
+
+def decision_table(records: Sequence[Configuration], events: Sequence[Event]) -> dict[str, Any]:
+    """What the algorithm decided: champions, eliminations, failures, expansions, then pauses."""
+    names = names_of(records, 60)
+    told = [_told(event, names) for event in events]
+    decisions = [(event.at, *words) for event, words in zip(events, told, strict=True) if words]
+    major = [row for row in decisions if row[1] != "paused"]
+    # Pauses can be thousands: they fill what room the rarer decisions leave.
+    room = max(0, MOST_DECISIONS - len(major))
+    minor = [row for row in decisions if row[1] == "paused"][:room]
+    rows = sorted([*_spread(major, MOST_DECISIONS), *minor], key=lambda row: row[0])
+    return {"total": len(decisions), "rows": [[short_number(a, 7), b, c] for a, b, c in rows]}
+
+
+def _told(  # noqa: PLR0911  (a case for every kind)
+    event: Event, names: dict[int, str]
+) -> tuple[str, str] | None:
+    def name(number: int) -> str:
+        return names.get(number, str(number))
+
+    match event:
+        case ChampionChanged(previous=None):
+            return "champion", name(event.configuration)
+        case ChampionChanged():
+            was = "" if event.previous is None else f" (was {event.previous})"
+            return "champion", f"{name(event.configuration)}{was}"
+        case Eliminated():
+            return "eliminated", f"{name(event.configuration)}: {event.reason}"
+        case ConfigurationFailed():
+            return "failed", f"{name(event.configuration)}: {event.reason[:120]}"
+        case FeaturesExpanded():
+            return "expanded", f"to {event.size} features; parents {_listed(event.parents)}"
+        case ParentsMerged():
+            found = _listed(str(number) for number in event.found)
+            return "merged", (
+                f"{name(event.configuration)}: {len(event.found)} nodes found {found} parents;"
+                f" {event.size} features of degree {event.degree} at most from their union,"
+                f" {_listed(event.parents)}"
+            )
+        case Paused():
+            reason = f": {event.reason}" if event.reason else ""
+            return "paused", f"{name(event.configuration)}{reason}"
+        case Started() | Finished():
+            return None  # the axes of the pictures; the score is the job's row
+        case ConfigurationAdmitted() | ConfigurationScored():
+            return None  # rows of the table of configurations
+        case LeaseGranted() | BoundsUpdated() | TrialFinished() | ProbeFinished() | Measured():
+            return None  # drawn, each in a picture of its own
+        case _:
+            assert_never(event)
+
+
+def _listed(words: Iterable[str], most: int = 10) -> str:
+    every = list(words)
+    more = f" and {len(every) - most} more" if len(every) > most else ""
+    return ", ".join(every[:most]) + more
+
+
+def _origin(record: Configuration) -> str:
+    parent = "" if record.parent is None else f"from {record.parent}"
+    return " ".join(part for part in (record.origin, parent) if part)
+
+
+def _spread(rows: Iterable[Any], most: int) -> list[Any]:
+    """The first and the last rows when they are too many."""
+    listed = list(rows)
+    return listed if len(listed) <= most else [*listed[: most // 2], *listed[-(most // 2) :]]

@@ -1,0 +1,86 @@
+"""What the sections of a page are made from: results, their comparison, and the event logs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+import pandas as pd
+
+from algorithms.events import Event, read_log
+from tasks.folder.results import EVENTS
+from tasks.report.cells import Names
+from tasks.score.compared import Compared
+from tasks.suites.suite import Suite
+
+Told = TypeVar("Told")
+Reader: TypeAlias = Callable[[Any, Sequence[Event]], Told | None]
+"""Says what a job's log holds for a section, from its row of the results and its events."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """All that a run says.
+
+    Attributes
+    ----------
+    folder : str
+        The name of the run's folder.
+    frame : DataFrame
+        The results, a row a job.
+    suite : Suite, optional
+    found : Compared
+        The comparison of the results.
+    told : mapping
+        The rows of the jobs whose logs hold anything for a reader, each with what that is.
+    damaged : mapping
+        What is wrong with a job's event log, by the job's key.
+    """
+
+    folder: str
+    frame: pd.DataFrame
+    suite: Suite | None
+    found: Compared
+    told: Mapping[Reader[Any], Sequence[tuple[Any, Any]]]
+    damaged: Mapping[str, str]
+
+    @property
+    def names(self) -> Names:
+        """What the suite calls its data sets."""
+        return self.suite.data_names if self.suite else {}
+
+    @property
+    def labels(self) -> list[str]:
+        """The algorithms in the order of the board."""
+        return [row.label for row in self.found.board.rows]
+
+    def by(self, reader: Reader[Told]) -> Sequence[tuple[Any, Told]]:
+        """What `reader` found in the logs, each with its job's row; it must be in `READERS`."""
+        return self.told[reader]
+
+
+def read_logs(
+    out: Path, frame: pd.DataFrame, readers: Iterable[Reader[Any]]
+) -> tuple[dict[Reader[Any], list[tuple[Any, Any]]], dict[str, str]]:
+    """Show every event log to every reader once: what they found, and which logs are damaged.
+
+    A partial log gives what it holds.
+    """
+    told: dict[Reader[Any], list[tuple[Any, Any]]] = {reader: [] for reader in readers}
+    damaged = {}
+    for row in frame.itertuples():
+        path = out / "jobs" / str(row.key) / EVENTS
+        if not (isinstance(row.events, str) and path.is_file()):  # none, or not as its seal says
+            continue
+        events = []
+        try:
+            for event in read_log(path):
+                events.append(event)  # noqa: PERF402  (what came before the damage is kept)
+        except (OSError, EOFError, ValueError) as error:
+            damaged[str(row.key)] = f"the event log is damaged: {error}"
+        for reader, found in told.items():
+            if events and (value := reader(row, events)) is not None:
+                found.append((row, value))
+    return told, damaged

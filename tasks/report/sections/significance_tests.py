@@ -1,0 +1,55 @@
+"""Which differences between algorithms are significant over data sets."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from markupsafe import Markup
+
+from tasks.report.cells import Cell, number
+from tasks.report.draw import svg
+from tasks.report.material import Material
+from tasks.report.section import Section, Table
+from tasks.score.significance import Comparison
+from tasks.score.summary import short
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignificanceTests(Section):
+    """Demsar's diagram with its caption; the pairwise tests are folded away."""
+
+    template: ClassVar[str] = "sections/significance_tests.html"
+
+    found: Comparison
+    picture: Markup
+    friedman: str
+    distance: str
+
+
+def section(made: Material) -> Section:
+    """The tests over data sets."""
+    found = made.found.tests
+    rows = [
+        [
+            Cell(pair.first, pair.first),
+            Cell(pair.second, pair.second),
+            number(pair.p, 3),
+            Cell("yes" if pair.different else "no", int(pair.different)),
+        ]
+        for pair in found.pairs
+    ]
+    caption = "Wilcoxon signed-rank tests over data sets, Holm-adjusted"
+    columns = ["First", "Second", "Adjusted p", "Different"]
+    pairs = Table("pairs-table", caption, columns, rows, filters="pairs", few=12, numeric_from=2)
+    return SignificanceTests(
+        id="tests",
+        title="Significance",
+        nav="Significance",
+        tables=[pairs] if rows else [],
+        found=found,
+        picture=svg.critical_difference(found),
+        friedman=short(found.friedman_p, 2) if math.isfinite(found.friedman_p) else "",
+        distance=short(found.critical_difference, 3),
+    )

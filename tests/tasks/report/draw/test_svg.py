@@ -1,0 +1,102 @@
+from xml.etree import ElementTree as ET
+
+import numpy as np
+
+from tasks.report.draw import svg
+from tasks.score.bootstrap import Interval
+from tasks.score.leaderboard import Row
+from tasks.score.significance import Comparison
+
+
+def row(label, score, width=0.1, cost=1.0):
+    return Row(
+        label=label, place=1, rank=Interval(1, 1, 1),
+        score=Interval(score, score - width, score + width), raw=Interval(*[np.nan] * 3),
+        wins=0, ties=0, losses=0, cpu_seconds=1.0, relative_cost=cost, n_ok=1, n_failed=0,
+        n_skipped=0, n_not_run=0, n_ranked=1,
+    )  # fmt: skip
+
+
+def texts(picture):
+    return [element.text for element in ET.fromstring(str(picture)).iter("text")]
+
+
+def positions(picture, attribute="cx"):
+    return [float(c.get(attribute)) for c in ET.fromstring(str(picture)).iter("circle")]
+
+
+def test_intervals_stand_in_the_order_of_their_scores():
+    picture = svg.intervals([row("a<b>", 0.9), row("b", 0.5), row("c", 0.1)], "score")
+    found = positions(picture)
+    assert found == sorted(found, reverse=True)
+    assert "a<b>" in texts(picture)
+    assert len(ET.fromstring(str(picture)).findall("line[@class='bar']")) == 3
+
+
+def test_one_that_is_far_worse_is_an_arrow_with_its_number():
+    rows = [row(str(i), value) for i, value in enumerate((1.0, 0.9, 0.8, 0.7, -43.8))]
+    picture = svg.intervals(rows, "score")
+    assert len(positions(picture)) == 4
+    assert "−43.8" in texts(picture)
+    assert max(positions(picture)) - min(positions(picture)) > 200
+    assert svg.BEYOND in texts(picture)
+    assert {"−43.8", svg.BEYOND} <= set(texts(svg.costs(rows, "score")))
+
+
+def test_a_bar_ends_where_the_axis_ends():
+    rows = [row(str(i), value) for i, value in enumerate((1.0, 0.9, 0.8, 0.7, -43.8))]
+    rows.append(row("wide", 0.85, width=50))
+    root = ET.fromstring(str(svg.intervals(rows, "score")))
+    bars = root.findall("line[@class='bar']")
+    labels = [float(e.get("x")) for e in root.findall("text[@class='label']")]
+    ends = [float(bar.get(end)) for bar in bars for end in ("x1", "x2")]
+    assert len(bars) == 5
+    assert max(labels) < min(ends) < max(ends) < 500
+    assert len(root.findall("path[@class='dot']")) == 3  # the far one's, and both ends of the wide
+
+
+def test_a_few_scores_between_0_and_1_are_all_shown_where_they_lie():
+    rows = [row("a", 0.547, 0.45), row("b", 0.5, 0.5, cost=9), row("c", 0.02, 0.02, cost=2)]
+    for picture in (svg.intervals(rows, "score"), svg.costs(rows, "score")):
+        assert len(positions(picture)) == 3
+        assert svg.BEYOND not in texts(picture)
+
+
+def test_nothing_finite_gives_no_picture():
+    assert svg.intervals([row("a", np.nan)], "score") == ""
+    assert svg.costs([row("a", 0.5)], "score") == ""
+
+
+def test_the_algorithms_that_none_beats_are_named():
+    rows = [row("cheap", 0.2), row("good", 0.9, cost=100), row("beaten", 0.1, cost=10)]
+    picture = svg.costs(rows, "score")
+    assert {"cheap", "good"} <= set(texts(picture))
+    assert "beaten" not in texts(picture)
+    assert "beaten: 10 times the cheapest" in str(picture)
+
+
+def test_the_critical_difference_diagram_joins_groups():
+    labels = ("<a>", "b", "c", "d")
+    groups = (labels[:2], labels[1:])
+    tests = Comparison(labels, (1.0, 2.0, 3.5, 3.5), (), 9, 0.01, 1.5, (), groups, "")
+    picture = svg.critical_difference(tests)
+    root = ET.fromstring(str(picture))
+    bars = [
+        (float(e.get("x1")), float(e.get("x2"))) for e in root.findall("line[@class='clique']")
+    ]
+    assert len(bars) == 2
+    assert bars[0][0] < bars[1][0] < bars[0][1] < bars[1][1]
+    assert {"<a> 1.00", "3.50 d", "Nemenyi CD = 1.5"} <= set(texts(picture))
+    assert (
+        svg.critical_difference(Comparison(("a",), (1.0,), (), 1, np.nan, np.nan, (), (), ""))
+        == ""
+    )
+
+
+def test_a_sheet_shows_its_pictures_with_titles_and_leaves_out_the_empty_ones():
+    rows = [row("a<b>", 0.9), row("b", 0.5)]
+    pictures = [("Score <1>", svg.intervals(rows, "score")), ("None", svg.costs([], "score"))]
+    page = svg.sheet(pictures)
+    assert "<h2>Score &lt;1&gt;</h2><svg" in page
+    assert page.count("<h2>") == page.count("<svg") == 1
+    assert "http" not in page

@@ -1,0 +1,67 @@
+"""Equation 2 of the apple paper on the page."""
+
+from __future__ import annotations
+
+import dataclasses
+from types import SimpleNamespace
+
+from tasks.jobs.job import Result
+from tasks.report.sections.relative_error import errors, figures, section
+from tasks.score.frame import as_frame
+from tasks.score.relative import relative
+
+BASELINES = ("linear", "quadratic", "cubic")
+
+
+def results(**errors):
+    return [
+        Result(key=f"job-{len(label)}-{data}", algorithm=label, label=label, data=data, digest="",
+               seed=0, environment_seed=0, repetition=0, status="ok", score=score,
+               cpu_seconds=seconds)
+        for label, scores in errors.items()
+        for data, (score, seconds) in zip("ab", scores, strict=True)
+    ]  # fmt: skip
+
+
+FRAME = as_frame(
+    results(
+        linear=[(0.5, 1), (0.3, 2)],
+        quadratic=[(0.4, 3), (0.3, 2)],
+        cubic=[(0.3, 9), (0.3, 8)],
+        **{"apple(1)": [(0.25, 2), (0.2, 3)], "apple(0.5)": [(0.45, 1), (0.1, 2)]},
+    )
+)
+
+
+def test_the_page_shows_a_row_an_algorithm_and_a_curve_a_figure():
+    found = relative(FRAME, BASELINES)
+    table = errors(found, {"a": "adult"})
+
+    assert table.columns[-2:] == ["adult", "b"]
+    assert [[cell.text for cell in row[:4]] for row in table.rows][3:] == [
+        ["apple(1)", "1", "1", "1"],
+        ["apple(0.5)", "1", "0", "0"],
+        ["apple-best", "1", "1", "1"],
+    ]
+    drawn = figures(found)
+    assert [figure.title for figure in drawn] == [
+        "Relative error on 2 data sets",
+        "Relative time on 2 data sets",
+        "Relative error on 1 data set where quadratic takes twice the time",
+        "Relative time on 1 data set where quadratic takes twice the time",
+    ]
+    assert [(trace["name"], trace["visible"]) for trace in drawn[0].data] == [
+        *((name, True) for name in (*BASELINES, "apple-best")),
+        ("apple(1)", "legendonly"),
+        ("apple(0.5)", "legendonly"),
+    ]
+    assert drawn[1].data[0]["x"] == [1, 1, 1, 9]
+    assert drawn[1].data[0]["y"] == [0, 1, 2, 2]
+
+
+def test_without_a_data_set_of_all_baselines_there_is_no_section(made_of):
+    made = made_of(None, [])
+    suite = SimpleNamespace(relative_to=["linear", "quartic"])
+
+    assert section(dataclasses.replace(made, frame=FRAME, suite=suite)) is None
+    assert section(dataclasses.replace(made, frame=FRAME, suite=None)) is None
