@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from algorithms.apple.estimator import AppleClassifier, AppleRegressor
     from algorithms.base import Algorithm
     from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
-    from tasks.automl import PolicyClassifier, PolicyRegressor
+    from tasks.automl.estimators import PolicyClassifier, PolicyRegressor
     from tasks.automl.interactive import race
     from tasks.evaluate.probes.select import select
 
@@ -37,8 +37,8 @@ _PLACES = {
     "AppleRegressor": "algorithms.apple.estimator",
     "ChaChaClassifier": "algorithms.chacha.streaming",
     "ChaChaRegressor": "algorithms.chacha.streaming",
-    "PolicyClassifier": "tasks.automl",
-    "PolicyRegressor": "tasks.automl",
+    "PolicyClassifier": "tasks.automl.estimators",
+    "PolicyRegressor": "tasks.automl.estimators",
     "race": "tasks.automl.interactive",
     "select": "tasks.evaluate.probes.select",
 }

@@ -7,7 +7,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from algorithms.errors import LeaseboardError
-from tasks.automl import PolicyClassifier, PolicyRegressor
+from tasks.automl.estimators import PolicyClassifier, PolicyRegressor
 from tasks.evaluate.trials import plans
 from tasks.fetch import Dataset, columns
 

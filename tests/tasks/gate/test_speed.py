@@ -42,17 +42,19 @@ def git(root, *words):
 def history(tmp_path):
     """A function that commits a tree whose jobs take so many rounds."""
     root = tmp_path / "repo"
-    (root / "tasks").mkdir(parents=True)
+    for room in ("machine", "jobs"):
+        (root / "tasks" / room).mkdir(parents=True)
+        (root / "tasks" / room / "__init__.py").write_text("")
     git(root, "init", "--quiet")
     (root / "tasks" / "__init__.py").write_text("")
-    (root / "tasks" / "environment.py").write_text("def prepare_environment(): pass\n")
-    (root / "tasks" / "jobs.py").write_text(
+    (root / "tasks" / "machine" / "environment.py").write_text("def prepare_environment(): pass\n")
+    (root / "tasks" / "jobs" / "job.py").write_text(
         f"from collections import namedtuple\nJob = namedtuple('Job', '{FIELDS}')\n"
     )
 
     def commit(rounds, status="ok", code=RUN):
         text = code.format(rounds=rounds, status=status)
-        (root / "tasks" / "run.py").write_text(text)
+        (root / "tasks" / "jobs" / "run.py").write_text(text)
         git(root, "add", "-A")
         git(root, "commit", "--quiet", "-m", "x")
         return root

@@ -15,7 +15,7 @@ from tasks.pool.workers import WorkerPool
 from tasks.processes import leash
 from tasks.processes.limits import Limits
 
-STANDINS = Path(__file__).with_name("standins.py")
+STANDINS = Path(__file__).resolve().parents[2] / "flows" / "standins.py"
 FOREIGN = "mine.py:Mine"  # which runs in a fork; the stand-ins do not read it
 
 
