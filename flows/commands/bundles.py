@@ -77,7 +77,7 @@ def merge(
         ) as recorder:
             pass
         known = None if recorder.problems else uri
-        published = show_board(merged.rows, merged.suite, name, home, known)
+        published = show_board(merged.rows, merged.suite, name, home, known, found=merged.found)
     say(f"merged:  {len(merged.results)} jobs, {merged.added} of them new")
     for line in merged.conflicts:
         say(f"leaseboard: conflict: {line}", err=True)

@@ -14,6 +14,7 @@ from flows.terminal import say, tell
 if TYPE_CHECKING:
     from flows.suite import Outcome
     from tasks.jobs.job import Result
+    from tasks.score.compared import Compared
     from tasks.suites.plan import Planned
     from tasks.suites.suite import Suite
 
@@ -119,7 +120,12 @@ def _again(entry: Planned, home: Path) -> Planned:
 
 
 def show_board(
-    results: list[Result], suite: Suite | None, name: str, home: Path, uri: str | None
+    results: list[Result],
+    suite: Suite | None,
+    name: str,
+    home: Path,
+    uri: str | None,
+    found: Compared | None = None,
 ) -> bool:
     """Print the board, build the page, and put both into the MLflow store.
 
@@ -135,6 +141,8 @@ def show_board(
     home : Path
     uri : str, optional
         The store; None if it is in trouble, which has been said.
+    found : Compared, optional
+        The comparison of the results, where it has been made already.
     """
     from tasks import report
     from tasks.score import board
@@ -142,7 +150,7 @@ def show_board(
     from tasks.track import TrackingError
     from tasks.track.publish import publish
 
-    found = compared(results, suite)
+    found = found or compared(results, suite)
     board.show(found)
     tell(board.plain(found))
     page = report.refresh(home, suite, found)

@@ -23,7 +23,7 @@ from tasks.bundles.bundle import Bundle
 from tasks.folder import results
 from tasks.jobs.job import Result
 from tasks.machine import disk
-from tasks.score.compared import compared
+from tasks.score.compared import Compared, compared
 from tasks.suites.suite import SUITE_FILE, Suite
 
 Entry = TypeVar("Entry")
@@ -43,6 +43,8 @@ class Merged:
     rows : list of Result
         The same as the board shows them: named apart where code, data or seeds differ.
     suite : Suite or None
+    found : Compared
+        What a board says of the rows.
     added : int
         Jobs whose result came from a bundle and was not in the folder.
     conflicts : list of str
@@ -52,6 +54,7 @@ class Merged:
     results: list[Result]
     rows: list[Result]
     suite: Suite | None
+    found: Compared
     added: int
     conflicts: list[str]
 
@@ -77,7 +80,7 @@ def merge(bundles: list[Bundle], out: Path) -> Merged:
     kept = _without_superseded([result for result, _ in chosen.values()])
     rows = _told_apart(kept)
     suite = _fitting(suite, {row.label for row in rows})
-    compared(rows, suite)  # what no board can show does not get onto one
+    found = compared(rows, suite)  # what no board can show does not get onto one
     new = [
         (bundle, result.key)
         for result in kept
@@ -91,7 +94,7 @@ def merge(bundles: list[Bundle], out: Path) -> Merged:
     if suite is not None:
         results.write_atomically(out / SUITE_FILE, suite.model_dump_json(indent=1).encode())
     clashes = (_conflict([twin for twin, _ in every[result.key]]) for result in kept)
-    return Merged(kept, rows, suite, len(new), [line for line in clashes if line])
+    return Merged(kept, rows, suite, found, len(new), [line for line in clashes if line])
 
 
 def _order(result: Result) -> tuple[object, ...]:

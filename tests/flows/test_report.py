@@ -4,6 +4,9 @@ import json
 import os
 import shlex
 import shutil
+import sys
+import threading
+from collections import Counter
 
 import pytest
 
@@ -12,6 +15,10 @@ from tasks.folder.results import assemble, finish
 from tasks.jobs.run import run_job
 from tasks.report import suite_of
 from tasks.report.commands import race_command
+from tasks.score.bootstrap import resampled_means
+from tasks.score.leaderboard import leaderboard
+from tasks.score.significance import compare_all
+from tasks.score.summary import summarise
 from tasks.track import TrackingError
 
 SUITE = """
@@ -91,6 +98,43 @@ def test_a_report_is_built_again_by_the_command(finished, call, tmp_path):
     assert (code, printed.out.strip()) == (0, os.fspath(page.relative_to(tmp_path)))
     assert page.read_bytes() == before
     assert suite_of(tmp_path / "run").title == "Two learners"
+
+
+@pytest.fixture
+def calls():
+    """How often this process called what a board costs, whoever asked for it, by name."""
+    costly = (leaderboard, resampled_means, compare_all, summarise)
+    names = {function.__code__: function.__name__ for function in costly}
+    counted = Counter()
+
+    def count(frame, event, _):
+        if event == "call" and frame.f_code in names:
+            counted[names[frame.f_code]] += 1
+
+    threading.setprofile(count)
+    sys.setprofile(count)
+    yield counted
+    sys.setprofile(None)
+    threading.setprofile(None)
+
+
+ONE_BOARD = {"leaderboard": 1, "compare_all": 1, "summarise": 1, "resampled_means": 2}
+"""Of several data sets: one bootstrap of the scores, one of the ranks."""
+
+
+def test_a_run_computes_its_board_once_and_so_does_a_merge(calls, call, tmp_path, empty_store):
+    (tmp_path / "two.yaml").write_text(SUITE.replace('seed=0"]', 'seed=0", "sklearn:diabetes"]'))
+    store = f"sqlite:///{shutil.copy(empty_store, tmp_path)}"
+    code, said = call("run", "two.yaml", "--local", "--tracking-uri", store, "--out", "run")
+
+    assert (code, calls) == (0, ONE_BOARD), said.err
+    assert "report:" in said.out
+    assert "mlflow:" in said.out
+
+    assert call("export", "run", "run.zip")[0] == 0
+    calls.clear()
+    assert call("merge", "run.zip", "--out", "merged", "--tracking-uri", store)[0] == 0
+    assert calls == ONE_BOARD
 
 
 def test_a_run_compared_with_itself_is_the_same(finished, call, tmp_path):
