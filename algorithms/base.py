@@ -92,6 +92,12 @@ class Bench(ABC):
     to_be_spent: ClassVar[bool]
     """Whether the budget is the work to be done, not only a limit of what it may cost."""
 
+    deeds: ClassVar[frozenset[str]]
+    """The methods by which an algorithm acts on it: they spend its budget or make its score."""
+
+    paid: ClassVar[frozenset[str]] = frozenset()
+    """Those of them that are answered at a price; without any, an algorithm predicts."""
+
     unit: str
     budget: float
     seed: int

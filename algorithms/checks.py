@@ -22,17 +22,9 @@ from algorithms.benches.referee import Referee
 from algorithms.errors import BrokenPromiseError, DivergedError
 from algorithms.events import Event, Finished, LeaseGranted, TrialFinished, of, to_json
 from algorithms.look_ahead import Played, first_difference
-from algorithms.tiny import TRAIN_ROWS, Tiny, tiny_bench
+from algorithms.tiny import BENCHES, Tiny, tiny_bench
 
 Check = Callable[[Algorithm], None]
-
-CUTS: dict[str, dict[int | None, tuple[int, ...]]] = {
-    "stream": {None: (0, 1, 63, 64, 150, 299), 100: (37, 100)},
-    "holdout": {None: (0, 64, 150, TRAIN_ROWS), 100: (37,)},
-    "pulls": {None: (0, 3, 10, 31), 20: (9,)},
-    "samples": {None: (0, 1, 5, 9)},
-}
-"""By bench and budget: after how many answers the bench goes on otherwise."""
 
 
 def checks() -> dict[str, Check]:
@@ -75,12 +67,12 @@ def check_look_ahead(algorithm: Algorithm) -> None:
     """It decides by what it was told until then: what comes later changes nothing before."""
     if algorithm.hindsight:  # declared, and marked wherever it is ranked
         return
-    for budget, cuts in CUTS[algorithm.bench].items():
+    for budget, cuts in BENCHES[algorithm.bench].cuts.items():
         as_it_is = _played(algorithm, tiny_bench(algorithm.bench, Tiny(budget=budget)))
         for same in cuts:
             other = Tiny(budget=budget, same=same)
             otherwise = _played(algorithm, tiny_bench(algorithm.bench, other))
-            moved = first_difference(algorithm.bench, same, as_it_is, otherwise)
+            moved = first_difference(same, as_it_is, otherwise)
             _promise(not moved, moved)
 
 
@@ -188,7 +180,7 @@ def _played(algorithm: Algorithm, bench: Bench) -> Played:
     """A whole run at the window of `bench`."""
     referee = Referee(bench)
     algorithm.prepare(referee.window)
-    return Played(referee, list(play("checked", algorithm, bench, 1, referee.window)))
+    return Played(bench, referee, list(play("checked", algorithm, bench, 1, referee.window)))
 
 
 def _run(algorithm: Algorithm, bench: Bench) -> list[Event]:

@@ -15,44 +15,38 @@ from typing import Any
 
 import numpy as np
 
+from algorithms.base import Bench
+from algorithms.benches.holdout import HoldoutBench
 from algorithms.benches.referee import Referee
 from algorithms.events import Event, Finished, ProbeFinished, TrialFinished, to_json
-
-PAID = frozenset(("pull", "pull_joint", "probe", "train", "retest"))
-"""The deeds that are answered at a price."""
 
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A whole run: who watched it, and its events."""
+    """A whole run: its bench, who watched it, and its events."""
 
+    bench: Bench
     referee: Referee
     log: list[Event]
 
 
-def first_difference(kind: str, same: int, one: Played, other: Played) -> str:
+def first_difference(same: int, one: Played, other: Played) -> str:
     """Where the runs part although their benches do so only after `same` answers; or nothing.
 
     Parameters
     ----------
-    kind : str
-        Of the benches.
     same : int
         How many answers were alike: labels, trials or probes.
     """
-    if kind in ("stream", "holdout"):
+    if not one.bench.paid:
         found = _predicted(same, one, other) or _events(_until(same, one), _until(same, other))
-        if not found and kind == "holdout" and same >= _train_rows(one):
+        if not found and isinstance(one.bench, HoldoutBench) and same >= one.bench.n_train:
             found = _deeds(one.referee.deeds, other.referee.deeds)
         return found and f"{found} although nothing changes before the label of example {same}"
     found = _deeds(_up_to(same, one), _up_to(same, other)) or _events(
         _answered(same, one), _answered(same, other)
     )
     return found and f"{found} although the first {same} answers are the same"
-
-
-def _train_rows(played: Played) -> int:
-    return len(played.referee.window.holdout.train.labels)
 
 
 def _predicted(same: int, one: Played, other: Played) -> str:
@@ -78,7 +72,7 @@ def _until(same: int, played: Played) -> list[Event]:
 
 def _up_to(same: int, played: Played) -> list[Any]:
     """The deeds until `same` answers were paid for, and the next that is."""
-    paid = [i for i, deed in enumerate(played.referee.deeds) if deed[0] in PAID]
+    paid = [i for i, deed in enumerate(played.referee.deeds) if deed[0] in played.bench.paid]
     return played.referee.deeds[: paid[same] + 1 if same < len(paid) else None]
 
 

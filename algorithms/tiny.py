@@ -48,7 +48,7 @@ TRAIN_ROWS = 240
 
 def tiny_bench(kind: str, tiny: Tiny = Tiny()) -> Bench:
     """A fresh tiny bench of `kind`."""
-    return BENCHES[kind](tiny)
+    return BENCHES[kind].make(tiny)
 
 
 def _product(tiny: Tiny) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -229,9 +229,24 @@ class _VeiledSamples(SamplesBench):
         return (yield from super().probe(configuration, rows, train=train, seconds=seconds))
 
 
-BENCHES: dict[str, Callable[[Tiny], Bench]] = {
-    "stream": _stream,
-    "holdout": _holdout,
-    "pulls": _pulls,
-    "samples": _samples,
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """How a kind of bench is made tiny.
+
+    Attributes
+    ----------
+    make : callable
+    cuts : dict of int or None to tuple of int
+        By budget: after how many answers the bench may well go on otherwise.
+    """
+
+    make: Callable[[Tiny], Bench]
+    cuts: dict[int | None, tuple[int, ...]]
+
+
+BENCHES = {
+    StreamBench.kind: Maker(_stream, {None: (0, 1, 63, 64, 150, 299), 100: (37, 100)}),
+    HoldoutBench.kind: Maker(_holdout, {None: (0, 64, 150, TRAIN_ROWS), 100: (37,)}),
+    PullsBench.kind: Maker(_pulls, {None: (0, 3, 10, 31), 20: (9,)}),
+    SamplesBench.kind: Maker(_samples, {None: (0, 1, 5, 9)}),
 }

@@ -57,6 +57,21 @@ def test_modules_keep_to_their_layer():
     assert found == {}
 
 
+def test_the_kind_of_a_bench_is_known_in_its_own_room_alone():
+    """Who needs to know more of it than its name asks `tasks.jobs.benches.kinds`."""
+    found = [
+        f"{path}:{node.lineno}"
+        for path, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Compare)
+        and ast.unparse(node.left).strip("()[]'").endswith("bench")
+        for each in node.comparators
+        if any(isinstance(named, ast.Constant) for named in getattr(each, "elts", [each]))
+    ]
+
+    assert found == []
+
+
 def test_modules_are_documented():
     assert [path for path, tree in TREES.items() if not ast.get_docstring(tree)] == []
 

@@ -93,6 +93,7 @@ class HoldoutBench(Bench):
 
     kind: ClassVar[str] = "holdout"
     to_be_spent: ClassVar[bool] = True
+    deeds: ClassVar[frozenset[str]] = frozenset(("record", "skip", "submit", "note"))
     unit = "examples"
 
     def __init__(

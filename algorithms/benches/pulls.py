@@ -148,6 +148,8 @@ class PullsBench(Bench):
 
     kind: ClassVar[str] = "pulls"
     to_be_spent: ClassVar[bool] = True
+    paid: ClassVar[frozenset[str]] = frozenset(("pull", "pull_joint"))
+    deeds: ClassVar[frozenset[str]] = paid | {"note"}
 
     def __init__(
         self,

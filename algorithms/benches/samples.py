@@ -120,6 +120,8 @@ class SamplesBench(Bench):
 
     kind: ClassVar[str] = "samples"
     to_be_spent: ClassVar[bool] = False
+    paid: ClassVar[frozenset[str]] = frozenset(("probe", "train", "retest"))
+    deeds: ClassVar[frozenset[str]] = paid | {"crown", "fail", "note"}
 
     def __init__(
         self,

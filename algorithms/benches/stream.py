@@ -108,6 +108,7 @@ class StreamBench(Bench):
 
     kind: ClassVar[str] = "stream"
     to_be_spent: ClassVar[bool] = True
+    deeds: ClassVar[frozenset[str]] = frozenset(("record", "note"))
     unit = "examples"
 
     def __init__(self, stream: Stream, seed: int = 0, budget: int | None = None) -> None:

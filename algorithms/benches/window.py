@@ -21,14 +21,6 @@ from algorithms.errors import NotYoursError
 Deed = tuple[str, tuple[Any, ...], dict[str, Any]]
 """A method of a bench that was called, and with which arguments."""
 
-DEEDS = frozenset(
-    (
-        *("record", "skip", "submit", "pull", "pull_joint", "probe", "train", "retest", "crown"),
-        *("fail", "note"),
-    )
-)
-"""The methods by which an algorithm acts on a bench: they spend its budget or make its score."""
-
 
 class Window:
     """A bench as its algorithm sees it.
@@ -52,7 +44,7 @@ class Window:
             if name in shown:
                 return shown[name]
             found = getattr(bench, name)
-            if name not in DEEDS:
+            if name not in bench.deeds:
                 return found
             if inspect.isgeneratorfunction(found):
                 return functools.partial(_begin, note, name, found, begun)

@@ -24,6 +24,7 @@ from typing import IO, Self
 import numpy as np
 
 from algorithms.errors import LeaseboardError, UsageError
+from tasks.jobs.benches.kinds import KINDS
 from tasks.jobs.described import describe
 from tasks.jobs.foreign import is_foreign
 from tasks.jobs.job import Job
@@ -35,9 +36,6 @@ ROOT = Path(__file__).resolve().parents[2]
 TURNS = 7
 TOLERANCE = 0.1
 """Default: a tenth. Five to fifteen per cent is what CPU times of equal code differ by."""
-
-MEASURED = ("stream", "holdout")
-"""Benches whose CPU time is spent anew in every run; the others replay recorded costs."""
 
 SAMPLE_SECONDS, LEAST_SECONDS = 0.2, 0.002
 """A quick job is run again until a turn has so much CPU time, and no more than a hundred times."""
@@ -137,7 +135,7 @@ def timed(jobs: Sequence[Job]) -> list[Job]:
     return [
         job
         for job in jobs
-        if job.repetition == 0 and describe(job.algorithm, job.settings).bench in MEASURED
+        if job.repetition == 0 and not KINDS[describe(job.algorithm, job.settings).bench].replayed
     ]
 
 

@@ -11,7 +11,8 @@ from algorithms import registry
 from algorithms.base import setting_names
 from algorithms.errors import LeaseboardError, UserFileError
 from algorithms.user_files import file_of
-from tasks.jobs import benches, quarantine
+from tasks.jobs import quarantine
+from tasks.jobs.benches.kinds import KINDS
 from tasks.keys.closure import hash_of, reachable
 
 _known: dict[tuple[str, bytes, str, str], Description | LeaseboardError] = {}
@@ -75,8 +76,6 @@ def looked_at(algorithm: str, settings: Mapping[str, Any] | None) -> dict[str, A
     if settings is not None:
         registry.build(algorithm, settings)
     bench = getattr(cls, "bench", None)
-    if bench not in benches.KINDS:
-        raise UserFileError(
-            f"{algorithm}: its bench is {bench!r}: name one of {', '.join(benches.KINDS)}"
-        )
+    if bench not in KINDS:
+        raise UserFileError(f"{algorithm}: its bench is {bench!r}: name one of {', '.join(KINDS)}")
     return {"bench": bench, "settings": setting_names(cls), "hindsight": cls.hindsight}

@@ -13,6 +13,7 @@ from typing import Any
 from algorithms import registry
 from algorithms.user_files import file_of, is_reference
 from tasks.evaluate.trials.spaces import DEFAULT_SPACE, load_space
+from tasks.jobs.benches.kinds import KINDS
 from tasks.jobs.job import Job
 
 KNOWN = ("sklearn", "lightgbm")
@@ -38,7 +39,7 @@ def files(job: Job) -> list[Path]:
 
 def classes(job: Job, bench: str) -> list[str]:
     """The classes of `job`'s arms, as ``module:Class``, but for those of `KNOWN` packages."""
-    if bench != "pulls":
+    if KINDS[bench].chooses != "arm":
         return []
     space = load_space(str(job.bench.get("space", DEFAULT_SPACE)))
     chosen = job.bench.get("arms")

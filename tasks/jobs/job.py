@@ -14,6 +14,7 @@ import pydantic.dataclasses
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationError
 
 from algorithms.errors import UsageError, short
+from tasks.jobs.benches.kinds import KINDS
 from tasks.machine.terminal import shown
 
 STATUSES = ("ok", "timeout", "memout", "crash", "diverged", "skipped")
@@ -214,7 +215,7 @@ class Result:
     job_cpu_seconds: Amount | None = None
     job_wall_seconds: Amount | None = None
     settings: Settings = field(default_factory=dict)
-    bench: Annotated[str, _one_of("", "stream", "holdout", "pulls", "samples")] = ""
+    bench: Annotated[str, _one_of("", *KINDS)] = ""
     bench_options: Settings = field(default_factory=dict)
     events: Name | None = None
     version: Name = ""

@@ -38,6 +38,7 @@ from algorithms.events import (
 )
 from tasks import fetch
 from tasks.jobs import benches
+from tasks.jobs.benches.kinds import KINDS
 from tasks.jobs.described import describe
 from tasks.jobs.foreign import classes, files
 from tasks.jobs.job import MOST_SCORE, Job, Result
@@ -172,9 +173,9 @@ def run_job(
 
 def warm() -> None:
     """Import and read what any job needs, so that forks of this process need not."""
-    for kind in benches.KINDS:
+    for kind in KINDS:
         benches.options(kind)
-    read_ahead(benches.KINDS)
+    read_ahead(KINDS)
 
 
 def failed(job: Job, status: str, reason: str, *, key: str = "", digest: str = "") -> Result:

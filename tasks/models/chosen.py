@@ -19,6 +19,7 @@ from tasks.evaluate.trials.evaluate import reward_of
 from tasks.evaluate.trials.spaces import load_space
 from tasks.fetch import Dataset
 from tasks.jobs.benches import pulls, samples
+from tasks.jobs.benches.kinds import KINDS
 from tasks.jobs.job import Job, Result
 from tasks.models.columns import describe
 from tasks.models.pipeline import PipelineModel
@@ -53,7 +54,9 @@ class Fit:
     labels: NDArray[Any]
 
 
-def fitted(dataset: Dataset, job: Job, result: Result) -> tuple[PipelineModel, float]:
+def fitted(
+    dataset: Dataset, job: Job, result: Result, learner: None
+) -> tuple[PipelineModel, float]:
     """The configuration that a job chose, fitted, and its score on the test rows.
 
     It is the model that was ranked: the same encoding, rows and seed, on one thread as trials and
@@ -68,7 +71,7 @@ def fitted(dataset: Dataset, job: Job, result: Result) -> tuple[PipelineModel, f
     """
     if result.champion is None:
         raise UsageError(f"{result.label} on {result.data} chose no configuration: nothing to fit")
-    if result.bench == "pulls":
+    if KINDS[result.bench].chooses == "arm":
         fit, recorded = _of_policy(dataset, job, result), result.metrics["test"]
     else:
         fit, recorded = _of_selection(dataset, job, result), result.score

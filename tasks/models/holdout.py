@@ -17,6 +17,7 @@ from algorithms.apple.saved import learner_of, state_of
 from algorithms.errors import UsageError
 from tasks.fetch import Dataset
 from tasks.jobs.benches.holdout import Options, encoder, target_range
+from tasks.jobs.job import Job, Result
 from tasks.models import trusted
 from tasks.models.columns import describe
 from tasks.models.saved import Description, SavedModel
@@ -36,6 +37,11 @@ class HoldoutModel(SavedModel):
         Of the run, fitted on its training rows.
     learner : Learner
     """
+
+    needs = (
+        *("leaseboard", "mlflow", "numba", "numpy", "pandas"),
+        *("scikit-learn", "scipy", "skops"),
+    )
 
     def __init__(self, description: Description, encoder: SparseEncoder, learner: Learner) -> None:
         super().__init__(description)
@@ -61,8 +67,10 @@ class HoldoutModel(SavedModel):
         plain.write(folder / FILE, state_of(self._learner), FORMAT)
 
 
-def fitted(dataset: Dataset, options: Options, seed: int, learner: Any) -> HoldoutModel:
-    """The model of a run's `learner` on the hold-out that `options` and `seed` make of `dataset`.
+def fitted(
+    dataset: Dataset, job: Job, result: Result, learner: Any
+) -> tuple[HoldoutModel, float | None]:
+    """The model of the `learner` that `job` left, and its score on the test rows if it has one.
 
     Raises
     ------
@@ -74,6 +82,7 @@ def fitted(dataset: Dataset, options: Options, seed: int, learner: Any) -> Holdo
             "the run left no model: only apple, linear, quadratic, cubic and their like can be"
             " registered"
         )
+    options, seed = Options(**job.bench), job.environment_seed
     features = dataset.features.drop(columns=list(options.drop))
     try:
         known = describe(features)
@@ -85,7 +94,8 @@ def fitted(dataset: Dataset, options: Options, seed: int, learner: Any) -> Holdo
         classes=_classes(dataset, options),
         target=target_range(dataset, options, seed) if options.scale_target else None,
     )
-    return HoldoutModel(description, encoder(dataset, options, seed), learner)
+    model = HoldoutModel(description, encoder(dataset, options, seed), learner)
+    return model, result.score if options.score_on == "test" else None
 
 
 def read(description: Description, folder: Path) -> HoldoutModel:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
@@ -25,13 +25,6 @@ KEY = "leaseboard.key"
 
 _DEFAULT = "MLFLOW_TRACKING_URI"
 _CODE = Path(__file__).with_name("served.py")
-_NEEDS = {
-    "stream": ("leaseboard", "mlflow", "numpy", "pandas", "vowpalwabbit"),
-    "holdout": (
-        "leaseboard", "mlflow", "numba", "numpy", "pandas", "scikit-learn", "scipy", "skops",
-    ),
-    "pipeline": ("leaseboard", "mlflow", "numpy", "pandas", "scikit-learn", "lightgbm", "skops"),
-}  # fmt: skip
 
 
 def log(
@@ -95,7 +88,7 @@ def _write(path: Path, model: SavedModel, features: pd.DataFrame, model_id: str)
             artifacts={"model": folder},
             signature=_signature(model),
             input_example=columns.example(features),
-            pip_requirements=_requirements(model.description.kind),
+            pip_requirements=_requirements(model.needs),
         )
 
 
@@ -114,10 +107,10 @@ def _signature(model: SavedModel) -> Any:
     return ModelSignature(Schema(inputs), Schema([ColSpec(output)]))
 
 
-def _requirements(kind: str) -> list[str]:
+def _requirements(needs: Iterable[str]) -> list[str]:
     """Pinned, and always given: MLflow would need ten seconds to guess them."""
     pinned = []
-    for name in _NEEDS[kind]:
+    for name in needs:
         try:
             pinned.append(f"{name}=={metadata.version(name)}")
         except metadata.PackageNotFoundError:  # we ourselves, run from a checkout

@@ -24,6 +24,8 @@ class PipelineModel(SavedModel):
     estimator : Pipeline
     """
 
+    needs = ("leaseboard", "mlflow", "numpy", "pandas", "scikit-learn", "lightgbm", "skops")
+
     def __init__(self, description: Description, estimator: Any) -> None:
         super().__init__(description)
         self.estimator = estimator

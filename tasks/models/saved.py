@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -48,6 +48,9 @@ class Description(BaseModel):
 
 class SavedModel(ABC):
     """A model that predicts raw rows: numbers of a regression's own unit, or classes by name."""
+
+    needs: ClassVar[tuple[str, ...]]
+    """The distributions without which it cannot predict."""
 
     def __init__(self, description: Description) -> None:
         self.description = description

@@ -18,6 +18,7 @@ from algorithms.online.learner import Learner
 from algorithms.online.schema import Schema, stream_schema
 from algorithms.online.workspace import text_line
 from tasks.fetch import Dataset
+from tasks.jobs.job import Job, Result
 from tasks.models.columns import describe
 from tasks.models.saved import Description, SavedModel
 from tasks.preprocess.streaming import StreamOptions, from_log, log_shift, namespaces, needs_log
@@ -35,6 +36,8 @@ class StreamModel(SavedModel):
     content : bytes
         Of VW's model file.
     """
+
+    needs = ("leaseboard", "mlflow", "numpy", "pandas", "vowpalwabbit")
 
     def __init__(self, description: Description, content: bytes) -> None:
         super().__init__(description)
@@ -65,8 +68,8 @@ class StreamModel(SavedModel):
         (folder / FILE).write_bytes(self._content)
 
 
-def fitted(dataset: Dataset, options: StreamOptions, learner: Any) -> StreamModel:
-    """The model of a run's `learner`, which learned the stream that `options` make of `dataset`.
+def fitted(dataset: Dataset, job: Job, result: Result, learner: Any) -> tuple[StreamModel, None]:
+    """The model of the `learner` that `job` left, and no score: a stream holds no rows back.
 
     Raises
     ------
@@ -78,6 +81,7 @@ def fitted(dataset: Dataset, options: StreamOptions, learner: Any) -> StreamMode
             "the run left no model: only algorithms that end with one online learner, such as"
             " chacha and vanilla, can be registered"
         )
+    options = StreamOptions(**job.bench)
     shift = None
     if dataset.task == "regression":
         target = dataset.target.to_numpy(dtype=np.float64)
@@ -94,7 +98,7 @@ def fitted(dataset: Dataset, options: StreamOptions, learner: Any) -> StreamMode
         options=options,
         shift=shift,
     )
-    return StreamModel(description, content)
+    return StreamModel(description, content), None
 
 
 def read(description: Description, folder: Path) -> StreamModel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import tempfile
 from collections.abc import Iterable
@@ -11,6 +12,7 @@ from typing import Any
 
 from algorithms.errors import LeaseboardError, UsageError
 from tasks import fetch
+from tasks.jobs.benches.kinds import KINDS
 from tasks.jobs.job import Job, Result
 from tasks.jobs.run import run_job
 from tasks.models.saved import SavedModel
@@ -118,24 +120,12 @@ def fit(
         raise UsageError(
             f"{job.data} has changed since {result.label} ran on it: run it again, then register"
         )
-    if result.bench in ("pulls", "samples"):
-        from tasks.models import chosen
-
-        model, test = chosen.fitted(dataset, job, result)
-        return Fitted(model, dataset, test)
-    learner = learner or _repeated(job, result, mirrors)
-    if result.bench == "stream":
-        from tasks.models import streaming
-        from tasks.preprocess import StreamOptions
-
-        options = StreamOptions(**job.bench)
-        return Fitted(streaming.fitted(dataset, options, learner), dataset, test=None)
-    from tasks.jobs.benches.holdout import Options
-    from tasks.models import holdout
-
-    held = Options(**job.bench)
-    model = holdout.fitted(dataset, held, job.environment_seed, learner)
-    return Fitted(model, dataset, result.score if held.score_on == "test" else None)
+    kind = KINDS[result.bench]
+    if kind.chooses == "model":
+        learner = learner or _repeated(job, result, mirrors)
+    maker = importlib.import_module(f"tasks.models.{kind.served_by}")
+    model, test = maker.fitted(dataset, job, result, learner)
+    return Fitted(model, dataset, test)
 
 
 def _repeated(job: Job, result: Result, mirrors: tuple[Path, ...]) -> Any:

@@ -86,7 +86,7 @@ def select(
     """
     own = named(pipelines)
     algorithm = algorithm or registry.build("abc")
-    if algorithm.bench != "samples":
+    if algorithm.bench != SamplesBench.kind:
         raise UsageError(
             f"{type(algorithm).__name__} runs on the {algorithm.bench} bench: give one that"
             " selects on samples, such as ABC"
@@ -96,7 +96,7 @@ def select(
         "initial_rows": initial_rows,
         "probe_seconds": probe_seconds,
     }
-    check_options("samples", options)
+    check_options(SamplesBench.kind, options)
     if store is not None and not is_store(store):
         raise UsageError(f"{str(store)!r} holds something else than probes: name another store")
     split = _split(_numbers(X), np.asarray(y), test_fraction, seed)

@@ -1,7 +1,7 @@
 """A bench for a job: the data set as the environment that the algorithm's kind works against.
 
-Each module is named after a kind of bench and offers ``Options``, a pydantic model of the bench's
-own options, ``make(dataset, job)``, and ``measure(options)``: what its scores measure.
+Each module but `kinds` is named after a kind of bench and offers ``Options``, a pydantic model of
+the bench's own options, ``make(dataset, job)``, and ``measure(options)``: what its scores measure.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from algorithms.base import Bench
     from tasks.fetch import Dataset
     from tasks.jobs.job import Job
-
-KINDS = ("stream", "holdout", "pulls", "samples")
 
 
 def options(kind: str) -> frozenset[str]:

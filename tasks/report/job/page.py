@@ -26,6 +26,7 @@ from algorithms.events import (
     TrialFinished,
     of,
 )
+from tasks.jobs.benches.kinds import choosing
 from tasks.report.draw.specs import Figure, names_of, short_number
 from tasks.report.job import arms, bands, curve, leases
 
@@ -54,10 +55,10 @@ def figures(records: Sequence[Configuration], events: Sequence[Event]) -> list[F
     end = events[-1].at if events else 0.0
     makers: list[Callable[[], Figure | None]] = [
         # Pulls are leases of one trial each: their allocation says more than a bar an arm.
-        lambda: None if bench == "pulls" else leases.gantt(records, events, unit, end),
+        lambda: None if bench in choosing("arm") else leases.gantt(records, events, unit, end),
         lambda: arms.allocation(records, events, unit),
         lambda: arms.rewards(records, events, unit),
-        lambda: bands.bounds(records, events, unit, by_units=bench == "samples"),
+        lambda: bands.bounds(records, events, unit, by_units=bench in choosing("configuration")),
         lambda: arms.probes(records, events),
         lambda: curve.expansion_figure(events),
         lambda: curve.job_figure(events, unit, metric),

@@ -8,6 +8,7 @@ from statistics import median
 from typing import Any
 
 from algorithms.events import Event
+from tasks.jobs.benches.kinds import choosing
 from tasks.report.cells import Cell, Names, named, number
 from tasks.report.job.funnels import funnels, verdicts
 from tasks.report.material import Material
@@ -18,7 +19,7 @@ from tasks.score.selection import REFERENCE, Selection, Truth, compare
 
 def selection_log(row: Any, events: Sequence[Event]) -> Sequence[Event] | None:
     """The log of a finished job of selection."""
-    return events if row.status == "ok" and row.bench == "samples" else None
+    return events if row.status == "ok" and row.bench in choosing("configuration") else None
 
 
 def truths(made: Material) -> dict[tuple[str, int], Truth]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from algorithms.events import Event
+from tasks.jobs.benches.kinds import choosing
 from tasks.report.cells import Cell, Names, data_cell, number
 from tasks.report.material import Material
 from tasks.report.section import Section, Table
@@ -15,7 +16,7 @@ from tasks.score.speed_up import Progress, SpeedUp, progress_of, reference_of, s
 
 def job_progress(row: Any, events: Sequence[Event]) -> Progress | None:
     """How a finished job of trials got on."""
-    return progress_of(events) if row.status == "ok" and row.bench == "pulls" else None
+    return progress_of(events) if row.status == "ok" and row.bench in choosing("arm") else None
 
 
 def section(made: Material) -> Section | None:

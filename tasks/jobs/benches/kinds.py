@@ -1,0 +1,48 @@
+"""The kinds of benches, and all that others need to know of them; each has a module here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What tells a kind of bench from the others.
+
+    Attributes
+    ----------
+    chooses : {"model", "arm", "configuration"}
+        What its algorithms come to: a model that they trained themselves, the arm that is tuned
+        next, or one of given configurations.
+    reward : bool
+        What it measures of a configuration is a reward, of which more is better, not a loss.
+    replayed : bool
+        Trials or probes are recorded, and charged what they cost when they ran.
+    served_by : str
+        The module of `tasks.models` that makes a model of what a job found.
+    """
+
+    chooses: Literal["model", "arm", "configuration"]
+    reward: bool
+    replayed: bool
+    served_by: str
+
+
+KINDS = {
+    "stream": Kind("model", reward=False, replayed=False, served_by="streaming"),
+    "holdout": Kind("model", reward=False, replayed=False, served_by="holdout"),
+    "pulls": Kind("arm", reward=True, replayed=True, served_by="chosen"),
+    "samples": Kind("configuration", reward=True, replayed=True, served_by="chosen"),
+}
+
+
+def choosing(what: Literal["model", "arm", "configuration"]) -> frozenset[str]:
+    """The names of the kinds whose algorithms choose that.
+
+    Examples
+    --------
+    >>> sorted(choosing("model"))
+    ['holdout', 'stream']
+    """
+    return frozenset(name for name, kind in KINDS.items() if kind.chooses == what)
