@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -12,7 +13,6 @@ from algorithms.base import Run
 from algorithms.benches.stream import StreamAlgorithm, StreamBench, require_finite
 from algorithms.chacha.oracle import Tune, make_oracle
 from algorithms.chacha.published.presets import Published, Tuning
-from algorithms.chacha.published.rules import FIXED, Rules
 from algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,
@@ -33,14 +33,6 @@ class Vanilla(Published):
     def capacity(self) -> int:
         """One model."""
         return 1
-
-    def slots(self, schema: Schema) -> int:
-        """One model."""
-        return 1
-
-    def rules(self) -> Rules:
-        """There is nothing to decide."""
-        return FIXED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,14 +57,6 @@ class RandomConfigurations(Tuning):
         """At most b models are live."""
         return self.b
 
-    def slots(self, schema: Schema) -> int:
-        """The default configuration and b - 1 others."""
-        return self.b
-
-    def rules(self) -> Rules:
-        """A fixed set of models."""
-        return FIXED
-
 
 @dataclass(frozen=True, kw_only=True)
 class Exhaustive(Tuning):
@@ -85,10 +69,6 @@ class Exhaustive(Tuning):
     def slots(self, schema: Schema) -> int:
         """One for every configuration."""
         return 1 + len(frontier(self.tune, schema))
-
-    def rules(self) -> Rules:
-        """A fixed set of models."""
-        return FIXED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,17 +167,13 @@ def frontier(tune: Tune | None, schema: Schema) -> list[Configuration]:
     return oracle(Configuration(), schema.namespaces, np.random.RandomState(0))
 
 
-def _admissions(configurations: list[Configuration], budget: int) -> list[Event]:
-    events: list[Event] = []
+def _admissions(configurations: list[Configuration], budget: int) -> Iterator[Event]:
     for number, configuration in enumerate(configurations):
-        events.append(
-            ConfigurationAdmitted(
-                at=0,
-                configuration=number,
-                parameters=configuration.parameters(),
-                parent=0 if number else None,
-                origin="oracle" if number else "initial",
-            )
+        yield ConfigurationAdmitted(
+            at=0,
+            configuration=number,
+            parameters=configuration.parameters(),
+            parent=0 if number else None,
+            origin="oracle" if number else "initial",
         )
-        events.append(LeaseGranted(at=0, configuration=number, amount=budget, slot=number))
-    return events
+        yield LeaseGranted(at=0, configuration=number, amount=budget, slot=number)

@@ -11,8 +11,13 @@ import numpy as np
 from algorithms.benches.stream import next_log_point
 from algorithms.chacha import memory
 from algorithms.chacha.oracle import ConfigOracle
-from algorithms.chacha.tallies import Tallies
-from algorithms.events import ConfigurationAdmitted, Eliminated, Event, Paused
+from algorithms.events import (
+    ConfigurationAdmitted,
+    ConfigurationScored,
+    Eliminated,
+    Event,
+    Paused,
+)
 from algorithms.online.configuration import Configuration
 from algorithms.online.layout import MAX_TERMS, fits
 from algorithms.online.learner import Learner
@@ -50,9 +55,12 @@ class Race(ABC):
         The number of the champion.
     holders : ndarray of int64, shape (b,)
         The number of the configuration in each slot, or `EMPTY`.
+    tallies : dict of int to (float, float)
+        Examples that each configuration consumed in ended stays, and what it lost in the bench's
+        own metric.
     """
 
-    kept: ClassVar[tuple[str, ...]] = ("at", "champion", "holders", "_log_point")
+    kept: ClassVar[tuple[str, ...]] = ("at", "champion", "holders", "tallies", "_log_point")
     """The attributes that are part of `state`."""
 
     def __init__(
@@ -64,10 +72,11 @@ class Race(ABC):
         b: int,
     ) -> None:
         self.schema, self.models, self.oracle, self.random = schema, models, oracle, random
+        self.b = b
         self.at = self.champion = 0
         self.configurations: list[Configuration] = []
         self.holders = np.full(b, EMPTY)
-        self.tallies = Tallies()
+        self.tallies: dict[int, tuple[float, float]] = {}
         self._numbers: dict[Configuration, int] = {}
         self._live: Slots | None = None
         self._log_point = 1
@@ -136,7 +145,11 @@ class Race(ABC):
         """What everyone achieved; nothing may follow."""
         for slot in self.live.tolist():
             self._bank(slot)
-        yield from self.tallies.scored(self.at)
+        for number, (units, total) in sorted(self.tallies.items()):
+            if units:
+                yield ConfigurationScored(
+                    at=self.at, configuration=number, value=total / units, units=units
+                )
 
     @abstractmethod
     def _measure(self) -> None:
@@ -231,7 +244,9 @@ class Race(ABC):
 
     def _bank(self, slot: int) -> None:
         """Put what the model in `slot` achieved to its configuration's account."""
-        self.tallies.add(int(self.holders[slot]), *self._achieved(slot))
+        number, (units, total) = int(self.holders[slot]), self._achieved(slot)
+        units_before, total_before = self.tallies.get(number, (0, 0.0))
+        self.tallies[number] = units_before + units, total_before + total
 
     def _passes_log_point(self) -> bool:
         """Whether everyone's bounds are to be told, which is seldom and seldomer."""
@@ -248,7 +263,6 @@ class Race(ABC):
             "race": values_of(self, self.kept),
             "configurations": list(map(memory.configuration_state, self.configurations)),
             "models": [self.models.state(slot) for slot in self.live.tolist()],
-            "tallies": self.tallies.sums,
             "random": memory.random_state(self.random),
             "oracle": memory.oracle_state(self.oracle),
         }
@@ -261,12 +275,10 @@ class Race(ABC):
         fill(self, state["race"], self.kept)
         self._live = None
         numbers = self.holders[self.live].tolist()
-        memory.require_numbers([self.champion, *numbers, *state["tallies"]], len(configurations))
+        memory.require_numbers([self.champion, *numbers, *self.tallies], len(configurations))
         if len({*numbers}) < len(numbers) or self.configurations != configurations:
             raise ValueError("a configuration stands twice")
         for slot, number, one in zip(self.live.tolist(), numbers, state["models"], strict=True):
             self.models.restore(slot, self.configurations[number], one)
-        for number, (units, total) in state["tallies"].items():
-            self.tallies.add(number, units, total)
         memory.fill_random(self.random, state["random"])
         memory.fill_oracle(self.oracle, state["oracle"])

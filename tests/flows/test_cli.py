@@ -76,6 +76,7 @@ def test_every_command_has_help_with_an_example(leaseboard, command):
         ("run nowhere.yaml", "cannot read nowhere.yaml"),
         ("plan quick --mirror nowhere", "has no catalogue.csv"),
         ("list algorithm", "did you mean 'algorithms'"),
+        ("race chacha sklearn:diabetes --set preset=flaml", "take the algorithm 'chacha-flaml'"),
         ("report nowhere", "has no results.parquet"),
         ("prune --older-than 1000000", "'--older-than'"),
         ("model register nowhere", "is not the folder of a suite's finished run"),
@@ -233,6 +234,11 @@ def test_tables_that_are_not_on_a_terminal_have_one_line_a_row(leaseboard, tmp_p
     listed = leaseboard("list", "algorithms").stdout.splitlines()
     assert listed[0] == "Algorithms"
     assert all(len(line.split("  ")) >= 3 for line in listed[1:])
+    settings = [
+        line.split(maxsplit=2) for line in leaseboard("list", "chacha").stdout.splitlines()
+    ]
+    assert ["delta", "0.1", "number > 0 and < 1"] in settings
+    assert ["memory", "1000.0", "number > 1"] in settings
 
 
 def test_a_file_that_cannot_be_written_is_found_before_anything_runs(leaseboard, tmp_path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from typing import Annotated
 
 import numpy as np
@@ -15,6 +14,7 @@ from algorithms.chacha.oracle import ConfigOracle, Tune, make_oracle, no_candida
 from algorithms.chacha.published.engines import make_engine
 from algorithms.chacha.published.published_race import PublishedRace
 from algorithms.chacha.published.rules import (
+    FIXED,
     Bound,
     Count,
     Keep,
@@ -31,7 +31,7 @@ from algorithms.online.schema import Schema
 
 @dataclass(frozen=True, kw_only=True)
 class Published(Racing):
-    """Algorithm 1 of the paper with the rules that a subclass names.
+    """Algorithm 1 of the paper with the rules that a subclass names, or a fixed set of models.
 
     Parameters
     ----------
@@ -39,13 +39,14 @@ class Published(Racing):
         See `Racing`.
     """
 
-    @abstractmethod
     def rules(self) -> Rules:
         """The rules of the race."""
+        return FIXED
 
-    @abstractmethod
     def slots(self, schema: Schema) -> int:
         """How many models may be live on data of this schema."""
+        assert self.capacity is not None
+        return self.capacity
 
     def oracle(self) -> ConfigOracle:
         """A fresh oracle: which configurations there are beside the default one."""
@@ -139,10 +140,6 @@ class Paper(Tuning, Rules):
     @property
     def capacity(self) -> int:
         """At most b models are live."""
-        return self.b
-
-    def slots(self, schema: Schema) -> int:
-        """One for the champion, b - 1 for challengers."""
         return self.b
 
     def rules(self) -> Rules:

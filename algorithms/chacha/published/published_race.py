@@ -64,7 +64,6 @@ class PublishedRace(Race):
         classes: bool = False,
     ) -> None:
         super().__init__(schema, models, oracle, random, b)
-        self.b = b
         self.rules = rules
         self.horizon = horizon
         self.slots = state.empty_slots(b)

@@ -237,7 +237,7 @@ class SafeRace(Race):
 
     def _consult_oracle(self) -> Iterator[Event]:
         """S grows by the champion's frontier, as far as terms allow."""
-        if len(self.holders) == 1:
+        if self.b == 1:
             return
         # What a challenger can have if all other challengers go.
         most = self.max_terms - sum(self.terms[slot] for slot in {BASE, self.champion_slot})

@@ -20,7 +20,7 @@ from algorithms.chacha.race import Race
 from algorithms.chacha.racing import Racing
 from algorithms.errors import UsageError
 from algorithms.events import BoundsUpdated, Event, kind
-from algorithms.online.features import Example, FeatureMap, Key
+from algorithms.online.features import Example, FeatureMap
 from algorithms.online.inputs import importance_of, numeric_block
 
 FORMAT = "leaseboard-chacha-4"
@@ -102,7 +102,7 @@ class OnlineChaCha(ABC):
             values = features.values(x)
             unknown = features.unknown(values)
             if unknown or race is None:
-                race = self._make_room(unknown)
+                race = self._adopt(self._features.extended(unknown))
             row = self._features.row(values)
         if race.learn_one(row, label, importance):
             self._record(race.decide())
@@ -156,7 +156,7 @@ class OnlineChaCha(ABC):
             return np.zeros(0, dtype=np.float32)
         unknown = self._features.unknown(dict.fromkeys(keys, 0.0))
         if unknown or self._race is None:
-            self._make_room(unknown)
+            self._adopt(self._features.extended(unknown))
         columns = self._features.columns(keys)
         if columns != list(range(self._features.n_features)):
             rows = np.zeros((len(block), self._features.n_features), dtype=np.float32)
@@ -181,12 +181,8 @@ class OnlineChaCha(ABC):
                 self._record(race.decide())
         return forecasts
 
-    def _make_room(self, unknown: list[Key]) -> Race:
-        """Start the race, or let it grow by features that were not known."""
-        return self._adopt(self._features.extended(unknown))
-
     def _adopt(self, features: FeatureMap) -> Race:
-        """Go on with more columns; ValueError, and no change, if they are too many."""
+        """Start the race, or go on with more columns; ValueError, and no change, if too many."""
         if self._race is None:
             race = self._new_race(features)
             events = list(race.open())

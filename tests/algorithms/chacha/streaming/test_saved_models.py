@@ -161,6 +161,20 @@ def test_code_of_an_oracle_runs_only_if_it_is_handed_over(tmp_path):
     assert not (tmp_path / "touched").exists()
 
 
+def test_a_file_that_hides_its_oracle_runs_none(tmp_path):
+    (tmp_path / "mine.py").write_text(f"open({str(tmp_path / 'touched')!r}, 'w')")
+    trained().save(tmp_path / "model")
+
+    def hide(value, arrays):
+        value["settings"]["tune"] = f"{tmp_path / 'mine.py'}:Bold"
+
+    forged(tmp_path / "model", hide)
+    with pytest.raises(UsageError, match=r"needs your oracle .*mine.py:Bold, whose code"):
+        ChaChaRegressor.load(tmp_path / "model")
+
+    assert not (tmp_path / "touched").exists()
+
+
 def test_an_oracle_that_keeps_more_than_plain_values_is_told(tmp_path):
     class Greedy:
         def __init__(self):
@@ -294,10 +308,19 @@ def model_written_to_a_file(value, arrays):
     value["settings"] |= {"engine": "vw", "vw_options": "-f stolen"}
 
 
+def configuration_that_stands_twice(value, arrays):
+    configurations = value["race"]["configurations"]
+    configurations.append(configurations[0])
+
+
+def algorithm_of_a_file(value, arrays):
+    value["algorithm"] = "mine.py:Mine"
+
+
 FORGERIES = [
     *(short_table, other_type, champion_of_nothing, holder_of_nothing),
     *(word_beyond_the_generator, feature_of_no_column, setting_of_nothing),
-    model_written_to_a_file,
+    *(model_written_to_a_file, configuration_that_stands_twice, algorithm_of_a_file),
 ]
 
 
