@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from algorithms import plain, registry
 from algorithms.base import settings_of
@@ -22,6 +22,7 @@ from algorithms.errors import UsageError
 from algorithms.events import BoundsUpdated, Event, kind
 from algorithms.online.features import Example, FeatureMap
 from algorithms.online.inputs import importance_of, numeric_block
+from algorithms.online.live import Floats
 
 FORMAT = "leaseboard-chacha-4"
 """The mark of a saved model; the number changes with what is saved."""
@@ -107,7 +108,7 @@ class OnlineChaCha(ABC):
         if race.learn_one(row, label, importance):
             self._record(race.decide())
 
-    def predict_many(self, X: ArrayLike) -> NDArray[np.float32]:
+    def predict_many(self, X: ArrayLike) -> Floats:
         """Forecasts for a block of examples, none of which is learned.
 
         Parameters
@@ -138,9 +139,7 @@ class OnlineChaCha(ABC):
             return np.zeros(len(block), dtype=np.float32)
         return np.array([self._race.predict(row) for row in rows], dtype=np.float32)
 
-    def _learn_block(
-        self, X: ArrayLike, labels: NDArray[np.float32], w: ArrayLike | None
-    ) -> NDArray[np.float32]:
+    def _learn_block(self, X: ArrayLike, labels: Floats, w: ArrayLike | None) -> Floats:
         keys, block = numeric_block(X)
         if len(labels) != len(block):
             raise ValueError(f"{len(labels)} labels for {len(block)} examples: give one each")
@@ -164,15 +163,9 @@ class OnlineChaCha(ABC):
             block = rows
         return self._advance(block, labels, importances)
 
-    def _advance(
-        self,
-        examples: NDArray[np.float32],
-        labels: NDArray[np.float32],
-        importances: NDArray[np.float32],
-    ) -> NDArray[np.float32]:
-        race = self._race
+    def _advance(self, examples: Floats, labels: Floats, importances: Floats) -> Floats:
+        race, done = self._race, 0
         assert race is not None
-        done = 0
         forecasts = np.empty(len(labels), dtype=np.float32)
         while done < len(labels):
             rest = slice(done, None)
@@ -183,22 +176,20 @@ class OnlineChaCha(ABC):
 
     def _adopt(self, features: FeatureMap) -> Race:
         """Start the race, or go on with more columns; ValueError, and no change, if too many."""
-        if self._race is None:
+        race = self._race
+        if race is None:
             race = self._new_race(features)
-            events = list(race.open())
-            self._features, self._race = features, race
-            self._record(events)
-            return race
-        new_namespaces = self._race.grow(features.schema())
-        self._features = features
-        if new_namespaces:
-            self._record(self._race.widen())
-        return self._race
+            events: Iterable[Event] = list(race.open())
+        else:
+            events = race.widen() if race.grow(features.schema()) else ()
+        self._features, self._race = features, race
+        self._record(events)
+        return race
 
     def _new_race(self, features: FeatureMap) -> Race:
         return self.settings.race(features.schema(), self.seed, self._task, self._oracle)
 
-    def _record(self, events: Any) -> None:
+    def _record(self, events: Iterable[Event]) -> None:
         self.history.extend(e for e in events if not isinstance(e, BoundsUpdated))
 
     # Inspection and export
