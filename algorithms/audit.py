@@ -11,13 +11,13 @@ from algorithms.events import (
     ConfigurationAdmitted,
     ConfigurationFailed,
     ConfigurationScored,
+    Decision,
     Eliminated,
     Event,
-    FeaturesExpanded,
     Finished,
     LeaseGranted,
     Measured,
-    ParentsMerged,
+    Parameters,
     Paused,
     ProbeFinished,
     Started,
@@ -28,10 +28,12 @@ from algorithms.events import (
 class Auditor:
     """A sink that raises `AuditError` at the first event which no honest scheduler can yield.
 
+    What it keeps says how the job began, who its champion is, and how it ended.
+
     - the log starts with `Started`, ends with `Finished`, and never goes back in time;
     - the budget is conserved: nothing happens after it is spent;
     - only admitted configurations are spoken of, each admitted once, numbered from 0;
-    - no lease, trial, probe or feature goes to a configuration that was eliminated or failed;
+    - no lease, trial, probe or decision goes to a configuration that was eliminated or failed;
     - a lease is positive; it extends a live configuration or starts one afresh;
     - at most `capacity` configurations are live, and a slot holds one of them;
     - every lower bound is at most its upper bound;
@@ -40,9 +42,10 @@ class Auditor:
 
     def __init__(self) -> None:
         self.started: Started | None = None
-        self.finished = False
+        self.finished: Finished | None = None
         self.at = 0.0
-        self.admitted = 0
+        self.parameters: list[Parameters] = []
+        self.seeds: dict[int, int | None] = {}
         self.dead: set[int] = set()
         self.live: dict[int, int | None] = {}
         self.champion: int | None = None
@@ -55,12 +58,13 @@ class Auditor:
                 self.started = event
             case ConfigurationAdmitted():
                 self._require(
-                    event.configuration == self.admitted,
-                    f"configuration {event.configuration} admitted, expected {self.admitted}",
+                    event.configuration == len(self.parameters),
+                    f"configuration {event.configuration} admitted,"
+                    f" expected {len(self.parameters)}",
                 )
                 if event.parent is not None:
                     self._require_known(event.parent)
-                self.admitted += 1
+                self.parameters.append(event.parameters)
             case LeaseGranted():
                 self._check_lease(event)
             case BoundsUpdated():
@@ -101,23 +105,26 @@ class Auditor:
             case TrialFinished():
                 self._require_alive(event.arm, "was pulled")
                 self._require_known(event.configuration)
+                self.seeds[event.configuration] = event.seed
             case ProbeFinished():
                 self._require_alive(event.configuration, "was probed")
-            case FeaturesExpanded() | ParentsMerged():
-                self._require_alive(event.configuration, "was given features")
+            case Decision():
+                self._require_alive(event.configuration, f"was told of {type(event).__name__}")
             case Measured():
                 pass  # a score may be any number, and its time is checked above
             case Finished():
-                self.finished = True
+                self.finished = event
             case _:
                 assert_never(event)
 
-    def close(self) -> None:
-        """Check that the log is complete."""
-        self._require(self.finished, "the log ends without Finished")
+    def close(self) -> Finished:
+        """Check that the log is complete; its last event."""
+        self._require(self.finished is not None, "the log ends without Finished")
+        assert self.finished is not None
+        return self.finished
 
     def _check_order(self, event: Event) -> None:
-        self._require(not self.finished, f"{type(event).__name__} after Finished")
+        self._require(self.finished is None, f"{type(event).__name__} after Finished")
         if self.started is None:
             self._require(isinstance(event, Started), "the first event is not Started")
             return
@@ -150,7 +157,7 @@ class Auditor:
 
     def _require_known(self, configuration: int) -> None:
         self._require(
-            0 <= configuration < self.admitted,
+            0 <= configuration < len(self.parameters),
             f"configuration {configuration} was never admitted",
         )
 

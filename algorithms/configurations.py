@@ -16,13 +16,12 @@ from algorithms.events import (
     ConfigurationAdmitted,
     ConfigurationFailed,
     ConfigurationScored,
+    Decision,
     Eliminated,
     Event,
-    FeaturesExpanded,
     Finished,
     LeaseGranted,
     Measured,
-    ParentsMerged,
     Paused,
     ProbeFinished,
     Started,
@@ -60,21 +59,6 @@ class Observation:
 
 
 @dataclass(frozen=True, slots=True)
-class Expansion:
-    """The features that a configuration had from `at` on.
-
-    `parents` are the monomials that were expanded, by name; `found` says how many each node had
-    found before they were united, and is empty where there was one node.
-    """
-
-    at: float
-    size: int
-    degree: int
-    parents: tuple[str, ...]
-    found: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Configuration:
     """One configuration that an algorithm considered, and what came of it.
 
@@ -99,6 +83,8 @@ class Configuration:
         The test score that stands beside `score`, where the bench recorded one.
     cpu_seconds : float
         The recorded cost of its own trials or probes.
+    decisions : tuple of Decision
+        What its algorithm decided about it beside leases and champions.
     """
 
     configuration: int
@@ -116,7 +102,7 @@ class Configuration:
     cpu_seconds: float = 0.0
     leases: tuple[Lease, ...] = ()
     observations: tuple[Observation, ...] = ()
-    expansions: tuple[Expansion, ...] = ()
+    decisions: tuple[Decision, ...] = ()
 
 
 def configurations(events: Iterable[Event]) -> list[Configuration]:
@@ -154,7 +140,7 @@ class _Draft:
     cpu_seconds: float = 0.0
     leases: list[Lease] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
-    expansions: list[Expansion] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
 
     def end_lease(self, at: float) -> None:
         if self.held is not None:
@@ -210,12 +196,8 @@ class _Ledger:
                 self._trial(event)
             case ProbeFinished():
                 self._probe(event)
-            case FeaturesExpanded():
-                expansion = Expansion(event.at, event.size, event.degree, event.parents)
-                self.drafts[event.configuration].expansions.append(expansion)
-            case ParentsMerged():
-                union = Expansion(event.at, event.size, event.degree, event.parents, event.found)
-                self.drafts[event.configuration].expansions.append(union)
+            case Decision():
+                self.drafts[event.configuration].decisions.append(event)
             case Measured():
                 pass  # the job's own score, not a configuration's
             case Finished():
@@ -307,5 +289,5 @@ class _Ledger:
             cpu_seconds=draft.cpu_seconds,
             leases=tuple(draft.leases),
             observations=tuple(draft.observations),
-            expansions=tuple(draft.expansions),
+            decisions=tuple(draft.decisions),
         )

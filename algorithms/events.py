@@ -16,7 +16,8 @@ import dataclasses
 import gzip
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeAlias, TypeVar, get_args
@@ -26,15 +27,55 @@ from algorithms.errors import naming
 Parameters = Mapping[str, Any]
 
 
+Name: TypeAlias = Callable[[int], str]
+"""What a reader calls the configuration of that number."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Happened:
     """What all events have: `at`, the units of its budget that the job had consumed by then."""
 
     at: float
 
+    @abstractmethod  # for the type checker alone: the machinery of `abc` slows every `match`
+    def words(self, name: Name) -> tuple[str, str] | None:
+        """What was decided, and about what, as the page of a job lists it; None if it does not."""
+        raise NotImplementedError
+
+
+class _Shown(_Happened):
+    """What the list of decisions leaves out: the page's pictures and tables show it."""
+
+    __slots__ = ()
+
+    def words(self, name: Name) -> None:
+        return None
+
+
+class Decision(_Happened):
+    """What an algorithm of one kind decides about a configuration, which lives on.
+
+    Such an event says all that readers need. A new kind inherits this and joins the union `Event`:
+    then it is audited, logged, listed on the page of its job, and kept by MLflow.
+    """
+
+    __slots__ = ()
+
+    configuration: int
+
+    @abstractmethod
+    def measures(self) -> Mapping[str, float]:
+        """Metrics of the run of its configuration, at `at`."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def notes(self) -> Mapping[str, Any]:
+        """Tags of the run of its configuration; the last ones count, empty ones are left out."""
+        raise NotImplementedError
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Started(_Happened):
+class Started(_Shown):
     """The first event of every log.
 
     `unit` names what `at` counts (``examples``, ``trials``, ``rows``); `capacity` is the number
@@ -53,7 +94,7 @@ class Started(_Happened):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigurationAdmitted(_Happened):
+class ConfigurationAdmitted(_Shown):
     """A configuration entered consideration; identifiers count up from 0 in a job.
 
     `parent` is the configuration it was derived from (ChaCha's champion, a trial's arm).
@@ -66,7 +107,7 @@ class ConfigurationAdmitted(_Happened):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeaseGranted(_Happened):
+class LeaseGranted(_Shown):
     """A configuration may consume units until it has had `amount` of them since it was fresh.
 
     `fresh` says that a new model starts; otherwise the lease extends a live one. The new model
@@ -81,7 +122,7 @@ class LeaseGranted(_Happened):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BoundsUpdated(_Happened):
+class BoundsUpdated(_Shown):
     """Confidence bounds of a configuration's loss or reward, after `units` of its own."""
 
     configuration: int
@@ -92,7 +133,7 @@ class BoundsUpdated(_Happened):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigurationScored(_Happened):
+class ConfigurationScored(_Shown):
     """What a configuration itself achieved, in the job's own metric.
 
     `value` is the mean over the `units` that it consumed in all its leases, and so comparable
@@ -112,6 +153,9 @@ class Paused(_Happened):
     units: float
     reason: str = ""
 
+    def words(self, name: Name) -> tuple[str, str]:
+        return "paused", name(self.configuration) + (f": {self.reason}" if self.reason else "")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Eliminated(_Happened):
@@ -119,6 +163,9 @@ class Eliminated(_Happened):
 
     configuration: int
     reason: str
+
+    def words(self, name: Name) -> tuple[str, str]:
+        return "eliminated", f"{name(self.configuration)}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +175,9 @@ class ConfigurationFailed(_Happened):
     configuration: int
     reason: str
 
+    def words(self, name: Name) -> tuple[str, str]:
+        return "failed", f"{name(self.configuration)}: {self.reason[:120]}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChampionChanged(_Happened):
@@ -136,9 +186,13 @@ class ChampionChanged(_Happened):
     configuration: int
     previous: int | None
 
+    def words(self, name: Name) -> tuple[str, str]:
+        was = "" if self.previous is None else f" (was {self.previous})"
+        return "champion", f"{name(self.configuration)}{was}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrialFinished(_Happened):
+class TrialFinished(_Shown):
     """One pull: a hyperparameter trial of `arm`, with the costs recorded when it was run.
 
     `test` is for the record: no policy is told it, the bench adds it to the event. `seed` is the
@@ -157,7 +211,7 @@ class TrialFinished(_Happened):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProbeFinished(_Happened):
+class ProbeFinished(_Shown):
     """One probe: a configuration trained on `rows` rows; accuracies and recorded costs."""
 
     configuration: int
@@ -172,7 +226,7 @@ class ProbeFinished(_Happened):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FeaturesExpanded(_Happened):
+class FeaturesExpanded(Decision):
     """apple chose new parents: monomials by name, and the sizes of the expansion."""
 
     epoch: int
@@ -181,9 +235,18 @@ class FeaturesExpanded(_Happened):
     degree: int
     configuration: int = 0
 
+    def words(self, name: Name) -> tuple[str, str]:
+        return "expanded", f"to {self.size} features; parents {_listed(self.parents)}"
+
+    def measures(self) -> Mapping[str, float]:
+        return _expansion(self.size, self.degree, self.parents)
+
+    def notes(self) -> Mapping[str, Any]:
+        return {"features.parents": self.parents, "features.found": ()}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ParentsMerged(_Happened):
+class ParentsMerged(Decision):
     """apple's nodes united their parents: how many each found, and the union by name."""
 
     found: tuple[int, ...]
@@ -192,16 +255,30 @@ class ParentsMerged(_Happened):
     degree: int
     configuration: int = 0
 
+    def words(self, name: Name) -> tuple[str, str]:
+        found = _listed(str(number) for number in self.found)
+        return "merged", (
+            f"{name(self.configuration)}: {len(self.found)} nodes found {found} parents;"
+            f" {self.size} features of degree {self.degree} at most from their union,"
+            f" {_listed(self.parents)}"
+        )
+
+    def measures(self) -> Mapping[str, float]:
+        return _expansion(self.size, self.degree, self.parents)
+
+    def notes(self) -> Mapping[str, Any]:
+        return {"features.parents": self.parents, "features.found": self.found}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured(_Happened):
+class Measured(_Shown):
     """A point of the anytime curve: the job's own score after `at` units."""
 
     value: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finished(_Happened):
+class Finished(_Shown):
     """The last event of every complete log."""
 
     reason: str
@@ -228,8 +305,8 @@ Event: TypeAlias = (
     | Measured
     | Finished
 )
-"""All kinds, and there are no others: who matches on an event ends with ``assert_never``, so that
-mypy names every reader that has not decided what to do with a new kind."""
+"""All kinds, and there are no others. Of one that is no `Decision` two readers have to decide what
+it means: they match on events and end with ``assert_never``, so that mypy names them."""
 
 KINDS: Mapping[str, type[Event]] = {cls.__name__: cls for cls in get_args(Event)}
 
@@ -318,6 +395,16 @@ class LogWriter:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _expansion(size: int, degree: int, parents: Sequence[str]) -> Mapping[str, float]:
+    return {"features": size, "features.degree": degree, "features.parents": len(parents)}
+
+
+def _listed(words: Iterable[str], most: int = 10) -> str:
+    every = list(words)
+    more = f" and {len(every) - most} more" if len(every) > most else ""
+    return ", ".join(every[:most]) + more
 
 
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}

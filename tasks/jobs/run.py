@@ -10,32 +10,14 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
-from typing import Any, assert_never
+from typing import Any
 
 from algorithms import registry
 from algorithms.audit import Auditor
 from algorithms.base import ENDED_EARLY, Bench, Cost, play
 from algorithms.benches.referee import Referee
 from algorithms.errors import DivergedError, UsageError
-from algorithms.events import (
-    BoundsUpdated,
-    ChampionChanged,
-    ConfigurationAdmitted,
-    ConfigurationFailed,
-    ConfigurationScored,
-    Eliminated,
-    Event,
-    FeaturesExpanded,
-    Finished,
-    LeaseGranted,
-    LogWriter,
-    Measured,
-    ParentsMerged,
-    Paused,
-    ProbeFinished,
-    Started,
-    TrialFinished,
-)
+from algorithms.events import Event, Finished, LogWriter
 from tasks import fetch
 from tasks.jobs import benches
 from tasks.jobs.benches.kinds import KINDS
@@ -159,9 +141,9 @@ def run_job(
             return dataclasses.replace(
                 result, status="diverged", reason=discreet(str(error))
             ), None
-        auditor.close()
-    referee.verify(run.complete)
-    result = dataclasses.replace(result, **run.summary(bench))
+        finished = auditor.close()
+    referee.verify(finished)
+    result = dataclasses.replace(result, **_ending(auditor, finished, run, bench))
     if not result.complete:
         early = f"ended early: {result.units:g} of {result.budget:g} {result.unit}"
         result = dataclasses.replace(result, reason=early)
@@ -203,11 +185,6 @@ class _Watched:
     def __init__(self) -> None:
         self.cpu_seconds = 0.0
         self.wall_seconds = 0.0
-        self.started: Started | None = None
-        self.finished: Finished | None = None
-        self.parameters: dict[int, Mapping[str, Any]] = {}
-        self.seeds: dict[int, int | None] = {}
-        self.champion: int | None = None
 
     def drive(self, events: Any, sinks: tuple[Sink, ...]) -> Any:
         """Exhaust `events` and return the generator's own value."""
@@ -220,74 +197,36 @@ class _Watched:
             finally:
                 self.cpu_seconds += cpu_seconds() - cpu
                 self.wall_seconds += perf_counter() - wall
-            self._note(event)
             for sink in sinks:
                 sink(event)
 
-    @property
-    def complete(self) -> Finished:
-        """The last event of a run that came to its end."""
-        if self.finished is None:
-            raise RuntimeError("the run ended without Finished")
-        return self.finished
 
-    def summary(self, bench: Bench) -> dict[str, Any]:
-        """What the events and the bench say of a complete run, as fields of a `Result`.
+def _ending(auditor: Auditor, finished: Finished, run: _Watched, bench: Bench) -> dict[str, Any]:
+    """What the events and the bench say of a complete run, as fields of a `Result`.
 
-        A bench that replays recorded trials or probes charges what they cost when they were run;
-        what this run really spent is then the metric ``spent_cpu_seconds``.
-        """
-        if self.started is None:
-            raise RuntimeError("the run ended without Started")
-        finished = self.complete
-        score = finished.score
-        metrics = dict(finished.metrics)
-        champion = -1 if self.champion is None else self.champion
-        cost = bench.cost
-        if cost is not None:
-            spent = cost.spent_cpu_seconds
-            metrics["spent_cpu_seconds"] = self.cpu_seconds if spent is None else spent
-        charged = cost or Cost(self.cpu_seconds, self.wall_seconds)
-        return {
-            "score": score if abs(score) <= MOST_SCORE else None,
-            "metric": finished.metric,
-            "direction": finished.direction,
-            "metrics": metrics,
-            "champion": self.parameters.get(champion),
-            "champion_seed": self.seeds.get(champion),
-            "unit": self.started.unit,
-            "units": finished.at,
-            "budget": self.started.budget if math.isfinite(self.started.budget) else None,
-            "complete": finished.reason != ENDED_EARLY,
-            "settings": self.started.settings,
-            "cpu_seconds": charged.cpu_seconds,
-            "wall_seconds": charged.wall_seconds,
-        }
-
-    def _note(self, event: Event) -> None:
-        match event:
-            case Started():
-                self.started = event
-            case Finished():
-                self.finished = event
-            case ConfigurationAdmitted():
-                self.parameters[event.configuration] = event.parameters
-            case TrialFinished():
-                self.seeds[event.configuration] = event.seed
-            case ChampionChanged():
-                self.champion = event.configuration
-            case (
-                LeaseGranted()
-                | BoundsUpdated()
-                | ConfigurationScored()
-                | Paused()
-                | Eliminated()
-                | ConfigurationFailed()
-                | ProbeFinished()
-                | FeaturesExpanded()
-                | ParentsMerged()
-                | Measured()
-            ):
-                pass  # the log keeps them: a result says how the job began and how it ended
-            case _:
-                assert_never(event)
+    A bench that replays recorded trials or probes charges what they cost when they were run;
+    what this run really spent is then the metric ``spent_cpu_seconds``.
+    """
+    started, champion, known = auditor.started, auditor.champion, auditor.parameters
+    assert started is not None
+    metrics = dict(finished.metrics)
+    cost = bench.cost
+    if cost is not None:
+        spent = cost.spent_cpu_seconds
+        metrics["spent_cpu_seconds"] = run.cpu_seconds if spent is None else spent
+    charged = cost or Cost(run.cpu_seconds, run.wall_seconds)
+    return {
+        "score": finished.score if abs(finished.score) <= MOST_SCORE else None,
+        "metric": finished.metric,
+        "direction": finished.direction,
+        "metrics": metrics,
+        "champion": None if champion is None else known[champion],
+        "champion_seed": None if champion is None else auditor.seeds.get(champion),
+        "unit": started.unit,
+        "units": finished.at,
+        "budget": started.budget if math.isfinite(started.budget) else None,
+        "complete": finished.reason != ENDED_EARLY,
+        "settings": started.settings,
+        "cpu_seconds": charged.cpu_seconds,
+        "wall_seconds": charged.wall_seconds,
+    }

@@ -146,10 +146,8 @@ def configuration_record(configuration: Configuration, result: Result) -> RunRec
         tags["leaseboard.origin"] = configuration.origin
     if configuration.parent is not None:
         tags["leaseboard.parent"] = configuration.parent
-    for last in configuration.expansions[-1:]:
-        tags["leaseboard.features.parents"] = last.parents
-        if last.found:
-            tags["leaseboard.features.found"] = last.found
+    notes = {key: note for made in configuration.decisions for key, note in made.notes().items()}
+    tags |= {f"leaseboard.{key}": note for key, note in notes.items() if note}
     return RunRecord(
         level="configuration",
         key=f"{result.key}/{configuration.configuration}",
@@ -184,8 +182,16 @@ def select(configurations: list[Configuration], rule: str, bench: str) -> list[C
     return sorted(ranked[:count], key=lambda c: c.configuration)
 
 
-def table(configurations: Iterable[Configuration]) -> dict[str, Any]:
-    """All configurations as the table artifact: columns and rows, parameters as JSON text."""
+def table(configurations: Sequence[Configuration]) -> dict[str, Any]:
+    """All configurations as the table artifact: columns and rows, parameters as JSON text.
+
+    What decisions measured has a column each, with the last values.
+    """
+    measured = [
+        {key: value for made in c.decisions for key, value in made.measures().items()}
+        for c in configurations
+    ]
+    measures = list(dict.fromkeys(key for one in measured for key in one))
     names = [
         "configuration",
         "parent",
@@ -202,13 +208,13 @@ def table(configurations: Iterable[Configuration]) -> dict[str, Any]:
     rows = [
         [
             *(_finite(getattr(c, name)) for name in names),
-            c.expansions[-1].size if c.expansions else None,
+            *(_finite(last.get(key)) for key in measures),
             len(c.leases),
             json.dumps(dict(c.parameters), default=str),
         ]
-        for c in configurations
+        for c, last in zip(configurations, measured, strict=True)
     ]
-    return {"columns": [*names, "features", "leases", "parameters"], "data": rows}
+    return {"columns": [*names, *measures, "leases", "parameters"], "data": rows}
 
 
 def owner() -> str:
@@ -297,11 +303,10 @@ def _configuration_metrics(configuration: Configuration, bench: str) -> list[Met
         if seen[i].lower is not None:
             points.append(("bound.lower", seen[i].lower, seen[i].at))
             points.append(("bound.upper", seen[i].upper, seen[i].at))
-    grown = configuration.expansions
-    for i in thin(len(grown), CONFIGURATION_POINTS):
-        points.append(("features", grown[i].size, grown[i].at))
-        points.append(("features.degree", grown[i].degree, grown[i].at))
-        points.append(("features.parents", len(grown[i].parents), grown[i].at))
+    for kind in dict.fromkeys(type(decision) for decision in configuration.decisions):
+        made = [decision for decision in configuration.decisions if type(decision) is kind]
+        for i in thin(len(made), CONFIGURATION_POINTS):
+            points += [(key, value, made[i].at) for key, value in made[i].measures().items()]
     last = seen[-1].at if seen else configuration.admitted_at
     points.append(("score", configuration.score, last))
     points.append(("units", configuration.units, last))

@@ -1,5 +1,6 @@
 """The pages that a newcomer follows, followed literally in an empty folder."""
 
+import json
 import os
 import runpy
 import shlex
@@ -82,6 +83,19 @@ def test_an_algorithm_can_be_added_as_written(shell):
     assert ", 0 broken" in printed
     assert "mine.py:Mine on sklearn:diabetes, seed 0: progressive_mse" in printed
     assert len(lines) < 25
+
+
+def test_a_policy_with_a_setting_can_be_added_as_written(shell):
+    printed = follow("how-to/add-a-policy.md", shell)
+
+    assert ", 0 broken" in printed
+    assert "patient.py:Patient on sklearn:iris" in printed
+
+
+def test_a_metric_can_be_added_as_written(shell):
+    printed = follow("how-to/add-a-metric.md", shell)
+
+    assert json.loads(printed.splitlines()[-1])["metrics"]["drift"] > 0
 
 
 def test_a_data_set_can_be_added_as_written(shell):

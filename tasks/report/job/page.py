@@ -4,28 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, assert_never
+from typing import Any
 
 from algorithms.configurations import OUTCOMES, Configuration, configurations
-from algorithms.events import (
-    BoundsUpdated,
-    ChampionChanged,
-    ConfigurationAdmitted,
-    ConfigurationFailed,
-    ConfigurationScored,
-    Eliminated,
-    Event,
-    FeaturesExpanded,
-    Finished,
-    LeaseGranted,
-    Measured,
-    ParentsMerged,
-    Paused,
-    ProbeFinished,
-    Started,
-    TrialFinished,
-    of,
-)
+from algorithms.events import Event, Finished, Started, of
 from tasks.jobs.benches.kinds import choosing
 from tasks.report.draw.specs import Figure, names_of, short_number
 from tasks.report.job import arms, bands, curve, leases
@@ -97,7 +79,7 @@ def configuration_table(records: Sequence[Configuration]) -> dict[str, Any]:
 def decision_table(records: Sequence[Configuration], events: Sequence[Event]) -> dict[str, Any]:
     """What the algorithm decided: champions, eliminations, failures, expansions, then pauses."""
     names = names_of(records, 60)
-    told = [_told(event, names) for event in events]
+    told = [event.words(lambda number: names.get(number, str(number))) for event in events]
     decisions = [(event.at, *words) for event, words in zip(events, told, strict=True) if words]
     major = [row for row in decisions if row[1] != "paused"]
     # Pauses can be thousands: they fill what room the rarer decisions leave.
@@ -105,50 +87,6 @@ def decision_table(records: Sequence[Configuration], events: Sequence[Event]) ->
     minor = [row for row in decisions if row[1] == "paused"][:room]
     rows = sorted([*_spread(major, MOST_DECISIONS), *minor], key=lambda row: row[0])
     return {"total": len(decisions), "rows": [[short_number(a, 7), b, c] for a, b, c in rows]}
-
-
-def _told(  # noqa: PLR0911  (a case for every kind)
-    event: Event, names: dict[int, str]
-) -> tuple[str, str] | None:
-    def name(number: int) -> str:
-        return names.get(number, str(number))
-
-    match event:
-        case ChampionChanged(previous=None):
-            return "champion", name(event.configuration)
-        case ChampionChanged():
-            was = "" if event.previous is None else f" (was {event.previous})"
-            return "champion", f"{name(event.configuration)}{was}"
-        case Eliminated():
-            return "eliminated", f"{name(event.configuration)}: {event.reason}"
-        case ConfigurationFailed():
-            return "failed", f"{name(event.configuration)}: {event.reason[:120]}"
-        case FeaturesExpanded():
-            return "expanded", f"to {event.size} features; parents {_listed(event.parents)}"
-        case ParentsMerged():
-            found = _listed(str(number) for number in event.found)
-            return "merged", (
-                f"{name(event.configuration)}: {len(event.found)} nodes found {found} parents;"
-                f" {event.size} features of degree {event.degree} at most from their union,"
-                f" {_listed(event.parents)}"
-            )
-        case Paused():
-            reason = f": {event.reason}" if event.reason else ""
-            return "paused", f"{name(event.configuration)}{reason}"
-        case Started() | Finished():
-            return None  # the axes of the pictures; the score is the job's row
-        case ConfigurationAdmitted() | ConfigurationScored():
-            return None  # rows of the table of configurations
-        case LeaseGranted() | BoundsUpdated() | TrialFinished() | ProbeFinished() | Measured():
-            return None  # drawn, each in a picture of its own
-        case _:
-            assert_never(event)
-
-
-def _listed(words: Iterable[str], most: int = 10) -> str:
-    every = list(words)
-    more = f" and {len(every) - most} more" if len(every) > most else ""
-    return ", ".join(every[:most]) + more
 
 
 def _origin(record: Configuration) -> str:
