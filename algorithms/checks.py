@@ -20,7 +20,8 @@ from algorithms.audit import Auditor
 from algorithms.base import Algorithm, Bench, play, settings_of
 from algorithms.benches.referee import Referee
 from algorithms.errors import BrokenPromiseError, DivergedError
-from algorithms.events import Event, Finished, LeaseGranted, TrialFinished, of, to_json
+from algorithms.events import Event, Finished, LeaseGranted, TrialFinished, of
+from algorithms.log_format import to_json
 from algorithms.look_ahead import Played, first_difference
 from algorithms.tiny import BENCHES, Tiny, tiny_bench
 

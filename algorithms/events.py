@@ -4,25 +4,15 @@ Events are frozen values. An algorithm yields them, sinks watch them, nobody can
 The same job with the same seed yields the same events, byte for byte, also in another process;
 so no event holds a clock time. Costs that a bench measured (a fit's CPU seconds) are the one
 exception: they are *recorded* values, replayed exactly by the trial and probe stores.
-
-A log is a gzip file of JSON lines, one event a line::
-
-    {"event": "LeaseGranted", "at": 0, "configuration": 3, "amount": 50, "slot": 1, "fresh": true}
 """
 
 from __future__ import annotations
 
 import dataclasses
-import gzip
-import json
-import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Self, TypeAlias, TypeVar, get_args
-
-from algorithms.errors import naming
+from typing import Any, TypeAlias, TypeVar, get_args
 
 Parameters = Mapping[str, Any]
 
@@ -332,71 +322,6 @@ def of(events: Iterable[Event], kind: type[Kind]) -> list[Kind]:
     return [event for event in events if isinstance(event, kind)]
 
 
-def to_json(event: Event) -> str:
-    """One line of JSON, without spaces; NaN and infinities are written as strings."""
-    payload = {"event": type(event).__name__}
-    for field in dataclasses.fields(event):
-        payload[field.name] = _plain(getattr(event, field.name))
-    return json.dumps(payload, separators=(",", ":"), allow_nan=False)
-
-
-def from_json(line: str) -> Event:
-    """The event that `to_json` wrote; ValueError names what is wrong with the line."""
-    payload = json.loads(line)
-    if not isinstance(payload, dict) or "event" not in payload:
-        raise ValueError(f"not an event: {line[:80]!r} has no 'event' field")
-    cls = kind(payload.pop("event"))
-    try:
-        return cls(**{name: _back(value) for name, value in payload.items()})
-    except TypeError as error:
-        raise ValueError(f"not a {cls.__name__}: {error}") from error
-
-
-def write_log(path: Path, events: Iterable[Event]) -> None:
-    """Write a complete log; equal events give equal bytes (the gzip header holds no time)."""
-    with LogWriter(path) as log:
-        for event in events:
-            log(event)
-
-
-def read_log(path: Path) -> Iterator[Event]:
-    """The events of a log, in order; replay them into any sink."""
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            yield from_json(line)
-
-
-class LogWriter:
-    """A sink that writes the full log of a job as a gzip file of JSON lines."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._raw = path.open("wb")
-        self._file = gzip.GzipFile(filename="", mode="wb", fileobj=self._raw, mtime=0)
-        self._lines = 0
-
-    def __call__(self, event: Event) -> None:
-        """Append one event."""
-        with naming(self._path):
-            self._file.write(to_json(event).encode() + b"\n")
-            self._lines += 1
-            # What was flushed survives a kill; by count, so that equal events give equal bytes.
-            if self._lines % 256 == 0 or self._lines & (self._lines - 1) == 0:
-                self._file.flush()
-
-    def close(self) -> None:
-        """Finish the file; a log that was never closed is cut off, not corrupt."""
-        with naming(self._path):
-            self._file.close()
-            self._raw.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
 def _expansion(size: int, degree: int, parents: Sequence[str]) -> Mapping[str, float]:
     return {"features": size, "features.degree": degree, "features.parents": len(parents)}
 
@@ -405,36 +330,3 @@ def _listed(words: Iterable[str], most: int = 10) -> str:
     every = list(words)
     more = f" and {len(every) - most} more" if len(every) > most else ""
     return ", ".join(every[:most]) + more
-
-
-_SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-
-
-def _plain(value: Any) -> Any:
-    """`value` in JSON's own types: numpy scalars become Python's, tuples become lists."""
-    if hasattr(value, "item") and not isinstance(value, (str, bytes)):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return {"$float": "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"}
-    if isinstance(value, Mapping):
-        return {_escaped(str(key)): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        items = sorted(value) if isinstance(value, (set, frozenset)) else value
-        return [_plain(item) for item in items]
-    return value
-
-
-def _escaped(key: str) -> str:
-    """A user's key that begins with the mark of our own gets the mark once more."""
-    return "$" + key if key.startswith("$") else key
-
-
-def _back(value: Any) -> Any:
-    """The inverse of `_plain`; lists become tuples, as events hold."""
-    if isinstance(value, dict):
-        if set(value) == {"$float"}:
-            return _SPECIAL[value["$float"]]
-        return {key.removeprefix("$"): _back(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return tuple(_back(item) for item in value)
-    return value

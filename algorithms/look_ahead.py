@@ -18,7 +18,8 @@ import numpy as np
 from algorithms.base import Bench
 from algorithms.benches.holdout import HoldoutBench
 from algorithms.benches.referee import Referee
-from algorithms.events import Event, Finished, ProbeFinished, TrialFinished, to_json
+from algorithms.events import Event, Finished, ProbeFinished, TrialFinished
+from algorithms.log_format import to_json
 
 
 @dataclass(frozen=True, slots=True)

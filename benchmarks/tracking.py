@@ -32,8 +32,8 @@ from algorithms.events import (
     Finished,
     LeaseGranted,
     Started,
-    write_log,
 )
+from algorithms.log_format import write_log
 from tasks.folder import results
 from tasks.jobs.job import Result
 from tasks.machine.environment import prepare_environment

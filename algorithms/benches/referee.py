@@ -15,7 +15,8 @@ from algorithms.benches.samples import SamplesBench
 from algorithms.benches.stream import StreamBench
 from algorithms.benches.window import Deed, Window, redo
 from algorithms.errors import AuditError, LeaseboardError
-from algorithms.events import Finished, to_json
+from algorithms.events import Finished
+from algorithms.log_format import to_json
 
 
 class Referee:

@@ -16,7 +16,8 @@ from pydantic_core import from_json as strictly_parsed
 
 from algorithms.audit import Auditor
 from algorithms.errors import AuditError, LeaseboardError
-from algorithms.events import Event, from_json, write_log
+from algorithms.events import Event
+from algorithms.log_format import from_json, write_log
 from tasks.jobs.job import Amount, first_fault
 from tasks.machine.terminal import shown
 

@@ -17,7 +17,8 @@ from algorithms.audit import Auditor
 from algorithms.base import ENDED_EARLY, Bench, Cost, play
 from algorithms.benches.referee import Referee
 from algorithms.errors import DivergedError, UsageError
-from algorithms.events import Event, Finished, LogWriter
+from algorithms.events import Event, Finished
+from algorithms.log_format import LogWriter
 from tasks import fetch
 from tasks.jobs import benches
 from tasks.jobs.benches.kinds import KINDS

@@ -9,7 +9,8 @@ from typing import Any, TypeAlias, TypeVar
 
 import pandas as pd
 
-from algorithms.events import Event, read_log
+from algorithms.events import Event
+from algorithms.log_format import read_log
 from tasks.folder.results import EVENTS
 from tasks.report.cells import Names
 from tasks.score.compared import Compared

@@ -8,14 +8,14 @@ import pytest
 from algorithms import registry
 from algorithms.base import play
 from algorithms.checks import checks
-from algorithms.events import to_json
+from algorithms.log_format import to_json
 from algorithms.tiny import tiny_bench
 
 PRINT_LOG = """
 import sys
 from algorithms import registry
 from algorithms.base import play
-from algorithms.events import to_json
+from algorithms.log_format import to_json
 from algorithms.tiny import tiny_bench
 algorithm = registry.build(sys.argv[1])
 for event in play("x", algorithm, tiny_bench(algorithm.bench), 1):

@@ -14,15 +14,8 @@ import pytest
 from algorithms import events
 from algorithms.audit import Auditor
 from algorithms.errors import AuditError
-from algorithms.events import (
-    ChampionChanged,
-    ConfigurationAdmitted,
-    Eliminated,
-    Finished,
-    Started,
-    read_log,
-    write_log,
-)
+from algorithms.events import ChampionChanged, ConfigurationAdmitted, Eliminated, Finished, Started
+from algorithms.log_format import read_log, write_log
 from tasks.folder import results
 from tasks.jobs.job import Result
 from tasks.report.job.page import job_payload

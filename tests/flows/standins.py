@@ -19,10 +19,10 @@ from algorithms.events import (
     ConfigurationAdmitted,
     Finished,
     LeaseGranted,
-    LogWriter,
     Measured,
     Started,
 )
+from algorithms.log_format import LogWriter
 from tasks.jobs.job import Result
 
 CONFIGURATIONS = 3

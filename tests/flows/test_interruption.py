@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from algorithms.events import write_log
+from algorithms.log_format import write_log
 from flows import cli
 from flows.commands import run as command
 from flows.interruption import InterruptedRunError, resumable, terminable

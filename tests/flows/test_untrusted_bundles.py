@@ -23,8 +23,8 @@ from algorithms.events import (
     LeaseGranted,
     Measured,
     Started,
-    write_log,
 )
+from algorithms.log_format import write_log
 from flows.commands.bundles import merge
 from tasks import report
 from tasks.bundles import bundle

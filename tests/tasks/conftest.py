@@ -15,8 +15,8 @@ from algorithms.events import (
     Measured,
     Paused,
     Started,
-    write_log,
 )
+from algorithms.log_format import write_log
 from tasks.folder import results
 from tasks.jobs.job import Result
 

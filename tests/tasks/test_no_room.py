@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms.events import ConfigurationAdmitted, write_log
+from algorithms.events import ConfigurationAdmitted
+from algorithms.log_format import write_log
 from tasks.fetch import cache
 from tasks.folder import results
 from tasks.jobs.job import Job

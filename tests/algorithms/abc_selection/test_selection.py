@@ -19,8 +19,8 @@ from algorithms.events import (
     Eliminated,
     Finished,
     ProbeFinished,
-    to_json,
 )
+from algorithms.log_format import to_json
 
 ACCURACIES = (0.6, 0.9, 0.7, 0.88, 0.5)
 

@@ -8,7 +8,7 @@ import pytest
 from algorithms import registry
 from algorithms.base import play
 from algorithms.benches.stream import Namespace, Stream, StreamBench
-from algorithms.events import to_json
+from algorithms.log_format import to_json
 from tasks import fetch
 from tasks.preprocess import as_stream
 

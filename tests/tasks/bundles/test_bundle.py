@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from algorithms.errors import UsageError
-from algorithms.events import Measured, read_log, write_log
+from algorithms.events import Measured
+from algorithms.log_format import read_log, write_log
 from tasks.bundles import bundle
 from tasks.bundles.merge import merge
 from tasks.folder import results, seal

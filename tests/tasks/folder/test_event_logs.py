@@ -3,7 +3,8 @@ import gzip
 import pytest
 
 from algorithms.errors import LeaseboardError
-from algorithms.events import LogWriter, Measured, Started, read_log, write_log
+from algorithms.events import Measured, Started
+from algorithms.log_format import LogWriter, read_log, write_log
 from tasks.folder import event_logs, results
 
 START = Started(at=0, algorithm="a", bench="stream", unit="examples", budget=200, capacity=None,

@@ -4,7 +4,8 @@ import math
 import pytest
 
 from algorithms.errors import UsageError
-from algorithms.events import LogWriter, Measured
+from algorithms.events import Measured
+from algorithms.log_format import LogWriter
 from tasks.folder import results
 from tasks.jobs.job import Result
 from tasks.score.frame import read_frame

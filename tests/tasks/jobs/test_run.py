@@ -6,7 +6,8 @@ import pytest
 from algorithms import registry
 from algorithms.base import _reason, play
 from algorithms.errors import AuditError, UsageError
-from algorithms.events import Finished, Started, TrialFinished, read_log, to_json
+from algorithms.events import Finished, Started, TrialFinished
+from algorithms.log_format import read_log, to_json
 from algorithms.tiny import tiny_bench
 from tasks.jobs.job import Job
 from tasks.jobs.run import check, failed, route_settings, run_job

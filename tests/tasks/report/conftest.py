@@ -27,8 +27,8 @@ from algorithms.events import (
     ProbeFinished,
     Started,
     TrialFinished,
-    write_log,
 )
+from algorithms.log_format import write_log
 from tasks.folder import results as runs
 from tasks.jobs.job import Job, Result
 from tasks.report.material import Material, Reader

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from algorithms.errors import UsageError
-from algorithms.events import write_log
+from algorithms.log_format import write_log
 from tasks.folder.results import EVENTS, assemble, begin, finish
 from tasks.jobs.job import Result
 from tasks.score.board import jobs_text

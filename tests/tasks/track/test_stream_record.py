@@ -11,7 +11,8 @@ from algorithms import registry
 from algorithms.audit import Auditor
 from algorithms.base import play
 from algorithms.benches.stream import Namespace, Stream, StreamBench
-from algorithms.events import Finished, LogWriter
+from algorithms.events import Finished
+from algorithms.log_format import LogWriter
 from tasks.folder import results
 from tasks.track import Tracker
 from tasks.track.store import open_store

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from algorithms.configurations import configurations
-from algorithms.events import read_log
+from algorithms.log_format import read_log
 from tasks.folder import results
 from tasks.machine.paths import tracking_uri
 from tasks.track import Tracker, TrackingError, bulk

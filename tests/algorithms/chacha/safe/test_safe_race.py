@@ -12,7 +12,8 @@ from algorithms.base import play
 from algorithms.benches.stream import Namespace, Stream, StreamBench
 from algorithms.chacha.chacha import ChaCha
 from algorithms.errors import UsageError
-from algorithms.events import ChampionChanged, Eliminated, LeaseGranted, Paused, to_json
+from algorithms.events import ChampionChanged, Eliminated, LeaseGranted, Paused
+from algorithms.log_format import to_json
 from algorithms.online.configuration import Configuration
 from algorithms.online.schema import stream_schema
 

@@ -8,7 +8,8 @@ import sys
 import pytest
 
 from algorithms.errors import DataError, UsageError
-from algorithms.events import ConfigurationAdmitted, Eliminated, ProbeFinished, read_log
+from algorithms.events import ConfigurationAdmitted, Eliminated, ProbeFinished
+from algorithms.log_format import read_log
 from tasks.jobs import benches
 from tasks.jobs.job import Job
 from tasks.jobs.run import route_settings, run_job

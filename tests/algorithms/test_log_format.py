@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms import events
+from algorithms import events, log_format
 from algorithms.events import (
     BoundsUpdated,
     ConfigurationAdmitted,
@@ -31,7 +31,7 @@ VALUES = st.recursive(
 def test_any_parameters_survive_the_round_trip(parameters):
     event = ConfigurationAdmitted(at=3, configuration=0, parameters=parameters)
 
-    assert events.from_json(events.to_json(event)) == event
+    assert log_format.from_json(log_format.to_json(event)) == event
 
 
 def test_every_kind_is_known_by_name_and_frozen():
@@ -41,12 +41,12 @@ def test_every_kind_is_known_by_name_and_frozen():
 
 
 def test_not_a_number_and_infinities_survive():
-    line = events.to_json(
+    line = log_format.to_json(
         BoundsUpdated(
             at=1, configuration=0, value=math.nan, lower=-math.inf, upper=math.inf, units=1
         )
     )
-    back = events.from_json(line)
+    back = log_format.from_json(line)
 
     assert math.isnan(back.value)
     assert (back.lower, back.upper) == (-math.inf, math.inf)
@@ -55,7 +55,7 @@ def test_not_a_number_and_infinities_survive():
 def test_numpy_scalars_are_written_as_plain_numbers():
     plain = Measured(at=np.int64(5), value=np.float64(0.5))
 
-    assert events.to_json(plain) == '{"event":"Measured","at":5,"value":0.5}'
+    assert log_format.to_json(plain) == '{"event":"Measured","at":5,"value":0.5}'
 
 
 def test_a_log_is_the_same_bytes_for_the_same_events(tmp_path):
@@ -67,10 +67,10 @@ def test_a_log_is_the_same_bytes_for_the_same_events(tmp_path):
         Finished(at=2, reason="", score=0.5, metric="m", direction="min"),
     ]  # fmt: skip
     for name in ("one", "two"):
-        events.write_log(tmp_path / name, log)
+        log_format.write_log(tmp_path / name, log)
 
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-    assert list(events.read_log(tmp_path / "one")) == log
+    assert list(log_format.read_log(tmp_path / "one")) == log
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_a_log_is_the_same_bytes_for_the_same_events(tmp_path):
 )
 def test_a_line_that_is_no_event_says_why(line, words):
     with pytest.raises(ValueError, match=words):
-        events.from_json(line)
+        log_format.from_json(line)
 
 
 def test_events_cannot_be_changed():
