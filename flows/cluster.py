@@ -26,6 +26,7 @@ from prefect_dask import DaskTaskRunner
 from algorithms.errors import LeaseboardError
 from flows.server import is_healthy
 from tasks import fetch
+from tasks.evaluate.store import Store
 from tasks.fetch import parcels
 from tasks.jobs.job import Job
 from tasks.machine.addresses import redacted
@@ -139,7 +140,7 @@ class Cluster:
                 self._send(entry)
             data = parcels.address(entry.job.data, entry.digest)
             jobs[entry.key] = replace(entry.job, data=data)
-        self._register(self._name, Crew(self._name, jobs, self._limits, self._work))
+        self._register(self._name, Crew(self._name, jobs, self._limits, self._work, _shared()))
 
     def task_runner(self) -> DaskTaskRunner:
         """What runs the flow's tasks on the workers."""
@@ -159,6 +160,12 @@ class Cluster:
         for worker, answer in self._client.register_plugin(plugin, name=name).items():
             if answer["status"] != "OK":
                 raise LeaseboardError(f"the Dask worker {worker}: {answer.get('exception')}")
+
+
+def _shared() -> dict[str, str]:
+    """What the workers' jobs have of our environment: the store, if it is no file of ours."""
+    place = Store().place
+    return {} if isinstance(place, Path) else {"LEASEBOARD_STORE": place}
 
 
 def _check_certificates(address: str) -> None:
@@ -205,11 +212,14 @@ class Delivery(WorkerPlugin):
 class Crew(WorkerPlugin):
     """The processes that run one run's jobs on one Dask worker, as many as it has threads."""
 
-    def __init__(self, name: str, jobs: dict[str, Job], limits: Limits, work: str) -> None:
+    def __init__(
+        self, name: str, jobs: dict[str, Job], limits: Limits, work: str, shared: dict[str, str]
+    ) -> None:
         self._name = name
         self._jobs = jobs
         self._limits = limits
         self._work = work
+        self._shared = shared
 
     def setup(self, worker: Worker) -> None:
         """Be there for the tasks to come; processes start with the first of them."""
@@ -217,7 +227,9 @@ class Crew(WorkerPlugin):
         self._size = worker.state.nthreads
         self._free = threading.Semaphore(self._size)
         self._running: set[str] = set()
-        self._pool = WorkerPool(self._size, self._limits, work=self._work)
+        self._pool = WorkerPool(
+            self._size, self._limits, work=self._work, environment=self._shared
+        )
         self._idle = threading.Timer(0, self._pool.cool)
         _CREWS[self._name] = self
 

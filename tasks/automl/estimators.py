@@ -25,6 +25,7 @@ from algorithms.events import ConfigurationAdmitted, Event, TrialFinished, of
 from algorithms.policies.joint import JointSpace
 from algorithms.policies.peer import Peer
 from algorithms.seeds import generator
+from tasks.evaluate.store import Store
 from tasks.evaluate.trials import recipes
 from tasks.evaluate.trials.evaluate import Arrays, Fold, Task
 from tasks.evaluate.trials.replay import Protocol, StoredTrials
@@ -146,7 +147,11 @@ class _PolicyEstimator(BaseEstimator):
         seed: int,
         stack: ExitStack,
     ) -> StoredTrials:
-        store = self.store or stack.enter_context(tempfile.TemporaryDirectory(prefix="trials-"))
+        if self.store is None:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="trials-"))
+            store = Store(Path(folder) / "store.sqlite")
+        else:
+            store = Store(str(self.store))
         train, validation = self._split(labels, seed)
 
         def arrays() -> Arrays:
@@ -175,7 +180,7 @@ class _PolicyEstimator(BaseEstimator):
             arrays,
             optimiser=self.optimiser,
             seed=seed,
-            folder=Path(store),
+            store=store,
             limits=limits,
             n_jobs=self.n_jobs,
         )
@@ -267,8 +272,9 @@ class PolicyClassifier(ClassifierMixin, _PolicyEstimator):
     n_jobs : int
         How many arms may be tried at once where the policy is certain to pull them all, as in
         the rounds of ``rising-bandits``. The result does not depend on it.
-    store : path, optional
-        Keep the trials there, for another fit on the same data to replay.
+    store : path or str, optional
+        A SQLite file that keeps the trials, for another fit on the same data to replay, or the
+        address of a PostgreSQL.
     random_state : int, RandomState or None
 
     Attributes

@@ -45,9 +45,8 @@ _USING = (
     "tasks.machine.yaml_files",
     "tasks.machine.yaml_size",
     "tasks.jobs.job",
-    "tasks.evaluate.probes.store",
-    "tasks.evaluate.recorded",
-    "tasks.evaluate.trials.store",
+    "tasks.evaluate.database",
+    "tasks.evaluate.store",
     "tasks.keys.versions",
 )
 """Modules that ask for recorded values, use or keep them; none of their code makes one."""

@@ -9,7 +9,12 @@ from collections.abc import Iterable, Iterator
 from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
 HIDDEN = "***"
-VARIABLES = ("MLFLOW_TRACKING_URI", "PREFECT_API_URL", "PREFECT_API_DATABASE_CONNECTION_URL")
+VARIABLES = (
+    "LEASEBOARD_STORE",
+    "MLFLOW_TRACKING_URI",
+    "PREFECT_API_URL",
+    "PREFECT_API_DATABASE_CONNECTION_URL",
+)
 """Where addresses come from beside the command line."""
 _HOST = re.compile(r"(\[[0-9a-fA-F:.]*\]|[^:\[\]]*)(:\d*)?")
 _LEAST = 2

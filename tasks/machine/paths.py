@@ -15,7 +15,7 @@ _CHECKOUT_CONF = Path(__file__).resolve().parents[2] / "conf"
 
 
 def cache_dir() -> Path:
-    """The folder of fetched data and of the trial and probe stores.
+    """The folder of fetched data and of the store of trials and probes.
 
     ``LEASEBOARD_CACHE`` names it; otherwise it is ``leaseboard`` in the user's cache folder.
     """
@@ -24,6 +24,14 @@ def cache_dir() -> Path:
         return Path(named).expanduser().resolve()
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return (Path(base).expanduser() / "leaseboard").resolve()
+
+
+def store_place() -> Path | str:
+    """Where trials and probes are recorded: ``LEASEBOARD_STORE``, or a file in the cache.
+
+    The variable holds an address as SQLAlchemy takes it.
+    """
+    return os.environ.get("LEASEBOARD_STORE") or cache_dir() / "recorded" / "store.sqlite"
 
 
 def conf_dir(named: Path | None = None) -> Path:

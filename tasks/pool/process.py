@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -60,11 +61,13 @@ class Worker:
     ----------
     work : str
         The function that runs a job.
+    environment : mapping
+        Variables beside our own.
     forks : bool
         Fork for each job, which is foreign.
     """
 
-    def __init__(self, work: str, *, forks: bool) -> None:
+    def __init__(self, work: str, environment: Mapping[str, str], *, forks: bool) -> None:
         ours, theirs = socket.socketpair()
         self.output = Output()
         with theirs:
@@ -78,7 +81,8 @@ class Worker:
                 stdout=self.output.theirs,
                 stderr=self.output.theirs,
                 start_new_session=True,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+                | environment,
             )
         os.close(self.output.theirs)
         self.pid = self.process.pid

@@ -16,7 +16,7 @@ import queue
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -71,6 +71,8 @@ class WorkerPool:
         The function that runs a job, as ``module:function`` or ``path/to/file.py:function``.
     grace_seconds : float
         How long a job may take to stop when it is asked to.
+    environment : mapping, optional
+        Variables of the workers beside our own: no other user can read them, as arguments can.
     """
 
     def __init__(
@@ -81,12 +83,14 @@ class WorkerPool:
         mirrors: tuple[Path, ...] = (),
         work: str = RUN_JOB,
         grace_seconds: float = 5.0,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         self.size = size
         self.limits = limits
         self._mirrors = [str(mirror) for mirror in mirrors]
         self._work = work
         self._grace = grace_seconds
+        self._environment = environment or {}
         self._leash = Leash()
         # Of our own jobs, and of foreign ones: as many as jobs may run at once.
         self._idle: dict[bool, queue.SimpleQueue[Worker | None]] = {
@@ -210,7 +214,7 @@ class WorkerPool:
         }
 
     def _start(self, *, forks: bool) -> Worker:
-        worker = Worker(self._work, forks=forks)
+        worker = Worker(self._work, self._environment, forks=forks)
         self._leash.watch(worker.pid)
         with self._lock:
             self._workers.add(worker)

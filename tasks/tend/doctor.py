@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from algorithms.errors import LeaseboardError
+from tasks.evaluate.store import Store
 from tasks.machine import disk, paths
 from tasks.machine.addresses import redacted
 from tasks.track.client import ClientWriter, every, search
@@ -28,8 +29,7 @@ NATIVE = ("vowpalwabbit", "lightgbm", "numba", "pyarrow.parquet")
 MIN_FREE = 1 << 30
 CACHED = {
     "data cache": "data",
-    "trial store": "trials",
-    "probe store": "probes",
+    "trials and probes": "recorded",
     "compiled kernels": "kernels",
 }
 """The parts of the cache."""
@@ -59,6 +59,7 @@ def examine(uri: str, *, mend: bool = False) -> Iterator[Finding]:
     yield from import_names()
     yield from disk_use(uri)
     yield from damaged(uri)
+    yield recorded()
     try:
         client = open_store(uri)
         with reported(uri):
@@ -146,8 +147,7 @@ def disk_use(uri: str) -> Iterator[Finding]:
 
 def damaged(uri: str) -> Iterator[Finding]:
     """Stores that were set aside because they were damaged, until somebody deletes them."""
-    parts = [paths.cache_dir() / CACHED[name] for name in ("trial store", "probe store")]
-    kept = [path for part in parts for path in sorted(part.rglob(f"*{disk.DAMAGED}*"))]
+    kept = sorted((paths.cache_dir() / "recorded").glob(f"*{disk.DAMAGED}*"))
     if uri.startswith(SQLITE):
         database = Path(uri.removeprefix(SQLITE)).resolve()
         kept += sorted(database.parent.glob(f"{database.name}{disk.DAMAGED}*"))
@@ -155,6 +155,23 @@ def damaged(uri: str) -> Iterator[Finding]:
     names = ", ".join(str(path) for path in kept[:3]) + (", ..." if len(kept) > 3 else "")
     detail = f"{len(kept)} set aside, {size}: look why, then delete them: {names}"
     yield Finding("damaged stores", not kept, detail if kept else "none")
+
+
+def recorded() -> Finding:
+    """Whether the store of trials and probes can be used, and what was set aside in it."""
+    name = "store of trials and probes"
+    try:
+        database = Store().database
+        keys, records, aside = database.counted()
+    except LeaseboardError as error:
+        return Finding(name, False, str(error))
+    detail = f"{database}: {records} records of {keys} keys"
+    if aside:
+        detail += (
+            f", {aside} set aside because they were damaged: look why, then delete them: their"
+            f" name in leaseboard_records has {disk.DAMAGED!r} in it"
+        )
+    return Finding(name, not aside, detail)
 
 
 def store(client: MlflowClient, uri: str) -> Iterator[Finding]:

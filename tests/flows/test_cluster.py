@@ -16,6 +16,7 @@ import pytest
 
 from algorithms.errors import LeaseboardError
 from flows.suite import run_suite
+from tasks.evaluate.store import Store
 from tasks.folder import results
 from tasks.processes.limits import Limits
 from tasks.suites.plan import plan
@@ -197,6 +198,52 @@ def test_a_killed_run_leaves_no_job_on_the_workers_and_is_resumed(machines, benc
     outcome = bench.run(local=False, workers=None, cluster=machines.address)
     assert [r.status for r in outcome.results] == ["ok"] * 6
     assert len(bench.runs("job")) == 6
+
+
+@pytest.mark.postgresql
+def test_what_one_worker_computed_one_without_its_disk_replays(
+    database, tmp_path, url, monkeypatch
+):
+    """The recorded costs too, so even the logs are the same; the password is nowhere."""
+    shared = database("recorded").replace(":secret@", ":5ECRET@")
+    suite = Suite(
+        title="T", name="t", data=["sklearn:wine"], algorithms=[
+            {"name": "average", "bench": {"space": "fast", "arms": ["gaussian_nb", "sgd"]},
+             "label": "trials"},
+            {"name": "full-run", "bench": {"configurations": 2, "initial_rows": 50},
+             "label": "probes"},
+        ], limits=Limits(wall_seconds=300),
+    )  # fmt: skip
+    machines = Machines(tmp_path)
+    found = []
+    try:
+        for number in (1, 2):
+            machines.add_worker()
+            machines.wait_for(1)
+            out = tmp_path / f"out-{number}"
+            out.mkdir()
+            with monkeypatch.context() as patch:
+                patch.setenv("LEASEBOARD_STORE", shared)
+                planned = plan(suite.jobs(), lambda _: None)
+                outcome = run_suite(suite, planned, out, cluster=machines.address)
+            assert [(r.status, r.reason) for r in outcome.results] == [("ok", "")] * 2
+            logs = [(results.job_folder(out, r.key) / results.EVENTS).read_bytes()
+                    for r in outcome.results]  # fmt: skip
+            found.append((logs, [r.metrics["spent_cpu_seconds"] for r in outcome.results]))
+            worker, cache = machines.workers.pop()
+            worker.terminate()
+            worker.wait(60)
+            assert not (cache / "recorded").exists()
+    finally:
+        machines.close()
+
+    (first, spent), (then, spent_again) = found
+    assert first == then
+    assert spent[0] > 0
+    assert spent_again[0] == 0
+    assert Store(shared).database.counted()[1] > 10
+    for path in tmp_path.rglob("*"):
+        assert not path.is_file() or b"5ECRET" not in path.read_bytes(), path
 
 
 def test_what_is_wrong_with_a_cluster_is_one_line(bench, monkeypatch, tmp_path):

@@ -16,9 +16,9 @@ import numpy as np
 from algorithms.benches.pulls import Trial, Unit
 from algorithms.errors import LeaseboardError, UsageError
 from tasks.evaluate.peers import program, venv
+from tasks.evaluate.store import Record, Store
 from tasks.evaluate.trials.evaluate import Arrays
 from tasks.evaluate.trials.replay import Protocol
-from tasks.evaluate.trials.store import Record, TrialFile
 from tasks.evaluate.trials.worker import ONE_THREAD
 from tasks.keys.versions import recorded_key
 
@@ -41,8 +41,7 @@ class PeerTrials:
         In `unit`; the peer is told it.
     unit : {"trials", "cpu_seconds"}
     seed : int
-    folder : Path
-        Of the trial store.
+    store : Store
     trial_seconds : float
         The limit of one trial, for peers that have such a limit.
     patience : float
@@ -58,7 +57,7 @@ class PeerTrials:
         budget: float,
         unit: Unit,
         seed: int,
-        folder: Path,
+        store: Store,
         trial_seconds: float,
         patience: float,
     ) -> None:
@@ -83,7 +82,7 @@ class PeerTrials:
             encoding=protocol.encoding,
             request=self._request,
         )
-        self._file = TrialFile(folder, key)
+        self._records = store.records(key)
         self._trials: list[Trial] | None = None
 
     def trial(self, arm: int, n: int) -> Trial:
@@ -102,10 +101,10 @@ class PeerTrials:
 
     def _recorded(self) -> list[Trial]:
         if self._trials is None:
-            self._file.refresh()
-            if not len(self._file):
-                self._file.extend(self._run)
-            self._trials = as_trials(self._file[0])
+            self._records.refresh()
+            while not len(self._records):
+                self._records.extend(self._run)
+            self._trials = as_trials(self._records[0])
         return self._trials
 
     def _run(self, _number: int) -> Record:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from algorithms.events import Parameters
 from tasks.evaluate.probes import isolation
 from tasks.evaluate.probes.fitting import Classifier, fit_and_test
 from tasks.evaluate.probes.split import Split
-from tasks.evaluate.probes.store import Store
+from tasks.evaluate.store import Record, Records, Store
 from tasks.keys.versions import recorded_key
 
 Build = Callable[[Parameters], Classifier]
@@ -72,18 +71,18 @@ class RecordedProbes:
         self._limit = probe_seconds
         self._variant = variant
         self._prepare = prepare
-        self._seen: dict[str, Probe] = {}
+        self._seen: dict[tuple[int, int, int], Probe] = {}
 
     def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
         """The recorded probe, or a new one, recorded."""
-        key = self.key(configuration, rows, test_rows)
-        if key not in self._seen:
-            self._seen[key] = self._recorded(key, configuration, rows, test_rows)
-        return self._seen[key]
+        asked = configuration, rows, test_rows
+        if asked not in self._seen:
+            self._seen[asked] = self._recorded(*asked)
+        return self._seen[asked]
 
-    def key(self, configuration: int, rows: int, test_rows: int) -> str:
+    def key(self, configuration: int, rows: int, test_rows: int) -> dict[str, Any]:
         """What a probe is filed under: all that its accuracies and costs depend on."""
-        identity = recorded_key(
+        return recorded_key(
             code=(__name__, self._code),
             libraries=("lightgbm",),
             classes=self._classes,
@@ -93,26 +92,31 @@ class RecordedProbes:
             test_rows=test_rows,
             variant=self._variant,
         )
-        return json.dumps(identity, sort_keys=True, separators=(",", ":"), default=str)
 
-    def _recorded(self, key: str, configuration: int, rows: int, test_rows: int) -> Probe:
-        usable = self._usable(self._store.get(key))
-        if usable is not None:
-            return usable
-        with self._store.lock(key):
-            usable = self._usable(self._store.get(key))
-            if usable is not None:
-                return usable
+    def _recorded(self, configuration: int, rows: int, test_rows: int) -> Probe:
+        records = self._store.records(self.key(configuration, rows, test_rows))
+        records.refresh()
+        unrecorded: list[Probe] = []
+
+        def run(_number: int) -> Record | None:
             probe = self._run(configuration, rows, test_rows)
             if probe.status == "memout":
-                return probe
-            record = dataclasses.asdict(probe) | {"limit": self._limit}
-            return self._limited(_probe(self._store.put(key, record, replace=True)))
+                unrecorded.append(probe)
+                return None
+            return dataclasses.asdict(probe) | {"limit": self._limit}
 
-    def _usable(self, record: dict[str, Any] | None) -> Probe | None:
-        if record is None:
+        while (usable := self._usable(records)) is None:
+            records.extend(run)
+            if unrecorded:
+                return unrecorded[0]
+        return usable
+
+    def _usable(self, records: Records) -> Probe | None:
+        """The newest attempt, if it answers for our limit."""
+        if not len(records):
             return None
-        probe = _probe(record)
+        record = records[len(records) - 1]
+        probe = Probe(**{name: value for name, value in record.items() if name != "limit"})
         if probe.status == "timeout":
             return probe if record["limit"] >= self._limit else None
         return self._limited(probe)
@@ -149,7 +153,3 @@ class RecordedProbes:
             status=outcome.status,
             reason=outcome.reason,
         )
-
-
-def _probe(record: dict[str, Any]) -> Probe:
-    return Probe(**{name: value for name, value in record.items() if name != "limit"})

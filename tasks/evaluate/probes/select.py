@@ -22,7 +22,7 @@ from algorithms.events import Event
 from tasks.evaluate.learners.pipelines import named
 from tasks.evaluate.probes.client import RecordedProbes
 from tasks.evaluate.probes.split import Rows, Samples, Split
-from tasks.evaluate.probes.store import Store, is_store
+from tasks.evaluate.store import Store
 from tasks.jobs.benches import check_options
 
 
@@ -46,7 +46,7 @@ def select(
     initial_rows: int = 1000,
     seed: int = 0,
     probe_seconds: float = 3600.0,
-    store: Path | None = None,
+    store: Path | str | None = None,
 ) -> Selected:
     """Choose one of `pipelines` for the classification of `X`.
 
@@ -61,8 +61,9 @@ def select(
         Any that runs on the samples bench; `ABC` with its defaults if None.
     test_fraction, initial_rows, seed, probe_seconds
         As the options of the samples bench.
-    store : Path, optional
-        A SQLite file that keeps the probes for the next call; none are kept if None.
+    store : Path or str, optional
+        A SQLite file that keeps the probes for the next call, or the address of a PostgreSQL;
+        none are kept if None.
 
     Raises
     ------
@@ -97,15 +98,14 @@ def select(
         "probe_seconds": probe_seconds,
     }
     check_options(SamplesBench.kind, options)
-    if store is not None and not is_store(store):
-        raise UsageError(f"{str(store)!r} holds something else than probes: name another store")
+    kept = None if store is None else Store(str(store))
     split = _split(_numbers(X), np.asarray(y), test_fraction, seed)
     with tempfile.TemporaryDirectory() as scratch:
         probes = RecordedProbes(
             split,
             own.configurations(),
             own.build,
-            Store(store or Path(scratch) / "probes.sqlite"),
+            kept or Store(Path(scratch) / "probes.sqlite"),
             code=__name__,
             classes=own.classes(),
             probe_seconds=probe_seconds,

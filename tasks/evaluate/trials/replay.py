@@ -6,17 +6,16 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from time import perf_counter, thread_time
 from typing import Any
 
 from algorithms.benches.pulls import Trial
 from algorithms.seeds import derive_seed
+from tasks.evaluate.store import Record, Records, Store
 from tasks.evaluate.trials import evaluate, optimisers
 from tasks.evaluate.trials.evaluate import Arrays, Order, Outcome
 from tasks.evaluate.trials.optimiser import Optimiser, Suggestion
 from tasks.evaluate.trials.spaces import Space
-from tasks.evaluate.trials.store import Record, TrialFile
 from tasks.evaluate.trials.worker import Limits, close_resting, resting
 from tasks.keys.versions import recorded_key
 
@@ -63,8 +62,7 @@ class StoredTrials:
         Tunes each arm alone.
     seed : int
         Of the optimisers, from which each arm's own is derived, and of the learners.
-    folder : Path
-        Of the store.
+    store : Store
     limits : Limits, optional
         Of each trial; without them trials run in this process, one after the other.
     n_jobs : int
@@ -79,7 +77,7 @@ class StoredTrials:
         *,
         optimiser: str,
         seed: int,
-        folder: Path,
+        store: Store,
         limits: Limits | None,
         n_jobs: int = 1,
     ) -> None:
@@ -90,7 +88,7 @@ class StoredTrials:
         self._protocol = protocol
         self._optimiser = optimiser
         self._seed = seed
-        self._folder = folder
+        self._store = store
         self._limits = limits
         self._streams: dict[tuple[str, str], _Stream] = {}
         self._runners = _Runners(arrays, limits, n_jobs if limits else 1)
@@ -118,16 +116,16 @@ class StoredTrials:
     def _get(self, optimiser: str, space: Space, n: int) -> Trial:
         stream = self._stream(optimiser, space)
         with stream.lock:
-            if len(stream.file) <= n:
-                stream.file.refresh()
-            while len(stream.file) <= n:
-                stream.file.extend(lambda number: self._compute(stream, number))
-            return self._as_trial(stream.file[n], stream.learner_seed(n))
+            if len(stream.records) <= n:
+                stream.records.refresh()
+            while len(stream.records) <= n:
+                stream.records.extend(lambda number: self._compute(stream, number))
+            return self._as_trial(stream.records[n], stream.learner_seed(n))
 
     def _has(self, arm: int, n: int) -> bool:
         stream = self._stream(self._optimiser, self._space.restricted([self.arms[arm]]))
-        stream.file.refresh()
-        return len(stream.file) > n
+        stream.records.refresh()
+        return len(stream.records) > n
 
     def _stream(self, optimiser: str, space: Space) -> _Stream:
         name = (optimiser, next(iter(space.arms)) if len(space.arms) == 1 else "")
@@ -152,7 +150,7 @@ class StoredTrials:
             seed=seed,
             limits=self._limits and [self._limits.cpu_seconds, self._limits.memory_mb],
         )
-        return _Stream(TrialFile(self._folder, key), optimiser, space, seed)
+        return _Stream(self._store.records(key), optimiser, space, seed)
 
     def _compute(self, stream: _Stream, n: int) -> Record:
         stream.catch_up(n)
@@ -209,10 +207,10 @@ class _Runners:
 
 
 class _Stream:
-    """A file of trials and the optimiser that continues it."""
+    """The trials of one optimiser on its arms, and what continues them."""
 
-    def __init__(self, file: TrialFile, optimiser: str, space: Space, seed: int) -> None:
-        self.file = file
+    def __init__(self, records: Records, optimiser: str, space: Space, seed: int) -> None:
+        self.records = records
         self.seed = seed
         self.lock = threading.Lock()
         self._kind = optimiser
@@ -230,7 +228,7 @@ class _Stream:
             self._optimiser = optimisers.make(self._kind, self._space, self.seed)
             self._told = 0
         for past in range(self._told, n):
-            record = self.file[past]
+            record = self.records[past]
             made = Suggestion(record["arm"], record["parameters"], record["fidelity"])
             self._optimiser.tell(past, made, record["reward"])
         self._told = n

@@ -15,12 +15,12 @@ from algorithms.policies.joint import JointSpace
 from algorithms.seeds import derive_seed
 from tasks.evaluate.peers import venv
 from tasks.evaluate.peers.trials import PeerTrials
+from tasks.evaluate.store import Store
 from tasks.evaluate.trials import plans, spaces
 from tasks.evaluate.trials.evaluate import Arrays
 from tasks.evaluate.trials.replay import Protocol, StoredTrials
 from tasks.evaluate.trials.table import TableTrials
 from tasks.evaluate.trials.worker import Limits
-from tasks.machine.paths import cache_dir
 from tasks.preprocess.tables import Scale
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def peer_trials(
         budget=budget,
         unit=options.unit,
         seed=derive_seed(seed, "peer"),
-        folder=cache_dir() / "trials",
+        store=Store(),
         trial_seconds=options.trial_cpu_seconds,
         patience=PEER_GRACE + (patience if options.unit == "trials" else 2 * budget),
     )
@@ -150,7 +150,7 @@ def stored_trials(dataset: Dataset, options: Options, seed: int) -> StoredTrials
         _arrays(dataset, options, seed),
         optimiser=options.optimiser,
         seed=derive_seed(seed, "trials"),
-        folder=cache_dir() / "trials",
+        store=Store(),
         limits=Limits(options.trial_cpu_seconds, options.trial_memory_mb),
     )
 

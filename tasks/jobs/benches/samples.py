@@ -17,11 +17,10 @@ from tasks.evaluate.probes.client import Build, RecordedProbes
 from tasks.evaluate.probes.fitting import Classifier
 from tasks.evaluate.probes.samples import split
 from tasks.evaluate.probes.split import Split
-from tasks.evaluate.probes.store import Store
 from tasks.evaluate.probes.verdicts import RecordedVerdicts
+from tasks.evaluate.store import Store
 from tasks.fetch import Dataset
 from tasks.jobs.job import Job
-from tasks.machine.paths import cache_dir
 
 if TYPE_CHECKING:
     from tasks.evaluate.learners.shared_bins import SharedBins
@@ -87,7 +86,7 @@ def measure(options: Options) -> str:
 
 
 def make(dataset: Dataset, job: Job) -> SamplesBench:
-    """The bench of `job` on `dataset`; probes are stored under the cache folder."""
+    """The bench of `job` on `dataset`; probes are recorded in the store."""
     options = Options(**job.bench)
     if options.protocol == "verdicts":
         verdicts = RecordedVerdicts(dataset.features, job.environment_seed, options.test_fraction)
@@ -100,7 +99,7 @@ def make(dataset: Dataset, job: Job) -> SamplesBench:
         rows,
         drawn.configurations,
         drawn.build,
-        probe_store(dataset.digest),
+        Store(),
         code=__name__,
         classes=drawn.classes,
         probe_seconds=options.probe_seconds,
@@ -110,11 +109,6 @@ def make(dataset: Dataset, job: Job) -> SamplesBench:
     return SamplesBench(
         probes, job.environment_seed, job.budget, options.unit, options.initial_rows
     )
-
-
-def probe_store(digest: str) -> Store:
-    """The probes of one data set, of all splits and configurations."""
-    return Store(cache_dir() / "probes" / f"{digest.rpartition(':')[2][:20]}.sqlite")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from algorithms.errors import LeaseboardError
 from tasks.automl.estimators import PolicyClassifier, PolicyRegressor
+from tasks.evaluate.store import Store
 from tasks.evaluate.trials import plans
 from tasks.fetch import Dataset, columns
 
@@ -94,11 +95,12 @@ def test_the_limits_of_a_trial_make_it_a_process_and_jobs_change_nothing(tmp_pat
 
 def test_a_store_is_replayed(tmp_path):
     X, y = mixed()
-    first = classifier(store=tmp_path).fit(X, y)
-    again = classifier(store=tmp_path).fit(X, y)
+    store = tmp_path / "trials.sqlite"
+    first = classifier(store=store).fit(X, y)
+    again = classifier(store=str(store)).fit(X, y)
 
     assert first.leaderboard_.equals(again.leaderboard_)  # the recorded costs, too
-    assert len(list(tmp_path.rglob("*.jsonl"))) == len(FAST)
+    assert Store(store).database.counted() == (len(FAST), len(first.leaderboard_), 0)
 
 
 def test_a_budget_in_seconds():

@@ -20,6 +20,7 @@ from tasks.jobs.benches import pulls, samples
 from tasks.jobs.job import Job
 from tasks.keys import closure, versions
 from tasks.keys.closure import module_file
+from tasks.machine import paths
 
 ROOT = Path(versions.__file__).resolve().parents[2]
 ANSWER = """
@@ -39,7 +40,7 @@ def a_trial(arm="decision_tree", **options):
 
 def a_search():
     data = load("sklearn:wine")
-    store = Path(pulls.cache_dir()) / "own"
+    store = paths.cache_dir() / "own.sqlite"
     search = PolicyClassifier("average", arms=["gaussian_nb"], budget=1, store=store)
     search.set_params(trial_cpu_seconds=None, random_state=0).fit(data.features, data.target)
 
@@ -56,7 +57,7 @@ def a_choice():
     from sklearn.naive_bayes import GaussianNB
 
     data = load("sklearn:wine")
-    store = Path(pulls.cache_dir()) / "own.sqlite"
+    store = paths.cache_dir() / "own.sqlite"
     select([GaussianNB()], data.features, data.target, initial_rows=50, store=store)
 
 

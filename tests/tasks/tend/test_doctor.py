@@ -1,12 +1,15 @@
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from tasks.evaluate.store import Store
 from tasks.machine import disk
 from tasks.tend import doctor
 from tasks.track.records import OWNER
@@ -76,9 +79,10 @@ def test_a_sound_installation_is_healthy(store, monkeypatch, tmp_path):
 
     assert [f for f in findings if not f.healthy] == []
     assert {f.name for f in findings} >= {"algorithms", "tasks", "flows", "native libraries",
-                                          "run folders", "data cache", "trial store",
-                                          "probe store", "MLflow database", "MLflow artifacts",
-                                          "tracking store", "stuck runs"}  # fmt: skip
+                                          "run folders", "data cache", "trials and probes",
+                                          "store of trials and probes", "MLflow database",
+                                          "MLflow artifacts", "tracking store",
+                                          "stuck runs"}  # fmt: skip
     assert "in bulk" in of(findings, "tracking store")[0].detail
 
 
@@ -141,7 +145,7 @@ def test_a_full_disk_is_no_good_health(monkeypatch, tmp_path):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=5 << 20))
     findings = list(doctor.disk_use(f"sqlite:///{tmp_path / 'mlruns' / 'mlflow.db'}"))
 
-    assert len(findings) == 7
+    assert len(findings) == 6
     assert not any(finding.healthy for finding in findings)
     assert all("5.0 MB free" in finding.detail for finding in findings)
 
@@ -149,8 +153,8 @@ def test_a_full_disk_is_no_good_health(monkeypatch, tmp_path):
 def test_the_use_of_each_store_is_shown(monkeypatch, tmp_path):
     monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-    for place, size in (("runs/s/a", 2048), ("cache/data/a", 3072), ("cache/trials/a", 4096),
-                        ("cache/probes/a", 5120), ("mlruns/mlflow.db", 1024),
+    for place, size in (("runs/s/a", 2048), ("cache/data/a", 3072), ("cache/recorded/a", 4096),
+                        ("mlruns/mlflow.db", 1024),
                         ("mlruns/mlflow.db-wal", 1024), ("mlruns/artifacts/a", 7168)):  # fmt: skip
         (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / place).write_bytes(b"x" * size)
@@ -158,8 +162,8 @@ def test_the_use_of_each_store_is_shown(monkeypatch, tmp_path):
     shown = {f.name: f.detail.split(": ")[1].split(" used")[0] for f in findings}
 
     assert shown == {
-        "run folders": "2.0 kB", "data cache": "3.0 kB", "trial store": "4.0 kB",
-        "probe store": "5.0 kB", "compiled kernels": "0 B", "MLflow database": "2.0 kB",
+        "run folders": "2.0 kB", "data cache": "3.0 kB", "trials and probes": "4.0 kB",
+        "compiled kernels": "0 B", "MLflow database": "2.0 kB",
         "MLflow artifacts": "7.0 kB",
     }  # fmt: skip
 
@@ -167,7 +171,7 @@ def test_the_use_of_each_store_is_shown(monkeypatch, tmp_path):
 def test_stores_that_were_set_aside_are_told_until_they_are_deleted(store, tmp_path, monkeypatch):
     monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path / "cache"))
     (before,) = doctor.damaged(store)
-    probes = tmp_path / "cache" / "probes" / "ab.sqlite"
+    probes = tmp_path / "cache" / "recorded" / "store.sqlite"
     probes.parent.mkdir(parents=True)
     probes.write_bytes(b"x" * 2048)
     kept = disk.set_aside(probes)
@@ -177,3 +181,26 @@ def test_stores_that_were_set_aside_are_told_until_they_are_deleted(store, tmp_p
     assert not after.healthy
     assert after.detail.startswith("1 set aside, 2.0 kB: look why, then delete them")
     assert str(kept) in after.detail
+
+
+def test_the_store_of_trials_and_probes_is_looked_at(monkeypatch, tmp_path):
+    monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path / "cache"))
+    path = tmp_path / "cache" / "recorded" / "store.sqlite"
+    assert doctor.recorded() == doctor.Finding(
+        "store of trials and probes", True, f"{path}: 0 records of 0 keys"
+    )
+    records = Store().records({"seed": 1})
+    for _ in range(3):
+        records.extend(lambda n: {"n": n})
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE leaseboard_records SET record = 'damaged' WHERE number = 2")
+    Store().records({"seed": 1}).refresh()
+    found = doctor.recorded()
+    monkeypatch.setenv("LEASEBOARD_STORE", "postgresql://me:5ECRET@127.0.0.1:9/recorded")
+    unreachable = doctor.recorded()
+
+    assert not found.healthy
+    assert found.detail.startswith(f"{path}: 0 records of 1 keys, 3 set aside because they were")
+    assert not unreachable.healthy
+    assert "***@127.0.0.1:9/recorded cannot be used" in unreachable.detail
+    assert "5ECRET" not in unreachable.detail

@@ -12,6 +12,7 @@ from algorithms.errors import LeaseboardError, SkipError
 from algorithms.events import Finished, TrialFinished
 from tasks.evaluate.peers import program, venv
 from tasks.evaluate.peers.trials import PeerTrials, as_trials
+from tasks.evaluate.store import Store
 from tasks.evaluate.trials.evaluate import Arrays, Fold
 from tasks.evaluate.trials.replay import Protocol
 
@@ -48,7 +49,7 @@ def peer(tmp_path, monkeypatch):
         monkeypatch.setattr(program, "__file__", str(script))
         return PeerTrials(
             "flaml", Protocol(digest="d", split={}, encoding={}, code=()), arrays,
-            budget=budget, unit=unit, seed=seed, folder=tmp_path / "store",
+            budget=budget, unit=unit, seed=seed, store=Store(tmp_path / "store.sqlite"),
             trial_seconds=5.0, patience=patience,
         )  # fmt: skip
 
@@ -113,7 +114,8 @@ def test_where_it_is_not_installed_a_job_is_skipped(monkeypatch, tmp_path):
     with pytest.raises(SkipError, match="leaseboard peers install tpot"):
         PeerTrials(
             "tpot", Protocol(digest="d", split={}, encoding={}, code=()), arrays,
-            budget=1, unit="trials", seed=0, folder=tmp_path, trial_seconds=5.0, patience=1.0,
+            budget=1, unit="trials", seed=0, store=Store(tmp_path / "store.sqlite"),
+            trial_seconds=5.0, patience=1.0,
         )  # fmt: skip
 
 

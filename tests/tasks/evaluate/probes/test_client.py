@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 from algorithms.benches.samples import Probe
 from tasks.evaluate.probes.client import RecordedProbes
 from tasks.evaluate.probes.split import Split
-from tasks.evaluate.probes.store import Store
+from tasks.evaluate.store import Store
 
 
 class Tree(DecisionTreeClassifier):
@@ -122,7 +122,7 @@ def test_a_recorded_success_beyond_the_limit_counts_as_a_time_out(samples, tmp_p
     strict = probes(samples, tmp_path, probe_seconds=1.0)
     record = {"rows": 100, "test_rows": 200, "train_correct": 90, "test_correct": 150,
               "fit_cpu": 3.0, "fit_wall": 4.0, "limit": 3600.0}  # fmt: skip
-    store.put(strict.key(0, 100, 200), record)
+    store.records(strict.key(0, 100, 200)).extend(lambda _: record)
     assert probes(samples, tmp_path).measure(0, 100, 200).test_correct == 150
     assert strict.measure(0, 100, 200) == Probe(
         rows=100, test_rows=200, fit_cpu=1.0, fit_wall=4 / 3, status="timeout",

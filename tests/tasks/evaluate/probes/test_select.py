@@ -81,7 +81,7 @@ def test_no_pipelines_are_refused(data):
 def test_a_file_that_is_no_store_is_refused_and_left_alone(data, tmp_path):
     path = tmp_path / "sales.csv"
     path.write_text("a,b\n1,2\n")
-    with pytest.raises(UsageError, match=r"sales.csv' holds something else than probes"):
+    with pytest.raises(UsageError, match=r"sales.csv' holds something else than a store"):
         select(PIPELINES, *data, store=path)
     assert path.read_text() == "a,b\n1,2\n"
 

@@ -1,4 +1,6 @@
+import sqlite3
 import time
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +10,7 @@ from algorithms import registry
 from algorithms.base import play
 from algorithms.benches.pulls import PullsBench
 from algorithms.errors import LeaseboardError
+from tasks.evaluate.store import Store
 from tasks.evaluate.trials.evaluate import Arrays, Fold
 from tasks.evaluate.trials.replay import Protocol, StoredTrials
 from tasks.evaluate.trials.spaces import load_space
@@ -37,7 +40,7 @@ def stored(folder, *, arrays=arrays, arms=ARMS, optimiser="tpe", seed=1, limits=
         arrays,
         optimiser=optimiser,
         seed=seed,
-        folder=folder,
+        store=Store(folder / "store.sqlite"),
         limits=limits,
     )
 
@@ -110,9 +113,8 @@ def test_only_the_prefix_that_is_asked_for_is_run(tmp_path):
     trials = stored(tmp_path)
     trials.trial(2, 1)
     trials.close()
-    lines = [path.read_text().count("\n") for path in tmp_path.rglob("*.jsonl")]
 
-    assert lines == [3]  # the head and two trials of one arm
+    assert Store(tmp_path / "store.sqlite").database.counted() == (1, 2, 0)  # of one arm
 
 
 def test_an_interrupted_arm_is_continued_as_if_it_had_not_been(folder, tmp_path):
@@ -133,8 +135,8 @@ def test_a_search_goes_on_over_trials_that_were_made_anew(folder, tmp_path):
     """What one process set aside and another had read already."""
     first = stored(tmp_path)
     first.trial(3, 6)
-    (path,) = tmp_path.rglob("*.jsonl")
-    path.write_bytes(path.read_bytes()[1:])
+    with closing(sqlite3.connect(tmp_path / "store.sqlite")) as database, database:
+        database.execute("UPDATE leaseboard_records SET record = 'damaged' WHERE number = 3")
     stored(tmp_path).trial(3, 1)
     got = [first.trial(3, n) for n in range(7, 12)]
     whole = stored(folder, arrays=nothing_to_run)
@@ -148,9 +150,10 @@ def test_ten_policies_replay_500_trials_each_in_ten_seconds(tmp_path):
     trials = stored(tmp_path, arms=["gaussian_nb"])
     trials.trial(0, 0)
     trials.close()
-    (path,) = tmp_path.rglob("*.jsonl")
-    head, line = path.read_text().splitlines(keepends=True)
-    path.write_text(head + line * 500)
+    records = trials._stream("tpe", trials._space).records
+    database = Store(tmp_path / "store.sqlite").database
+    for number in range(1, 500):
+        database.append(records.name, "", number, records[0])
     begin = time.process_time()
     for name in ("rising-bandits", "heidari", "average", "cmab", "ucb", "er-ucb", "c-ucb",
                  "epsilon-greedy", "softmax", "max-ucb"):  # fmt: skip

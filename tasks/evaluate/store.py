@@ -1,0 +1,146 @@
+"""The store of what is computed once: trials of arms, and probes of configurations.
+
+It is a SQLite file in the cache, or a PostgreSQL where several machines work, which then share
+what each of them computes. Nothing is ever changed in it: a record is appended or it is not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from algorithms.errors import UsageError
+from tasks.machine import paths
+
+if TYPE_CHECKING:
+    from tasks.evaluate.database import Database
+
+Record = dict[str, Any]
+
+_SQLITE = "sqlite:///"
+_MAGIC = b"SQLite format 3\0"
+
+
+class Store:
+    """Records by key; any number of processes may use it, and be killed at any moment.
+
+    Parameters
+    ----------
+    place : Path or str, optional
+        A SQLite file, made with its folders when the first record is written; as text, in the
+        words of a person, such a file or the address of a PostgreSQL. By default what
+        ``LEASEBOARD_STORE`` says, else a file in the cache.
+
+    Attributes
+    ----------
+    place : Path or str
+        The file, or the address of the server with its password.
+
+    Raises
+    ------
+    UsageError
+        If a person names a file that holds something else.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> store = Store(Path(tempfile.mkdtemp()) / "store.sqlite")
+    >>> records = store.records({"data": "wine", "rows": 1000})
+    >>> records.extend(lambda number: {"number": number, "correct": 850})
+    True
+    >>> store.records({"data": "wine", "rows": 1000}).refreshed()
+    [{'correct': 850, 'number': 0}]
+    """
+
+    def __init__(self, place: Path | str | None = None) -> None:
+        place = paths.store_place() if place is None else place
+        self.place = place if isinstance(place, Path) else _named(place)
+
+    @cached_property
+    def database(self) -> Database:
+        """Where the records are; importing what speaks to it takes a fifth of a second."""
+        from tasks.evaluate.database import database_at
+
+        return database_at(self.place)
+
+    def records(self, key: Mapping[str, Any]) -> Records:
+        """The records of `key`, which holds everything that they depend on."""
+        return Records(self, key)
+
+
+class Records:
+    """The records of one key, in their order: as many as were read, see `refresh`."""
+
+    def __init__(self, store: Store, key: Mapping[str, Any]) -> None:
+        self._store = store
+        self._key = json.dumps(key, sort_keys=True, separators=(",", ":"), default=str)
+        self.name = hashlib.sha256(self._key.encode()).hexdigest()
+        self._read: list[Record] = []
+
+    def __len__(self) -> int:
+        return len(self._read)
+
+    def __getitem__(self, number: int) -> Record:
+        return self._read[number]
+
+    def refresh(self) -> None:
+        """Read what was appended since the last look."""
+        database = self._store.database
+        last = self._read[-1:]
+        found = database.read(self.name, len(self._read) - len(last))
+        if last and found[:1] != last:  # those that were read have been set aside since
+            self._read, found, last = [], database.read(self.name, 0), []
+        self._read += found[len(last) :]
+
+    def refreshed(self) -> list[Record]:
+        """All of them, after a look."""
+        self.refresh()
+        return list(self._read)
+
+    def extend(self, compute: Callable[[int], Record | None]) -> bool:
+        """Append one record, unless somebody else has meanwhile; whether it was appended here.
+
+        Of those who want the same record at once one computes it, and the others wait for it.
+
+        Parameters
+        ----------
+        compute : callable
+            Called with the record's number, alone of all that have this key. Nothing is appended
+            when it raises, or gives None.
+        """
+        known = len(self._read)
+        with self._store.database.lock(self.name):
+            self.refresh()
+            if len(self._read) > known:
+                return False
+            record = compute(len(self._read))
+            if record is None:
+                return False
+            number = len(self._read)
+            self._read.append(self._store.database.append(self.name, self._key, number, record))
+        return True
+
+
+def _named(place: str) -> Path | str:
+    """The file or the address that a person named."""
+    if ":" in place and not place.startswith(_SQLITE):
+        return place
+    path = Path(place.removeprefix(_SQLITE)).expanduser().absolute()
+    if not _is_free(path):
+        raise UsageError(f"{str(path)!r} holds something else than a store: name another file")
+    return path
+
+
+def _is_free(path: Path) -> bool:
+    """Whether nothing is there, or a SQLite file: anything else is not ours to set aside."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_MAGIC)) in (_MAGIC, b"")
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
