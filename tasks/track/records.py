@@ -24,7 +24,7 @@ import psutil
 
 from algorithms.configurations import Configuration
 from algorithms.events import Event, Measured, Started, of
-from tasks.jobs.benches.kinds import KINDS
+from tasks.jobs.benches.kinds import REWARDING
 from tasks.jobs.job import Result
 from tasks.machine.environment import versions
 
@@ -174,7 +174,7 @@ def select(configurations: list[Configuration], rule: str, bench: str) -> list[C
     if rule == "leased":
         return [c for c in configurations if c.leases or c.observations]
     count = int(rule.removeprefix("top:"))
-    sign = -1.0 if KINDS[bench].reward else 1.0
+    sign = -1.0 if bench in REWARDING else 1.0
     ranked = sorted(
         (c for c in configurations if c.score is not None),
         key=lambda c: (c.outcome != "champion", sign * (c.score or 0.0), c.configuration),
@@ -292,7 +292,7 @@ def _job_metrics(result: Result, events: list[Event]) -> list[Metric]:
 
 def _configuration_metrics(configuration: Configuration, bench: str) -> list[Metric]:
     """Leases and bounds at lease ends and log-spaced steps, and the final score."""
-    value = "reward" if KINDS[bench].reward else "loss"
+    value = "reward" if bench in REWARDING else "loss"
     leases = configuration.leases
     points: list[tuple[str, float | None, float]] = [
         ("lease", leases[i].amount, leases[i].at) for i in thin(len(leases), CONFIGURATION_POINTS)

@@ -36,6 +36,9 @@ KINDS = {
     "samples": Kind("configuration", reward=True, replayed=True, served_by="chosen"),
 }
 
+REWARDING = frozenset(name for name, kind in KINDS.items() if kind.reward)
+"""The names of those by which more is better; a job that failed early has no kind."""
+
 
 def choosing(what: Literal["model", "arm", "configuration"]) -> frozenset[str]:
     """The names of the kinds whose algorithms choose that.
