@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import platform
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -15,6 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Validat
 
 from algorithms.errors import UsageError, short
 from tasks.jobs.benches.kinds import KINDS
+from tasks.machine.addresses import discreet
 from tasks.machine.terminal import shown
 
 STATUSES = ("ok", "timeout", "memout", "crash", "diverged", "skipped")
@@ -224,9 +226,40 @@ class Result:
     source: Remark = ""
     licence: Remark = ""
 
+    @classmethod
+    def of(cls, job: Job, **found: Any) -> Result:
+        """The result of `job`: whose it is and what was asked, as it says, and what was found."""
+        asked = {"settings": job.settings, "bench_options": job.bench, "host": platform.node()}
+        return cls(**_whose(job) | asked | found)
+
+    def kept_for(self, job: Job, version: str = "") -> Result:
+        """The same as a result of `job`, which whoever ran it is not asked about.
+
+        Parameters
+        ----------
+        job : Job
+            As it was planned here: where it ran its data may have had another address, and code
+            of a user's could name any job.
+        version : str
+            Of the code that was planned, for a job that failed before it knew.
+        """
+        whose = _whose(job) | {"version": self.version or version}
+        return replace(self, **whose, reason=discreet(self.reason))
+
     def __post_init__(self) -> None:
         if self.score is not None and self.status != "ok":
             raise ValueError(f"a score beside the status {self.status!r}: only ok jobs have one")
+
+
+def _whose(job: Job) -> dict[str, Any]:
+    return {
+        "algorithm": job.algorithm,
+        "label": job.label or job.algorithm,
+        "data": job.data,
+        "seed": job.seed,
+        "environment_seed": job.environment_seed,
+        "repetition": job.repetition,
+    }
 
 
 def plain(result: Result) -> dict[str, Any]:

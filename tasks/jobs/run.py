@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-import platform
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -33,7 +32,6 @@ RUN_JOB = "tasks.jobs.run:run_job"
 """What runs a job, by name: a worker imports it."""
 
 Sink = Callable[[Event], None]
-Settings = dict[str, Any]
 
 
 def route_settings(
@@ -108,25 +106,19 @@ def run_job(
     algorithm.prepare(referee.window)
     setup_seconds = perf_counter() - setup
     version, identity = identify(job, algorithm.bench)
-    result = Result(
+    made = partial(
+        Result.of,
+        job,
         key=job.key(dataset.digest, identity),
-        algorithm=job.algorithm,
-        label=job.label or job.algorithm,
-        data=job.data,
         digest=dataset.digest,
         source=dataset.source,
         licence=dataset.licence,
-        seed=job.seed,
-        environment_seed=job.environment_seed,
-        repetition=job.repetition,
-        status="ok",
         setup_seconds=setup_seconds,
         bench=algorithm.bench,
         hindsight=algorithm.hindsight,
         bench_options=benches.check_options(algorithm.bench, job.bench),
         version=version,
         started=started,
-        host=platform.node(),
         events="events.jsonl.gz",
     )
     run = _Watched()
@@ -139,19 +131,11 @@ def run_job(
                 (auditor, log, *sinks),
             )
         except DivergedError as error:
-            return dataclasses.replace(
-                result, status="diverged", reason=discreet(str(error))
-            ), None
+            return made(status="diverged", reason=discreet(str(error))), None
         finished = auditor.close()
     referee.verify(finished)
-    result = dataclasses.replace(result, **_ending(auditor, finished, run, bench))
-    if not result.complete:
-        early = f"ended early: {result.units:g} of {result.budget:g} {result.unit}"
-        result = dataclasses.replace(result, reason=early)
-    if result.score is None:
-        reason = "the score is not a finite number"
-        return dataclasses.replace(result, status="diverged", reason=reason), None
-    return result, model
+    result = made(**_ending(auditor, finished, run, bench))
+    return result, model if result.status == "ok" else None
 
 
 def warm() -> None:
@@ -161,23 +145,11 @@ def warm() -> None:
     read_ahead(KINDS)
 
 
-def failed(job: Job, status: str, reason: str, *, key: str = "", digest: str = "") -> Result:
+def failed(job: Job, status: str, reason: str, *, key: str = "", **found: Any) -> Result:
     """The result of a job without a score; `key` is the job's own where no data were read."""
-    return Result(
-        key=key or job.key(digest, job.data),
-        algorithm=job.algorithm,
-        label=job.label or job.algorithm,
-        data=job.data,
-        digest=digest,
-        seed=job.seed,
-        environment_seed=job.environment_seed,
-        repetition=job.repetition,
-        status=status,
-        reason=discreet(reason),
-        settings=dict(job.settings),
-        bench_options=dict(job.bench),
-        host=platform.node(),
-    )
+    found = {"digest": ""} | found
+    key = key or job.key(found["digest"], job.data)
+    return Result.of(job, key=key, status=status, reason=discreet(reason), **found)
 
 
 class _Watched:
@@ -216,8 +188,14 @@ def _ending(auditor: Auditor, finished: Finished, run: _Watched, bench: Bench) -
         spent = cost.spent_cpu_seconds
         metrics["spent_cpu_seconds"] = run.cpu_seconds if spent is None else spent
     charged = cost or Cost(run.cpu_seconds, run.wall_seconds)
+    finite = abs(finished.score) <= MOST_SCORE
+    complete = finished.reason != ENDED_EARLY
+    early = f"ended early: {finished.at:g} of {started.budget:g} {started.unit}"
+    reason = "" if complete else early
     return {
-        "score": finished.score if abs(finished.score) <= MOST_SCORE else None,
+        "status": "ok" if finite else "diverged",
+        "reason": reason if finite else "the score is not a finite number",
+        "score": finished.score if finite else None,
         "metric": finished.metric,
         "direction": finished.direction,
         "metrics": metrics,
@@ -226,7 +204,7 @@ def _ending(auditor: Auditor, finished: Finished, run: _Watched, bench: Bench) -
         "unit": started.unit,
         "units": finished.at,
         "budget": started.budget if math.isfinite(started.budget) else None,
-        "complete": finished.reason != ENDED_EARLY,
+        "complete": complete,
         "settings": started.settings,
         "cpu_seconds": charged.cpu_seconds,
         "wall_seconds": charged.wall_seconds,

@@ -30,7 +30,6 @@ from tasks.folder.results import EVENTS, LOG
 from tasks.jobs.foreign import is_foreign
 from tasks.jobs.job import Job, Result
 from tasks.jobs.run import RUN_JOB, failed
-from tasks.machine.addresses import discreet
 from tasks.machine.clocks import disagreement
 from tasks.pool.process import POLL_SECONDS, Ending, StoppedError, Worker
 from tasks.processes.leash import Leash
@@ -293,24 +292,18 @@ def _understood(row: dict[str, Any], job: Job) -> Result | None:
         return None
     if result.status == "ok" and not (result.score is not None and math.isfinite(result.score)):
         return None
-    return dataclasses.replace(
-        result,
-        algorithm=job.algorithm,
-        label=job.label or job.algorithm,
-        data=job.data,
-        seed=job.seed,
-        environment_seed=job.environment_seed,
-        repetition=job.repetition,
-        reason=discreet(result.reason),
-    )
+    return result.kept_for(job)
 
 
 def _failed(
     job: Job, key: str, folder: Path, ending: Ending, spent: tuple[float, float], started: str
 ) -> Result:
     """The result of a job that came to none, with the events that it left."""
-    return dataclasses.replace(
-        failed(job, ending.status, ending.reason, key=key),
+    return failed(
+        job,
+        ending.status,
+        ending.reason,
+        key=key,
         cpu_seconds=spent[0],
         wall_seconds=spent[1],
         events=EVENTS if mend_log(folder / EVENTS) else None,
