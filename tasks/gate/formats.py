@@ -121,7 +121,7 @@ def as_json(verdict: Verdict) -> str:
 
 
 def _plain(check: Check) -> dict[str, Any]:
-    drop = check.drop
+    drop = None if check.drop is None else check.drop.times(check.scale)
     return {
         "algorithm": check.label,
         "data": check.data,
@@ -132,7 +132,7 @@ def _plain(check: Check) -> dict[str, Any]:
         "measured": _number(check.measured),
         "drop": None if drop is None else drop.value,
         "interval": None if drop is None else [drop.lower, drop.upper],
-        "relative_drop": _number(check.relative_drop),
+        "relative_drop": None if check.drop is None else check.drop.value,
         "tolerance": _number(check.tolerance),
         "pairs": check.n,
     }
@@ -160,10 +160,7 @@ def _number(value: float) -> float | None:
 def _markdown_row(check: Check) -> str:
     drop = ""
     if check.drop is not None:
-        scale = check.drop.value / check.relative_drop if check.relative_drop else math.nan
-        low, high = check.drop.lower / scale, check.drop.upper / scale
-        drop = f"{check.relative_drop:+.2%}"
-        drop += f" [{low:+.2%}, {high:+.2%}]" if math.isfinite(low) else ""
+        drop = f"{check.drop.value:+.2%} [{check.drop.lower:+.2%}, {check.drop.upper:+.2%}]"
     cells = [
         f"**{check.verdict}**" if check.fails else check.verdict,
         _cell(check.label),

@@ -11,6 +11,7 @@ import pandas as pd
 
 from algorithms.errors import LeaseboardError
 from algorithms.events import BoundsUpdated, Event, LeaseGranted, Measured, of
+from tasks.jobs.job import FAILURES
 from tasks.score.selection import REFERENCE, Truth, compare
 from tasks.suites.promise import Promise
 
@@ -69,7 +70,7 @@ def measure(promise: Promise, run: Evidence) -> Quantity:
     for row in mine.itertuples():
         if row.status != "ok":
             reason = f"{row.label}, seed {row.seed}: {row.status}: {row.reason}"
-            return Quantity(promise, problem=reason, failed=row.status != "skipped")
+            return Quantity(promise, problem=reason, failed=row.status in FAILURES)
     if not rows:
         return Quantity(promise, problem="no job of it ran")
     if promise.over and rows.keys() - others.keys():

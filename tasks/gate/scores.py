@@ -16,8 +16,9 @@ import pandas as pd
 
 from tasks.gate.baseline import Scenario
 from tasks.jobs.job import plain_value
-from tasks.score.bootstrap import Interval, paired_mean
+from tasks.score.bootstrap import Interval
 from tasks.score.frame import scoreless
+from tasks.score.paired import paired
 from tasks.suites.promise import ROUNDING
 
 TOLERANCE = 0.002
@@ -38,9 +39,9 @@ class Check:
         algorithm, its settings or its bench are not the accepted ones), ``failed`` (a job of it
         did not end ok) or ``new``.
     drop : Interval, optional
-        Paired mean drop, in units of the score; positive is worse.
-    relative_drop : float
-        The drop over the accepted mean's size; NaN if nothing was compared.
+        Paired mean drop over `scale`; positive is worse. None if nothing was compared.
+    scale : float
+        The size of the accepted mean.
     """
 
     label: str
@@ -50,7 +51,7 @@ class Check:
     accepted: float = np.nan
     measured: float = np.nan
     drop: Interval | None = None
-    relative_drop: float = np.nan
+    scale: float = np.nan
     tolerance: float = np.nan
     n: int = 0
 
@@ -128,42 +129,38 @@ def _differences(scenario: Scenario, row: Any) -> Iterator[tuple[str, Any, Any]]
 def _compare(scenario: Scenario, scores: Mapping[str, float], tolerance: float) -> Check:
     old = np.array([scenario.scores[seed] for seed in scenario.scores])
     new = np.array([scores[seed] for seed in scenario.scores])
-    drop = paired_mean(new - old if scenario.direction == "min" else old - new)
-    scale = abs(float(old.mean())) or 1.0
-    relative = drop.value / scale
+    found = paired(old, new, scenario.direction)
+    drop = found.gain.times(-1)
     allowed = 0.0 if scenario.exact else tolerance
     if scenario.tolerance is not None:
         allowed = scenario.tolerance
-    kind, explanation = _judge(drop, relative, allowed, scenario.exact, scale)
+    kind, explanation = _judge(drop, found.same, allowed, scenario.exact)
     return Check(
         label=scenario.label,
         data=scenario.data,
         verdict=kind,
         explanation=explanation,
-        accepted=float(old.mean()),
-        measured=float(new.mean()),
+        accepted=found.old,
+        measured=found.new,
         drop=drop,
-        relative_drop=relative,
+        scale=found.scale,
         tolerance=allowed,
-        n=len(old),
+        n=found.n,
     )
 
 
-def _judge(
-    drop: Interval, relative: float, allowed: float, exact: bool, scale: float
-) -> tuple[str, str]:
-    rounding = ROUNDING * scale
-    if max(abs(drop.value), abs(drop.lower), abs(drop.upper)) <= rounding:
+def _judge(drop: Interval, same: bool, allowed: float, exact: bool) -> tuple[str, str]:
+    if same:
         return "same", "the accepted scores again"
-    certain = drop.excludes_zero
-    if relative > max(allowed, ROUNDING) and certain:
+    worse, certain = drop.value, drop.excludes_zero
+    if worse > max(allowed, ROUNDING) and certain:
         how = "exact scenario" if exact else f"tolerance {allowed:.2%}"
-        return "regressed", f"worse by {relative:.3%}, interval excludes zero ({how})"
-    if relative < -ROUNDING and certain:
-        return "improved", f"better by {-relative:.3%}: accept it to keep it"
-    if relative > allowed:
-        return "passed", f"worse by {relative:.3%}, but its interval includes zero"
-    return "passed", f"changed by {-relative:+.3%}, within the tolerance of {allowed:.2%}"
+        return "regressed", f"worse by {worse:.3%}, interval excludes zero ({how})"
+    if worse < -ROUNDING and certain:
+        return "improved", f"better by {-worse:.3%}: accept it to keep it"
+    if worse > allowed:
+        return "passed", f"worse by {worse:.3%}, but its interval includes zero"
+    return "passed", f"changed by {-worse:+.3%}, within the tolerance of {allowed:.2%}"
 
 
 def _new(label: str, data: str, rows: pd.DataFrame) -> Check:

@@ -6,6 +6,7 @@ now, with the same interpreter and libraries, job by job and turn by turn.
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import math
@@ -28,7 +29,8 @@ from tasks.jobs.benches.kinds import KINDS
 from tasks.jobs.described import describe
 from tasks.jobs.foreign import is_foreign
 from tasks.jobs.job import Job
-from tasks.score.bootstrap import Interval, paired_mean
+from tasks.score.bootstrap import Interval
+from tasks.score.paired import paired_ratio
 
 ROOT = Path(__file__).resolve().parents[2]
 """The tree that this very code is in."""
@@ -123,9 +125,8 @@ def _in_turns(trees: Sequence[_Tree], job: Job, turns: int) -> np.ndarray:
 
 def judge(job: Job, pairs: np.ndarray, tolerance: float) -> Speed:
     """The verdict on CPU seconds of shape (n_turns, 2): the other commit's, this tree's."""
-    logs = paired_mean(np.log(pairs[:, 1] / pairs[:, 0]))
     before, after = (statistics.median(column) for column in pairs.T.tolist())
-    ratio = Interval(after / before, float(np.exp(logs.lower)), float(np.exp(logs.upper)))
+    ratio = dataclasses.replace(paired_ratio(pairs[:, 0], pairs[:, 1]), value=after / before)
     slower = ratio.value > 1 + tolerance and ratio.lower > 1
     return Speed(job.label, job.data, before, after, ratio, slower)
 

@@ -21,6 +21,8 @@ from tasks.machine.terminal import shown
 
 STATUSES = ("ok", "timeout", "memout", "crash", "diverged", "skipped")
 """Every status a job can end with. Only ``ok`` is ever reused."""
+FAILURES = frozenset(STATUSES) - {"ok", "skipped"}
+"""Of a job that was run and went wrong; one that is skipped was never run."""
 MOST_NAME = 5000
 """Signs of the longest name: a path as long as a system takes them, and options."""
 MOST_REMARK = 2000
@@ -249,6 +251,11 @@ class Result:
     def __post_init__(self) -> None:
         if self.score is not None and self.status != "ok":
             raise ValueError(f"a score beside the status {self.status!r}: only ok jobs have one")
+
+    @property
+    def failed(self) -> bool:
+        """Whether the job was run and went wrong."""
+        return self.status in FAILURES
 
 
 def _whose(job: Job) -> dict[str, Any]:

@@ -28,6 +28,11 @@ class Interval:
         """The whole interval lies on one side of zero."""
         return self.lower > 0 or self.upper < 0
 
+    def times(self, factor: float) -> Interval:
+        """The interval of as many times the estimate; a negative factor swaps the ends."""
+        lower, upper = sorted((factor * self.lower, factor * self.upper))
+        return Interval(factor * self.value + 0.0, lower + 0.0, upper + 0.0)  # no minus zero
+
 
 def paired_mean(differences: Floats, n_resamples: int = 10_000, level: float = LEVEL) -> Interval:
     """Mean of paired differences with its percentile bootstrap interval over the pairs.

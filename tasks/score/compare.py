@@ -18,9 +18,9 @@ import pandas as pd
 from tasks.machine.terminal import cell
 from tasks.score.bootstrap import Interval, paired_mean
 from tasks.score.frame import finished
+from tasks.score.paired import Paired, paired, paired_ratio
 from tasks.score.summary import short
 from tasks.score.table import Floats
-from tasks.suites.promise import ROUNDING
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -110,36 +110,30 @@ def _difference(label: str, data: str, a: pd.DataFrame, b: pd.DataFrame) -> Diff
     if not seeds:
         return Difference(label, data, "not comparable", "no seed in common")
     a, b = a.loc[seeds], b.loc[seeds]
-    old, new = a["score"].to_numpy(float), b["score"].to_numpy(float)
-    scale = abs(float(old.mean())) or 1.0
-    gain = (new - old if a["direction"].iloc[0] == "max" else old - new) / scale
-    change = paired_mean(gain)
+    scores = paired(a["score"].to_numpy(float), b["score"].to_numpy(float), a["direction"].iloc[0])
     return Difference(
         label=label,
         data=data,
-        verdict=_verdict(gain, change),
-        first=float(old.mean()),
-        second=float(new.mean()),
-        change=change,
+        verdict=_verdict(scores),
+        first=scores.old,
+        second=scores.new,
+        change=scores.gain,
         cost=_cost(a["cpu_seconds"].to_numpy(float), b["cpu_seconds"].to_numpy(float)),
-        n=len(seeds),
+        n=scores.n,
     )
 
 
-def _verdict(gain: Floats, change: Interval) -> str:
-    if np.abs(gain).max() <= ROUNDING:
+def _verdict(found: Paired) -> str:
+    if found.same:
         return "same"
-    if not change.excludes_zero:
+    if not found.gain.excludes_zero:
         return "unclear"
-    return "better" if change.value > 0 else "worse"
+    return "better" if found.gain.value > 0 else "worse"
 
 
 def _cost(old: Floats, new: Floats) -> Interval | None:
     usable = (old > 0) & (new > 0)
-    if not usable.any():
-        return None
-    logs = paired_mean(np.log(new[usable] / old[usable]))
-    return Interval(math.exp(logs.value), math.exp(logs.lower), math.exp(logs.upper))
+    return paired_ratio(old[usable], new[usable]) if usable.any() else None
 
 
 def _overall(label: str, mine: Sequence[Difference]) -> Overall | None:

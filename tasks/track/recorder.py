@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from tasks.folder import results
-from tasks.jobs.job import Result
+from tasks.jobs.job import FAILURES, Result
 from tasks.track.store import TrackingError
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Recorder:
             while (result := self._queue.get()) is not None and not self._abandon.is_set():
                 self._statuses[result.status] += 1
                 self._log(tracker, result)
-            failed = set(self._statuses) - {"ok", "skipped"}
+            failed = FAILURES & set(self._statuses)
             status = "KILLED" if self._abandon.is_set() else "FAILED" if failed else "FINISHED"
             self._patiently(lambda: tracker.close(status, dict(self._statuses)))
         except TrackingError as error:

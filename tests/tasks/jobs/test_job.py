@@ -1,11 +1,16 @@
 """A result is made for a job, and kept for the one that was planned, whoever ran it."""
 
 import dataclasses
+import re
+from pathlib import Path
 
-from tasks.jobs.job import Job, Result
+import pytest
+
+from tasks.jobs.job import FAILURES, STATUSES, Job, Result
 from tasks.jobs.run import failed
 
 JOB = Job("chacha", "openml:215", seed=3, environment_seed=4, label="mine", repetition=2)
+TASKS = Path(__file__).resolve().parents[3] / "tasks"
 
 
 def test_a_result_says_whose_it_is():
@@ -22,3 +27,17 @@ def test_what_ran_elsewhere_is_kept_for_the_job_that_was_planned():
 
     assert kept == failed(JOB, "crash", "why", key="k", version="v")
     assert kept.kept_for(JOB, version="w").version == "v"
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_a_job_failed_if_it_was_run_and_did_not_end_well(status):
+    result = dataclasses.replace(failed(JOB, "crash", "why"), status=status)
+
+    assert result.failed is (status in FAILURES) is (status not in ("ok", "skipped"))
+
+
+def test_nobody_else_says_which_statuses_are_no_failures():
+    pair = re.compile(r"""["']ok["'], ["']skipped["']|["']skipped["'], ["']ok["']""")
+    texts = {path.relative_to(TASKS): path.read_text() for path in TASKS.rglob("*.py")}
+
+    assert [str(path) for path, text in texts.items() if pair.search(text)] == ["jobs/job.py"]
