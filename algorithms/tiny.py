@@ -230,7 +230,7 @@ class _VeiledSamples(SamplesBench):
 
 
 @dataclass(frozen=True, slots=True)
-class Maker:
+class TinyKind:
     """How a kind of bench is made tiny.
 
     Attributes
@@ -245,8 +245,8 @@ class Maker:
 
 
 BENCHES = {
-    StreamBench.kind: Maker(_stream, {None: (0, 1, 63, 64, 150, 299), 100: (37, 100)}),
-    HoldoutBench.kind: Maker(_holdout, {None: (0, 64, 150, TRAIN_ROWS), 100: (37,)}),
-    PullsBench.kind: Maker(_pulls, {None: (0, 3, 10, 31), 20: (9,)}),
-    SamplesBench.kind: Maker(_samples, {None: (0, 1, 5, 9)}),
+    StreamBench.kind: TinyKind(_stream, {None: (0, 1, 63, 64, 150, 299), 100: (37, 100)}),
+    HoldoutBench.kind: TinyKind(_holdout, {None: (0, 64, 150, TRAIN_ROWS), 100: (37,)}),
+    PullsBench.kind: TinyKind(_pulls, {None: (0, 3, 10, 31), 20: (9,)}),
+    SamplesBench.kind: TinyKind(_samples, {None: (0, 1, 5, 9)}),
 }

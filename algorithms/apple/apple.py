@@ -17,11 +17,11 @@ from pydantic.dataclasses import dataclass
 from algorithms.apple.growing import GrowingLearner
 from algorithms.apple.hashed import HashedLearner
 from algorithms.apple.heuristics import Heuristic
-from algorithms.apple.learner import Learner
+from algorithms.apple.learner import MonomialLearner
 from algorithms.apple.monomials import Monomial
 from algorithms.apple.plan import PlanLearner
 from algorithms.apple.rates import Chunk, Expansion, OnlineLearner
-from algorithms.apple.sizes import Doubling, EqualEpochs, Schedule, expansion_size
+from algorithms.apple.sizes import Doubling, EpochEnds, EqualEpochs, expansion_size
 from algorithms.apple.update import EXAMPLES
 from algorithms.benches.holdout import Floats, Rows
 
@@ -33,7 +33,7 @@ MOST_DOUBLINGS = 40
 class Growth:
     """How the feature set grows: when (τ_k), by how much (s_k), and by which monomials."""
 
-    schedule: Schedule
+    schedule: EpochEnds
     alpha: float = 1.0
     heuristic: Heuristic = "weight"
     fallback: bool = False
@@ -158,7 +158,7 @@ class Apple(OnlineLearner):
         )
 
     def chunks(
-        self, learner: Learner, rows: Rows, labels: Floats, n_first_pass: int
+        self, learner: MonomialLearner, rows: Rows, labels: Floats, n_first_pass: int
     ) -> Iterator[Chunk]:
         """Algorithm 1."""
         assert isinstance(learner, GrowingLearner)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from algorithms.apple.monomials import mix, tag_of
 from algorithms.apple.sparse_rows import CSR, Scratch, emit_base
-from algorithms.apple.table import COLLISIONS, EMPTY, ROWS, Int, Table, settle
+from algorithms.apple.table import COLLISIONS, EMPTY, ROWS, Buckets, Int, settle
 from algorithms.apple.update import FAST
 
 BATCH = 1024
@@ -42,7 +42,7 @@ class Worklist(NamedTuple):
 def look_up(
     place: Int,
     base: int,
-    table: Table,
+    table: Buckets,
     scratch: Scratch,
     work: Worklist,
     n_hits: int,
@@ -69,7 +69,7 @@ def look_up(
 
 
 @njit(cache=True, nogil=True, inline="always")
-def locate(table: Table, work: Worklist, n_hits: int) -> None:
+def locate(table: Buckets, work: Worklist, n_hits: int) -> None:
     """Write the slots of the hits to `found`; -1 where only `_settle` can tell.
 
     No iteration waits for the one before, though each reads far memory.
@@ -86,7 +86,7 @@ def locate(table: Table, work: Worklist, n_hits: int) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST, inline="always")
 def _multiply(
-    place: Int, base: int, table: Table, scratch: Scratch, work: Worklist, size: int,
+    place: Int, base: int, table: Buckets, scratch: Scratch, work: Worklist, size: int,
     n_parents: int, learning: bool,
 ) -> tuple[int, int]:  # fmt: skip
     """Emit the products of the parent at `place`, whose children are remembered.
@@ -121,7 +121,7 @@ def _multiply(
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST, inline="always")
 def _multiply_batch(
-    done: int, base: int, table: Table, scratch: Scratch, work: Worklist, size: int,
+    done: int, base: int, table: Buckets, scratch: Scratch, work: Worklist, size: int,
     n_parents: int, learning: bool,
 ) -> tuple[int, int, int]:  # fmt: skip
     """Emit the products of some parents from place `done` of the worklist on, looked up together.
@@ -162,7 +162,7 @@ def _multiply_batch(
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST, inline="always")
 def emit(
-    csr: CSR, row: int, table: Table, scratch: Scratch, work: Worklist, learning: bool
+    csr: CSR, row: int, table: Buckets, scratch: Scratch, work: Worklist, learning: bool
 ) -> tuple[int, int]:
     """Expand a row into the scratch; returns how many features, and how many of them are base.
 

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.apple.heuristics import Heuristic, ssm_score, top
-from algorithms.apple.learner import Learner
+from algorithms.apple.learner import MonomialLearner
 from algorithms.apple.monomials import Monomial
 from algorithms.apple.update import EXAMPLES, UNSEEN
 
 
-class GrowingLearner(Learner):
+class GrowingLearner(MonomialLearner):
     """The learner of Algorithm 1: it knows S_k, P_k, and where each monomial comes from.
 
     Attributes

@@ -36,7 +36,7 @@ from algorithms.apple.table import (
     EMPTY,
     FOREIGN,
     ROWS,
-    Table,
+    Buckets,
     adopt,
     claim,
     find,
@@ -102,7 +102,7 @@ class HashedLearner(RecordLearner, GrowingLearner):
         shape = (len(parents) if remembered else 0, self.n_variables)
         self.children = np.full(shape, EMPTY, dtype=np.int32)
 
-    def _slot(self, monomial: Monomial, table: Table) -> int | None:
+    def _slot(self, monomial: Monomial, table: Buckets) -> int | None:
         """The slot of a monomial, claimed if it was empty; None if another owns its bucket."""
         if len(monomial) == 1:
             return monomial[0]
@@ -115,12 +115,12 @@ class HashedLearner(RecordLearner, GrowingLearner):
             slot = int(claim(table, key, source, monomial[-1]))
         return None if slot == FOREIGN else slot
 
-    def _table(self, n_rows: int = 0) -> Table:
+    def _table(self, n_rows: int = 0) -> Buckets:
         """The table, with stamps left for so many rows."""
         if self.counts[ROWS] + n_rows > MOST_STAMPS:
             self.counts[ROWS] = 0
             self.stamp[:] = 0
-        return Table(
+        return Buckets(
             self.records, self.keys, self.source, self.variable, self.degree, self.parent,
             self.tags, self.owners, self.family, self.children, self.counts, self._scale,
             self.variable_keys, self.learning.bits,
@@ -157,7 +157,7 @@ class HashedLearner(RecordLearner, GrowingLearner):
 def _learn(
     csr: CSR,
     labels: Floats,
-    table: Table,
+    table: Buckets,
     scratch: Scratch,
     work: Worklist,
     update: Update,
@@ -175,7 +175,7 @@ def _learn(
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def _predict(
     csr: CSR,
-    table: Table,
+    table: Buckets,
     scratch: Scratch,
     work: Worklist,
     fixed: float,

@@ -42,7 +42,7 @@ class Learning:
     moments: bool = False
 
 
-class Learner(ABC):
+class MonomialLearner(ABC):
     """A linear model over monomials, which live in slots.
 
     Slots 0 to d - 1 hold the base variables, slot d the constant, the rest monomials of higher

@@ -13,7 +13,7 @@ from pydantic.dataclasses import dataclass
 from scipy import sparse
 
 from algorithms.apple.full import FullLearner
-from algorithms.apple.learner import Learner
+from algorithms.apple.learner import MonomialLearner
 from algorithms.apple.plan import PlanLearner
 from algorithms.apple.rates import Chunk, OnlineLearner
 from algorithms.benches.holdout import Floats, Rows
@@ -39,7 +39,7 @@ class Polynomial(OnlineLearner):
 
     degree: Annotated[int, Field(ge=1, le=8)] = 1
 
-    def learner(self, rows: Rows, rate: float) -> Learner:
+    def learner(self, rows: Rows, rate: float) -> MonomialLearner:
         """A learner that is expanded in full."""
         d = rows.shape[1]
         learning, indicators = self.learning(rate), indicator_columns(rows)
@@ -51,7 +51,7 @@ class Polynomial(OnlineLearner):
 
     def chunks(
         self,
-        learner: Learner,
+        learner: MonomialLearner,
         rows: Rows,
         labels: Floats,
         n_first_pass: int,

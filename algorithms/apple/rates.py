@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
-from algorithms.apple.learner import Learner, Learning
+from algorithms.apple.learner import Learning, MonomialLearner
 from algorithms.apple.monomials import Monomial, readable
 from algorithms.apple.ngrams import Base, with_bigrams
 from algorithms.apple.update import DROPPED
@@ -68,7 +68,7 @@ class _Entrant:
     """A learning rate in the race."""
 
     configuration: int
-    learner: Learner
+    learner: MonomialLearner
     chunks: Iterator[Chunk]
     loss_sum: float = 0.0
     epoch: int = 0
@@ -114,7 +114,7 @@ class OnlineLearner(HoldoutAlgorithm):
 
     @abstractmethod
     def chunks(
-        self, learner: Learner, rows: Rows, labels: Floats, n_first_pass: int
+        self, learner: MonomialLearner, rows: Rows, labels: Floats, n_first_pass: int
     ) -> Iterator[Chunk]:
         """Learn some examples, whose first pass has `n_first_pass`."""
 
@@ -126,7 +126,7 @@ class OnlineLearner(HoldoutAlgorithm):
         return bench.once(with_bigrams, holdout)
 
     @abstractmethod
-    def learner(self, rows: Rows, rate: float) -> Learner:
+    def learner(self, rows: Rows, rate: float) -> MonomialLearner:
         """A learner that has seen nothing, of the kernel that suits `rows`."""
 
     def learning(self, rate: float) -> Learning:
@@ -198,7 +198,7 @@ class OnlineLearner(HoldoutAlgorithm):
         return learner
 
     def _passes(
-        self, bench: HoldoutBench, learner: Learner, rows: Rows, labels: Floats
+        self, bench: HoldoutBench, learner: MonomialLearner, rows: Rows, labels: Floats
     ) -> Iterator[Chunk]:
         """The chunks of all passes that the budget allows."""
         n_first_pass = min(len(labels), bench.budget)
@@ -254,7 +254,7 @@ def _expansions(
             )
 
 
-def metrics_of(learner: Learner) -> dict[str, float]:
+def metrics_of(learner: MonomialLearner) -> dict[str, float]:
     """What a run says of its champion beside the score."""
     return {
         "features_per_example": learner.features_per_example,

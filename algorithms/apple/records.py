@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.apple.learner import Learner
+from algorithms.apple.learner import MonomialLearner
 from algorithms.apple.sparse_rows import Records, Update
 from algorithms.apple.update import UNSEEN
 
@@ -21,7 +21,7 @@ LINE = 64
 """Bytes of a cache line."""
 
 
-class RecordLearner(Learner):
+class RecordLearner(MonomialLearner):
     """A learner whose slots are records: a look-up costs one cache line, whatever it asks.
 
     Attributes

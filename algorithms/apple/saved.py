@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from algorithms.apple.full import FullLearner
 from algorithms.apple.growing import GrowingLearner
 from algorithms.apple.hashed import HashedLearner
-from algorithms.apple.learner import Learner, Learning
+from algorithms.apple.learner import Learning, MonomialLearner
 from algorithms.apple.plan import PlanLearner
 from algorithms.apple.table import CLAIMED
 from algorithms.apple.update import UNSEEN
@@ -27,7 +27,7 @@ _WEIGHTS = ("w", "inverse")
 _COMMON = ("magnitude", "totals")
 
 
-def state_of(learner: Learner) -> dict[str, Any]:
+def state_of(learner: MonomialLearner) -> dict[str, Any]:
     """Everything that predictions depend on; what only learning needs is left out."""
     state = {
         "n_variables": learner.n_variables,
@@ -50,7 +50,7 @@ def state_of(learner: Learner) -> dict[str, Any]:
     raise TypeError(f"a {type(learner).__name__} is no learner of apple's kernels")
 
 
-def learner_of(state: Mapping[str, Any]) -> Learner:
+def learner_of(state: Mapping[str, Any]) -> MonomialLearner:
     """A learner that predicts as the one that `state_of` was told of; it is not to learn more.
 
     Raises
@@ -61,7 +61,7 @@ def learner_of(state: Mapping[str, Any]) -> Learner:
     d, learning = int(state["n_variables"]), Learning(**state["learning"])
     if not 0 < learning.bits <= 28:
         raise ValueError(f"a table of 2^{learning.bits}")
-    learner: Learner
+    learner: MonomialLearner
     if state["kernel"] == "plan":
         learner = _plan(d, learning, state)
     elif state["kernel"] == "hashed":

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 
-class Schedule(Protocol):
+class EpochEnds(Protocol):
     """The epoch ends :math:`τ_1 < τ_2 < …` of Algorithm 1."""
 
     def next_end(self, examples: int) -> int | None:

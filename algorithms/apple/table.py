@@ -24,7 +24,7 @@ EMPTY, FOREIGN = -1, -2
 Int = int | np.integer[Any]
 
 
-class Table(NamedTuple):
+class Buckets(NamedTuple):
     """The slots of a `HashedLearner` and its buckets, as the kernels see them.
 
     The mixed key of a monomial is its bucket, the top `bits`, and a rest. `tags` is one byte of
@@ -52,7 +52,7 @@ class Table(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def find(table: Table, key: np.uint64) -> Int:
+def find(table: Buckets, key: np.uint64) -> Int:
     """The slot of a monomial of degree two or more, or EMPTY or FOREIGN as its bucket is."""
     bits, mixed = np.uint64(table.bits), mix(key)
     bucket = mixed >> (np.uint64(64) - bits)
@@ -66,7 +66,7 @@ def find(table: Table, key: np.uint64) -> Int:
 
 
 @njit(cache=True, nogil=True)
-def claim(table: Table, key: np.uint64, source: Int, variable: Int) -> Int:
+def claim(table: Buckets, key: np.uint64, source: Int, variable: Int) -> Int:
     """Give a new slot to `key`, whose bucket is empty."""
     number = np.int64(table.counts[CLAIMED])
     table.counts[CLAIMED] += 1
@@ -84,7 +84,7 @@ def claim(table: Table, key: np.uint64, source: Int, variable: Int) -> Int:
 
 
 @njit(cache=True, nogil=True)
-def adopt(table: Table, other: Table, slots: NDArray[np.intp], here: NDArray[np.intp]) -> None:
+def adopt(table: Buckets, other: Buckets, slots: NDArray[np.intp], here: NDArray[np.intp]) -> None:
     """Fill `here` with the slots of another table's monomials; it is -1 where there is no room."""
     for slot in slots:
         source = here[other.source[slot]]
@@ -94,7 +94,7 @@ def adopt(table: Table, other: Table, slots: NDArray[np.intp], here: NDArray[np.
 
 
 @njit(cache=True, nogil=True)
-def settle(table: Table, source: Int, variable: Int, learning: bool) -> Int:
+def settle(table: Buckets, source: Int, variable: Int, learning: bool) -> Int:
     """The slot of a product, claimed if it may be; negative if it has none."""
     key = table.keys[source] + table.variable_keys[variable]
     slot = find(table, key)

@@ -118,7 +118,7 @@ class Foreseeing(Protocol):
 
 
 @runtime_checkable
-class Ending(Protocol):
+class Finite(Protocol):
     """Trials that come to an end, as those of a system which stops by itself."""
 
     def n_trials(self, arm: int) -> int:
@@ -196,7 +196,7 @@ class PullsBench(Bench):
 
     def exhausted(self, arm: int) -> bool:
         """Whether `arm` has no trial left."""
-        return isinstance(self._trials, Ending) and self.pulls[arm] >= self._trials.n_trials(arm)
+        return isinstance(self._trials, Finite) and self.pulls[arm] >= self._trials.n_trials(arm)
 
     def pull(self, arm: int) -> Feedback:
         """The next trial of `arm`; the budget is charged its recorded cost."""

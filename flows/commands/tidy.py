@@ -13,7 +13,7 @@ from flows.commands.options import TrackingUri, output_folder
 from flows.terminal import say
 
 if TYPE_CHECKING:
-    from tasks.tend.folders import Rule, Surplus
+    from tasks.tend.folders import Rule, SurplusJobs
 
 
 def prune(
@@ -113,7 +113,7 @@ def _prune_folder(
     return len(old.jobs)
 
 
-def _say(old: Surplus) -> int:
+def _say(old: SurplusJobs) -> int:
     from tasks.machine import disk
 
     say(f"{old.out}: {len(old.jobs)} of {old.of} jobs, {disk.shown(old.size)}")

@@ -15,7 +15,7 @@ import pandas as pd
 
 from algorithms.errors import DataError, UsageError, naming
 from tasks.fetch.digests import file_digest
-from tasks.fetch.entries import Entry
+from tasks.fetch.entries import Catalogued
 from tasks.machine import paths
 
 DATA = "data.parquet"
@@ -27,22 +27,22 @@ def section(name: str) -> Path:
     return paths.cache_dir() / "data" / name
 
 
-def find(kind: str, name: str) -> Entry | None:
+def find(kind: str, name: str) -> Catalogued | None:
     """The entry of `name` in section `kind`, None if it is not cached."""
     folder = section(kind) / name
     return read_entry(folder) if (folder / ENTRY).is_file() else None
 
 
-def entries(kind: str) -> list[Entry]:
+def entries(kind: str) -> list[Catalogued]:
     """All of a section, by name."""
     return [read_entry(path.parent) for path in sorted(section(kind).glob(f"*/{ENTRY}"))]
 
 
-def read_entry(folder: Path) -> Entry:
+def read_entry(folder: Path) -> Catalogued:
     """The entry that `write` left in `folder`."""
     try:
         known = json.loads((folder / ENTRY).read_text(encoding="utf-8"))
-        return Entry(**known, path=folder / DATA)
+        return Catalogued(**known, path=folder / DATA)
     except (OSError, ValueError, TypeError) as error:
         raise DataError(f"{folder / ENTRY}: not an entry of the cache ({error}): remove the "
                         "folder and fetch again") from error  # fmt: skip
@@ -52,7 +52,7 @@ def write(folder: Path, frame: pd.DataFrame, **known: str) -> None:
     """Write `frame` and its entry into `folder`, which exists and nobody else looks at."""
     with naming(folder / DATA):
         frame.to_parquet(folder / DATA, index=False)
-    entry = Entry(
+    entry = Catalogued(
         **{"task": "", "target": "", "licence": "", "source": "", **known},
         rows=len(frame),
         features=frame.shape[1] - 1,
@@ -79,7 +79,7 @@ def scratch(kind: str) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def publish(folder: Path, kind: str, name: str) -> Entry:
+def publish(folder: Path, kind: str, name: str) -> Catalogued:
     """Move a written `folder` to its place; where another process was first, its stays."""
     place = section(kind) / name
     try:
@@ -90,7 +90,7 @@ def publish(folder: Path, kind: str, name: str) -> Entry:
     return read_entry(place)
 
 
-def replace(folder: Path, kind: str, name: str) -> Entry:
+def replace(folder: Path, kind: str, name: str) -> Catalogued:
     """Move a written `folder` to its place, from where an earlier one is moved aside.
 
     The earlier one goes beside `folder` into its scratch folder, which removes it in the end.

@@ -1,4 +1,4 @@
-"""What every source yields, a `Table`, and what `load` makes of it, a checked `Dataset`."""
+"""What every source yields, a `RawTable`, and what `load` makes of it, a checked `Dataset`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_CLASSES = 20
 
 
 @dataclass(slots=True)
-class Table:
+class RawTable:
     """Data as a source gave them, before any option of the reference is applied.
 
     `target` is the target's column name, None for the last column; `task` is what the source
@@ -92,7 +92,7 @@ class General:
         return found
 
 
-def finish(table: Table, reference: Reference, text: str) -> Dataset:
+def finish(table: RawTable, reference: Reference, text: str) -> Dataset:
     """Apply the general options of `reference` to `table` and check what must hold.
 
     Raises

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from algorithms.errors import DataError
 from tasks.fetch import files
-from tasks.fetch.dataset import Table
+from tasks.fetch.dataset import RawTable
 from tasks.fetch.digests import file_digest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Catalogued:
     """One line of a catalogue; `sha256` is that of the bytes of the file at `path`.
 
     `target` and `task` may be empty: the last column, and the rule of
@@ -31,7 +31,7 @@ class Entry:
     path: Path
 
 
-def check(entry: Entry) -> None:
+def check(entry: Catalogued) -> None:
     """DataError unless the file of `entry` is there and has the catalogue's digest."""
     if not entry.path.is_file():
         raise DataError(f"{entry.path}: in the catalogue, but the file is missing: fetch it again")
@@ -43,10 +43,10 @@ def check(entry: Entry) -> None:
         )
 
 
-def table_of(entry: Entry, rows: int | None = None) -> Table:
+def table_of(entry: Catalogued, rows: int | None = None) -> RawTable:
     """Read the file of `entry`, of which the digest is checked first."""
     check(entry)
     frame = files.read_parquet(entry.path, rows)
-    return Table(
+    return RawTable(
         frame, entry.name, entry.target or None, entry.task or None, entry.source, entry.licence
     )

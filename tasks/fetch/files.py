@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from algorithms.errors import DataError, UsageError, short, unknown
-from tasks.fetch.dataset import Table
+from tasks.fetch.dataset import RawTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MOST_DENSE_BYTES = 4 << 30  # libsvm is sparse; a dense table beyond this is surely a mistake
 
 
-def read(name: str, rows: int | None = None) -> Table:
+def read(name: str, rows: int | None = None) -> RawTable:
     """The table in file `name`; its suffix says the format."""
     path = Path(name).expanduser()
     if path.is_dir():
@@ -31,7 +31,7 @@ def read(name: str, rows: int | None = None) -> Table:
         raise unknown(f"file format of {name}:", path.suffix or "(none)", READERS)
     if not os.access(path, os.R_OK):
         raise UsageError(f"{name}: cannot be read: permission denied")
-    return Table(reader(path, rows), path.stem, source=path.name)
+    return RawTable(reader(path, rows), path.stem, source=path.name)
 
 
 def read_parquet(path: Path, rows: int | None = None) -> pd.DataFrame:

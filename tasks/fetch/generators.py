@@ -20,7 +20,7 @@ Columns = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class Stretch:
     """The rows `start` to `start` + `size` of a set with `seed`, and where to draw them from."""
 
     start: int
@@ -29,7 +29,7 @@ class Block:
     rng: Generator
 
 
-def planes(block: Block, *, noise: float = 1.0) -> Columns:
+def planes(block: Stretch, *, noise: float = 1.0) -> Columns:
     """2dplanes (Breiman et al. 1984, p. 238; OpenML 215): two planes, chosen by x1."""
     rng, rows = block.rng, block.size
     x = rng.integers(-1, 2, size=(rows, 10), dtype=np.int8)
@@ -40,14 +40,14 @@ def planes(block: Block, *, noise: float = 1.0) -> Columns:
     return _numbered(x) | {"y": y}
 
 
-def fried(block: Block, *, noise: float = 1.0) -> Columns:
+def fried(block: Stretch, *, noise: float = 1.0) -> Columns:
     """Friedman's first function (Friedman 1991; OpenML 564): five of ten inputs matter."""
     x = _uniform_inputs(block)
     y = friedman_value(x) + noise * block.rng.standard_normal(block.size)
     return _numbered(x) | {"y": np.round(y, 3)}
 
 
-def fried_drift(block: Block, *, noise: float = 1.0, period: int = 10_000) -> Columns:
+def fried_drift(block: Stretch, *, noise: float = 1.0, period: int = 10_000) -> Columns:
     """Friedman's first function whose inputs swap their roles at random every `period` rows."""
     x = _uniform_inputs(block)
     roles = np.empty_like(x)
@@ -66,7 +66,7 @@ def friedman_value(x: np.ndarray) -> np.ndarray:
     return 10 * np.sin(np.pi * x1 * x2) + 20 * (x3 - 0.5) ** 2 + 10 * x4 + 5 * x5
 
 
-def mv(block: Block) -> Columns:
+def mv(block: Stretch) -> Columns:
     """Torgo's mv (OpenML 344): numeric and nominal inputs that depend on each other, no noise.
 
     The published text of the rules does not give the real set; this formula fits all its rows.
@@ -105,7 +105,7 @@ def mv_value(
     return np.minimum(y, np.where(yes, 3 - x1 / x4, np.inf))
 
 
-def waveform(block: Block) -> Columns:
+def waveform(block: Stretch) -> Columns:
     """Breiman's waveforms with 19 noise columns (Breiman et al. 1984, p. 49; OpenML 60)."""
     rng, rows = block.rng, block.size
     centres = np.array([7, 15, 11])
@@ -119,7 +119,7 @@ def waveform(block: Block) -> Columns:
 
 
 def separated(
-    block: Block, *, classes: int = 2, features: int = 28, flip: float = 0.1, bend: float = 1.0
+    block: Stretch, *, classes: int = 2, features: int = 28, flip: float = 0.1, bend: float = 1.0
 ) -> Columns:
     """Noisy nonlinear classes: learners of different capacity are well apart.
 
@@ -146,14 +146,14 @@ def separated(
     return _numbered(x) | {"class": (label.astype(np.int8), names)}
 
 
-def seven_gaussians(block: Block, *, decimals: int = 0) -> Columns:
+def seven_gaussians(block: Stretch, *, decimals: int = 0) -> Columns:
     """Feedbacks of the seven arms of ER-UCB's synthetic problem; a row is one pull of each."""
     arms = np.broadcast_to(np.arange(SEVEN_GAUSSIANS.n_arms), (block.size, 7))
     drawn = SEVEN_GAUSSIANS.draw(arms, np.ones_like(arms), block.rng)
     return _arms(np.round(drawn, decimals) if decimals else drawn) | {"pull": _row_numbers(block)}
 
 
-def rising_arms(block: Block) -> Columns:
+def rising_arms(block: Stretch) -> Columns:
     """Four arms whose feedbacks rise as a tuner's do, without noise; row n is pull n of each."""
     pull = _row_numbers(block)
     arms = np.broadcast_to(np.arange(FOUR_RISING.n_arms), (block.size, FOUR_RISING.n_arms))
@@ -161,7 +161,7 @@ def rising_arms(block: Block) -> Columns:
     return _arms(np.round(curves, 6)) | {"pull": pull}
 
 
-def near_ties(block: Block) -> Columns:
+def near_ties(block: Stretch) -> Columns:
     """Verdicts of four classifiers, 1 where one is right: .81, .80, .785 and .78 of all rows."""
     right = block.rng.random((block.size, len(NEAR_TIES))) < NEAR_TIES
     return {f"h{i + 1}": right[:, i].astype(np.int8) for i in range(len(NEAR_TIES))} | {
@@ -169,7 +169,7 @@ def near_ties(block: Block) -> Columns:
     }
 
 
-def ambush(block: Block, *, at: int = 200, lie: float = 1000.0) -> Columns:
+def ambush(block: Stretch, *, at: int = 200, lie: float = 1000.0) -> Columns:
     """A product of inputs that a linear model cannot see, until row `at` has the label -`lie`.
 
     Whoever follows the product has gained by then, and predicts far from the linear model; the
@@ -188,11 +188,11 @@ def _arms(feedbacks: np.ndarray) -> Columns:
     return {f"arm{arm + 1}": feedbacks[:, arm] for arm in range(feedbacks.shape[1])}
 
 
-def _row_numbers(block: Block) -> np.ndarray:
+def _row_numbers(block: Stretch) -> np.ndarray:
     return np.arange(block.start + 1, block.start + block.size + 1)
 
 
-def _uniform_inputs(block: Block) -> np.ndarray:
+def _uniform_inputs(block: Stretch) -> np.ndarray:
     x = block.rng.random((block.size, 10), dtype=np.float32)
     return np.round(x, 3, out=x)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from algorithms.errors import DataError, UsageError
 from tasks.fetch import cache, entries, files, mirror, named, sklearn_source, synthetic
 from tasks.fetch.dataset import finish
-from tasks.fetch.entries import Entry
+from tasks.fetch.entries import Catalogued
 from tasks.fetch.references import Reference
 from tasks.machine import paths
 
@@ -120,7 +120,7 @@ def is_imported(name: str) -> bool:
     return (cache.section(named.IMPORTED) / name).is_dir()
 
 
-def _entries(mirrors: Iterable[str | Path]) -> Iterator[tuple[str, Entry]]:
+def _entries(mirrors: Iterable[str | Path]) -> Iterator[tuple[str, Catalogued]]:
     """Every file with a known digest, by its reference."""
     for entry in cache.entries(named.IMPORTED):
         yield entry.id, entry
@@ -130,7 +130,7 @@ def _entries(mirrors: Iterable[str | Path]) -> Iterator[tuple[str, Entry]]:
         yield f"{'openml' if entry.id.isdecimal() else 'mirror'}:{entry.id}", entry
 
 
-def _listed(reference: str, entry: Entry) -> Listed:
+def _listed(reference: str, entry: Catalogued) -> Listed:
     summary = f"{entry.name}, {entry.task}, {entry.rows} x {entry.features}"
     return Listed(
         reference,

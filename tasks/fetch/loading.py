@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tasks.fetch import files, mirror, named, openml_source, references, sklearn_source, synthetic
-from tasks.fetch.dataset import Dataset, General, Table, finish
+from tasks.fetch.dataset import Dataset, General, RawTable, finish
 from tasks.fetch.entries import table_of
 from tasks.fetch.references import Reference
 from tasks.machine import paths
@@ -53,7 +53,7 @@ def _parse(text: str) -> Reference:
     return reference
 
 
-def _read(reference: Reference, mirrors: tuple[Path, ...]) -> Table:
+def _read(reference: Reference, mirrors: tuple[Path, ...]) -> RawTable:
     rows = references.whole_number(reference, "rows", least=1)
     match reference.source:
         case "synthetic":

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from algorithms.errors import DataError, DataUnavailableError, unknown
-from tasks.fetch.dataset import Table
-from tasks.fetch.entries import Entry, table_of
+from tasks.fetch.dataset import RawTable
+from tasks.fetch.entries import Catalogued, table_of
 
 CATALOGUE = "catalogue.csv"
 _COLUMNS = ("id", "name", "task", "rows", "features", "target", "sha256", "licence")
 _MEND = "name one with --mirror FOLDER or LEASEBOARD_MIRROR"
 
 
-def catalogue(folder: Path) -> dict[str, Entry]:
+def catalogue(folder: Path) -> dict[str, Catalogued]:
     """The data sets of a mirror by id, in the catalogue's order."""
     with (folder / CATALOGUE).open(encoding="utf-8", newline="") as lines:
         reader = csv.DictReader(lines)
@@ -25,7 +25,7 @@ def catalogue(folder: Path) -> dict[str, Entry]:
         return {entry.id: entry for entry in (_entry(folder, row) for row in reader)}
 
 
-def entries(mirrors: Iterable[Path]) -> Iterator[Entry]:
+def entries(mirrors: Iterable[Path]) -> Iterator[Catalogued]:
     """Every data set of every mirror; the first mirror that has an id is the one that serves."""
     seen: set[str] = set()
     for folder in mirrors:
@@ -35,12 +35,12 @@ def entries(mirrors: Iterable[Path]) -> Iterator[Entry]:
                 yield entry
 
 
-def find(name: str, mirrors: Iterable[Path]) -> Entry | None:
+def find(name: str, mirrors: Iterable[Path]) -> Catalogued | None:
     """The entry of id `name` in the first mirror that has it."""
     return next((entry for entry in entries(mirrors) if entry.id == name), None)
 
 
-def read(name: str, mirrors: tuple[Path, ...], rows: int | None = None) -> Table:
+def read(name: str, mirrors: tuple[Path, ...], rows: int | None = None) -> RawTable:
     """The data set `name` of `mirrors`; DataUnavailableError where none has it."""
     entry = find(name, mirrors)
     if entry is None and not mirrors:
@@ -51,7 +51,7 @@ def read(name: str, mirrors: tuple[Path, ...], rows: int | None = None) -> Table
     return table_of(entry, rows)
 
 
-def _entry(folder: Path, row: Mapping[str, str]) -> Entry:
+def _entry(folder: Path, row: Mapping[str, str]) -> Catalogued:
     name = row["id"]
     if not name or Path(name).name != name:
         raise DataError(f"{folder / CATALOGUE}: id {name!r} must be a plain file name")
@@ -61,7 +61,7 @@ def _entry(folder: Path, row: Mapping[str, str]) -> Entry:
         rows, features = int(row["rows"]), int(row["features"])
     except ValueError as error:
         raise DataError(f"{folder / CATALOGUE}: {name}: {error}") from error
-    return Entry(
+    return Catalogued(
         id=name,
         name=row["name"],
         task=task,

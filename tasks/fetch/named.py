@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from algorithms.errors import UsageError, unknown
 from tasks.fetch import cache, references
-from tasks.fetch.dataset import Table
+from tasks.fetch.dataset import RawTable
 from tasks.fetch.entries import table_of
 from tasks.fetch.references import Reference
 from tasks.machine import paths
@@ -89,7 +89,7 @@ def resolve(reference: Reference) -> Reference:
     raise unknown("data set", name, known)
 
 
-def read_kept(section: str, name: str, rows: int | None = None) -> Table:
+def read_kept(section: str, name: str, rows: int | None = None) -> RawTable:
     """The data set that was imported, or sent here, as `name`."""
     entry = cache.find(section, name)
     if entry is None:

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from algorithms.errors import DataError, DataUnavailableError, UsageError
 from tasks.fetch import cache
-from tasks.fetch.dataset import Table
-from tasks.fetch.entries import Entry, table_of
+from tasks.fetch.dataset import RawTable
+from tasks.fetch.entries import Catalogued, table_of
 
 SECTION = "openml"
 
@@ -35,7 +35,7 @@ DOWNLOAD_SECONDS = 600
 _unreachable: dict[str, float] = {}  # until when not to try again: a suite waits once, not per job
 
 
-def read(name: str, rows: int | None = None) -> Table:
+def read(name: str, rows: int | None = None) -> RawTable:
     """The OpenML data set of id `name`, from the cache or the network.
 
     Raises
@@ -62,7 +62,7 @@ def is_complete(folder: Path) -> bool:
     )
 
 
-def _fetch(name: str) -> Entry:
+def _fetch(name: str) -> Catalogued:
     copy = _users_copy(name)
     if copy is None and time.monotonic() < _unreachable.get("until", 0):
         raise _unavailable(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from algorithms.errors import DataUnavailableError, unknown
-from tasks.fetch.dataset import Table
+from tasks.fetch.dataset import RawTable
 
 BUNDLED = {
     "breast_cancer": "classification",
@@ -18,7 +18,7 @@ DOWNLOADED = {"california_housing": "regression", "covtype": "classification"}
 LICENCE = "BSD-3-Clause (scikit-learn); see the data set's description"
 
 
-def read(name: str) -> Table:
+def read(name: str) -> RawTable:
     """The set that ``load_<name>`` or ``fetch_<name>`` of `sklearn.datasets` returns.
 
     Raises
@@ -45,7 +45,7 @@ def read(name: str) -> Table:
         classes = pd.Categorical.from_codes(bunch.target, names)
         frame[bunch.target.name] = classes
     task = (BUNDLED | DOWNLOADED)[name]
-    return Table(frame, name, bunch.target.name, task, f"sklearn.datasets {name}", LICENCE)
+    return RawTable(frame, name, bunch.target.name, task, f"sklearn.datasets {name}", LICENCE)
 
 
 def check(name: str) -> None:

@@ -18,8 +18,8 @@ from numpy.random import default_rng
 
 from algorithms.errors import UsageError, unknown
 from tasks.fetch import generators, references
-from tasks.fetch.dataset import Table
-from tasks.fetch.generators import Block, Columns
+from tasks.fetch.dataset import RawTable
+from tasks.fetch.generators import Columns, Stretch
 from tasks.fetch.references import Reference
 
 BLOCK = 1 << 16
@@ -62,14 +62,14 @@ def own_options(name: str) -> tuple[str, ...]:
     return ("seed", *_maker(name).options())
 
 
-def read(reference: Reference) -> Table:
+def read(reference: Reference) -> RawTable:
     """Draw the set that `reference` describes; rows and seed have defaults."""
     maker = _maker(reference.name)
     rows = references.whole_number(reference, "rows", least=1) or maker.rows
     seed = references.whole_number(reference, "seed", least=0) or 0
     own = {key: _option(reference, key, default) for key, default in maker.options().items()}
     frame = _assemble(partial(maker.draw, **own), rows, seed)
-    return Table(frame, reference.name, task=maker.task, source=f"generator: {maker.summary()}")
+    return RawTable(frame, reference.name, task=maker.task, source=f"generator: {maker.summary()}")
 
 
 def _maker(name: str) -> Maker:
@@ -88,13 +88,13 @@ def _option(reference: Reference, key: str, default: float) -> float:
     return default if value is None else value
 
 
-def _blocks(rows: int, seed: int) -> Iterator[Block]:
+def _blocks(rows: int, seed: int) -> Iterator[Stretch]:
     for number, start in enumerate(range(0, rows, BLOCK)):
         # Drawn whole and cut afterwards: a shorter stream begins a longer one.
-        yield Block(start, BLOCK, seed, default_rng([seed, number]))
+        yield Stretch(start, BLOCK, seed, default_rng([seed, number]))
 
 
-def _assemble(draw: Callable[[Block], Columns], rows: int, seed: int) -> pd.DataFrame:
+def _assemble(draw: Callable[[Stretch], Columns], rows: int, seed: int) -> pd.DataFrame:
     """Draw all blocks into columns of `rows` values, which are the only copy in memory."""
     made: Columns = {}
     categories: dict[str, list[str]] = {}

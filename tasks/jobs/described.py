@@ -15,12 +15,12 @@ from tasks.jobs import quarantine
 from tasks.jobs.benches.kinds import KINDS
 from tasks.keys.closure import hash_of, reachable
 
-_known: dict[tuple[str, bytes, str, str], Description | LeaseboardError] = {}
+_known: dict[tuple[str, bytes, str, str], Described | LeaseboardError] = {}
 """By name, the file's content, the code it reaches, and settings: each is asked once a process."""
 
 
 @dataclass(frozen=True, slots=True)
-class Description:
+class Described:
     """An algorithm that can be built with its settings.
 
     Attributes
@@ -38,7 +38,7 @@ class Description:
     hindsight: bool = False
 
 
-def describe(algorithm: str, settings: Mapping[str, Any] | None = None) -> Description:
+def describe(algorithm: str, settings: Mapping[str, Any] | None = None) -> Described:
     """What can be said of `algorithm`, built with `settings` unless they are None.
 
     Raises
@@ -51,7 +51,7 @@ def describe(algorithm: str, settings: Mapping[str, Any] | None = None) -> Descr
     """
     file = file_of(algorithm)
     if file is None or not file.is_file():
-        return Description(**looked_at(algorithm, settings))
+        return Described(**looked_at(algorithm, settings))
     asked = json.dumps(settings, sort_keys=True, default=str)
     path = file.resolve()
     code = hash_of(reachable([path], beside=frozenset([path.parent])))
@@ -61,7 +61,7 @@ def describe(algorithm: str, settings: Mapping[str, Any] | None = None) -> Descr
         try:
             told = quarantine.ask("tasks.jobs.described:looked_at", file, algorithm, settings)
             names = tuple(map(str, told["settings"]))
-            _known[place] = Description(str(told["bench"]), names, bool(told["hindsight"]))
+            _known[place] = Described(str(told["bench"]), names, bool(told["hindsight"]))
         except LeaseboardError as error:
             _known[place] = error
     found = _known[place]
@@ -71,7 +71,7 @@ def describe(algorithm: str, settings: Mapping[str, Any] | None = None) -> Descr
 
 
 def looked_at(algorithm: str, settings: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The fields of a `Description`; imports the algorithm into this process."""
+    """The fields of a `Described`; imports the algorithm into this process."""
     cls = registry.algorithm_class(algorithm)
     if settings is not None:
         registry.build(algorithm, settings)

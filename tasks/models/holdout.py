@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from algorithms import plain
-from algorithms.apple.learner import Learner
+from algorithms.apple.learner import MonomialLearner
 from algorithms.apple.saved import learner_of, state_of
 from algorithms.errors import UsageError
 from tasks.fetch import Dataset
@@ -35,7 +35,7 @@ class HoldoutModel(SavedModel):
     description : Description
     encoder : SparseEncoder
         Of the run, fitted on its training rows.
-    learner : Learner
+    learner : MonomialLearner
     """
 
     needs = (
@@ -43,7 +43,9 @@ class HoldoutModel(SavedModel):
         *("scikit-learn", "scipy", "skops"),
     )
 
-    def __init__(self, description: Description, encoder: SparseEncoder, learner: Learner) -> None:
+    def __init__(
+        self, description: Description, encoder: SparseEncoder, learner: MonomialLearner
+    ) -> None:
         super().__init__(description)
         self.encoder = encoder
         self._learner = learner
@@ -77,7 +79,7 @@ def fitted(
     UsageError
         If the run left no learner of ours, or learned from text.
     """
-    if not isinstance(learner, Learner):
+    if not isinstance(learner, MonomialLearner):
         raise UsageError(
             "the run left no model: only apple, linear, quadratic, cubic and their like can be"
             " registered"

@@ -10,7 +10,7 @@ import pandas as pd
 
 from tasks.score.normalise import normalised
 from tasks.score.table import Floats, ScoreTable, score_table
-from tasks.suites.suite import Published
+from tasks.suites.suite import Printed
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Agreement:
         The difference is at most the suite's tolerance; None without one.
     """
 
-    claim: Published
+    claim: Printed
     measured: float
     measured_sd: float
     n: int
@@ -44,7 +44,7 @@ class Agreement:
 
 def published_against_measured(
     frame: pd.DataFrame,
-    claims: Sequence[Published],
+    claims: Sequence[Printed],
     zero: str | None = None,
     one: str | None = None,
 ) -> list[Agreement]:
@@ -52,7 +52,7 @@ def published_against_measured(
 
     Parameters
     ----------
-    claims : sequence of Published
+    claims : sequence of Printed
         A metric is ``score``, ``normalised_score`` (needs `zero` and `one`), ``cpu_seconds``
         or a name in the results' `metrics`.
     """
@@ -62,7 +62,7 @@ def published_against_measured(
 
 
 def _values(
-    claim: Published,
+    claim: Printed,
     frame: pd.DataFrame,
     table: ScoreTable,
     zero: str | None,
@@ -83,7 +83,7 @@ def _values(
     return np.asarray(row[np.isfinite(row)])
 
 
-def _agreement(claim: Published, values: Floats) -> Agreement:
+def _agreement(claim: Printed, values: Floats) -> Agreement:
     if not values.size:
         return Agreement(claim, np.nan, np.nan, 0, None, None)
     mean = float(values.mean())
@@ -99,7 +99,7 @@ def _agreement(claim: Published, values: Floats) -> Agreement:
     )
 
 
-def printed_decimals(claim: Published) -> int:
+def printed_decimals(claim: Printed) -> int:
     """With how many decimals the paper prints the number, at least two.
 
     YAML keeps no trailing zeros: a 0.1 was most likely printed as 0.10.

@@ -14,7 +14,7 @@ REFERENCES = ("smac-joint", "tpe-joint", "random-joint", "average")
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class BestSoFar:
     """The best reward after each trial of one run, with what had been consumed by then.
 
     Attributes
@@ -61,7 +61,7 @@ class SpeedUp:
     times_cpu: float
 
 
-def progress_of(events: Iterable[Event]) -> Progress | None:
+def progress_of(events: Iterable[Event]) -> BestSoFar | None:
     """The progress of a run of trials; None if it had none."""
     units: list[float] = []
     cpu: list[float] = []
@@ -70,7 +70,7 @@ def progress_of(events: Iterable[Event]) -> Progress | None:
         units.append(float(trial.at))
         cpu.append((cpu[-1] if cpu else 0.0) + trial.cpu_seconds)
         best.append(max(best[-1] if best else 0.0, trial.reward))
-    return Progress(tuple(units), tuple(cpu), tuple(best)) if units else None
+    return BestSoFar(tuple(units), tuple(cpu), tuple(best)) if units else None
 
 
 def reference_of(labels: Iterable[str]) -> str | None:
@@ -80,21 +80,21 @@ def reference_of(labels: Iterable[str]) -> str | None:
 
 
 def speed_ups(
-    runs: Mapping[tuple[str, int], Mapping[str, Progress]], reference: str
+    runs: Mapping[tuple[str, int], Mapping[str, BestSoFar]], reference: str
 ) -> list[SpeedUp]:
     """Every algorithm against `reference`, on the repetitions that both finished.
 
     Parameters
     ----------
-    runs : mapping of (data, repetition) to mapping of label to Progress
+    runs : mapping of (data, repetition) to mapping of label to BestSoFar
 
     Returns
     -------
     list of SpeedUp
         Where there are several data sets, those over all of them first, with `data` empty.
     """
-    pairs: dict[tuple[str, str], list[tuple[Progress, Progress]]] = {}
-    over_all: dict[str, list[tuple[Progress, Progress]]] = {}
+    pairs: dict[tuple[str, str], list[tuple[BestSoFar, BestSoFar]]] = {}
+    over_all: dict[str, list[tuple[BestSoFar, BestSoFar]]] = {}
     for (data, _), by_label in runs.items():
         if reference in by_label:
             for label, progress in by_label.items():
@@ -108,7 +108,7 @@ def speed_ups(
     return found
 
 
-def _speed_up(data: str, label: str, pairs: Sequence[tuple[Progress, Progress]]) -> SpeedUp:
+def _speed_up(data: str, label: str, pairs: Sequence[tuple[BestSoFar, BestSoFar]]) -> SpeedUp:
     mine = [progress.reaching(other.best[-1]) for progress, other in pairs]
     theirs = [other.reaching(other.best[-1]) for _, other in pairs]
     return SpeedUp(

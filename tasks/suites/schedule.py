@@ -15,7 +15,7 @@ from tasks.processes.limits import Limits
 from tasks.suites.suite import load_suite
 
 
-class Entry(BaseModel):
+class Scheduled(BaseModel):
     """One suite, run by the clock.
 
     Attributes
@@ -69,7 +69,7 @@ class Schedule(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    schedules: Annotated[list[Entry], Field(min_length=1)]
+    schedules: Annotated[list[Scheduled], Field(min_length=1)]
 
 
 def load_schedule(conf: Path) -> Schedule:

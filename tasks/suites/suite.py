@@ -72,7 +72,7 @@ class Normalise(Strict):
     one: str
 
 
-class Published(Strict):
+class Printed(Strict):
     """A number that a paper prints, and how far ours may be from it and still agree."""
 
     source: str
@@ -106,7 +106,7 @@ class Suite(Strict):
     tracking: Tracking = Tracking()
     normalise: Normalise | None = None
     relative_to: list[str] = Field(default_factory=list)
-    published: list[Published] = Field(default_factory=list)
+    published: list[Printed] = Field(default_factory=list)
     promises: list[Promise] = Field(default_factory=list)
     kind: Literal["benchmark", "speed"] = "benchmark"
     name: str = ""

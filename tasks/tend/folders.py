@@ -61,7 +61,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Surplus:
+class SurplusJobs:
     """The jobs of one run folder that go."""
 
     out: Path
@@ -97,7 +97,7 @@ def run_folders(places: Iterable[Path]) -> list[Path]:
     return sorted(found)
 
 
-def surplus(out: Path, rule: Rule) -> Surplus:
+def surplus(out: Path, rule: Rule) -> SurplusJobs:
     """The finished jobs in the run folder `out` that `rule` lets go.
 
     What the folder's own table shows is held, so a board stays whole unless nothing is kept.
@@ -115,7 +115,7 @@ def surplus(out: Path, rule: Rule) -> Surplus:
     ]
     gone = [found[one.name] for one in rule.surplus(aged)]
     size = sum(disk.used(results.job_folder(out, result.key)) for result in gone)
-    return Surplus(out, gone, len(found), size)
+    return SurplusJobs(out, gone, len(found), size)
 
 
 def race_surplus(places: Iterable[Path], rule: Rule) -> Races:
@@ -146,7 +146,7 @@ def remove_races(old: Races, archive: Path | None = None) -> None:
             shutil.move(folder, archive / folder.name)
 
 
-def remove(old: Surplus) -> None:
+def remove(old: SurplusJobs) -> None:
     """Remove jobs from a folder that this process has locked; a run without any job goes whole."""
     gone = {result.key for result in old.jobs}
     left = [result for result in results.current(old.out) if result.key not in gone]

@@ -23,7 +23,7 @@ LEVEL = "leaseboard.level"
 
 
 @dataclass(slots=True)
-class Surplus:
+class SurplusRuns:
     """The runs of a store that go.
 
     Attributes
@@ -48,14 +48,14 @@ class Surplus:
         return [*self.configurations, *self.jobs, *self.suites, *self.deleted]
 
 
-def surplus(uri: str, rule: Rule) -> Surplus:
+def surplus(uri: str, rule: Rule) -> SurplusRuns:
     """What `rule` lets go of the store at `uri`.
 
     A run that is being written stays, and so does one from which a model was registered, and a
     suite's run as long as one of its jobs does.
     """
     client = open_store(uri)
-    found = Surplus()
+    found = SurplusRuns()
     with reported(uri):
         used = {version.run_id for version in every(client.search_model_versions)}
         experiments = {e.name: e.experiment_id for e in every(client.search_experiments)}
@@ -80,13 +80,13 @@ def surplus(uri: str, rule: Rule) -> Surplus:
     return found
 
 
-def remove(uri: str, old: Surplus, tell: Callable[[], None] = lambda: None) -> bool:
+def remove(uri: str, old: SurplusRuns, tell: Callable[[], None] = lambda: None) -> bool:
     """Delete runs, and then for good what `mlflow gc` would: rows, artifacts, and free pages.
 
     Parameters
     ----------
     uri : str
-    old : Surplus
+    old : SurplusRuns
     tell : callable
         Called after each run.
 

@@ -11,17 +11,17 @@ from tasks.jobs.benches.kinds import choosing
 from tasks.report.cells import Cell, Names, data_cell, number
 from tasks.report.material import Material
 from tasks.report.section import Section, Table
-from tasks.score.speed_up import Progress, SpeedUp, progress_of, reference_of, speed_ups
+from tasks.score.speed_up import BestSoFar, SpeedUp, progress_of, reference_of, speed_ups
 
 
-def job_progress(row: Any, events: Sequence[Event]) -> Progress | None:
+def job_progress(row: Any, events: Sequence[Event]) -> BestSoFar | None:
     """How a finished job of trials got on."""
     return progress_of(events) if row.status == "ok" and row.bench in choosing("arm") else None
 
 
 def section(made: Material) -> Section | None:
     """The speed-ups; None where no reference ran or nothing stands beside it."""
-    runs: dict[tuple[str, int], dict[str, Progress]] = {}
+    runs: dict[tuple[str, int], dict[str, BestSoFar]] = {}
     for row, progress in made.by(job_progress):
         runs.setdefault((row.data, row.repetition), {})[row.label] = progress
     reference = reference_of(label for by_label in runs.values() for label in by_label)

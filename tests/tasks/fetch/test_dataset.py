@@ -8,7 +8,7 @@ import pytest
 
 from algorithms.errors import DataError, DataUnavailableError
 from tasks.fetch import load
-from tasks.fetch.dataset import MOST_CLASSES, Table, finish, infer_task
+from tasks.fetch.dataset import MOST_CLASSES, RawTable, finish, infer_task
 from tasks.fetch.references import Reference
 
 Y = [0.5, 1.5, 2.5]
@@ -17,7 +17,7 @@ Y = [0.5, 1.5, 2.5]
 def make(values, table: dict | None = None, **options: str):
     frame = pd.DataFrame({"a": range(len(values)), "y": values})
     reference = Reference("file", "x.csv", options)
-    return finish(Table(frame, "x", **(table or {})), reference, "file:x.csv")
+    return finish(RawTable(frame, "x", **(table or {})), reference, "file:x.csv")
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_duplicate_column_names_are_refused():
     frame = pd.DataFrame([[1, 2, 3], [4, 5, 6]], columns=["a", "a", "y"])
 
     with pytest.raises(DataError, match="column name 'a' occurs twice"):
-        finish(Table(frame, "x"), Reference("file", "x.csv"), "file:x.csv")
+        finish(RawTable(frame, "x"), Reference("file", "x.csv"), "file:x.csv")
 
 
 @pytest.mark.parametrize(

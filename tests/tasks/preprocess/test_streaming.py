@@ -8,13 +8,13 @@ import pytest
 
 from algorithms.errors import DataError
 from tasks.fetch import load
-from tasks.fetch.dataset import Table, finish
+from tasks.fetch.dataset import RawTable, finish
 from tasks.fetch.references import Reference
 from tasks.preprocess.streaming import StreamOptions, as_stream, log_target, namespaces, needs_log
 
 
 def dataset(frame: pd.DataFrame, **options: str):
-    return finish(Table(frame, "test"), Reference("file", "test.csv", options), "file:test.csv")
+    return finish(RawTable(frame, "test"), Reference("file", "test.csv", options), "file:test.csv")
 
 
 def small(**columns: object) -> pd.DataFrame:
@@ -149,6 +149,6 @@ def test_more_than_two_classes_name_the_rule():
 )  # fmt: skip
 def test_too_many_classes_are_answered_with_what_helps(values, mend):
     frame = pd.DataFrame({"a": [1.0, 2, 3, 4], "y": values})
-    data = finish(Table(frame, "x"), Reference("file", "x.csv"), "file:x.csv")
+    data = finish(RawTable(frame, "x"), Reference("file", "x.csv"), "file:x.csv")
     with pytest.raises(DataError, match=f"target 'y' has 3 classes.*{mend}"):
         as_stream(data)

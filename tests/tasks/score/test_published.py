@@ -3,7 +3,7 @@ import pytest
 
 from tasks.score.frame import as_frame
 from tasks.score.published import published_against_measured
-from tasks.suites.suite import Published
+from tasks.suites.suite import Printed
 
 SCORES = {
     ("vanilla", "x"): [4.0, 4.0],
@@ -13,7 +13,7 @@ SCORES = {
 
 
 def claim(value, sd=None, tolerance=None, metric="normalised_score", algorithm="chacha", data="x"):
-    return Published(source="Table 1", algorithm=algorithm, data=data, metric=metric, value=value,
+    return Printed(source="Table 1", algorithm=algorithm, data=data, metric=metric, value=value,
                      sd=sd, tolerance=tolerance)  # fmt: skip
 
 

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from algorithms.events import Started, TrialFinished
-from tasks.score.speed_up import Progress, progress_of, reference_of, speed_ups
+from tasks.score.speed_up import BestSoFar, progress_of, reference_of, speed_ups
 
 
 def trials(*rewards, cpu=2.0):
@@ -21,7 +21,7 @@ def progress(*rewards, cpu=2.0):
 def test_progress_is_a_running_best_with_running_costs():
     found = progress(0.5, 0.4, 0.7)
 
-    assert found == Progress((1.0, 2.0, 3.0), (2.0, 4.0, 6.0), (0.5, 0.5, 0.7))
+    assert found == BestSoFar((1.0, 2.0, 3.0), (2.0, 4.0, 6.0), (0.5, 0.5, 0.7))
     assert found.reaching(0.6) == (3.0, 6.0)
     assert found.reaching(0.8) == (math.inf, math.inf)
 

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from tasks.evaluate.trials.plans import cross_validation, dealt, holdout
-from tasks.fetch.dataset import Table, finish
+from tasks.fetch.dataset import RawTable, finish
 from tasks.fetch.references import parse
 
 
@@ -11,7 +11,7 @@ def dataset(n_rows=200, **columns):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.normal(size=n_rows), "b": rng.normal(size=n_rows), **columns})
     frame["y"] = np.where(frame["a"] > 0.5, "yes", "no")
-    return finish(Table(frame, "toy"), parse("file:toy.csv"), "file:toy.csv")
+    return finish(RawTable(frame, "toy"), parse("file:toy.csv"), "file:toy.csv")
 
 
 def test_holdout_divides_64_16_20():

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from algorithms.errors import DataError, UsageError
-from tasks.fetch.dataset import Dataset, Table, finish
+from tasks.fetch.dataset import Dataset, RawTable, finish
 from tasks.fetch.references import Reference
 from tasks.jobs.benches import check_options
 from tasks.jobs.benches.holdout import Options, as_holdout, make
@@ -17,7 +17,7 @@ from tasks.jobs.job import Job
 
 def dataset(target="y", **columns):
     return finish(
-        Table(pd.DataFrame(columns), "t", target), Reference("file", "t.csv", {}), "file:t"
+        RawTable(pd.DataFrame(columns), "t", target), Reference("file", "t.csv", {}), "file:t"
     )
 
 
