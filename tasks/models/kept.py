@@ -13,7 +13,7 @@ from algorithms.errors import LeaseboardError, UsageError
 from tasks import fetch
 from tasks.jobs.job import Job, Result, plain
 from tasks.jobs.run import run_job
-from tasks.models import saved
+from tasks.models.load import load
 from tasks.models.winner import Fitted, fit
 
 RUN, REFIT = "tasks.models.kept:run_and_keep", "tasks.models.kept:refit_and_keep"
@@ -48,7 +48,7 @@ def kept(job: Job, folder: Path, mirrors: tuple[Path, ...]) -> Fitted:
     if told["error"]:
         raise UsageError(told["error"])
     dataset = fetch.load(job.data, mirrors=mirrors)
-    return Fitted(saved.load(folder / MODEL), dataset, told["test"])
+    return Fitted(load(folder / MODEL), dataset, told["test"])
 
 
 def _keep(

@@ -9,9 +9,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from algorithms.errors import UsageError
 from tasks.models.columns import Column, typed
 from tasks.preprocess import StreamOptions
 
@@ -77,25 +76,3 @@ class SavedModel(ABC):
     @abstractmethod
     def _save(self, folder: Path) -> None:
         """Write what the description does not hold."""
-
-
-def load(folder: Path) -> SavedModel:
-    """The model that `SavedModel.save` wrote; UsageError if `folder` holds none."""
-    try:
-        text = (folder / DESCRIPTION).read_text(encoding="utf-8")
-        description = Description.model_validate_json(text)
-    except (OSError, ValidationError) as error:
-        raise UsageError(
-            f"{str(folder)!r} holds no model of this version: register it anew"
-        ) from error
-    if description.kind == "stream":
-        from tasks.models.streaming import read as read_stream
-
-        return read_stream(description, folder)
-    if description.kind == "holdout":
-        from tasks.models.holdout import read as read_holdout
-
-        return read_holdout(description, folder)
-    from tasks.models.pipeline import read as read_pipeline
-
-    return read_pipeline(description, folder)

@@ -22,7 +22,7 @@ class Served(mlflow.pyfunc.PythonModel):  # type: ignore[misc]
     def load_context(self, context: Any) -> None:
         """Read the folder that was logged."""
         check("algorithms", "tasks")
-        from tasks.models.saved import load
+        from tasks.models.load import load
 
         self._model = load(Path(context.artifacts["model"]))
 

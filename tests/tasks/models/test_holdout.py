@@ -10,7 +10,8 @@ from algorithms.benches.holdout import split
 from algorithms.errors import UsageError
 from tasks.jobs.benches.holdout import Options, as_holdout
 from tasks.models.holdout import FILE, HoldoutModel
-from tasks.models.saved import DESCRIPTION, load
+from tasks.models.load import load
+from tasks.models.saved import DESCRIPTION
 
 FRIED = "synthetic:fried?rows=400&seed=0"
 CANCER = "sklearn:breast_cancer"

@@ -14,7 +14,7 @@ from tasks.jobs.benches.holdout import Options, as_holdout
 from tasks.jobs.job import Job
 from tasks.jobs.run import run_job
 from tasks.models.columns import typed
-from tasks.models.saved import load
+from tasks.models.load import load
 from tasks.models.winner import fit
 from tasks.preprocess import StreamOptions, as_stream, split
 

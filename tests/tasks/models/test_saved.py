@@ -13,8 +13,9 @@ from algorithms.errors import UsageError
 from tasks.evaluate.learners.shared_bins import SharedBins
 from tasks.evaluate.probes.samples import split
 from tasks.models import columns
+from tasks.models.load import load
 from tasks.models.pipeline import FILE, PipelineModel
-from tasks.models.saved import Description, load
+from tasks.models.saved import Description
 from tasks.models.streaming import StreamModel
 from tasks.preprocess import as_stream
 

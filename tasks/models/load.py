@@ -1,0 +1,33 @@
+"""A model read again from the folder that it was saved in, whatever its kind."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from algorithms.errors import UsageError
+from tasks.models.saved import DESCRIPTION, Description, SavedModel
+
+READERS = {
+    "stream": "tasks.models.streaming",
+    "holdout": "tasks.models.holdout",
+    "pipeline": "tasks.models.pipeline",
+}
+"""The module that reads a kind. Only that one is imported: a model needs what it `needs` alone."""
+
+
+def load(folder: Path) -> SavedModel:
+    """The model that `SavedModel.save` wrote; UsageError if `folder` holds none."""
+    try:
+        text = (folder / DESCRIPTION).read_text(encoding="utf-8")
+        description = Description.model_validate_json(text)
+    except (OSError, ValidationError) as error:
+        raise UsageError(
+            f"{str(folder)!r} holds no model of this version: register it anew"
+        ) from error
+    model: SavedModel = importlib.import_module(READERS[description.kind]).read(
+        description, folder
+    )
+    return model
