@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
 import os
 import shutil
@@ -9,8 +10,9 @@ import signal
 import socket
 import sqlite3
 import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -78,6 +80,26 @@ def private_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory) -> No
 
 
 @pytest.fixture(scope="session")
+def once(tmp_path_factory) -> Callable[[str, Callable[[Path], object]], Path]:
+    """A function that returns a folder, filled by the first of the run's processes that asks."""
+    base = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:  # each worker has a folder of its own in the run's
+        base = base.parent
+
+    def get(name: str, fill: Callable[[Path], object]) -> Path:
+        folder = base / name
+        with folder.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not folder.is_dir():
+                made = Path(tempfile.mkdtemp(dir=base))
+                fill(made)
+                made.rename(folder)
+        return folder
+
+    return get
+
+
+@pytest.fixture(scope="session")
 def environment(tmp_path_factory):
     """The command line's own environment, with Prefect's files in a temporary folder."""
     from tasks.machine.environment import prepare_environment
@@ -91,19 +113,41 @@ def environment(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def empty_store(tmp_path_factory, environment) -> Iterator[Path]:
-    """An MLflow store with its tables made, to be copied: making them takes seconds."""
-    from tasks.track.store import open_store
+def prefect_tables(once) -> Callable[[Path], None]:
+    """A function that puts Prefect's tables into a fresh home: a server makes them in seconds."""
 
-    folder = tmp_path_factory.mktemp("store")
-    open_store(f"sqlite:///{folder / 'made.db'}")
-    with closing(sqlite3.connect(folder / "made.db")) as connection:
-        connection.execute("VACUUM INTO ?", (str(folder / "mlflow.db"),))
+    def migrate(folder: Path) -> None:
+        command = [sys.executable, "-P", "-m", "prefect", "server", "database", "upgrade", "-y"]
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("PREFECT_")}
+        environment["PREFECT_HOME"] = str(folder)
+        subprocess.run(command, env=environment, check=True, capture_output=True)
+
+    def put(home: Path) -> None:
+        home.mkdir(parents=True, exist_ok=True)
+        if not (home / "prefect.db").exists():
+            shutil.copy(once("prefect-tables", migrate) / "prefect.db", home)
+
+    return put
+
+
+@pytest.fixture(scope="session")
+def empty_store(once, environment) -> Iterator[Path]:
+    """An MLflow store with its tables made, to be copied: making them takes seconds."""
+
+    def fill(folder: Path) -> None:
+        from tasks.track.store import open_store
+
+        open_store(f"sqlite:///{folder / 'made.db'}")
+        with closing(sqlite3.connect(folder / "made.db")) as connection:
+            connection.execute("VACUUM INTO ?", (str(folder / "mlflow.db"),))
+        (folder / "made.db").unlink()
+
+    folder = once("mlflow-tables", fill)
     made = folder / "mlflow.db"
     before = made.read_bytes()
     yield made
     # What one test wrote into it, every later one would find in its own copy.
-    assert [path.name for path in folder.glob("mlflow.db*")] == ["mlflow.db"], "copy empty_store"
+    assert [path.name for path in folder.iterdir()] == ["mlflow.db"], "copy empty_store"
     assert made.read_bytes() == before, "copy empty_store"
 
 

@@ -1,4 +1,6 @@
+import os
 import shutil
+from pathlib import Path
 
 import psutil
 import pytest
@@ -15,8 +17,9 @@ def _quiet(environment):
 
 
 @pytest.fixture(scope="module")
-def url(tmp_path_factory, environment):
+def url(tmp_path_factory, environment, prefect_tables):
     """One Prefect server for all tests of a module, started as a run starts its own."""
+    prefect_tables(Path(os.environ["PREFECT_HOME"]))
     server = PrefectServer(tmp_path_factory.mktemp("server") / "server.log")
     with server:
         address = server.wait()
