@@ -20,11 +20,14 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from tasks.machine.environment import kernel_cache
+from tasks.machine.environment import ONE_THREAD, kernel_cache
 
 # The same examples in every run, and no limit of time: a loaded machine must not fail a test.
 hypothesis.settings.register_profile("leaseboard", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("leaseboard")
+
+# Before anything imports numpy: the tests run side by side, as jobs do.
+os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
 
 # Before anything imports numba: compiled kernels are kept from run to run, never stale ones.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(kernel_cache()))
@@ -140,14 +143,13 @@ def empty_store(once, environment) -> Iterator[Path]:
         open_store(f"sqlite:///{folder / 'made.db'}")
         with closing(sqlite3.connect(folder / "made.db")) as connection:
             connection.execute("VACUUM INTO ?", (str(folder / "mlflow.db"),))
-        (folder / "made.db").unlink()
 
     folder = once("mlflow-tables", fill)
     made = folder / "mlflow.db"
     before = made.read_bytes()
     yield made
     # What one test wrote into it, every later one would find in its own copy.
-    assert [path.name for path in folder.iterdir()] == ["mlflow.db"], "copy empty_store"
+    assert [path.name for path in folder.glob("mlflow.db*")] == ["mlflow.db"], "copy empty_store"
     assert made.read_bytes() == before, "copy empty_store"
 
 
@@ -172,20 +174,38 @@ def postgresql():
         run([programs / "pg_ctl", "-D", "data", "-m", "fast", "-w", "stop"])
 
 
-@pytest.fixture
-def database(postgresql, tmp_path, monkeypatch):
-    """A function that makes a database and returns its address."""
+@pytest.fixture(scope="session")
+def create_database(postgresql) -> Callable[..., str]:
+    """A function that makes a database, empty or a copy of another, and returns its address."""
     from sqlalchemy import create_engine, text
 
-    def make(name):
+    def create(name: str, template: str = "template1") -> str:
         engine = create_engine(f"{postgresql}/postgres", isolation_level="AUTOCOMMIT")
         with engine.connect() as connection:
-            connection.execute(text(f"CREATE DATABASE {name}"))
+            connection.execute(text(f"CREATE DATABASE {name} TEMPLATE {template}"))
         engine.dispose()
         return f"{postgresql}/{name}"
 
+    return create
+
+
+@pytest.fixture(scope="session")
+def mlflow_tables(create_database, environment) -> str:
+    """The name of a database with MLflow's tables, to be copied: making them takes seconds."""
+    from mlflow.store.db.utils import _initialize_tables
+    from sqlalchemy import create_engine
+
+    engine = create_engine(create_database("mlflow_tables"))
+    _initialize_tables(engine)
+    engine.dispose()  # a database that somebody is connected to cannot be copied
+    return "mlflow_tables"
+
+
+@pytest.fixture
+def database(create_database, mlflow_tables, tmp_path, monkeypatch):
+    """A function that makes an MLflow store and returns its address."""
     monkeypatch.setenv("LEASEBOARD_ARTIFACTS", str(tmp_path / "artifacts"))
-    return make
+    return lambda name: create_database(name, mlflow_tables)
 
 
 @pytest.fixture(scope="module")

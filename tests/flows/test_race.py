@@ -9,11 +9,11 @@ import pytest
 from flows.cli import main
 from tasks.folder.event_logs import read_partial_log
 
+DATA = "synthetic:fried?rows=442&seed=0"
 ALGORITHM = """
-import sys
 from pydantic.dataclasses import dataclass
 from algorithms.base import Algorithm
-from algorithms.errors import AuditError, DivergedError
+from algorithms.errors import DivergedError
 from algorithms.events import ConfigurationAdmitted, Eliminated
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ def race(tmp_path, monkeypatch, capsys):
 
     def run(algorithm, *arguments):
         with pytest.raises(SystemExit) as stop:
-            main(["race", algorithm, "sklearn:diabetes", "--json", *arguments])
+            main(["race", algorithm, DATA, "--json", *arguments])
         said = capsys.readouterr()
         return json.loads(said.out.splitlines()[-1]), said.err, stop.value.code
 
@@ -44,12 +44,7 @@ def race(tmp_path, monkeypatch, capsys):
     ("end", "status", "reason"),
     [
         ("raise ValueError('no luck')", "crash", "ValueError: no luck"),
-        ("raise AuditError('lower above upper')", "crash", "lower above upper"),
         ("yield Eliminated(at=0, configuration=7, reason='x')", "crash", "configuration 7"),
-        ("raise OSError(28, 'No space left on device')", "crash", "No space left on device"),
-        ("sys.exit(0)", "crash", "SystemExit: 0"),
-        ("raise MemoryError", "memout", "no memory could be allocated"),
-        ("raise KeyboardInterrupt", "crash", "KeyboardInterrupt"),
         ("import os; os._exit(0)", "crash", "ended with exit code 0"),
         ("raise DivergedError('NaN at 7')", "diverged", "NaN at 7"),
     ],
@@ -104,7 +99,7 @@ def test_a_run_that_nobody_can_be_compared_with_is_not_registered(race, tmp_path
         told, complained, code = race(algorithm, "--register", "mine", *uri)
 
         assert (told["status"], code) == ("ok", 64)
-        assert f"not registered: {algorithm} on sklearn:diabetes: {why}" in complained
+        assert f"not registered: {algorithm} on {DATA}: {why}" in complained
     assert not store.exists()
 
 
@@ -139,7 +134,7 @@ def test_wrong_usage_and_ctrl_c_leave_nothing_behind(tmp_path, monkeypatch):
         text = ALGORITHM.format(end=end.format(parent=os.getpid()))
         (tmp_path / "mine.py").write_text(text)
         with pytest.raises(SystemExit) as stop:
-            main(["race", "mine.py:Failing", "sklearn:diabetes"])
+            main(["race", "mine.py:Failing", DATA])
 
         assert stop.value.code == code
         assert [path.name for path in tmp_path.iterdir() if path.name == "runs"] == []
