@@ -22,7 +22,7 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from algorithms.policies.base import ArmPolicy, Floats, Ints, Policy, Problem, largest
+from algorithms.policies.policy import ArmPolicy, Floats, Ints, Policy, Problem, largest
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,7 +24,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from algorithms.benches.pulls import Unit
-from algorithms.policies.base import ArmPolicy, Bools, Floats, Ints, Policy, Problem
+from algorithms.policies.policy import ArmPolicy, Bools, Floats, Ints, Policy, Problem
 
 _LEAST_COST = 1e-9
 

@@ -28,7 +28,7 @@ from algorithms.base import play
 from algorithms.benches.pulls import PullsBench
 from algorithms.benches.synthetic_arms import SEVEN_GAUSSIANS, simulate
 from algorithms.errors import UsageError
-from algorithms.policies.base import ArmPolicy, Problem
+from algorithms.policies.policy import ArmPolicy, Problem
 from algorithms.seeds import generator
 from tasks import fetch
 from tasks.jobs import benches

@@ -27,7 +27,7 @@ from flows.flow_log import logged
 from flows.flow_runs import TAG, claim, end_dead_runs, in_the_way, unanswered
 from flows.scheduler import Scheduler
 from flows.terminal import say
-from tasks.suites.schedule import Schedule
+from tasks.suites.timetable import Schedule
 
 _CAUSES = {KeyboardInterrupt: "Ctrl-C", SystemExit: "SIGTERM"}
 

@@ -12,9 +12,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from algorithms.apple.buckets import COLLISIONS, EMPTY, ROWS, Buckets, Int, settle
 from algorithms.apple.monomials import mix, tag_of
 from algorithms.apple.sparse_rows import CSR, Scratch, emit_base
-from algorithms.apple.table import COLLISIONS, EMPTY, ROWS, Buckets, Int, settle
 from algorithms.apple.update import FAST
 
 BATCH = 1024

@@ -16,6 +16,17 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from algorithms.apple.buckets import (
+    CLAIMED,
+    COLLISIONS,
+    EMPTY,
+    FOREIGN,
+    ROWS,
+    Buckets,
+    adopt,
+    claim,
+    find,
+)
 from algorithms.apple.expansion import BATCH, Worklist, emit
 from algorithms.apple.growing import GrowingLearner
 from algorithms.apple.learner import Learning
@@ -29,17 +40,6 @@ from algorithms.apple.sparse_rows import (
     learn_emitted,
     new_scratch,
     predict_emitted,
-)
-from algorithms.apple.table import (
-    CLAIMED,
-    COLLISIONS,
-    EMPTY,
-    FOREIGN,
-    ROWS,
-    Buckets,
-    adopt,
-    claim,
-    find,
 )
 from algorithms.apple.update import DROPPED, FAST, clamp
 from algorithms.benches.holdout import Floats, Rows

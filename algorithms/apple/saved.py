@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from algorithms.apple.buckets import CLAIMED
 from algorithms.apple.full import FullLearner
 from algorithms.apple.growing import GrowingLearner
 from algorithms.apple.hashed import HashedLearner
 from algorithms.apple.learner import Learning, MonomialLearner
 from algorithms.apple.plan import PlanLearner
-from algorithms.apple.table import CLAIMED
 from algorithms.apple.update import UNSEEN
 from algorithms.plain import fill, values_of
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from algorithms.benches.pulls import Trial
 from algorithms.errors import UsageError
-from algorithms.policies.base import ArmPolicy, Floats, Ints, Problem
+from algorithms.policies.policy import ArmPolicy, Floats, Ints, Problem
 from algorithms.seeds import generator
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from pydantic.dataclasses import dataclass
 
 from algorithms.benches.pulls import Unit
-from algorithms.policies.base import Bools, Floats, Ints, Policy, Problem
+from algorithms.policies.policy import Bools, Floats, Ints, Policy, Problem
 from algorithms.rising_bandits import GrowthBased, RisingPolicy
 
 _LEAST_GROWTH = 1e-15

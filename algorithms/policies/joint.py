@@ -8,7 +8,7 @@ from pydantic.dataclasses import dataclass
 
 from algorithms.base import Run
 from algorithms.benches.pulls import PullsAlgorithm, PullsBench
-from algorithms.policies.base import Record
+from algorithms.policies.policy import Record
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from flows.commands.options import Conf, TrackingUri
 from flows.terminal import say
 
 if TYPE_CHECKING:
-    from tasks.suites.schedule import Schedule
+    from tasks.suites.timetable import Schedule
 
 
 def schedule(
@@ -30,7 +30,7 @@ def schedule(
     """
     from tasks.machine import paths
     from tasks.machine.environment import prepare_environment
-    from tasks.suites.schedule import load_schedule
+    from tasks.suites.timetable import load_schedule
 
     prepare_environment()
     folder = paths.conf_dir(conf)

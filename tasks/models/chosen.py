@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from algorithms.errors import LeaseboardError, UsageError
-from tasks.evaluate.probes import samples as sampled
+from tasks.evaluate.probes import sampled
 from tasks.evaluate.probes.fitting import able
 from tasks.evaluate.trials import plans, recipes
 from tasks.evaluate.trials.evaluate import reward_of

@@ -12,7 +12,7 @@ from tasks.models.saved import DESCRIPTION, Description, SavedModel
 
 READERS = {
     "stream": "tasks.models.streaming",
-    "holdout": "tasks.models.holdout",
+    "holdout": "tasks.models.held_out",
     "pipeline": "tasks.models.pipeline",
 }
 """The module that reads a kind. Only that one is imported: a model needs what it `needs` alone."""

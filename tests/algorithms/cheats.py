@@ -11,7 +11,7 @@ from pydantic.dataclasses import dataclass
 from algorithms.base import Algorithm, Score
 from algorithms.benches import stream
 from algorithms.benches.stream import StreamBench
-from algorithms.policies.base import Record
+from algorithms.policies.policy import Record
 
 
 @dataclass(frozen=True, kw_only=True)

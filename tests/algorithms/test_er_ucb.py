@@ -3,7 +3,7 @@ import pytest
 
 from algorithms.benches.synthetic_arms import SEVEN_GAUSSIANS, GaussianArms, simulate
 from algorithms.er_ucb import ErUcb, ErUcbAuto, exploitation, exploration
-from algorithms.policies.base import Problem
+from algorithms.policies.policy import Problem
 
 RNG = np.random.default_rng(0)
 

@@ -8,8 +8,8 @@ from algorithms.base import play
 from algorithms.benches.pulls import PullsBench, Trial
 from algorithms.benches.synthetic_arms import RisingArms, SyntheticTrials, simulate
 from algorithms.events import BoundsUpdated, Eliminated, LeaseGranted, TrialFinished
-from algorithms.policies.base import Problem
 from algorithms.policies.even import Average
+from algorithms.policies.policy import Problem
 from algorithms.rising_bandits import (
     RisingBandits,
     RisingBanditsCost,

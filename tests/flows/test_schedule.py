@@ -29,7 +29,7 @@ from flows.interruption import terminable
 from flows.schedule import scheduled
 from flows.scheduler import Scheduler
 from flows.server import PrefectServer
-from tasks.suites.schedule import load_schedule
+from tasks.suites.timetable import load_schedule
 from tests.flows.schedules import (
     ROOT,
     free_port,

@@ -31,7 +31,7 @@ class Kind:
 
 KINDS = {
     "stream": Kind("model", reward=False, replayed=False, served_by="streaming"),
-    "holdout": Kind("model", reward=False, replayed=False, served_by="holdout"),
+    "holdout": Kind("model", reward=False, replayed=False, served_by="held_out"),
     "pulls": Kind("arm", reward=True, replayed=True, served_by="chosen"),
     "samples": Kind("configuration", reward=True, replayed=True, served_by="chosen"),
 }

@@ -15,7 +15,7 @@ from algorithms.events import Parameters
 from algorithms.seeds import derive_seed
 from tasks.evaluate.probes.client import Build, RecordedProbes
 from tasks.evaluate.probes.fitting import Classifier
-from tasks.evaluate.probes.samples import split
+from tasks.evaluate.probes.sampled import split
 from tasks.evaluate.probes.split import Split
 from tasks.evaluate.probes.verdicts import RecordedVerdicts
 from tasks.evaluate.store import Store

@@ -15,7 +15,6 @@ from algorithms.benches.synthetic_arms import (
     simulate,
 )
 from algorithms.events import TrialFinished
-from algorithms.policies.base import ArmPolicy, Problem
 from algorithms.policies.even import Average, RandomArm
 from algorithms.policies.heidari import Heidari, growing_total
 from algorithms.policies.max_ucb import MaxUcb, max_ucb_index, rescaled
@@ -27,6 +26,7 @@ from algorithms.policies.mean import (
     softmax,
     ucb_index,
 )
+from algorithms.policies.policy import ArmPolicy, Problem
 
 POLICIES = [
     entry.name

@@ -139,7 +139,7 @@ def forget():
         (a_peer, "tasks.preprocess.tables"),
         (a_probe, "tasks.evaluate.learners.build"),
         (a_probe, "tasks.evaluate.learners.shared_bins"),
-        (a_probe, "tasks.evaluate.probes.samples"),
+        (a_probe, "tasks.evaluate.probes.sampled"),
         (a_probe, "tasks.evaluate.probes.split"),
         (a_probe, "tasks.preprocess.unit_range"),  # the encoder
         (a_probe, "tasks.evaluate.probes.fitting"),

@@ -8,7 +8,7 @@ import pytest
 
 from algorithms.benches import holdout as divided
 from algorithms.errors import LeaseboardError, UsageError
-from tasks.evaluate.probes import samples
+from tasks.evaluate.probes import sampled
 from tasks.evaluate.trials import plans
 from tasks.jobs.benches.holdout import Options, as_holdout
 from tasks.jobs.job import Job
@@ -259,7 +259,7 @@ def test_a_selections_winner(race, mixed, tmp_path, bench):
     result, _, fitted = race("full-run", mixed("class"), bench=bench)
     model = again(fitted.model, tmp_path / "saved")
 
-    divided = samples.split(fitted.dataset, 0, bench.get("test_fraction", 0.2))
+    divided = sampled.split(fitted.dataset, 0, bench.get("test_fraction", 0.2))
     _, test = divided.rows()
     raw = sent(fitted.dataset.features.iloc[test])
     seen = model.estimator["columns"].transform(typed(raw, model.description.columns))

@@ -11,7 +11,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from algorithms.errors import UsageError
 from tasks.evaluate.learners.shared_bins import SharedBins
-from tasks.evaluate.probes.samples import split
+from tasks.evaluate.probes.sampled import split
 from tasks.models import columns
 from tasks.models.load import load
 from tasks.models.pipeline import FILE, PipelineModel

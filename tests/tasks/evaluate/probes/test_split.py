@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from algorithms.seeds import generator
-from tasks.evaluate.probes.samples import split
+from tasks.evaluate.probes.sampled import split
 from tasks.evaluate.probes.split import Split
 from tasks.fetch import load
 

@@ -9,7 +9,7 @@ import pytest
 from algorithms.benches.holdout import split
 from algorithms.errors import UsageError
 from tasks.jobs.benches.holdout import Options, as_holdout
-from tasks.models.holdout import FILE, HoldoutModel
+from tasks.models.held_out import FILE, HoldoutModel
 from tasks.models.load import load
 from tasks.models.saved import DESCRIPTION
 

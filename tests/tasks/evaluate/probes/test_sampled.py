@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from algorithms.errors import DataError
-from tasks.evaluate.probes.samples import split
+from tasks.evaluate.probes.sampled import split
 from tasks.fetch import Dataset, load
 
 

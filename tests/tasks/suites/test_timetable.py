@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from algorithms.errors import UsageError
-from tasks.suites.schedule import load_schedule
+from tasks.suites.timetable import load_schedule
 
 ROOT = Path(__file__).resolve().parents[3]
 SUITE = "title: T\ndata: ['sklearn:diabetes']\nalgorithms: [vanilla]\n"
