@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 
 @dataclass(slots=True, kw_only=True)
-class Contender:
+class Prospect:
     """C_i in the remaining set Omega: its interval, its sample size and its last two probes.
 
     Attributes
@@ -53,29 +53,29 @@ class Contender:
     upper_before: float = 1.0
 
 
-def lower_gradient(candidate: Contender) -> float:
+def lower_gradient(candidate: Prospect) -> float:
     """dT/dl: seconds for each unit that the lower bound rose in the last probe."""
     rise = candidate.lower - candidate.lower_before
     return (candidate.seconds - candidate.seconds_before) / rise if rise > 0 else math.inf
 
 
-def upper_gradient(candidate: Contender) -> float:
+def upper_gradient(candidate: Prospect) -> float:
     """dT/du: seconds for each unit that the upper bound changed; negative when it fell."""
     change = candidate.upper - candidate.upper_before
     return (candidate.seconds - candidate.seconds_before) / change if change < 0 else -math.inf
 
 
-def by_upper_bound(omega: Sequence[Contender]) -> list[Contender]:
+def by_upper_bound(omega: Sequence[Prospect]) -> list[Prospect]:
     """Omega in descending order of the upper bound, then of the fewest probes."""
     return sorted(omega, key=lambda c: (-c.upper, c.probes, c.index))
 
 
-def gradient_ci(omega: Sequence[Contender], full: int) -> Contender | None:
+def gradient_ci(omega: Sequence[Prospect], full: int) -> Prospect | None:
     """Algorithm 3: the guessed best or its runner-up, by the cost of moving their bounds.
 
     Parameters
     ----------
-    omega : sequence of Contender
+    omega : sequence of Prospect
         The remaining configurations, at least one.
     full : int
         |D_tr|: a candidate of so many rows is exhausted.
@@ -94,25 +94,25 @@ def gradient_ci(omega: Sequence[Contender], full: int) -> Contender | None:
     return next((c for c in order if c.rows < full), None)
 
 
-def ucb(omega: Sequence[Contender], full: int) -> Contender | None:
+def ucb(omega: Sequence[Prospect], full: int) -> Prospect | None:
     """The configuration with the highest upper bound."""
     return next((c for c in by_upper_bound(omega) if c.rows < full), None)
 
 
-def round_robin(omega: Sequence[Contender], full: int) -> Contender | None:
+def round_robin(omega: Sequence[Prospect], full: int) -> Prospect | None:
     """The configuration with the fewest probes."""
     order = sorted(omega, key=lambda c: (c.probes, c.index))
     return next((c for c in order if c.rows < full), None)
 
 
-SCHEDULERS: dict[str, Callable[[Sequence[Contender], int], Contender | None]] = {
+SCHEDULERS: dict[str, Callable[[Sequence[Prospect], int], Prospect | None]] = {
     "gradient-ci": gradient_ci,
     "ucb": ucb,
     "round-robin": round_robin,
 }
 
 
-def cost_exponent(candidate: Contender) -> float:
+def cost_exponent(candidate: Prospect) -> float:
     """The exponent alpha of T(s) = s^alpha from the last two probes; 1 until there are two.
 
     Examples

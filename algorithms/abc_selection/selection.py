@@ -10,7 +10,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from algorithms.abc_selection.bounds import Estimator, Kind
-from algorithms.abc_selection.schedulers import SCHEDULERS, Contender, cost_exponent, step
+from algorithms.abc_selection.schedulers import SCHEDULERS, Prospect, cost_exponent, step
 from algorithms.base import Run
 from algorithms.benches.samples import Probe, SamplesAlgorithm, SamplesBench, geometric_sizes
 from algorithms.events import BoundsUpdated, Eliminated, Measured
@@ -98,7 +98,7 @@ class ABC(SamplesAlgorithm):
 
     def run(self, bench: SamplesBench, seed: int) -> Run:
         """Algorithm 1."""
-        omega = [Contender(index=index) for index in (yield from bench.admit())]
+        omega = [Prospect(index=index) for index in (yield from bench.admit())]
         ratio = 2.0 if self.growth == "double" else math.sqrt(2)
         sizes = geometric_sizes(bench.initial_rows, bench.train_rows, ratio)
         estimator = Estimator(
@@ -157,14 +157,14 @@ class ABC(SamplesAlgorithm):
         if self.scenario == "training":
             yield from self._train(bench, leader)
 
-    def _next_size(self, chosen: Contender, sizes: Sequence[int]) -> int:
+    def _next_size(self, chosen: Prospect, sizes: Sequence[int]) -> int:
         """Line 6 of Algorithm 3: c times the last size, on the grid of sizes."""
         if not chosen.probes:
             return sizes[0]
         steps = 1 if self.growth == "double" else step(cost_exponent(chosen))
         return sizes[min(sizes.index(chosen.rows) + steps, len(sizes) - 1)]
 
-    def _train(self, bench: SamplesBench, chosen: Contender) -> Run:
+    def _train(self, bench: SamplesBench, chosen: Prospect) -> Run:
         """Scenario (ii), and the post-step that keeps the sampled model when it is better."""
         full = yield from bench.train(chosen.index)
         if full is None or full.status != "ok":
@@ -176,7 +176,7 @@ class ABC(SamplesAlgorithm):
         bench.note({"kept_accuracy": kept.test_accuracy, "kept_rows": kept.rows})
 
 
-def estimate(chosen: Contender, probe: Probe, estimator: Estimator) -> bool:
+def estimate(chosen: Prospect, probe: Probe, estimator: Estimator) -> bool:
     """Algorithm 2: the new interval of the probed configuration; True if its bounds crossed."""
     chosen.rows_before, chosen.seconds_before = chosen.rows, chosen.seconds
     chosen.lower_before, chosen.upper_before = chosen.lower, chosen.upper
@@ -192,13 +192,13 @@ def estimate(chosen: Contender, probe: Probe, estimator: Estimator) -> bool:
     return True
 
 
-def best_guess(leader: Contender, omega: Sequence[Contender]) -> Contender:
+def best_guess(leader: Prospect, omega: Sequence[Prospect]) -> Prospect:
     """Of the highest lower and the highest upper bound, the one that can lose least.
 
     A candidate's gap is the highest upper bound among the others minus its own lower bound.
     """
 
-    def gap(guess: Contender) -> float:
+    def gap(guess: Prospect) -> float:
         return max((c.upper for c in omega if c is not guess), default=0.0) - guess.lower
 
     hopeful = max(omega, key=lambda c: c.upper)

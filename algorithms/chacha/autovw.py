@@ -16,7 +16,7 @@ from algorithms.base import Algorithm, Run
 from algorithms.benches.stream import Stream, StreamBench, require_finite
 from algorithms.errors import SkipError
 from algorithms.events import ChampionChanged, ConfigurationAdmitted, LeaseGranted
-from algorithms.online.configuration import Configuration
+from algorithms.online.configuration import VWConfiguration
 from algorithms.online.schema import stream_schema
 
 
@@ -47,7 +47,7 @@ class AutoVW(Algorithm):
     def run(self, bench: StreamBench, seed: int) -> Run:
         """Predict and learn line by line."""
         require_finite(bench.stream, bench.budget)
-        parameters = Configuration().parameters()
+        parameters = VWConfiguration().parameters()
         yield ConfigurationAdmitted(at=0, configuration=0, parameters=parameters)
         if bench.budget:
             yield LeaseGranted(at=0, configuration=0, amount=bench.budget, slot=0)

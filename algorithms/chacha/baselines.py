@@ -20,7 +20,7 @@ from algorithms.events import (
     Event,
     LeaseGranted,
 )
-from algorithms.online.configuration import Configuration
+from algorithms.online.configuration import VWConfiguration
 from algorithms.online.engine import EngineName, VwOptions, make_learner
 from algorithms.online.schema import Schema, stream_schema
 
@@ -97,7 +97,7 @@ class Offline(StreamAlgorithm):
         stream = bench.stream
         require_finite(stream, bench.budget)
         learner = make_learner(
-            self.engine, stream_schema(stream), Configuration(), stream.task, self.vw_options
+            self.engine, stream_schema(stream), VWConfiguration(), stream.task, self.vw_options
         )
         cut = max(1, round(self.share * bench.budget))
         yield ConfigurationAdmitted(at=0, configuration=0, parameters=learner.parameters())
@@ -138,7 +138,7 @@ class BestInHindsight(StreamAlgorithm):
         schema = stream_schema(bench.stream)
         examples = bench.stream.features[: bench.budget]
         labels = bench.stream.labels[: bench.budget]
-        configurations = [Configuration(), *frontier(self.tune, schema)]
+        configurations = [VWConfiguration(), *frontier(self.tune, schema)]
         best, least, champion = 0, np.inf, None
         predictions = np.zeros(bench.budget, dtype=np.float32)
         scores = []
@@ -161,13 +161,13 @@ class BestInHindsight(StreamAlgorithm):
         return champion
 
 
-def frontier(tune: Tune | None, schema: Schema) -> list[Configuration]:
+def frontier(tune: Tune | None, schema: Schema) -> list[VWConfiguration]:
     """What the oracle proposes for the default configuration, in the order of its generation."""
     oracle = make_oracle(tune, combined=False, adaptive=False)
-    return oracle(Configuration(), schema.namespaces, np.random.RandomState(0))
+    return oracle(VWConfiguration(), schema.namespaces, np.random.RandomState(0))
 
 
-def _admissions(configurations: list[Configuration], budget: int) -> Iterator[Event]:
+def _admissions(configurations: list[VWConfiguration], budget: int) -> Iterator[Event]:
     for number, configuration in enumerate(configurations):
         yield ConfigurationAdmitted(
             at=0,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from algorithms.errors import UsageError
-from algorithms.online.configuration import Configuration
+from algorithms.online.configuration import VWConfiguration
 from algorithms.plain import fill_array
 
 State = dict[str, Any]
@@ -25,15 +25,15 @@ def require_numbers(numbers: Any, stop: int) -> None:
             raise ValueError(f"no configuration has the number {number!r}")
 
 
-def configuration_state(configuration: Configuration) -> list[Any]:
+def configuration_state(configuration: VWConfiguration) -> list[Any]:
     """A configuration as plain values."""
     return [configuration.interactions, configuration.learning_rate]
 
 
-def configuration_of(state: Any) -> Configuration:
+def configuration_of(state: Any) -> VWConfiguration:
     """The inverse of `configuration_state`."""
     interactions, rate = state
-    return Configuration(tuple(map(tuple, interactions)), float(rate))
+    return VWConfiguration(tuple(map(tuple, interactions)), float(rate))
 
 
 def random_state(random: np.random.RandomState) -> State:

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from algorithms.chacha.flow2 import LearningRateSearch
 from algorithms.errors import UsageError
-from algorithms.online.configuration import Configuration, Interaction
+from algorithms.online.configuration import Interaction, VWConfiguration
 from algorithms.user_files import import_file
 
 Tune = (
@@ -29,15 +29,15 @@ class ConfigOracle(Protocol):
 
     def __call__(
         self,
-        champion: Configuration,
+        champion: VWConfiguration,
         namespaces: tuple[str, ...],
         random: np.random.RandomState,
-    ) -> list[Configuration]:
+    ) -> list[VWConfiguration]:
         """Propose candidates, those to try first last. Known ones are passed over.
 
         Parameters
         ----------
-        champion : Configuration
+        champion : VWConfiguration
         namespaces : tuple of str
             Those that the stream has shown so far.
         random : RandomState
@@ -63,17 +63,17 @@ class InteractionOracle:
 
     def __call__(
         self,
-        champion: Configuration,
+        champion: VWConfiguration,
         namespaces: tuple[str, ...],
         random: np.random.RandomState,
-    ) -> list[Configuration]:
+    ) -> list[VWConfiguration]:
         """The champion with each possible interaction added; with one it has, itself."""
         units = (*champion.interactions, *((name,) for name in namespaces))
         max_order = len(namespaces) if self.max_order is None else self.max_order
         crosses = sorted(crossed(units, max_order))
         random.shuffle(crosses)
         return [
-            Configuration((*champion.interactions, cross), champion.learning_rate)
+            VWConfiguration((*champion.interactions, cross), champion.learning_rate)
             for cross in crosses
         ]
 
@@ -86,13 +86,13 @@ class LearningRateOracle:
 
     def __call__(
         self,
-        champion: Configuration,
+        champion: VWConfiguration,
         namespaces: tuple[str, ...],
         random: np.random.RandomState,
-    ) -> list[Configuration]:
+    ) -> list[VWConfiguration]:
         """The champion with a higher and with a lower learning rate."""
         rates = self.search.propose(champion.learning_rate)
-        return [Configuration(champion.interactions, rate) for rate in rates]
+        return [VWConfiguration(champion.interactions, rate) for rate in rates]
 
 
 class JointOracle:
@@ -119,15 +119,15 @@ class JointOracle:
 
     def __call__(
         self,
-        champion: Configuration,
+        champion: VWConfiguration,
         namespaces: tuple[str, ...],
         random: np.random.RandomState,
-    ) -> list[Configuration]:
+    ) -> list[VWConfiguration]:
         """First what changes both, then interactions alone, then the learning rate alone."""
         crossed_configurations = self.interactions(champion, namespaces, random)
         rated = self.learning_rate(champion, namespaces, random)
         both = [
-            Configuration(crossed.interactions, other.learning_rate)
+            VWConfiguration(crossed.interactions, other.learning_rate)
             for crossed in crossed_configurations
             for other in rated
             if self.combined
@@ -136,8 +136,8 @@ class JointOracle:
 
 
 def no_candidates(
-    champion: Configuration, namespaces: tuple[str, ...], random: np.random.RandomState
-) -> list[Configuration]:
+    champion: VWConfiguration, namespaces: tuple[str, ...], random: np.random.RandomState
+) -> list[VWConfiguration]:
     """The oracle of who has nothing to try."""
     return []
 

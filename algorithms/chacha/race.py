@@ -18,7 +18,7 @@ from algorithms.events import (
     Event,
     Paused,
 )
-from algorithms.online.configuration import Configuration
+from algorithms.online.configuration import VWConfiguration
 from algorithms.online.layout import MAX_TERMS, fits
 from algorithms.online.learner import Learner
 from algorithms.online.live import Floats, LiveModels, Slots
@@ -49,7 +49,7 @@ class Race(ABC):
     ----------
     at : int
         Examples learned.
-    configurations : list of Configuration
+    configurations : list of VWConfiguration
         All that were ever admitted, by number.
     champion : int
         The number of the champion.
@@ -74,10 +74,10 @@ class Race(ABC):
         self.schema, self.models, self.oracle, self.random = schema, models, oracle, random
         self.b = b
         self.at = self.champion = 0
-        self.configurations: list[Configuration] = []
+        self.configurations: list[VWConfiguration] = []
         self.holders = np.full(b, EMPTY)
         self.tallies: dict[int, tuple[float, float]] = {}
-        self._numbers: dict[Configuration, int] = {}
+        self._numbers: dict[VWConfiguration, int] = {}
         self._live: Slots | None = None
         self._log_point = 1
 
@@ -201,7 +201,7 @@ class Race(ABC):
         """Examples that the model in `slot` has learned, and its sum of the bench's losses."""
 
     def admit(
-        self, configuration: Configuration, parent: int | None
+        self, configuration: VWConfiguration, parent: int | None
     ) -> Generator[Event, None, int]:
         """Number a configuration, unless it is known; return its number."""
         number = self._numbers.setdefault(configuration, len(self.configurations))
@@ -216,7 +216,7 @@ class Race(ABC):
             )
         return number
 
-    def _proposals(self) -> list[Configuration]:
+    def _proposals(self) -> list[VWConfiguration]:
         champion = self.configurations[self.champion]
         return self.oracle(champion, self.schema.namespaces, self.random)
 

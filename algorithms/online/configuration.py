@@ -12,7 +12,7 @@ DEFAULT_LEARNING_RATE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Configuration:
+class VWConfiguration:
     """A choice of hyperparameters; equal choices compare equal.
 
     Attributes

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator
 
 from algorithms.errors import UsageError
-from algorithms.online.configuration import Configuration
+from algorithms.online.configuration import VWConfiguration
 from algorithms.online.kernel_learner import KernelLearner
 from algorithms.online.learner import Learner
 from algorithms.online.schema import Schema
@@ -96,7 +96,7 @@ def accepted(vw_options: str) -> str:
             if token.partition("=")[0] in OUTSIDE or _SHORT_OUTSIDE.match(token):
                 raise ValueError(f"option {token!r} is about files or ports: leave it out")
         tiny = Schema(("a",), ((0,),), ("0",))
-        WorkspaceLearner(tiny, Configuration(), tokens).close()
+        WorkspaceLearner(tiny, VWConfiguration(), tokens).close()
     return vw_options
 
 
@@ -107,7 +107,7 @@ VwOptions = Annotated[str, AfterValidator(accepted)]
 def make_learner(
     name: EngineName,
     schema: Schema,
-    configuration: Configuration,
+    configuration: VWConfiguration,
     task: str = "regression",
     vw_options: str = "",
 ) -> Learner:

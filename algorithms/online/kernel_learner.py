@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from algorithms.online import kernel
-from algorithms.online.configuration import Configuration
+from algorithms.online.configuration import VWConfiguration
 from algorithms.online.layout import lay_out
 from algorithms.online.learner import Learner, as_example, command_options
 from algorithms.online.schema import Schema
@@ -27,7 +27,7 @@ class KernelLearner(Learner):
     (1.2159, 1.5518)
     """
 
-    def __init__(self, schema: Schema, configuration: Configuration) -> None:
+    def __init__(self, schema: Schema, configuration: VWConfiguration) -> None:
         super().__init__(schema, configuration)
         self.layout = lay_out(schema, configuration)
         n_terms = len(self.layout.cells)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.errors import UsageError
-from algorithms.online.configuration import Configuration, interaction_text
+from algorithms.online.configuration import VWConfiguration, interaction_text
 from algorithms.online.hashing import CONSTANT_HASH, cross
 from algorithms.online.schema import Schema
 
@@ -49,13 +49,13 @@ class Layout:
         return nearest[shared], shared
 
 
-def fits(schema: Schema, configuration: Configuration) -> bool:
+def fits(schema: Schema, configuration: VWConfiguration) -> bool:
     """Whether the interactions of `configuration` keep within `MAX_TERMS`."""
     induced = schema.dimension(configuration.interactions) - schema.n_features
     return induced <= MAX_TERMS
 
 
-def lay_out(schema: Schema, configuration: Configuration) -> Layout:
+def lay_out(schema: Schema, configuration: VWConfiguration) -> Layout:
     """The terms of `configuration`: namespaces in line order, the constant, then interactions."""
     if not fits(schema, configuration):
         names = ", ".join(interaction_text(i) for i in configuration.interactions)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from algorithms.online.configuration import Configuration
+from algorithms.online.configuration import VWConfiguration
 from algorithms.online.schema import Schema
 
 
@@ -20,7 +20,7 @@ class Learner(ABC):
     and `learn` returns the prediction that was due before learning.
     """
 
-    def __init__(self, schema: Schema, configuration: Configuration) -> None:
+    def __init__(self, schema: Schema, configuration: VWConfiguration) -> None:
         self.schema = schema
         self.configuration = configuration
 
@@ -56,7 +56,7 @@ class Learner(ABC):
         return self.configuration.parameters()
 
 
-def command_options(schema: Schema, configuration: Configuration) -> list[str]:
+def command_options(schema: Schema, configuration: VWConfiguration) -> list[str]:
     """VW's command line for `configuration`, as tokens.
 
     VW's ``--interactions`` names namespaces by their first letters. Where that is not enough to

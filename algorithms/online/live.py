@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.online.configuration import Configuration
+from algorithms.online.configuration import VWConfiguration
 from algorithms.online.kernel_learner import KernelLearner
 from algorithms.online.learner import Learner
 from algorithms.online.lockstep import learn_live, predict_live
@@ -27,13 +27,13 @@ class LiveModels(ABC):
     """Numbered slots that hold one model each."""
 
     @abstractmethod
-    def start(self, slot: int, configuration: Configuration, parent: int | None = None) -> None:
+    def start(self, slot: int, configuration: VWConfiguration, parent: int | None = None) -> None:
         """Put a new model into `slot`.
 
         Parameters
         ----------
         slot : int
-        configuration : Configuration
+        configuration : VWConfiguration
         parent : int, optional
             The slot of a model whose weights and state the new one starts with; what only the
             new one has starts at zero. The configuration must have all its interactions.
@@ -74,7 +74,7 @@ class LiveModels(ABC):
         """What the model in `slot` has learned, as arrays and bytes."""
 
     @abstractmethod
-    def restore(self, slot: int, configuration: Configuration, state: dict[str, Any]) -> None:
+    def restore(self, slot: int, configuration: VWConfiguration, state: dict[str, Any]) -> None:
         """Put a model into `slot` that has learned `state`; ValueError if it cannot have."""
 
 
@@ -84,7 +84,7 @@ class KernelModels(LiveModels):
     def __init__(self, schema: Schema, n_slots: int) -> None:
         self.pool = Pool(schema, n_slots)
 
-    def start(self, slot: int, configuration: Configuration, parent: int | None = None) -> None:
+    def start(self, slot: int, configuration: VWConfiguration, parent: int | None = None) -> None:
         """Put a new model into `slot`, a branch of `parent` if there is one."""
         if parent is None:
             self.pool.start(slot, configuration)
@@ -123,7 +123,7 @@ class KernelModels(LiveModels):
         learner = self.pool.learner(slot)
         return {"table": learner.table, "sums": learner.sums, "labels": learner.labels}
 
-    def restore(self, slot: int, configuration: Configuration, state: dict[str, Any]) -> None:
+    def restore(self, slot: int, configuration: VWConfiguration, state: dict[str, Any]) -> None:
         """Put a model into `slot` that has learned `state`; ValueError if it cannot have."""
         learner = KernelLearner(self.pool.schema, configuration)
         fill(learner, state, ("table", "sums", "labels"))
@@ -141,7 +141,7 @@ class WorkspaceModels(LiveModels):
         self._builder = ExampleBuilder(schema)
         self._learners: list[WorkspaceLearner | None] = [None] * n_slots
 
-    def start(self, slot: int, configuration: Configuration, parent: int | None = None) -> None:
+    def start(self, slot: int, configuration: VWConfiguration, parent: int | None = None) -> None:
         """Put a new workspace into `slot`, a branch of `parent` if there is one."""
         from algorithms.online.workspace import WorkspaceLearner
 
@@ -197,7 +197,7 @@ class WorkspaceModels(LiveModels):
         learner = self._at(slot)
         return {"model": learner.content(), "labels": learner.labels}
 
-    def restore(self, slot: int, configuration: Configuration, state: dict[str, Any]) -> None:
+    def restore(self, slot: int, configuration: VWConfiguration, state: dict[str, Any]) -> None:
         """Put a model into `slot` that has learned `state`; ValueError if it cannot have."""
         from algorithms.online.workspace import WorkspaceLearner
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.online.configuration import Configuration
+from algorithms.online.configuration import VWConfiguration
 from algorithms.online.kernel_learner import KernelLearner
 from algorithms.online.layout import Layout, lay_out
 from algorithms.online.schema import Schema
@@ -37,7 +37,7 @@ class Pool:
     def __init__(self, schema: Schema, n_slots: int) -> None:
         self.schema = schema
         self.layouts: list[Layout | None] = [None] * n_slots
-        self.configurations: list[Configuration | None] = [None] * n_slots
+        self.configurations: list[VWConfiguration | None] = [None] * n_slots
         self.tables = np.zeros((n_slots, 0, 4), dtype=np.float32)
         self.sums = np.zeros((n_slots, 2), dtype=np.float64)
         self.labels = np.zeros((n_slots, 2), dtype=np.float32)
@@ -56,7 +56,7 @@ class Pool:
         self.learning = (self.tables, self.sums, self.labels, self.rates, *reading)
         self.predicting = (self.tables, self.labels, *reading)
 
-    def start(self, slot: int, configuration: Configuration) -> None:
+    def start(self, slot: int, configuration: VWConfiguration) -> None:
         """Put a fresh model of `configuration` into `slot`."""
         self.configurations[slot] = configuration
         self._place(slot, self._layout(configuration))
@@ -65,7 +65,7 @@ class Pool:
         self.labels[slot] = 0
         self.rates[slot] = configuration.learning_rate
 
-    def branch(self, slot: int, configuration: Configuration, source: int) -> None:
+    def branch(self, slot: int, configuration: VWConfiguration, source: int) -> None:
         """Put a model of `configuration` into `slot` that goes on from the one in `source`.
 
         Every weight that both have keeps its value and its adaptive state, and so do the sums
@@ -120,7 +120,7 @@ class Pool:
         learner.labels[:] = self.labels[slot]
         return learner
 
-    def _layout(self, configuration: Configuration) -> Layout:
+    def _layout(self, configuration: VWConfiguration) -> Layout:
         interactions = configuration.interactions
         if interactions not in self._layouts:
             self._layouts[interactions] = lay_out(self.schema, configuration)

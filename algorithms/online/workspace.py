@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from vowpalwabbit import Workspace
 
 from algorithms.errors import UsageError
-from algorithms.online.configuration import Configuration
+from algorithms.online.configuration import VWConfiguration
 from algorithms.online.learner import Learner, as_example, command_options
 from algorithms.online.schema import Schema
 
@@ -103,7 +103,7 @@ class WorkspaceLearner(Learner):
     def __init__(
         self,
         schema: Schema,
-        configuration: Configuration,
+        configuration: VWConfiguration,
         options: tuple[str, ...] = (),
         builder: ExampleBuilder | None = None,
         initial: Path | None = None,
@@ -185,7 +185,7 @@ class WorkspaceLearner(Learner):
         fresh, self._workspace = self._workspace, self._continued(content)
         fresh.finish()
 
-    def branch(self, configuration: Configuration) -> WorkspaceLearner:
+    def branch(self, configuration: VWConfiguration) -> WorkspaceLearner:
         """A model of `configuration` that goes on from this one, by way of a model file.
 
         The configuration must have all interactions of this one: given none on its command

@@ -68,7 +68,7 @@ class Overall:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Differences:
     """All differences of two runs, and their sum for each algorithm."""
 
     differences: tuple[Difference, ...]
@@ -80,7 +80,7 @@ class Comparison:
         return sum(difference.change is not None for difference in self.differences)
 
 
-def compare(first: pd.DataFrame, second: pd.DataFrame) -> Comparison:
+def compare(first: pd.DataFrame, second: pd.DataFrame) -> Differences:
     """Compare two frames of results (see `tasks.score.frame.as_frame`), A and B."""
     ours = dict(list(first.groupby(["label", "data"], sort=False)))
     theirs = dict(list(second.groupby(["label", "data"], sort=False)))
@@ -93,7 +93,7 @@ def compare(first: pd.DataFrame, second: pd.DataFrame) -> Comparison:
             differences.append(_difference(label, data, a, b))
     labels = dict.fromkeys(difference.label for difference in differences)
     sums = [_overall(label, [d for d in differences if d.label == label]) for label in labels]
-    return Comparison(tuple(differences), tuple(total for total in sums if total is not None))
+    return Differences(tuple(differences), tuple(total for total in sums if total is not None))
 
 
 def _difference(label: str, data: str, a: pd.DataFrame, b: pd.DataFrame) -> Difference:
@@ -150,7 +150,7 @@ def percent(found: Interval) -> str:
     return f"{100 * found.value:+.2f} % [{low}, {high}]".replace("-", "−")
 
 
-def renderable(found: Comparison, names: tuple[str, str]) -> Group:
+def renderable(found: Differences, names: tuple[str, str]) -> Group:
     """The comparison as something that `rich` prints; what is unchanged is only counted."""
     from rich.console import Group, RenderableType
     from rich.table import Table
@@ -179,7 +179,7 @@ def renderable(found: Comparison, names: tuple[str, str]) -> Group:
     return Group(*parts, cell(note, "dim"))
 
 
-def as_json(found: Comparison) -> str:
+def as_json(found: Differences) -> str:
     """The whole comparison as JSON; numbers that do not exist are null."""
     payload = {
         "compared": found.n_compared,

@@ -28,7 +28,7 @@ from algorithms.chacha.published.state import (
 )
 from algorithms.chacha.race import EMPTY, Race
 from algorithms.events import BoundsUpdated, ChampionChanged, Event, LeaseGranted
-from algorithms.online.configuration import Configuration
+from algorithms.online.configuration import VWConfiguration
 from algorithms.online.layout import fits
 from algorithms.online.live import Floats
 from algorithms.online.schema import Schema
@@ -101,7 +101,7 @@ class PublishedRace(Race):
 
     def open(self) -> Iterator[Event]:
         """Algorithm 1, line 2: the champion is c_init, S its frontier; fill the slots."""
-        champion = yield from self.admit(Configuration(), None)
+        champion = yield from self.admit(VWConfiguration(), None)
         self._join(champion)
         yield from self._crown(champion, previous=None)
         yield from self._grant(champion, 0)
@@ -270,7 +270,7 @@ class PublishedRace(Race):
     # Bookkeeping
 
     def admit(
-        self, configuration: Configuration, parent: int | None
+        self, configuration: VWConfiguration, parent: int | None
     ) -> Generator[Event, None, int]:
         """Number a configuration, unless it is known, and give it its least lease."""
         number = yield from super().admit(configuration, parent)

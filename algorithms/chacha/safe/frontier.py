@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from algorithms.chacha.oracle import ConfigOracle, InteractionOracle, Tune, load_oracle
-from algorithms.online.configuration import Configuration
+from algorithms.online.configuration import VWConfiguration
 
 RATES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 """The ladder of learning rates, around VW's 0.5.
@@ -23,12 +23,12 @@ class RateLadder:
 
     def __call__(
         self,
-        champion: Configuration,
+        champion: VWConfiguration,
         namespaces: tuple[str, ...],
         random: np.random.RandomState,
-    ) -> list[Configuration]:
+    ) -> list[VWConfiguration]:
         """As many candidates as rates; the champion itself may be among them."""
-        return [Configuration(champion.interactions, rate) for rate in self.rates]
+        return [VWConfiguration(champion.interactions, rate) for rate in self.rates]
 
 
 class FrontierOracle:
@@ -52,10 +52,10 @@ class FrontierOracle:
 
     def __call__(
         self,
-        champion: Configuration,
+        champion: VWConfiguration,
         namespaces: tuple[str, ...],
         random: np.random.RandomState,
-    ) -> list[Configuration]:
+    ) -> list[VWConfiguration]:
         """The candidates, the most promising last; the champion itself may be among them."""
         proposals = [oracle(champion, namespaces, random) for oracle in self.oracles]
         return [candidate for batch in proposals for candidate in batch]

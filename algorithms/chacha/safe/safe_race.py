@@ -14,7 +14,7 @@ from algorithms.chacha.safe.candidates import Candidates
 from algorithms.chacha.safe.mixture import guarded_forecast, mix
 from algorithms.chacha.safe.windows import CommonWindows
 from algorithms.events import BoundsUpdated, ChampionChanged, Event, LeaseGranted
-from algorithms.online.configuration import Configuration, Interaction
+from algorithms.online.configuration import Interaction, VWConfiguration
 from algorithms.online.live import Floats, LiveModels, Slots
 from algorithms.online.schema import Schema
 from algorithms.plain import fill, values_of
@@ -80,7 +80,7 @@ class SafeRace(Race):
 
     def open(self) -> Iterator[Event]:
         """Admit the initial configuration as champion, and its challengers."""
-        yield from self.admit(Configuration(), None)
+        yield from self.admit(VWConfiguration(), None)
         yield from self._lease(BASE, BASE, None)
         yield ChampionChanged(at=0, configuration=BASE, previous=None)
         yield from self.widen()
@@ -229,7 +229,7 @@ class SafeRace(Race):
     def _n_min(self) -> int:
         return 5 * self.schema.n_features
 
-    def _terms_of(self, configuration: Configuration) -> int:
+    def _terms_of(self, configuration: VWConfiguration) -> int:
         interactions = configuration.interactions
         if interactions not in self._terms:
             self._terms[interactions] = self.schema.dimension(interactions) + 1
@@ -280,7 +280,7 @@ class SafeRace(Race):
             source=self.champion if branches else None,
         )
 
-    def _can_branch(self, configuration: Configuration) -> bool:
+    def _can_branch(self, configuration: VWConfiguration) -> bool:
         champion = self.configurations[self.champion]
         return set(champion.interactions) <= set(configuration.interactions)
 
@@ -303,7 +303,7 @@ class SafeRace(Race):
 
     def _measure(self) -> None:
         self._terms.clear()
-        self.max_terms = max(self.max_terms, 4 * self._terms_of(Configuration()))
+        self.max_terms = max(self.max_terms, 4 * self._terms_of(VWConfiguration()))
         for slot in self.live.tolist():
             self.terms[slot] = self._terms_of(self.configurations[self.holders[slot]])
 

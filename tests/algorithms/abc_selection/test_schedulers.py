@@ -7,7 +7,7 @@ import math
 import pytest
 
 from algorithms.abc_selection import schedulers
-from algorithms.abc_selection.schedulers import Contender
+from algorithms.abc_selection.schedulers import Prospect
 
 FULL = 8000
 
@@ -15,7 +15,7 @@ FULL = 8000
 def probed(index, *, upper, lower=0.5, seconds=1.0, before=None, rows=1000, probes=1):
     """A candidate whose last probe moved its interval from `before` = (lower, upper, seconds)."""
     lower_before, upper_before, seconds_before = before or (0.0, 1.0, 0.0)
-    return Contender(
+    return Prospect(
         index=index,
         rows=rows,
         lower=lower,
@@ -61,7 +61,7 @@ def test_gradients_of_the_others_are_summed():
 
 def test_whoever_was_never_probed_comes_first():
     clipped = probed(0, upper=1.0)
-    fresh = Contender(index=1)
+    fresh = Prospect(index=1)
     assert schedulers.gradient_ci([clipped, fresh], FULL) is fresh
     assert schedulers.ucb([clipped, fresh], FULL) is fresh
     assert schedulers.round_robin([clipped, fresh], FULL) is fresh

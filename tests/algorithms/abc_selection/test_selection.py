@@ -6,7 +6,7 @@ import pytest
 
 from algorithms import registry
 from algorithms.abc_selection.bounds import Estimator
-from algorithms.abc_selection.schedulers import Contender
+from algorithms.abc_selection.schedulers import Prospect
 from algorithms.abc_selection.selection import ABC, best_guess, estimate
 from algorithms.abc_selection.simulation import SimulatedLearners
 from algorithms.audit import Auditor
@@ -179,7 +179,7 @@ def test_the_post_step_keeps_a_sampled_model_that_is_better():
 
 def test_algorithm_2_keeps_an_interval_within_the_snapshot():
     estimator = Estimator(kind="paper", n=2, m=3, t=1000, delta=0.5)
-    candidate = Contender(index=0, lower_old=0.79, upper_old=0.81)
+    candidate = Prospect(index=0, lower_old=0.79, upper_old=0.81)
     probe = Probe(rows=100, test_rows=200, train_correct=80, test_correct=160)
     assert not estimate(candidate, probe, estimator)
     assert (candidate.lower, candidate.upper) == (0.79, 0.81)
@@ -187,7 +187,7 @@ def test_algorithm_2_keeps_an_interval_within_the_snapshot():
 
 def test_simultaneous_intervals_are_intersected_at_every_probe():
     estimator = Estimator(kind="exact", n=2, m=3, t=1000, delta=0.5)
-    candidate = Contender(index=0, lower=0.79, upper=0.81)
+    candidate = Prospect(index=0, lower=0.79, upper=0.81)
     probe = Probe(rows=100, test_rows=200, train_correct=80, test_correct=160)
     assert not estimate(candidate, probe, estimator)
     assert (candidate.lower, candidate.upper) == (0.79, 0.81)
@@ -195,7 +195,7 @@ def test_simultaneous_intervals_are_intersected_at_every_probe():
 
 def test_crossed_bounds_fall_back_to_the_newest_interval():
     estimator = Estimator(kind="exact", n=2, m=3, t=1000, delta=0.5)
-    candidate = Contender(index=0, lower=0.95, upper=0.97)
+    candidate = Prospect(index=0, lower=0.95, upper=0.97)
     probe = Probe(rows=100, test_rows=200, train_correct=80, test_correct=160)
     assert estimate(candidate, probe, estimator)
     assert (candidate.lower, candidate.upper) == estimator(probe)
@@ -203,10 +203,10 @@ def test_crossed_bounds_fall_back_to_the_newest_interval():
 
 def test_best_guess_prefers_the_smaller_possible_loss():
     # The leader may lose 0.9 - 0.6 = 0.3, the hopeful one 0.75 - 0.55 = 0.2.
-    leader = Contender(index=0, lower=0.6, upper=0.75)
-    hopeful = Contender(index=1, lower=0.55, upper=0.9)
+    leader = Prospect(index=0, lower=0.6, upper=0.75)
+    hopeful = Prospect(index=1, lower=0.55, upper=0.9)
     assert best_guess(leader, [leader, hopeful]) is hopeful
-    wide = Contender(index=2, lower=0.1, upper=0.9)
+    wide = Prospect(index=2, lower=0.1, upper=0.9)
     assert best_guess(leader, [leader, wide]) is leader
 
 

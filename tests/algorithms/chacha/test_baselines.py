@@ -9,7 +9,7 @@ from algorithms import registry
 from algorithms.base import play
 from algorithms.benches.stream import Namespace, Stream, StreamBench
 from algorithms.events import ChampionChanged, ConfigurationAdmitted, LeaseGranted, Paused
-from algorithms.online.configuration import Configuration
+from algorithms.online.configuration import VWConfiguration
 from algorithms.online.kernel_learner import KernelLearner
 from algorithms.online.schema import stream_schema
 
@@ -69,7 +69,7 @@ def test_best_in_hindsight_is_no_worse_than_any_single_configuration():
     schema = stream_schema(bench.stream)
     losses = []
     for pair in (None, "ab", "ac", "ad", "bc", "bd", "cd"):
-        configuration = Configuration((tuple(pair),) if pair else ())
+        configuration = VWConfiguration((tuple(pair),) if pair else ())
         own = KernelLearner(schema, configuration).learn_many(
             bench.stream.features, bench.stream.labels
         )
@@ -86,7 +86,7 @@ def test_the_offline_learner_stops_learning():
     _, offline = run("offline", {"share": 0.25}, data=data)
     _, vanilla = run("vanilla", data=data)
     schema = stream_schema(data)
-    learner = KernelLearner(schema, Configuration())
+    learner = KernelLearner(schema, VWConfiguration())
     learner.learn_many(data.features[:150], data.labels[:150])
 
     assert np.array_equal(offline.predictions[:150], vanilla.predictions[:150])

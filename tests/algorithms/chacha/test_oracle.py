@@ -15,13 +15,13 @@ from algorithms.chacha.oracle import (
 )
 from algorithms.errors import UsageError
 from algorithms.events import ConfigurationAdmitted
-from algorithms.online.configuration import Configuration
+from algorithms.online.configuration import VWConfiguration
 from algorithms.tiny import tiny_bench
 
 LETTERS = tuple("abcdefghij")
 
 
-DEFAULT = Configuration()
+DEFAULT = VWConfiguration()
 
 
 def ask(oracle, champion=DEFAULT, namespaces=LETTERS, seed=0):
@@ -36,13 +36,13 @@ def test_the_first_frontier_holds_every_pair_once():
 
 
 def test_a_champions_frontier_crosses_its_interactions_too():
-    champion = Configuration((("a", "b"),))
+    champion = VWConfiguration((("a", "b"),))
     proposals = ask(InteractionOracle(), champion)
 
     # 45 pairs, one of them the champion's own, and ab with each of the eight others
     assert len(proposals) == 53
     assert champion in proposals
-    assert Configuration((("a", "b"), ("a", "b", "c"))) in proposals
+    assert VWConfiguration((("a", "b"), ("a", "b", "c"))) in proposals
 
 
 def test_the_order_is_the_authors_and_follows_the_seed():
@@ -53,7 +53,7 @@ def test_the_order_is_the_authors_and_follows_the_seed():
 
 
 def test_orders_are_limited():
-    champion = Configuration((("a", "b"),))
+    champion = VWConfiguration((("a", "b"),))
     proposals = ask(InteractionOracle(max_order=2), champion)
 
     assert max(len(i) for p in proposals for i in p.interactions) == 2

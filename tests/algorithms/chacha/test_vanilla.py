@@ -9,7 +9,7 @@ from algorithms.base import play
 from algorithms.benches.stream import Namespace, Stream, StreamBench
 from algorithms.chacha.baselines import Vanilla
 from algorithms.events import Finished
-from algorithms.online.configuration import Configuration
+from algorithms.online.configuration import VWConfiguration
 from algorithms.online.schema import stream_schema
 from algorithms.online.workspace import WorkspaceLearner
 
@@ -35,7 +35,7 @@ def test_predictions_are_those_of_a_workspace():
     auditor.close()
 
     assert isinstance(event, Finished)
-    workspace = WorkspaceLearner(stream_schema(bench.stream), Configuration())
+    workspace = WorkspaceLearner(stream_schema(bench.stream), VWConfiguration())
     expected = [
         workspace.learn(x, y)
         for x, y in zip(bench.stream.features, bench.stream.labels, strict=True)

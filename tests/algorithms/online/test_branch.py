@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from algorithms.online.configuration import Configuration
+from algorithms.online.configuration import VWConfiguration
 from algorithms.online.live import KernelModels, WorkspaceModels
 from algorithms.online.schema import Schema
 
 SCHEMA = Schema(("a", "b", "c"), ((0, 1), (2,), (3,)), ("0", "1", "2", "3"))
-PARENT = Configuration((("a", "b"),), 2.0)
-WIDER = Configuration((("a", "b"), ("b", "c")), 2.0)
-FASTER = Configuration((("a", "b"),), 8.0)
+PARENT = VWConfiguration((("a", "b"),), 2.0)
+WIDER = VWConfiguration((("a", "b"), ("b", "c")), 2.0)
+FASTER = VWConfiguration((("a", "b"),), 8.0)
 
 
 def examples(n):

@@ -8,7 +8,7 @@ import vowpalwabbit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms.online.configuration import Configuration
+from algorithms.online.configuration import VWConfiguration
 from algorithms.online.kernel_learner import KernelLearner
 from algorithms.online.schema import Schema, stream_schema
 from algorithms.online.workspace import WorkspaceLearner
@@ -60,13 +60,13 @@ def random_stream(seed, n=600, d=6):
     ],
 )
 def test_identical_with_interactions_and_learning_rates(interactions, rate):
-    configuration = Configuration(tuple(map(tuple, interactions)), rate)
+    configuration = VWConfiguration(tuple(map(tuple, interactions)), rate)
     assert_identical(*both(GROUPS, configuration, *random_stream(seed=len(interactions))))
 
 
 def test_identical_when_hashes_collide():
     crowded = Schema(GROUPS.namespaces, GROUPS.columns, GROUPS.features, bits=2)
-    configuration = Configuration((("a", "c"), ("a", "b", "d")))
+    configuration = VWConfiguration((("a", "c"), ("a", "b", "d")))
     assert_identical(*both(crowded, configuration, *random_stream(seed=7)))
 
 
@@ -75,7 +75,7 @@ def test_identical_when_hashes_collide():
 )
 def test_identical_with_namespaces_of_many_letters(names):
     words = Schema(names, ((0, 1), (2, 3), (4, 5)), ("x", "yy", "3", "four", "z5", "x"))
-    configuration = Configuration((names[:2], names[1:], names))
+    configuration = VWConfiguration((names[:2], names[1:], names))
     assert_identical(*both(words, configuration, *random_stream(seed=3)))
 
 
@@ -83,7 +83,7 @@ def test_identical_where_a_square_leaves_float32():
     rows = [[0] * 7, [0] * 6 + [1], [0, 4790, 4927, 0, 781631, 1e6, 0], [0] * 7]
     block = np.array(rows, dtype=np.float32)
     features, labels = np.ascontiguousarray(block[:, :6]), block[:, 6].copy()
-    assert_identical(*both(GROUPS, Configuration((tuple("abcd"),), 1e-4), features, labels))
+    assert_identical(*both(GROUPS, VWConfiguration((tuple("abcd"),), 1e-4), features, labels))
 
 
 values = st.floats(-1e6, 1e6, width=32) | st.sampled_from([0.0, 1.0, -1.0, 1e-20, 1e-25])
@@ -97,7 +97,7 @@ values = st.floats(-1e6, 1e6, width=32) | st.sampled_from([0.0, 1.0, -1.0, 1e-20
 )
 def test_identical_on_random_inputs(rows, interactions, rate):
     block = np.array(rows, dtype=np.float32)
-    configuration = Configuration(tuple(map(tuple, interactions)), rate)
+    configuration = VWConfiguration(tuple(map(tuple, interactions)), rate)
     features = np.ascontiguousarray(block[:, :6])
     assert_identical(*both(GROUPS, configuration, features, block[:, 6].copy()))
 
@@ -107,5 +107,5 @@ def test_identical_on_random_inputs(rows, interactions, rate):
 @pytest.mark.parametrize("number", [564, 344, 1199])
 def test_identical_on_full_real_streams(number, interactions, mirror):
     stream = as_stream(fetch.load(f"openml:{number}", mirrors=(mirror,)))
-    configuration = Configuration(tuple(map(tuple, interactions)))
+    configuration = VWConfiguration(tuple(map(tuple, interactions)))
     assert_identical(*both(stream_schema(stream), configuration, stream.features, stream.labels))

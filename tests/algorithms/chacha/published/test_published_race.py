@@ -18,7 +18,7 @@ from algorithms.events import (
     LeaseGranted,
     Paused,
 )
-from algorithms.online.configuration import Configuration
+from algorithms.online.configuration import VWConfiguration
 from algorithms.online.schema import Schema
 
 SCHEMA = Schema(tuple("abcd"), ((0,), (1,), (2,), (3,)), tuple("0123"))
@@ -38,10 +38,10 @@ class NoEngine:
 
 def rates(*values):
     """An oracle that proposes learning rates, once."""
-    proposals = [Configuration((), value) for value in values]
+    proposals = [VWConfiguration((), value) for value in values]
 
     def oracle(champion, namespaces, random):
-        return proposals if champion == Configuration() else []
+        return proposals if champion == VWConfiguration() else []
 
     return oracle
 
@@ -143,7 +143,7 @@ def test_a_proven_challenger_becomes_champion_and_brings_its_frontier():
 
     def oracle(champion, namespaces, random):
         asked.append(champion.learning_rate)
-        return [Configuration((), champion.learning_rate * 2)]
+        return [VWConfiguration((), champion.learning_rate * 2)]
 
     race, _ = opened(2, oracle)
     set_losses(race, {0: 1.0, 1: 0.5}, n=10, epsilon=0.1)
@@ -162,7 +162,7 @@ def test_a_proven_challenger_becomes_champion_and_brings_its_frontier():
 
 def test_what_was_eliminated_is_not_proposed_again():
     def oracle(champion, namespaces, random):
-        return [Configuration((), rate) for rate in (1.0, 2.0, 3.0)]
+        return [VWConfiguration((), rate) for rate in (1.0, 2.0, 3.0)]
 
     race, _ = opened(3, oracle)
     first, second = numbers(race)[1:]

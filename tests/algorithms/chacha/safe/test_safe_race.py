@@ -14,7 +14,7 @@ from algorithms.chacha.chacha import ChaCha
 from algorithms.errors import UsageError
 from algorithms.events import ChampionChanged, Eliminated, LeaseGranted, Paused
 from algorithms.log_format import to_json
-from algorithms.online.configuration import Configuration
+from algorithms.online.configuration import VWConfiguration
 from algorithms.online.schema import stream_schema
 
 
@@ -211,7 +211,7 @@ def test_block_sizes_do_not_matter_and_predict_tells_what_learn_records():
 
 
 def test_a_candidate_that_drops_an_interaction_starts_from_nothing():
-    crossed, plain = Configuration((("a", "e"),), 1.0), Configuration((), 8.0)
+    crossed, plain = VWConfiguration((("a", "e"),), 1.0), VWConfiguration((), 8.0)
 
     def oracle(champion, namespaces, random):
         return [plain] if champion == crossed else [crossed]

@@ -17,7 +17,7 @@ from algorithms.benches.stream import Namespace, Stream, StreamBench
 from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
 from algorithms.errors import UsageError
 from algorithms.events import ChampionChanged
-from algorithms.online.configuration import Configuration
+from algorithms.online.configuration import VWConfiguration
 
 EVAL = {"algorithm": "chacha-icml-eval", "b": 3}
 
@@ -78,7 +78,7 @@ def test_the_exported_model_predicts_as_the_champion(engine, tmp_path):
         model.learn_one(example, label)
     command = model.export(tmp_path / "champion.vw")
 
-    assert model.champion != Configuration().parameters()
+    assert model.champion != VWConfiguration().parameters()
     assert "--interactions" in command
     workspace = Workspace(arg_list=["-t", "--quiet", "-i", str(tmp_path / "champion.vw")])
     learner = model._race.champion_learner()
@@ -278,12 +278,12 @@ def test_an_own_oracle_is_asked():
 
     def oracle(champion, namespaces, random):
         asked.append((champion, namespaces))
-        return [Configuration((("a", "b"),))]
+        return [VWConfiguration((("a", "b"),))]
 
     model = ChaChaRegressor(oracle=oracle, algorithm="chacha-paper", b=2)
     model.learn_one({"f": 1.0, "g": 2.0}, 1.0)
 
-    assert asked == [(Configuration(), ("a", "b"))]
+    assert asked == [(VWConfiguration(), ("a", "b"))]
     assert [row["interactions"] for row in model.live] == [[], ["ab"]]
 
 
