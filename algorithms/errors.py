@@ -44,6 +44,10 @@ class DataUnavailableError(LeaseboardError):
     """The data are not here and cannot be had now; a suite reports such jobs as skipped."""
 
 
+class BrokenDownloadError(DataUnavailableError):
+    """The source answered, and stopped before the end: another try may have it."""
+
+
 class SkipError(LeaseboardError):
     """A job cannot run here for a stated reason, such as an extra that is not installed."""
 

@@ -1,19 +1,20 @@
 """Jobs on the workers of a Dask cluster, each by the same pool of processes as here.
 
 A run leaves a `Crew` with every Dask worker, also with those that come later: the run's jobs and
-the processes that run them under the suite's limits. The data go ahead, once to each worker. What
-a job leaves behind comes back with its result, so the run folder and MLflow are written here
-alone, and a job that Dask runs again, because its worker died, is not there twice.
+the processes that run them under the suite's limits. What was prepared goes ahead, once to each
+worker, in the files that jobs map here. What a job leaves behind comes back with its result, so
+the run folder and MLflow are written here alone, and a job that Dask runs again, because its
+worker died, is not there twice.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import shutil
 import tempfile
 import threading
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -25,15 +26,15 @@ from prefect_dask import DaskTaskRunner
 
 from algorithms.errors import LeaseboardError
 from flows.server import is_healthy
-from tasks import fetch
 from tasks.evaluate.store import Store
-from tasks.fetch import parcels
+from tasks.fetch.arrays import Parcel, parcel, unpack
 from tasks.jobs.job import Job
+from tasks.jobs.prepared import Prepared
 from tasks.machine.addresses import redacted
 from tasks.machine.environment import prepare_environment
-from tasks.pool.workers import Attempt, WorkerPool
+from tasks.pool.attempts import Attempt
+from tasks.pool.workers import WorkerPool
 from tasks.processes.limits import Limits
-from tasks.suites.plan import Planned
 
 CONNECT_SECONDS = 10
 CERTIFICATES = {
@@ -58,11 +59,7 @@ class Cluster:
         name the certificates.
     home : Path
         The run folder, by which a repeated run replaces what a killed one left on the workers.
-    planned : iterable of Planned
-        The jobs to run.
     limits : Limits
-    mirrors : tuple of Path
-        Of this machine: the workers need none.
     work : str
         See `tasks.pool.workers.WorkerPool`.
 
@@ -72,21 +69,10 @@ class Cluster:
         If there is no such scheduler, it has no workers, or a certificate is missing.
     """
 
-    def __init__(
-        self,
-        address: str,
-        home: Path,
-        planned: Iterable[Planned],
-        limits: Limits,
-        *,
-        mirrors: tuple[Path, ...],
-        work: str,
-    ) -> None:
+    def __init__(self, address: str, home: Path, limits: Limits, *, work: str) -> None:
         self.address = address
         self._name = f"leaseboard-{hashlib.sha256(str(home).encode()).hexdigest()[:12]}"
-        self._planned = list(planned)
         self._limits = limits
-        self._mirrors = mirrors
         self._work = work
         self._plugins: list[str] = []
 
@@ -118,7 +104,7 @@ class Cluster:
         self._client.close()
 
     def equip(self, url: str) -> None:
-        """Send every worker what it needs, data first; `url` is Prefect's, which all must reach.
+        """Leave a crew with every worker; `url` is Prefect's, which all must reach.
 
         Raises
         ------
@@ -132,28 +118,25 @@ class Cluster:
                 " start one with `prefect server start --host ADDRESS`, and set PREFECT_API_URL to"
                 " it"
             )
-        jobs: dict[str, Job] = {}
-        sent: set[str] = set()
-        for entry in self._planned:
-            if entry.digest not in sent:
-                sent.add(entry.digest)
-                self._send(entry)
-            data = parcels.address(entry.job.data, entry.digest)
-            jobs[entry.key] = replace(entry.job, data=data)
-        self._register(self._name, Crew(self._name, jobs, self._limits, self._work, _shared()))
+        self._register(self._name, Crew(self._name, self._limits, self._work, _shared()))
 
     def task_runner(self) -> DaskTaskRunner:
         """What runs the flow's tasks on the workers."""
         return DaskTaskRunner(address=self.address)
 
-    def attempts(self) -> Remote:
-        """What a task calls on a worker, with the key of a job."""
+    def remote(self) -> Remote:
+        """What a task calls on a worker."""
         return Remote(self._name)
 
-    def _send(self, entry: Planned) -> None:
-        parcel = parcels.pack(fetch.load(entry.job.data, mirrors=self._mirrors))
-        if parcel is not None:
-            self._register(f"{self._name}-{entry.digest}", Delivery(entry.digest, parcel))
+    def deliver(self, prepared: Prepared) -> Prepared:
+        """Bring the files to every worker that has not got them; what they are called there."""
+        there = []
+        for folder in filter(None, [prepared.table, prepared.parts]):
+            name = f"{self._name}/{folder.relative_to(prepared.table.parent)}"
+            if name not in self._plugins:
+                self._register(name, Delivery(name, parcel(folder)))
+            there.append(Path(name))
+        return Prepared(*there)
 
     def _register(self, name: str, plugin: WorkerPlugin) -> None:
         self._plugins.append(name)
@@ -190,40 +173,37 @@ class Remote:
 
     name: str
 
-    def __call__(self, key: str) -> Attempt:
-        """Run the job of `key` on this worker; returns its result with its files' contents."""
-        return _CREWS[self.name].perform(key)
+    def __call__(self, job: Job, key: str, prepared: Prepared | None) -> Attempt:
+        """Run the job on this worker; returns its result with its files' contents."""
+        return _CREWS[self.name].perform(job, key, prepared)
 
 
 class Delivery(WorkerPlugin):
-    """Brings a data set to a worker."""
+    """Brings a folder to a worker, whose own folder holds it until the worker ends."""
 
-    def __init__(self, digest: str, parcel: parcels.Parcel) -> None:
-        self._digest = digest
-        self._parcel = parcel
+    def __init__(self, name: str, files: Parcel) -> None:
+        self._name = name
+        self._files = files
 
     async def setup(self, worker: Worker) -> None:
-        """Keep the data in the worker's cache, and nowhere else."""
-        del worker
-        await asyncio.to_thread(parcels.unpack, self._digest, self._parcel)
-        self._parcel = {}
+        """Write the files, once for each time that the worker starts."""
+        await asyncio.to_thread(unpack, self._files, Path(worker.local_directory) / self._name)
+        self._files = {}
 
 
 class Crew(WorkerPlugin):
     """The processes that run one run's jobs on one Dask worker, as many as it has threads."""
 
-    def __init__(
-        self, name: str, jobs: dict[str, Job], limits: Limits, work: str, shared: dict[str, str]
-    ) -> None:
+    def __init__(self, name: str, limits: Limits, work: str, shared: dict[str, str]) -> None:
         self._name = name
-        self._jobs = jobs
         self._limits = limits
         self._work = work
         self._shared = shared
 
     def setup(self, worker: Worker) -> None:
         """Be there for the tasks to come; processes start with the first of them."""
-        prepare_environment(Path(worker.local_directory))
+        self._home = Path(worker.local_directory)
+        prepare_environment(self._home)
         self._size = worker.state.nthreads
         self._free = threading.Semaphore(self._size)
         self._running: set[str] = set()
@@ -240,6 +220,7 @@ class Crew(WorkerPlugin):
             del _CREWS[self._name]
         self._pool.stop()
         await asyncio.to_thread(self._close)
+        await asyncio.to_thread(shutil.rmtree, self._home / self._name, ignore_errors=True)
 
     def transition(self, key: Any, start: str, finish: str, **_: Any) -> None:
         """Dask cannot stop a task that runs: if the run is gone, this does."""
@@ -247,20 +228,23 @@ class Crew(WorkerPlugin):
         if key in self._running and finish == "released":
             self._pool.stop()
 
-    def perform(self, key: str) -> Attempt:
-        """Run a job in a folder that is read and thrown away."""
+    def perform(self, job: Job, key: str, prepared: Prepared | None) -> Attempt:
+        """Run a job in a folder that is read and thrown away, on what was delivered."""
+        if prepared is not None:
+            there = [prepared.table, *filter(None, [prepared.parts])]
+            prepared = Prepared(*(self._home / folder for folder in there))
         task = get_worker().get_current_task()
         with self._free, tempfile.TemporaryDirectory(prefix="leaseboard-") as name:
             folder = Path(name)
             self._idle.cancel()
             self._running.add(task)
             try:
-                result = self._pool.run(self._jobs[key], key, folder)
+                result = self._pool.run(job, key, folder, prepared)
             finally:
                 self._running.discard(task)
                 self._rest()
             files = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-        return Attempt(result, files)
+        return Attempt(result, files=files)
 
     def _rest(self) -> None:
         self._idle.cancel()

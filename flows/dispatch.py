@@ -1,156 +1,144 @@
-"""Send the jobs of a run to where they run: worker processes here, or a Dask cluster.
+"""Where the steps of a run are made: from threads here, or as the tasks of a Prefect flow run.
 
-Either way a job is run by `tasks.pool.workers.WorkerPool.run`, and settled in this process.
+Either way they are the same steps, and a job runs in a process under limits: of a pool here, or of
+a pool beside a Dask worker.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import importlib.util
 import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from algorithms.errors import UsageError
 from flows.interruption import terminable
+from flows.jobs import Outcome
 from flows.server import PrefectServer, server_log
+from flows.steps import JobWaitsError, Locally, Steps, nothing_runs
 from tasks.folder import results
-from tasks.jobs.job import Result
-from tasks.jobs.run import failed
-from tasks.pool.workers import Attempt, WorkerPool
-from tasks.suites.plan import Planned
-from tasks.suites.suite import Suite
+from tasks.jobs.job import Job
+from tasks.jobs.run import RUN_JOB
+from tasks.pool.attempts import Here
+from tasks.pool.workers import WorkerPool
+from tasks.processes.limits import Limits
 
 if TYPE_CHECKING:
-    from prefect.task_runners import TaskRunner
+    from prefect.client.schemas.objects import State
+
+    from flows.orchestrate import AsTasks
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """The jobs of a run that wait, and how each is settled in this process.
+class Place:
+    """Where a run works.
+
+    Attributes
+    ----------
+    name : str
+        Of the suite.
+    out : Path
+        The run folder.
+    size : int
+        Worker processes here.
+    limits : Limits
+        Of a job.
+    mirrors : tuple of Path
+    local : bool
+        Without Prefect.
+    cluster : str, optional
+        The address of a Dask scheduler on whose workers the jobs run.
+    work : str
+        What runs a job, see `tasks.pool.workers.WorkerPool`.
+    """
+
+    name: str
+    out: Path
+    size: int
+    limits: Limits
+    mirrors: tuple[Path, ...] = ()
+    local: bool = False
+    cluster: str | None = None
+    work: str = RUN_JOB
+
+
+def dispatch(place: Place, expected: Collection[Job], body: Callable[[Steps], Outcome]) -> Outcome:
+    """What `body` makes of the steps of a run; an interruption leaves no job half-written.
 
     Parameters
     ----------
-    suite : Suite
-    waiting : dict of str to Planned
-        By key.
-    out : Path
-    over : callable
-        Records the result of a job that is over.
-    """
-
-    suite: Suite
-    waiting: dict[str, Planned]
-    out: Path
-    over: Callable[[Result], Result]
-
-    def settle(self, key: str, attempt: Attempt | None) -> Result:
-        """Keep what came of a job, with the files that came from another machine."""
-        job = self.waiting[key].job
-        if attempt is None:
-            reason = "one Dask worker after the other died while it ran"
-            return self.over(failed(job, "crash", reason, key=key))
-        result = dataclasses.replace(attempt.result, data=job.data)
-        if attempt.files is not None:
-            try:
-                folder = results.begin(self.out, key)
-                for name, content in attempt.files.items():
-                    (folder / name).write_bytes(content)
-            except OSError as error:
-                return self.over(failed(job, "crash", f"{self.out}: {error.strerror}", key=key))
-        return self.over(result)
-
-    def title(self, key: str) -> str:
-        """What Prefect calls the job."""
-        job = self.waiting[key].job
-        return f"{job.label or job.algorithm} on {job.data}, repetition {job.repetition}"
-
-
-def dispatch(
-    run: Run,
-    size: int,
-    mirrors: tuple[Path, ...],
-    *,
-    local: bool,
-    cluster: str | None,
-    work: str,
-    kept: ExitStack,
-) -> None:
-    """Run the jobs side by side; an interruption leaves none half-written.
-
-    `kept` gets what the flow needs as long as anything is said of it: the server, and its log.
+    place : Place
+    expected : collection of Job
+        Jobs that will probably run: their workers start to import while others begin.
+    body : callable
+        Takes the steps, and what they come to is all that lasts.
     """
     address = os.environ.get("PREFECT_API_URL", "")
-    unserved = (local and cluster is None) or address
+    if not (expected or address or place.cluster):  # a server would be started for nothing
+        with suppress(JobWaitsError):
+            return Locally(nothing_runs, 1).perform(body, lambda: None)
+    unserved = (place.local and place.cluster is None) or address
     server = None if unserved else PrefectServer(server_log())
-    with terminable(), _no_half_written_job(run.out):
+    with ExitStack() as stack:
+        stack.enter_context(terminable())
+        stack.enter_context(_no_half_written_job(place.out))
         if server is not None:
-            kept.enter_context(server)
+            stack.enter_context(server)
+        if place.cluster is not None:
+            return _on_cluster(place, server.wait if server else lambda: address, body)
+        pool = stack.enter_context(_pool(place, expected))
+        if place.local:
+            return Locally(Here(pool, place.out), place.size).perform(body, pool.stop)
 
-        def url() -> str:
-            return server.wait() if server else address
+        from flows.orchestrate import in_flow
 
-        if cluster is not None:
-            _on_cluster(run, cluster, mirrors, work, url, kept)
-            return
-        with WorkerPool(size, run.suite.limits, mirrors=mirrors, work=work) as pool:
-            pool.warm(entry.job for entry in run.waiting.values())
-
-            def attempt(key: str) -> Attempt:
-                job = run.waiting[key].job
-                try:
-                    folder = results.begin(run.out, key)
-                except OSError as error:
-                    return Attempt(failed(job, "crash", f"{run.out}: {error.strerror}", key=key))
-                return Attempt(pool.run(job, key, folder))
-
-            if local:
-                _in_threads(run, attempt, size, pool.stop)
-            else:
-                from prefect.task_runners import ThreadPoolTaskRunner
-
-                runner = ThreadPoolTaskRunner(max_workers=size)
-                _in_flow(run, attempt, runner, url(), pool.stop, kept)
+        steps = _as_tasks(place, pool)
+        return in_flow(place.name, server.wait() if server else address, steps, body, pool.stop)
 
 
-def _on_cluster(
-    run: Run,
-    address: str,
-    mirrors: tuple[Path, ...],
-    work: str,
-    url: Callable[[], str],
-    kept: ExitStack,
-) -> None:
-    """Run the jobs on a Dask cluster, and settle them here."""
+def dispatch_here(
+    place: Place, expected: Collection[Job], body: Callable[[Steps], Outcome]
+) -> State[Any]:
+    """`dispatch` as tasks of the flow run that this is called in; returns how that ends."""
+    from flows.orchestrate import Performance
+
+    with terminable(), _no_half_written_job(place.out), _pool(place, expected) as pool:
+        return Performance(_as_tasks(place, pool), body, pool.stop).perform()
+
+
+@contextmanager
+def _pool(place: Place, expected: Collection[Job]) -> Iterator[WorkerPool]:
+    given = {"mirrors": place.mirrors, "work": place.work}
+    with WorkerPool(place.size, place.limits, **given) as pool:
+        pool.warm(expected)
+        yield pool
+
+
+def _as_tasks(place: Place, pool: WorkerPool) -> AsTasks:
+    from prefect.task_runners import ThreadPoolTaskRunner
+
+    from flows.orchestrate import AsTasks
+
+    return AsTasks(Here(pool, place.out), ThreadPoolTaskRunner(max_workers=place.size))
+
+
+def _on_cluster(place: Place, url: Callable[[], str], body: Callable[[Steps], Outcome]) -> Outcome:
+    """The same with the jobs on a Dask cluster; all other steps are made here."""
     if importlib.util.find_spec("prefect_dask") is None:
         raise UsageError("--cluster needs the extra: pip install 'leaseboard[dask]'")
 
     from flows.cluster import Cluster
+    from flows.orchestrate import AsTasks, in_flow
 
-    given = {"limits": run.suite.limits, "mirrors": mirrors, "work": work}
-    with Cluster(address, run.out, run.waiting.values(), **given) as cluster:
+    assert place.cluster is not None
+    with Cluster(place.cluster, place.out, place.limits, work=place.work) as cluster:
         server = url()
         cluster.equip(server)
-        _in_flow(run, cluster.attempts(), cluster.task_runner(), server, lambda: None, kept)
-
-
-def _in_flow(
-    run: Run,
-    attempt: Callable[[str], Attempt],
-    runner: TaskRunner[Any],
-    url: str,
-    interrupt: Callable[[], None],
-    kept: ExitStack,
-) -> None:
-    from flows.orchestrate import Here, run_flow
-
-    titles = {key: run.title(key) for key in run.waiting}
-    here = Here(titles, run.settle, interrupt, kept)
-    run_flow(run.suite.name, attempt, here, runner=runner, url=url)
+        steps = AsTasks(cluster.remote(), cluster.task_runner(), deliver=cluster.deliver)
+        return in_flow(place.name, server, steps, body, lambda: None)
 
 
 @contextmanager
@@ -159,22 +147,3 @@ def _no_half_written_job(out: Path) -> Iterator[None]:
         yield
     finally:
         results.discard_unfinished(out)
-
-
-def _in_threads(
-    run: Run, attempt: Callable[[str], Attempt], size: int, interrupt: Callable[[], None]
-) -> None:
-    """What the flow does, without Prefect."""
-    with ThreadPoolExecutor(max_workers=size) as threads:
-        futures: list[Future[Result]] = []
-        try:
-            futures = [
-                threads.submit(lambda key: run.settle(key, attempt(key)), key)
-                for key in run.waiting
-            ]
-            wait(futures)
-        except BaseException:
-            interrupt()
-            raise
-    for future in futures:
-        future.result()

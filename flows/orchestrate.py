@@ -1,4 +1,4 @@
-"""The Prefect flow of a suite: one task a job, run from threads here or on a Dask cluster.
+"""The steps of a run as the tasks of one Prefect flow run, in threads here or on a Dask cluster.
 
 Prefect's history is a convenience; the run folder and MLflow are the record. So nothing is
 persisted or cached here, and a job that fails is a failed task, never a failed flow run engine.
@@ -7,15 +7,13 @@ persisted or cached here, and a job that fails is a failed task, never a failed 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
-from queue import SimpleQueue
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import httpx
-from prefect import flow, tags, task
-from prefect.cache_policies import NO_CACHE
+from prefect import flow, tags
+from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.objects import State
 from prefect.context import TagsContext, get_run_context
@@ -23,145 +21,216 @@ from prefect.futures import PrefectWrappedFuture
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Completed, Failed
 from prefect.task_runners import TaskRunner
+from typing_extensions import override
 
 from flows.flow_log import logged
 from flows.flow_runs import end_dead_runs, owner_tags, unanswered
-from tasks.jobs.job import Result
-from tasks.pool.workers import Attempt
+from flows.jobs import Outcome
+from flows.steps import Steps
+from tasks import steps as tasks_of
+from tasks.fetch.kept import Kept
+from tasks.jobs.job import Job, Result
+from tasks.jobs.prepared import Prepared
+from tasks.pool.attempts import Attempt, RunsJobs
+from tasks.score.compared import Compared
+from tasks.suites.suite import Suite
 
 DRAIN_SECONDS = 30.0
 """How long a server may record nothing new before it is left alone."""
+PROGRESS_SECONDS = 2.0
+"""How often the progress on a run's page is brought up to date."""
 _ENDED = ["COMPLETED", "FAILED", "CRASHED", "CANCELLED"]
 
 
-class Here:
-    """What a flow works with in its own process.
+class AsTasks(Steps):
+    """The steps as tasks of the flow run that they are made in.
 
     Prefect sends the flow along with each task that goes to another process; this stays behind.
 
     Parameters
     ----------
-    titles : dict of str to str
-        The jobs: key to title.
-    settle : callable
-        Takes the key and the attempt of each job that is over, None if its worker was lost.
-    interrupt : callable
-        Called when the flow is cancelled or interrupted: makes every running attempt return.
-    kept : ExitStack
-        Holds what lasts longer than the flow: its log goes on until the run has been summed up.
+    runs : RunsJobs
+        Runs a job where `runner` runs its task.
+    runner : TaskRunner
+        Of threads, or of a cluster.
+    deliver : callable, optional
+        Brings what was prepared to where the jobs run, and says where it is there.
     """
 
     def __init__(
         self,
-        titles: dict[str, str],
-        settle: Callable[[str, Attempt | None], Result],
-        interrupt: Callable[[], None],
-        kept: ExitStack,
+        runs: RunsJobs,
+        runner: TaskRunner[Any],
+        deliver: Callable[[Prepared], Prepared] = lambda data: data,
     ) -> None:
-        self.titles = titles
-        self.settle = settle
-        self.interrupt = interrupt
-        self.kept = kept
-        self.error: BaseException | None = None
+        super().__init__()
+        self._runs = runs
+        self._deliver = deliver
+        self.runner = runner
+        self.tasks = 0
+        self._told = 0.0
+        self._progress: Any = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return object, ()
 
+    @override
+    def fetch(self, reference: str, place: Path, *, mirrors: tuple[Path, ...]) -> Kept:
+        self.tasks += 1
+        return tasks_of.fetch(reference, place, mirrors=mirrors)
 
-def run_flow(
+    @override
+    def prepare(self, data: Kept, job: Job) -> Prepared:
+        self.tasks += 1
+        return tasks_of.prepare(data, job)
+
+    @override
+    def score(self, results: Sequence[Result], suite: Suite | None) -> Compared:
+        self.tasks += 1
+        return tasks_of.score(results, suite)
+
+    @override
+    def report(self, out: Path, found: Compared, suite: Suite | None) -> Path:
+        self.tasks += 1
+        return tasks_of.report(out, found, suite)
+
+    @override
+    def record(self, results: Sequence[Result], name: str, found: Compared, **given: Any) -> str:
+        self.tasks += 1
+        return tasks_of.record(results, name, found, **given)
+
+    @override
+    def told(self, done: int, total: int) -> None:
+        percent, now = 100.0 * done / max(1, total), time.monotonic()
+        if self._progress is None:
+            self._progress = create_progress_artifact(
+                percent, key="progress", description=f"of {total} jobs"
+            )
+        elif done == total or now > self._told + PROGRESS_SECONDS:
+            self._told = now
+            update_progress_artifact(self._progress, percent)
+
+    def let_go(self) -> None:
+        """Run nothing that has not begun."""
+        for future in self._running.values():
+            future.wrapped_future.cancel()
+
+    @override
+    def _submit(self, job: Job, key: str, data: Prepared | None) -> Any:
+        self.tasks += 1
+        there = None if data is None else self._deliver(data)
+        given = {"job": job, "data": there, "key": key, "workers": self._runs}
+        return self.runner.submit(tasks_of.run, {"limits": None, "out": None, **given})
+
+    @override
+    def _outcome(self, future: PrefectWrappedFuture[Any, Any]) -> Attempt | None:
+        """The attempt, None if Dask gave it up because one worker after the other died of it."""
+        lost = future.wrapped_future.exception()
+        if type(lost).__name__ == "KilledWorker":  # no import: Dask is an extra
+            return None
+        made = future.result(raise_on_failure=False)
+        if isinstance(made, BaseException):
+            raise made
+        return made if isinstance(made, Attempt) else Attempt(made)
+
+
+def in_flow(
     suite: str,
-    attempt: Callable[[str], Attempt],
-    here: Here,
-    *,
-    runner: TaskRunner[Any],
     url: str,
-) -> None:
-    """Run every job as a task of one flow run on the server at `url`.
+    steps: AsTasks,
+    body: Callable[[Steps], Outcome],
+    interrupt: Callable[[], None],
+) -> Outcome:
+    """What `body` makes of `steps` in one flow run on the server at `url`.
 
     Parameters
     ----------
     suite : str
         The flow run's name.
-    attempt : callable
-        Runs the job of a key to its end, wherever `runner` runs its tasks.
-    here : Here
-    runner : TaskRunner
-        Of threads, or of a cluster.
     url : str
-        The server's address.
+    steps : AsTasks
+    body : callable
+    interrupt : callable
+        Called when the flow is cancelled or interrupted: makes every running job return.
     """
-
-    @task(cache_policy=NO_CACHE, persist_result=False, task_run_name="{title}")
-    def job(key: str, title: str) -> State[Any]:
-        del title
-        made = attempt(key)
-        result = made.result
-        if result.status in {"ok", "skipped"}:
-            score = "" if result.score is None else f"{result.metric} {result.score:.6g}"
-            return Completed(message=f"{result.status} {result.reason or score}", data=made)
-        return Failed(message=f"{result.status}: {result.reason}", data=made)
+    here = Performance(steps, body, interrupt)
 
     @flow(
-        name="suite",
+        name="benchmark",
         flow_run_name=suite,
-        task_runner=runner,
+        description="Fetch, prepare, run, score, record and report.",
         persist_result=False,
         validate_parameters=False,
     )
-    def jobs(suite: str, jobs: int) -> State[Any]:
-        del suite, jobs
-        here.kept.enter_context(logged(get_run_context().flow_run.id))
-        ended: SimpleQueue[PrefectWrappedFuture[Any, Any]] = SimpleQueue()
-        keys: dict[UUID, str] = {}
-        futures: dict[UUID, PrefectWrappedFuture[Any, Any]] = {}
-        failed = 0
-        try:
-            with TagsContext(current_tags=set()):  # a task with tags asks for the limits of each
-                for key, title in here.titles.items():
-                    future = job.submit(key, title)
-                    keys[future.task_run_id] = key
-                    futures[future.task_run_id] = future
-                    future.add_done_callback(ended.put)
-            while futures:  # what has been settled is let go of, here and on its worker
-                future = futures.pop(ended.get().task_run_id)
-                result = here.settle(keys[future.task_run_id], _outcome(future))
-                failed += result.status not in {"ok", "skipped"}
-        except BaseException as error:
-            here.error = error
-            here.interrupt()
-            for future in futures.values():
-                future.wrapped_future.cancel()
-            raise
-        if failed:
-            return Failed(message=f"{failed} of {len(keys)} jobs failed")
-        return Completed(message=f"{len(keys)} jobs done")
+    def benchmark(suite: str) -> State[Any]:
+        del suite
+        with logged(get_run_context().flow_run.id):
+            return here.perform()
 
-    here.kept.enter_context(temporary_settings({PREFECT_API_URL: url}))
-    with get_client(sync_client=True) as client:
+    with temporary_settings({PREFECT_API_URL: url}), get_client(sync_client=True) as client:
         try:
             end_dead_runs(client)
         except httpx.HTTPError as error:
             raise unanswered(error, url) from error
-        with tags(*owner_tags()):
-            state = jobs(suite, len(here.titles), return_state=True)
-        if here.error is not None:  # which Prefect has made a state of
-            raise here.error
-        _drain(client, str(state.state_details.flow_run_id), len(here.titles))
+        with tags(*owner_tags(), suite):
+            state = benchmark(suite, return_state=True)
+        outcome = here.outcome()
+        _drain(client, str(state.state_details.flow_run_id), steps.tasks)
+    return outcome
 
 
-def _outcome(future: PrefectWrappedFuture[Any, Any]) -> Attempt | None:
-    """The attempt, None if Dask gave it up because one worker after the other died of it.
+class Performance:
+    """What a flow run does in its own process, with what came of it.
 
-    What else a task raised, such as that it was interrupted, is raised here.
+    Parameters
+    ----------
+    steps : AsTasks
+    body : callable
+        What is made of them.
+    interrupt : callable
+        Makes every running job return.
     """
-    lost = future.wrapped_future.exception()
-    if type(lost).__name__ == "KilledWorker":  # no import: Dask is an extra
-        return None
-    made = future.result(raise_on_failure=False)
-    if isinstance(made, BaseException):
-        raise made
-    attempt: Attempt = made
-    return attempt
+
+    def __init__(
+        self,
+        steps: AsTasks,
+        body: Callable[[Steps], Outcome],
+        interrupt: Callable[[], None],
+    ) -> None:
+        self._steps = steps
+        self._body = body
+        self._interrupt = interrupt
+        self._outcome: Outcome | None = None
+        self._error: BaseException | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return object, ()
+
+    def perform(self) -> State[Any]:
+        """Make the steps within a flow run, which ends as the outcome says."""
+        try:
+            with self._steps.runner, TagsContext(current_tags=set()):
+                try:
+                    self._outcome = outcome = self._body(self._steps)
+                except BaseException:
+                    self._interrupt()
+                    self._steps.let_go()
+                    raise
+        except BaseException as error:
+            self._error = error
+            raise
+        if outcome.failed:
+            return Failed(message=f"{outcome.failed} of {len(outcome.results)} jobs failed")
+        if outcome.problems:
+            return Failed(message="; ".join(outcome.problems))
+        return Completed(message=f"{len(outcome.results)} jobs done")
+
+    def outcome(self) -> Outcome:
+        """What came of it; what it was interrupted by is raised, of which Prefect made a state."""
+        if self._error is not None:
+            raise self._error
+        assert self._outcome is not None
+        return self._outcome
 
 
 def _drain(client: SyncPrefectClient, flow_run: str, expected: int) -> None:

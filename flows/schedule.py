@@ -1,84 +1,79 @@
-"""Suites by the clock: each schedule is a Prefect deployment of one flow, served from here.
+"""Suites by the clock and by a form: Prefect deployments of one flow, served from here.
 
-A run that would overlap with one of the same deployment is cancelled, and says what is in its way.
-A run's page in Prefect shows the board and all that the terminal shows; a run with a failed job is
-a failed run, there as in MLflow.
+A run that would overlap with one of the same schedule is cancelled, and says what is in its way.
+A run's page in Prefect shows its steps, the board and all that the terminal shows; a run with a
+failed job is a failed run, there as in MLflow.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import httpx
 from prefect import flow
-from prefect.artifacts import create_link_artifact, create_markdown_artifact
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
 from prefect.context import get_run_context
 from prefect.flows import EntrypointType
 from prefect.schedules import Cron
 from prefect.settings import PREFECT_API_URL
-from prefect.states import Cancelled, Completed, Failed
+from prefect.states import Cancelled, Failed
+from pydantic import Field
 
+from algorithms.errors import LeaseboardError
 from flows.flow_log import logged
 from flows.flow_runs import TAG, claim, end_dead_runs, in_the_way, unanswered
+from flows.opened import How, open_suite, perform
 from flows.scheduler import Scheduler
 from flows.terminal import say
+from tasks.processes.limits import Limits
+from tasks.suites.suite import is_collection, suite_names, suite_path
 from tasks.suites.timetable import Schedule
 
 _CAUSES = {KeyboardInterrupt: "Ctrl-C", SystemExit: "SIGTERM"}
 
 
-@flow(name="scheduled", flow_run_name="{suite}", persist_result=False)
-def scheduled(
-    suite: str,
-    conf: str,
-    out: str | None = None,
-    workers: int | None = None,
-    limits: dict[str, Any] | None = None,
-) -> State[Any]:
-    """Run one suite as ``leaseboard run`` does, and show its board on this run's page.
+ANY = "any-suite"
+"""The deployment that runs what its form asks for, when somebody presses the button."""
+ALONE = "one at a time"
+"""The tag of a deployment whose runs must not overlap: the clock may strike too early."""
 
-    The MLflow store is that of ``MLFLOW_TRACKING_URI``: an address may hold a password, and
-    Prefect shows the parameters of a flow to everybody.
+
+@flow(name="benchmark", flow_run_name="{suite}", persist_result=False)
+def benchmark(
+    suite: str = Field(description="A name of conf/suites, or a YAML file of the server's."),
+    conf: str = Field("conf", description="The configuration folder."),
+    out: str | None = Field(None, description="The run folder; runs/NAME by default."),
+    workers: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="Worker processes; what the suite says, or one a core, by default."
+    ),
+    limits: Limits | None = Field(  # noqa: B008  (as the others, which its own model hides)
+        None, description="Of each job; the suite's by default."
+    ),
+) -> State[Any]:
+    """Fetch, prepare, run, score, report and record a suite, as `leaseboard run` does.
+
+    A run that is repeated goes on where it was stopped: finished jobs are in its folder. The
+    MLflow store is that of MLFLOW_TRACKING_URI: an address may hold a password, and Prefect shows
+    the parameters of a flow to everybody.
     """
     run = get_run_context().flow_run
     with get_client(sync_client=True) as client:
         claim(client, run)
-        reason = in_the_way(client, run)
+        reason = in_the_way(client, run) if ALONE in run.tags else None
     with logged(run.id):
         if reason is not None:
             say(reason)
             return Cancelled(message=reason)
-        return _run(suite, Path(conf), Path(out) if out else None, workers, limits)
-
-
-def _run(
-    suite: str, conf: Path, out: Path | None, workers: int | None, limits: dict[str, Any] | None
-) -> State[Any]:
-    from flows.commands.execute import open_suite
-    from flows.commands.run import run_and_report
-    from tasks.folder import results
-    from tasks.processes.limits import Limits
-    from tasks.score import board
-    from tasks.score.compared import compared
-
-    loaded, home = open_suite(suite, out, conf)
-    if limits is not None:
-        loaded = loaded.model_copy(update={"limits": Limits(**limits)})
-    code = run_and_report(loaded, home, workers=workers)
-    rows = results.current(home)
-    text = board.markdown(compared(rows, loaded))
-    create_markdown_artifact(text, key="board", description=loaded.title)
-    page = home / "report.html"
-    create_link_artifact(page.as_uri(), link_text=str(page), key="report")
-    if code:
-        failed = sum(row.status not in {"ok", "skipped"} for row in rows)
-        return Failed(message=f"exit code {code}: {failed} of {len(rows)} jobs failed")
-    return Completed(message=f"{len(rows)} jobs")
+        try:
+            loaded, home = open_suite(suite, Path(out) if out else None, Path(conf))
+            if limits is not None:
+                loaded = loaded.model_copy(update={"limits": limits})
+            return perform(loaded, home, How(workers))
+        except LeaseboardError as error:
+            say(f"leaseboard: {error}", err=True)
+            return Failed(message=str(error))
 
 
 def serve_schedules(schedule: Schedule, conf: Path, check: Callable[[], None]) -> None:
@@ -108,10 +103,10 @@ def serve_schedules(schedule: Schedule, conf: Path, check: Callable[[], None]) -
 
 
 def _deployed(schedule: Schedule, conf: Path) -> dict[UUID, str]:
-    """The deployment of each schedule, and its name."""
+    """The deployment of each schedule, and that of any suite, with their names."""
     names = {}
     for entry in schedule.schedules:
-        made = scheduled.to_deployment(
+        made = benchmark.to_deployment(
             entry.name,
             schedule=Cron(entry.cron, timezone=entry.timezone),
             parameters={
@@ -121,10 +116,22 @@ def _deployed(schedule: Schedule, conf: Path) -> dict[UUID, str]:
                 "workers": entry.workers,
                 "limits": entry.limits.model_dump() if entry.limits else None,
             },
-            tags=[TAG],  # its runs are ours from the start, so that none can be left unseen
+            tags=[TAG, ALONE],  # ours from the start, so that no run can be left unseen
+            description=f"The suite {entry.suite} at {entry.cron!r} ({entry.timezone}).",
             paused=False,
             concurrency_limit=None,  # ours says what is in the way, see flows.flow_runs
             entrypoint_type=EntrypointType.MODULE_PATH,
         )
         names[made.apply()] = entry.name
+    offered = [name for name in suite_names(conf) if not is_collection(suite_path(name, conf))]
+    made = benchmark.to_deployment(
+        ANY,
+        parameters={"conf": str(conf)},
+        tags=[TAG],
+        description="Any suite of this server, when somebody asks for it.",
+        entrypoint_type=EntrypointType.MODULE_PATH,
+    )
+    # What a form offers is known here alone; Prefect has no public way to say it.
+    made._parameter_openapi_schema.properties["suite"]["enum"] = offered  # noqa: SLF001
+    names[made.apply()] = ANY
     return names

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from flows.commands.damage import check_folder
-from flows.commands.options import TrackingUri, check_file, new_folder
+from flows.commands.options import TrackingUri
+from flows.damage import check_folder
+from flows.folders import check_file, new_folder
 from flows.terminal import say
 
 
@@ -59,7 +60,8 @@ def merge(
 
     prepare_environment()
 
-    from flows.commands.execute import show_board
+    from flows.boards import show_board
+    from flows.steps import Locally, nothing_runs
     from tasks.bundles import merge as core
     from tasks.folder import results
     from tasks.machine import paths
@@ -77,10 +79,14 @@ def merge(
         ) as recorder:
             pass
         known = None if recorder.problems else uri
-        published = show_board(merged.rows, merged.suite, name, home, known, found=merged.found)
+        steps = Locally(nothing_runs, 1)
+        problem = show_board(
+            steps, merged.rows, merged.suite, name, home, known, found=merged.found
+        )
     say(f"merged:  {len(merged.results)} jobs, {merged.added} of them new")
     for line in merged.conflicts:
         say(f"leaseboard: conflict: {line}", err=True)
-    for line in recorder.problems:
+    problems = [*recorder.problems, *filter(None, [problem])]
+    for line in problems:
         say(f"leaseboard: {line}", err=True)
-    return 2 if merged.conflicts or recorder.problems or not published else 0
+    return 2 if merged.conflicts or problems else 0

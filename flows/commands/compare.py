@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flows.commands.options import check_file
+from flows.folders import check_file
 
 
 def compare(

@@ -8,18 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.commands.execute import execute, open_suites
-from flows.commands.options import (
-    Conf,
-    Local,
-    Mirrors,
-    Out,
-    SuiteName,
-    TrackingUri,
-    Workers,
-    check_file,
-)
+from flows.commands.options import Conf, Local, Mirrors, Out, SuiteName, TrackingUri, Workers
+from flows.folders import check_file
 from flows.interruption import resumable
+from flows.opened import How, execute, open_suites
 from flows.terminal import say
 
 if TYPE_CHECKING:
@@ -205,12 +197,17 @@ def _run(
     from tasks.score.frame import as_frame
     from tasks.track.read import Logged
 
+    how = How(
+        workers,
+        local,
+        mirrors=tuple(mirror or ()),
+        tracking_uri=tracking_uri,
+        boarded=False,
+    )
     frames, quantities, troubled = [], [], False
     for suite, home in opened:
         with resumable(home):
-            outcome = execute(
-                suite, home, mirror=mirror, workers=workers, local=local, tracking_uri=tracking_uri
-            )
+            outcome = execute(suite, home, how)
         run = Evidence(
             as_frame(outcome.results),
             lambda key, home=home: read_partial_log(job_folder(home, key) / EVENTS),  # type: ignore[misc]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -34,16 +32,6 @@ Cluster = Annotated[
     typer.Option("--cluster", help="A Dask scheduler, such as tcp://10.0.0.1:8786, to run on."),
 ]
 Local = Annotated[bool, typer.Option("--local", help="The same steps without Prefect.")]
-
-
-def use_conf(conf: Path | None) -> None:
-    """Make --conf hold for all that runs from here, worker processes among it."""
-    import os
-
-    from tasks.machine.paths import own_conf
-
-    if conf is not None:
-        os.environ["LEASEBOARD_CONF"] = str(own_conf(conf))
 
 
 def parse_settings(pairs: list[str]) -> dict[str, Any]:
@@ -82,20 +70,6 @@ def _value(text: str) -> Any:
     return text
 
 
-def output_folder(path: Path) -> Path:
-    """`path` as an existing, writable folder."""
-    from algorithms.errors import UsageError
-
-    check_writable(path)
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(
-            f"cannot write to {str(path)!r}: {error.strerror}; name a writable folder with --out"
-        ) from error
-    return path.resolve()
-
-
 def show_table(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
     """Print a table: on a terminal as wide as that, elsewhere one line a row, never wrapped."""
     import sys
@@ -117,42 +91,3 @@ def show_table(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]
     for row in rows:
         table.add_row(*map(cell, row))
     show(table)
-
-
-@contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
-    """`path` as a writable folder; what was made for it goes again if an error leaves it empty."""
-    from tasks.folder.results import LOCK
-
-    absent = [place for place in (path, *path.parents) if not place.exists()]
-    folder = output_folder(path)
-    try:
-        yield folder
-    except BaseException:
-        if absent and [file.name for file in folder.iterdir()] == [LOCK]:
-            (folder / LOCK).unlink()
-        for place in absent:
-            if not any(place.iterdir()):
-                place.rmdir()
-        raise
-
-
-def check_file(path: Path) -> None:
-    """UsageError if a file cannot be written at `path`; makes nothing."""
-    import os
-
-    from algorithms.errors import UsageError
-
-    if path.is_dir() or not os.access(path.parent, os.W_OK | os.X_OK):
-        raise UsageError(f"cannot write {str(path)!r}: name a file in a writable folder")
-
-
-def check_writable(path: Path) -> None:
-    """UsageError if `path` is no writable folder, or cannot become one; makes nothing."""
-    import os
-
-    from algorithms.errors import UsageError
-
-    there = next(place for place in (path, *path.resolve().parents) if place.exists())
-    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-        raise UsageError(f"cannot write to {str(path)!r}: name a writable folder with --out")

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.commands.options import Conf, Mirrors, TrackingUri, new_folder, parse_settings, use_conf
+from flows.commands.options import Conf, Mirrors, TrackingUri, parse_settings
+from flows.folders import new_folder
 from flows.interruption import terminable
+from flows.opened import use_conf
 from flows.terminal import say
 
 if TYPE_CHECKING:

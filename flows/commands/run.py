@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from algorithms.errors import UsageError
-from flows.commands.damage import check_folder
-from flows.commands.execute import execute, exit_code, open_suites, plan_suite, show_board
 from flows.commands.options import (
     Cluster,
     Conf,
@@ -23,7 +20,9 @@ from flows.commands.options import (
     Workers,
     show_table,
 )
+from flows.damage import check_folder
 from flows.interruption import resumable
+from flows.opened import How, execute, exit_code, look, open_suites
 from flows.terminal import say
 
 if TYPE_CHECKING:
@@ -50,54 +49,17 @@ def run(
     """
     if cluster and (local or workers):
         raise UsageError("--cluster excludes --local and --workers: Dask's workers do the work")
+    how = How(workers, local, cluster, tuple(mirror or ()), tracking_uri)
     codes = []
     for loaded, home in open_suites(suite, out, conf):
         with resumable(home):
-            code = run_and_report(
-                loaded,
-                home,
-                workers=workers,
-                local=local,
-                cluster=cluster,
-                mirror=mirror,
-                tracking_uri=tracking_uri,
-            )
+            code = exit_code(execute(loaded, home, how))
         if register and code == 0:
             from flows.commands.model import register_winners
 
             register_winners(loaded, home, None, mirror=mirror, tracking_uri=tracking_uri)
         codes.append(code)
     return _together(codes)
-
-
-def run_and_report(
-    loaded: Suite,
-    home: Path,
-    *,
-    workers: int | None = None,
-    local: bool = False,
-    cluster: str | None = None,
-    mirror: list[Path] | None = None,
-    tracking_uri: str | None = None,
-) -> int:
-    """Run a suite into `home`, print the board, build the page; returns the exit code."""
-    with ExitStack() as kept:
-        outcome = execute(
-            loaded,
-            home,
-            mirror=mirror,
-            workers=workers,
-            local=local,
-            cluster=cluster,
-            tracking_uri=tracking_uri,
-            kept=kept,
-        )
-
-        from tasks.machine import paths
-
-        uri = None if outcome.problems else paths.tracking_uri(tracking_uri)
-        published = show_board(outcome.results, loaded, loaded.name, home, uri)
-        return exit_code(outcome) if published else 2
 
 
 def plan(suite: SuiteName, out: Out = None, mirror: Mirrors = None, conf: Conf = None) -> int:
@@ -110,7 +72,11 @@ def plan(suite: SuiteName, out: Out = None, mirror: Mirrors = None, conf: Conf =
 
 
 def _show_plan(loaded: Suite, home: Path, mirror: list[Path] | None) -> int:
-    planned = plan_suite(loaded, home, mirror)
+    from tasks import fetch
+    from tasks.machine import paths
+
+    mirrors = paths.mirrors(tuple(mirror or ()))
+    planned = look(loaded, home, lambda reference: fetch.load(reference, mirrors=mirrors).digest)
     names = loaded.data_names
     called = [names.get(e.job.data, e.job.data) for e in planned]
     rows = [

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.commands.damage import check_folder
-from flows.commands.options import TrackingUri, output_folder
+from flows.commands.options import TrackingUri
+from flows.damage import check_folder
+from flows.folders import output_folder
 from flows.terminal import say
 
 if TYPE_CHECKING:

@@ -18,9 +18,6 @@ from tasks.machine import paths
 IMPORTED = "imported"
 """The cache's section of imported files."""
 
-SENT = "sent"
-"""The cache's section of data sets that a run on a cluster sent here, by digest."""
-
 
 class Named(BaseModel):
     """One file of ``conf/data``: a reference, what it is, and options of the reference.
@@ -78,7 +75,7 @@ def resolve(reference: Reference) -> Reference:
     name = reference.name
     if name in names():
         return _named(name).with_options(reference.options)
-    for section in (IMPORTED, SENT):
+    for section in (IMPORTED,):
         if cache.find(section, name) is not None:
             return Reference(section, name, reference.options)
     if Path(name).expanduser().is_file():

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tasks.fetch.openml_source import FOLDER, NO_ANSWER, REFUSED, is_complete
+from tasks.fetch.openml_source import BROKEN, FOLDER, NO_ANSWER, REFUSED, is_complete
 
 REACH_SECONDS = 5.0
 
@@ -39,8 +39,9 @@ def main(name: str, folder: Path) -> int:
     except OpenMLServerException as error:
         sys.stderr.write(" ".join(str(error).split()) + "\n")
         return REFUSED
-    except (requests.RequestException, OpenMLServerError):
-        return NO_ANSWER
+    except (requests.RequestException, OpenMLServerError) as error:
+        sys.stderr.write(" ".join(str(error).split()) + "\n")
+        return BROKEN
     return 0
 
 

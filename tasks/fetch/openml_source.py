@@ -15,7 +15,7 @@ import sys
 import time
 from pathlib import Path
 
-from algorithms.errors import DataError, DataUnavailableError, UsageError
+from algorithms.errors import BrokenDownloadError, DataError, DataUnavailableError, UsageError
 from tasks.fetch import cache
 from tasks.fetch.dataset import RawTable
 from tasks.fetch.entries import Catalogued, table_of
@@ -27,6 +27,7 @@ FOLDER = "org/openml/www/datasets"
 
 REFUSED = 3
 NO_ANSWER = 4
+BROKEN = 5
 """Exit codes of `tasks.fetch.openml_download`; it is killed where a name look-up hangs."""
 
 DOWNLOAD_SECONDS = 600
@@ -94,6 +95,10 @@ def _run(name: str, folder: Path) -> None:
         _unreachable["until"] = time.monotonic() + 60
         raise _unavailable(name)
     last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+    if done.returncode == BROKEN:
+        raise BrokenDownloadError(
+            f"openml:{name} is not available: the download broke off ({last}), try again"
+        )
     if done.returncode == REFUSED:
         raise UsageError(f"openml:{name}: OpenML refused: {last}")
     raise DataError(f"openml:{name}: the openml package failed: {last}")

@@ -24,6 +24,7 @@ from tasks.jobs.benches.kinds import KINDS
 from tasks.jobs.described import describe
 from tasks.jobs.foreign import classes, files
 from tasks.jobs.job import MOST_SCORE, Job, Result
+from tasks.jobs.prepared import Prepared
 from tasks.keys.versions import code_version, read_ahead
 from tasks.machine.addresses import discreet
 from tasks.machine.clocks import cpu_seconds
@@ -76,7 +77,12 @@ def identify(job: Job, bench: str) -> tuple[str, str]:
 
 
 def run_job(
-    job: Job, folder: Path, *, mirrors: tuple[Path, ...] = (), sinks: tuple[Sink, ...] = ()
+    job: Job,
+    folder: Path,
+    *,
+    mirrors: tuple[Path, ...] = (),
+    prepared: Prepared | None = None,
+    sinks: tuple[Sink, ...] = (),
 ) -> tuple[Result, Any]:
     """Run `job` and write its event log into `folder`, which exists.
 
@@ -87,6 +93,8 @@ def run_job(
         Gets ``events.jsonl.gz``, also a partial one if the job fails.
     mirrors : tuple of Path
         Data mirrors that are asked before the network.
+    prepared : Prepared, optional
+        The data and what the bench is made of; without it both are made here.
     sinks : tuple of callable
         Called with each event, outside the measured time.
 
@@ -99,9 +107,10 @@ def run_job(
     """
     started = datetime.now(UTC).isoformat(timespec="seconds")
     setup = perf_counter()
-    dataset = fetch.load(job.data, mirrors=mirrors)
+    dataset = prepared.dataset() if prepared else fetch.load(job.data, mirrors=mirrors)
+    parts = prepared.bench_parts(dataset.digest) if prepared else None
     algorithm = registry.build(job.algorithm, job.settings)
-    bench = benches.make(algorithm.bench, dataset, job)
+    bench = benches.make(algorithm.bench, dataset, job, parts)
     referee = Referee(bench)
     algorithm.prepare(referee.window)
     setup_seconds = perf_counter() - setup

@@ -28,6 +28,7 @@ from algorithms.user_files import executed
 from tasks.evaluate.trials.worker import resting_pids
 from tasks.jobs.attempt import verdict
 from tasks.jobs.job import Job, plain
+from tasks.jobs.prepared import Prepared
 from tasks.jobs.run import warm
 from tasks.machine.addresses import discreet
 from tasks.machine.clocks import cpu_seconds
@@ -87,7 +88,11 @@ def run(order: dict[str, Any]) -> dict[str, Any]:
     cpu, wall = cpu_seconds(), perf_counter()
     try:
         work = _imported(order["work"])
-        result, _ = work(job, folder, mirrors=tuple(Path(m) for m in order["mirrors"]))
+        given: dict[str, Any] = {"mirrors": tuple(Path(m) for m in order["mirrors"])}
+        if order["prepared"]:
+            table, parts = order["prepared"]
+            given["prepared"] = Prepared(Path(table), parts and Path(parts))
+        result, _ = work(job, folder, **given)
         row = plain(result)
         if isinstance(row, dict):  # what is none, the pool will not understand
             row["job_cpu_seconds"] = cpu_seconds() - cpu

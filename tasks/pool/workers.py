@@ -29,6 +29,7 @@ from tasks.folder.event_logs import mend_log
 from tasks.folder.results import EVENTS, LOG
 from tasks.jobs.foreign import is_foreign
 from tasks.jobs.job import Job, Result
+from tasks.jobs.prepared import Prepared
 from tasks.jobs.run import RUN_JOB, failed
 from tasks.machine.clocks import disagreement
 from tasks.pool.process import POLL_SECONDS, Ending, StoppedError, Worker
@@ -39,21 +40,6 @@ NONSENSE = "the worker's answer is not understood"
 CHANGED = "the data or the code are not those that were planned"
 STALE_BYTES = 1 << 30
 """A worker that still holds so much after a job is replaced, so that the next starts small."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Attempt:
-    """A job that was run somewhere.
-
-    Attributes
-    ----------
-    result : Result
-    files : dict of str to bytes, optional
-        What it left behind, by name; None where that is in the run folder already.
-    """
-
-    result: Result
-    files: dict[str, bytes] | None = None
 
 
 class WorkerPool:
@@ -112,7 +98,7 @@ class WorkerPool:
             for _ in range(min(self.size, count)):
                 idle.put(idle.get() or self._start(forks=foreign))
 
-    def run(self, job: Job, key: str, folder: Path) -> Result:
+    def run(self, job: Job, key: str, folder: Path, prepared: Prepared | None = None) -> Result:
         """Run one job to its end, whatever that is.
 
         Raises
@@ -120,7 +106,7 @@ class WorkerPool:
         StoppedError
             If `stop` was called before the job had ended.
         """
-        ending, spent, started = self._outcome(job, folder)
+        ending, spent, started = self._outcome(job, folder, prepared)
         if ending.row is not None:
             result = _understood(ending.row, job)
             if result is not None and result.key == key:
@@ -128,7 +114,7 @@ class WorkerPool:
             ending = Ending("crash", NONSENSE if result is None else CHANGED)
         return _failed(job, key, folder, ending, spent, started)
 
-    def race(self, job: Job, folder: Path) -> Result:
+    def race(self, job: Job, folder: Path, prepared: Prepared | None = None) -> Result:
         """Run one job whose key nobody knows yet.
 
         Raises
@@ -138,7 +124,7 @@ class WorkerPool:
         StoppedError
             As `run`.
         """
-        ending, spent, started = self._outcome(job, folder)
+        ending, spent, started = self._outcome(job, folder, prepared)
         if ending.usage:
             raise UsageError(ending.reason)
         if ending.row is not None:
@@ -148,7 +134,9 @@ class WorkerPool:
             ending = Ending("crash", NONSENSE)
         return _failed(job, "", folder, ending, spent, started)
 
-    def _outcome(self, job: Job, folder: Path) -> tuple[Ending, tuple[float, float], str]:
+    def _outcome(
+        self, job: Job, folder: Path, prepared: Prepared | None = None
+    ) -> tuple[Ending, tuple[float, float], str]:
         """How a job ended, the CPU and wall seconds that it took, and when it began."""
         foreign = is_foreign(job)
         worker = self._idle[foreign].get()
@@ -163,7 +151,7 @@ class WorkerPool:
             started = datetime.now(UTC).isoformat(timespec="seconds")
             if ending is None:
                 worker.output.begin(folder / LOG, self.limits.output_mb)
-                worker.order(self._order(job, folder))
+                worker.order(self._order(job, folder, prepared))
                 ending = self._await(worker, cpu, clock)
             fit = ending.fit
             spent = (worker.usage()[0] - cpu, time.monotonic() - clock)
@@ -203,8 +191,10 @@ class WorkerPool:
     ) -> None:
         self.close()
 
-    def _order(self, job: Job, folder: Path) -> dict[str, Any]:
+    def _order(self, job: Job, folder: Path, prepared: Prepared | None) -> dict[str, Any]:
+        places = prepared and (prepared.table, prepared.parts)
         return {
+            "prepared": places and [place and str(place.resolve()) for place in places],
             "job": dataclasses.asdict(job),
             "folder": str(folder.resolve()),
             "cwd": str(Path.cwd()),

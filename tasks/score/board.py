@@ -43,6 +43,12 @@ def cells(row: Row, *, one_set: bool) -> tuple[str, ...]:
     )
 
 
+def texts(found: Compared) -> list[tuple[str, ...]]:
+    """The board's rows as text, best first, in the order of `COLUMNS`."""
+    one_set = len(found.board.table.problems) == 1
+    return [cells(row, one_set=one_set) for row in found.board.rows]
+
+
 def name_of(row: Row) -> str:
     """What a row is called on a board; who declares hindsight is called so."""
     return f"{row.label} (hindsight)" if row.hindsight else row.label
@@ -81,24 +87,23 @@ def leaderboard(found: Compared) -> Group:
         pad_edge=False,
         padding=(0, 1, 0, 0),
     )
-    one_set = len(board.table.problems) == 1
-    shown = [cells(row, one_set=one_set) for row in board.rows]
+    shown = texts(found)
     for i, name in enumerate(COLUMNS):
         if name == "algorithm":
             table.add_column(name, overflow="fold", min_width=10)
         else:  # numbers are never broken nor cut
             width = max(len(name), *(len(row[i]) for row in shown)) if shown else len(name)
             table.add_column(name, justify="right", no_wrap=True, min_width=width)
-    for row, texts in zip(board.rows, shown, strict=True):
+    for row, said in zip(board.rows, shown, strict=True):
         style = "bold" if row.place == 1 else "dim" if not row.n_ok else ""
-        table.add_row(*map(cell, texts), style=style)
+        table.add_row(*map(cell, said), style=style)
     notes = [f"{LEGEND} Score: {score_name(board)}."]
     if any(row.n_ok < row.n_jobs for row in board.rows):
         notes.append(MISSING_RULE)
     if any(row.hindsight for row in board.rows):
         notes.append(HINDSIGHT_RULE)
-    said = found.answer.lines()
-    return Group(table, cell(""), *map(cell, said), *(cell(note, "dim") for note in notes))
+    answer = found.answer.lines()
+    return Group(table, cell(""), *map(cell, answer), *(cell(note, "dim") for note in notes))
 
 
 def plain(found: Compared, width: int = 120) -> str:
@@ -124,8 +129,7 @@ def markdown(found: Compared) -> str:
     lines = [" ".join(_literal(line) for line in found.answer.lines()), ""]
     lines.append(f"| {' | '.join(COLUMNS)} |")
     lines.append("| ---: | --- |" + " ---: |" * 6 + " --- |")
-    one_set = len(board.table.problems) == 1
-    shown = [cells(row, one_set=one_set) for row in board.rows]
+    shown = texts(found)
     lines += [f"| {' | '.join(_literal(cell) for cell in row)} |" for row in shown]
     lines += ["", f"{LEGEND} Score: {_literal(score_name(board))}."]
     return "\n".join(lines) + "\n"

@@ -134,16 +134,17 @@ def _located(path: Path | None, *location: str | int) -> Iterator[None]:
 
 
 def plan(
-    jobs: list[Job], earlier: Callable[[str], Result | None], mirrors: tuple[Path, ...] = ()
+    jobs: list[Job], earlier: Callable[[str], Result | None], digest: Callable[[str], str]
 ) -> list[Planned]:
-    """Look at every job without running any; each data set is read once.
+    """Look at every job without running any; each data set is asked for once.
 
     Parameters
     ----------
     jobs : list of Job
     earlier : callable
         The result of a key that can be reused, or None.
-    mirrors : tuple of Path
+    digest : callable
+        That of the data of a reference; a `DataError` says why there are none.
 
     Raises
     ------
@@ -163,7 +164,7 @@ def plan(
             waiting.setdefault(job.data, []).append(alike)
     for reference, mine in waiting.items():
         try:
-            dataset = fetch.load(reference, mirrors=mirrors)
+            found = digest(reference)
         except DataUnavailableError as error:
             obstacle = f"data not available: {error}"
         except DataError as error:
@@ -174,8 +175,8 @@ def plan(
                 bench = describe(job.algorithm, job.settings).bench
                 version, identity = identify(job, bench)
                 for i in alike:
-                    key = jobs[i].key(dataset.digest, identity)
-                    planned[i] = Planned(jobs[i], key, earlier(key), "", dataset.digest, version)
+                    key = jobs[i].key(found, identity)
+                    planned[i] = Planned(jobs[i], key, earlier(key), "", found, version)
             continue
         for i in (i for alike in mine for i in alike):
             planned[i] = Planned(jobs[i], jobs[i].key("", reference), obstacle=obstacle)

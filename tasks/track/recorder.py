@@ -6,7 +6,7 @@ import queue
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
@@ -110,3 +110,20 @@ class Recorder:
                 if self._abandon.wait(pause):
                     break
         return action()
+
+
+def log_all(results: Sequence[Result], out: Path, name: str, uri: str) -> None:
+    """Log results of `out` that the store lacks as runs of the experiment `name`.
+
+    Raises
+    ------
+    TrackingError
+        If something could not be logged.
+    """
+    from tasks.track.tracker import Tracker
+
+    keys = [result.key for result in results]
+    with Recorder(out, list(results), lambda: Tracker(uri, name, keys)) as recorder:
+        pass
+    if recorder.problems:
+        raise TrackingError("; ".join(recorder.problems))

@@ -83,7 +83,7 @@ def stop(process, number=signal.SIGTERM):
 
 
 def trigger(client, name):
-    deployment = client.read_deployment_by_name(f"scheduled/{name}")
+    deployment = client.read_deployment_by_name(f"benchmark/{name}")
     return client.create_flow_run_from_deployment(deployment.id)
 
 

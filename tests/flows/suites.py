@@ -3,7 +3,8 @@
 import dataclasses
 from pathlib import Path
 
-from flows.suite import run_suite
+from flows.dispatch import Place, dispatch
+from flows.jobs import run_jobs
 from tasks.folder import results
 from tasks.jobs.job import Job
 from tasks.processes.limits import Limits
@@ -56,9 +57,16 @@ class Bench:
             for job, key in zip(jobs, keys, strict=True)
         ]
 
-    def run(self, **options):
-        given = {"local": True, "workers": 2, "tracking_uri": self.uri} | options
-        return run_suite(self.suite, self.planned(), self.out, work=f"{STANDINS}:run_job", **given)
+    def run(self, *, uri="", planned=None, workers=2, **options):
+        """What came of all jobs; by default without Prefect."""
+        planned = planned or self.planned()
+        given = {"local": True, "work": f"{STANDINS}:run_job"} | options
+        place = Place(self.suite.name, self.out, workers, self.limits, **given)
+        kept = {"out": self.out, "tracking_uri": self.uri if uri == "" else uri}
+        waiting = [entry.job for entry in planned if not entry.done]
+        return dispatch(
+            place, waiting, lambda steps: run_jobs(self.suite, planned, {}, steps, **kept)
+        )
 
     def runs(self, level, condition=""):
         """The runs of a level, as a client finds them."""

@@ -15,11 +15,11 @@ import psutil
 import pytest
 
 from algorithms.errors import LeaseboardError
-from flows.suite import run_suite
+from flows.benchmark import Asked, benchmark
+from flows.dispatch import Place, dispatch
 from tasks.evaluate.store import Store
 from tasks.folder import results
 from tasks.processes.limits import Limits
-from tasks.suites.plan import plan
 from tasks.suites.suite import Suite
 
 pytestmark = pytest.mark.dask
@@ -104,8 +104,14 @@ def running(machines):
     return found
 
 
+def run_suite(suite, out, **options):
+    asked = Asked(suite, out, boarded=False)
+    place = Place(suite.name, out, 1, suite.limits, **options)
+    return dispatch(place, suite.jobs(), lambda steps: benchmark(asked, steps))
+
+
 def test_a_cluster_gives_what_this_machine_gives(machines, tmp_path):
-    """Workers have no file of ours: the data were sent, once to each, and kept by digest."""
+    """Workers have no file of ours: what was prepared was sent, once to each."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.normal(size=300), "b": rng.choice(["u", "v"], 300)})
     frame.assign(y=frame["a"] * 2 + 1).to_csv(tmp_path / "mine.csv", index=False)
@@ -115,21 +121,18 @@ def test_a_cluster_gives_what_this_machine_gives(machines, tmp_path):
     )  # fmt: skip
     found = {}
     for where, options in {
-        "here": {"local": True, "workers": 1}, "there": {"cluster": machines.address}
+        "here": {"local": True}, "there": {"cluster": machines.address}
     }.items():  # fmt: skip
         out = tmp_path / where
         out.mkdir()
-        outcome = run_suite(suite, plan(suite.jobs(), lambda _: None), out, **options)
+        outcome = run_suite(suite, out, **options)
         assert [(r.status, r.reason) for r in outcome.results] == [("ok", "")] * 4
         logs = [(results.job_folder(out, r.key) / results.EVENTS).read_bytes()
                 for r in outcome.results]  # fmt: skip
         found[where] = [(r.key, r.data, r.source, r.score) for r in outcome.results], logs
-    digest = outcome.results[0].digest
 
-    assert found["here"] == found["there"]
-    for _, cache in machines.workers:
-        assert (cache / "data" / "sent" / digest / "data.parquet").is_file()
-        assert len(list((cache / "data" / "sent").iterdir())) == 1
+    assert found["here"][0] == found["there"][0]
+    assert found["here"][1] == found["there"][1]
     assert not any(running(machines).values())
 
 
@@ -224,8 +227,7 @@ def test_what_one_worker_computed_one_without_its_disk_replays(
             out.mkdir()
             with monkeypatch.context() as patch:
                 patch.setenv("LEASEBOARD_STORE", shared)
-                planned = plan(suite.jobs(), lambda _: None)
-                outcome = run_suite(suite, planned, out, cluster=machines.address)
+                outcome = run_suite(suite, out, cluster=machines.address)
             assert [(r.status, r.reason) for r in outcome.results] == [("ok", "")] * 2
             logs = [(results.job_folder(out, r.key) / results.EVENTS).read_bytes()
                     for r in outcome.results]  # fmt: skip

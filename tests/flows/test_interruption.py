@@ -97,7 +97,7 @@ def test_the_command_says_what_is_kept_and_how_to_go_on(
     home, monkeypatch, capsys, stop, code, who
 ):
     monkeypatch.setattr(command, "open_suites", lambda *_: [(None, home)])
-    monkeypatch.setattr(command, "run_and_report", lambda *_, **__: stop())
+    monkeypatch.setattr(command, "execute", lambda *_, **__: stop())
     with pytest.raises(SystemExit) as stopped:
         cli.main(["run", "any"])
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tasks import fetch
 from tasks.jobs.job import Job
 from tasks.pool.workers import WorkerPool
 from tasks.processes.limits import Limits
@@ -81,6 +82,10 @@ arms:
 """
 
 
+def digest(reference):
+    return fetch.load(reference).digest
+
+
 def foreign(tmp_path, poisons=tuple(POISONS)):
     """Jobs that run a user's code: algorithms, an oracle, pipelines, a class of a space."""
     (tmp_path / "bad.py").write_text(ALGORITHM.format(poisons=POISONS))
@@ -96,7 +101,7 @@ def foreign(tmp_path, poisons=tuple(POISONS)):
 
 
 def outcome(pool, job, folder):
-    (entry,) = plan([job], lambda _: None)
+    (entry,) = plan([job], lambda _: None, digest)
     folder.mkdir(parents=True)
     result = pool.run(job, entry.key, folder)
     return dataclasses.replace(

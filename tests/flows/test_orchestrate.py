@@ -49,12 +49,14 @@ def test_every_job_is_a_task_and_all_of_it_is_recorded(bench, url):
             *((f"well on well, repetition {seed}", "COMPLETED") for seed in (1, 2, 3)),
         ]
         body = {"logs": {"flow_run_id": {"any_": [str(run.id)]}}, "sort": "TIMESTAMP_ASC"}
-        told = [
-            line["message"] for line in client.request("POST", "/logs/filter", json=body).json()
-        ]
+        lines = client.request("POST", "/logs/filter", json=body).json()
+        told = [line["message"] for line in lines if not line["task_run_id"]]
         assert told == [line for line in done.stderr.splitlines() if line.startswith("[")]
         assert len(told) == 6
         assert sum("crash: ValueError: no" in line for line in told) == 3
+        own = [line["message"] for line in lines if line["task_run_id"]]
+        assert sum("ok: progressive_mse" in line for line in own) == 3  # each on its task's page
+        assert sum("the job printed" in line and "ValueError: no" in line for line in own) == 3
         chosen = TaskRunFilter.model_validate({"flow_run_id": {"any_": [run.id]}})
         assert not any(task.tags for task in client.read_task_runs(task_run_filter=chosen))
 

@@ -15,7 +15,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from flows.suite import run_suite
 from tasks.folder import results
 from tasks.processes.limits import Limits
 from tasks.score.frame import read_frame
@@ -73,13 +72,7 @@ def test_failures_are_kept_apart_and_repeated(bench):
 def test_jobs_that_cannot_run_are_skipped_with_the_reason(bench):
     (entry, other) = bench.planned()
     planned = [Planned(entry.job, "nokey", obstacle="data not available: x"), other]
-    outcome = run_suite(
-        bench.suite,
-        planned,
-        bench.out,
-        local=True,
-        work=f"{CHILD.with_name('standins.py')}:run_job",
-    )
+    outcome = bench.run(planned=planned, uri=None)
 
     assert statuses(outcome) == ["skipped", "ok"]
     assert outcome.results[0].reason == "data not available: x"
@@ -326,4 +319,4 @@ def test_a_result_that_cannot_be_written_is_a_problem_not_a_loss(bench, monkeypa
 
 
 def test_a_suite_need_not_be_tracked(bench):
-    assert bench.run(tracking_uri=None).problems == []
+    assert bench.run(uri=None).problems == []

@@ -26,7 +26,7 @@ from algorithms.events import (
 )
 from algorithms.log_format import write_log
 from flows.commands.bundles import merge
-from tasks import report
+from tasks import fetch, report
 from tasks.bundles import bundle
 from tasks.folder import results, seal
 from tasks.jobs.job import Result
@@ -53,11 +53,15 @@ LOG = [
 ]  # fmt: skip
 
 
+def read_digest(reference):
+    return fetch.load(reference).digest
+
+
 @pytest.fixture(scope="module")
 def honest(tmp_path_factory, environment):
     """The bundle of a run of two jobs under their real keys: one is ok, one a crash."""
     out = tmp_path_factory.mktemp("honest")
-    for entry in plan(SUITE.jobs(), lambda _: None):
+    for entry in plan(SUITE.jobs(), lambda _: None, read_digest):
         ok, job = entry.job.label == "vanilla", entry.job
         write_log(results.begin(out, entry.key) / results.EVENTS, LOG if ok else LOG[:-2])
         (results.job_folder(out, entry.key) / results.LOG).write_text("said\n")
@@ -324,13 +328,13 @@ def works(out):
     report.build(out, suite)
     assert (out / "report.html").stat().st_size > 100_000
     assert len(frame) == len(results.read_results(out))
-    for planned in plan(SUITE.jobs(), lambda key: results.reusable(out, key)):
+    for planned in plan(SUITE.jobs(), lambda key: results.reusable(out, key), read_digest):
         assert planned.earlier is None or planned.earlier.status == "ok"
 
 
 def test_the_honest_one_counts_as_done(merged):
     works(merged)
-    planned = plan(SUITE.jobs(), lambda key: results.reusable(merged, key))
+    planned = plan(SUITE.jobs(), lambda key: results.reusable(merged, key), read_digest)
     assert [entry.done for entry in planned] == [True, False]
 
 

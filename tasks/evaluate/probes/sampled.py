@@ -12,8 +12,10 @@ from tasks.preprocess.transformer import naming
 from tasks.preprocess.unit_range import UnitRangeEncoder
 
 
-def split(dataset: Dataset, seed: int, test_fraction: float) -> Split:
+def split(dataset: Dataset, seed: int, test_fraction: float, made: Samples | None = None) -> Split:
     """Divide `dataset` into training and test rows by a random order.
+
+    `made` are the samples of the same data set, seed and fraction, if somebody has made them.
 
     Raises
     ------
@@ -28,7 +30,7 @@ def split(dataset: Dataset, seed: int, test_fraction: float) -> Split:
         n_rows=n_rows,
         seed=seed,
         test_fraction=test_fraction,
-        make=lambda train, test: _samples(dataset, train, test),
+        make=lambda: made or _samples(dataset, *divided.rows()),
     )
     if divided.train_rows < 2:
         raise DataError(f"{dataset.reference}: {n_rows} rows are too few to split")

@@ -147,7 +147,7 @@ def _split(X: Any, y: Any, test_fraction: float, seed: int) -> Split:
         n_rows=len(X),
         seed=seed,
         test_fraction=test_fraction,
-        make=lambda train, test: _samples(X, labels, train, test),
+        make=lambda: _samples(X, labels, *divided.rows()),
     )
     if divided.train_rows < 2:
         raise DataError(f"{len(X)} rows are too few to split")

@@ -56,14 +56,14 @@ class Split:
     test_fraction : float
         The share of rows to test on; at least one row is.
     make : callable
-        From the training rows and the test rows, by number, to the `Samples`.
+        The `Samples` of `rows`.
     """
 
     digest: str
     n_rows: int
     seed: int
     test_fraction: float
-    make: Callable[[Rows, Rows], Samples]
+    make: Callable[[], Samples]
 
     @property
     def train_rows(self) -> int:
@@ -89,4 +89,4 @@ class Split:
     @cached_property
     def samples(self) -> Samples:
         """The array, made at the first use."""
-        return self.make(*self.rows())
+        return self.make()

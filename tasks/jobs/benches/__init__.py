@@ -1,7 +1,10 @@
 """A bench for a job: the data set as the environment that the algorithm's kind works against.
 
-Each module but `kinds` is named after a kind of bench and offers ``Options``, a pydantic model of
-the bench's own options, ``make(dataset, job)``, and ``measure(options)``: what its scores measure.
+Each module but `kinds` and `frozen` is named after a kind of bench and offers ``Options``, a
+pydantic model of the bench's own options, ``make(dataset, job, parts)``, and ``measure(options)``:
+what its scores measure. One that preprocesses all of the data at the start offers
+``parts(dataset, options, seed)``, which does so, and ``shared_by(options, seed)``: what the parts
+depend on beside the data.
 """
 
 from __future__ import annotations
@@ -80,10 +83,27 @@ def measure(kind: str, given: Mapping[str, Any]) -> str:
     return found
 
 
-def make(kind: str, dataset: Dataset, job: Job) -> Bench:
-    """The bench of `kind` on `dataset`, with the job's options, environment seed and budget."""
+def shared_by(kind: str, given: Mapping[str, Any], seed: int) -> Any:
+    """What the parts of a bench depend on beside the data: jobs alike in it share them."""
+    module = _module(kind)
+    return module.shared_by(module.Options(**given), seed) if hasattr(module, "parts") else None
+
+
+def parts(kind: str, dataset: Dataset, job: Job) -> Any:
+    """What the bench of `job` is made of; None for a bench that preprocesses when it is asked."""
+    module = _module(kind)
+    if not hasattr(module, "parts"):
+        return None
+    return module.parts(dataset, module.Options(**job.bench), job.environment_seed)
+
+
+def make(kind: str, dataset: Dataset, job: Job, parts: Any = None) -> Bench:
+    """The bench of `kind` on `dataset`, with the job's options, environment seed and budget.
+
+    `parts` are those that `parts` made for this or for another job with the same `shared_by`.
+    """
     check_options(kind, job.bench)
-    bench: Bench = _module(kind).make(dataset, job)
+    bench: Bench = _module(kind).make(dataset, job, parts)
     return bench
 
 

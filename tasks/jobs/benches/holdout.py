@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -81,7 +81,17 @@ def measure(options: Options) -> str:
     return "test error" if options.score_on == "test" else "progressive squared loss"
 
 
-def make(dataset: Dataset, job: Job) -> HoldoutBench:
+def shared_by(options: Options, seed: int) -> dict[str, Any]:
+    """The seed, and the options that say what becomes of rows and columns."""
+    return options.model_dump(exclude={"passes", "score_on"}) | {"seed": seed}
+
+
+def parts(dataset: Dataset, options: Options, seed: int) -> Holdout:
+    """The rows to learn and those to be tested on."""
+    return as_holdout(dataset, options, seed)
+
+
+def make(dataset: Dataset, job: Job, parts: Holdout | None = None) -> HoldoutBench:
     """The bench of `job` on `dataset`; the budget counts examples, passes included."""
     options = Options(**job.bench)
     if job.budget is not None and (job.budget < 1 or job.budget != int(job.budget)):
@@ -94,7 +104,7 @@ def make(dataset: Dataset, job: Job) -> HoldoutBench:
             f" {job.algorithm} does not: leave it out, or take apple-parallel"
         )
     return HoldoutBench(
-        as_holdout(dataset, options, job.environment_seed),
+        parts or as_holdout(dataset, options, job.environment_seed),
         job.environment_seed,
         options.passes or made_for,
         None if job.budget is None else int(job.budget),

@@ -82,7 +82,7 @@ def measure(options: Options) -> str:
     return "best feedback" if options.protocol == "table" else "validation score"
 
 
-def make(dataset: Dataset, job: Job) -> PullsBench:
+def make(dataset: Dataset, job: Job, parts: None = None) -> PullsBench:
     """The bench of `job` on `dataset`; nothing is encoded or run until a trial is missing."""
     options = Options(**job.bench)
     budget = DEFAULT_BUDGET[options.unit] if job.budget is None else job.budget

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -16,7 +16,7 @@ from algorithms.seeds import derive_seed
 from tasks.evaluate.probes.client import Build, RecordedProbes
 from tasks.evaluate.probes.fitting import Classifier
 from tasks.evaluate.probes.sampled import split
-from tasks.evaluate.probes.split import Split
+from tasks.evaluate.probes.split import Samples, Split
 from tasks.evaluate.probes.verdicts import RecordedVerdicts
 from tasks.evaluate.store import Store
 from tasks.fetch import Dataset
@@ -85,7 +85,19 @@ def measure(options: Options) -> str:
     return "test accuracy"
 
 
-def make(dataset: Dataset, job: Job) -> SamplesBench:
+def shared_by(options: Options, seed: int) -> dict[str, Any]:
+    """The seed and the share of the rows to test on."""
+    return options.model_dump(include={"protocol", "test_fraction"}) | {"seed": seed}
+
+
+def parts(dataset: Dataset, options: Options, seed: int) -> Samples | None:
+    """The array whose prefixes are the samples; verdicts need none."""
+    if options.protocol == "verdicts":
+        return None
+    return split(dataset, seed, options.test_fraction).samples
+
+
+def make(dataset: Dataset, job: Job, parts: Samples | None = None) -> SamplesBench:
     """The bench of `job` on `dataset`; probes are recorded in the store."""
     options = Options(**job.bench)
     if options.protocol == "verdicts":
@@ -93,7 +105,7 @@ def make(dataset: Dataset, job: Job) -> SamplesBench:
         return SamplesBench(
             verdicts, job.environment_seed, job.budget, options.unit, options.initial_rows
         )
-    rows = split(dataset, job.environment_seed, options.test_fraction)
+    rows = split(dataset, job.environment_seed, options.test_fraction, parts)
     drawn = learners(options, rows, job.environment_seed)
     probes = RecordedProbes(
         rows,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from algorithms.benches.stream import StreamBench
+from typing import Any
+
+from algorithms.benches.stream import Stream, StreamBench
 from algorithms.errors import UsageError
 from tasks.fetch import Dataset
 from tasks.jobs.job import Job
@@ -17,11 +19,21 @@ def measure(options: Options) -> str:
     return "progressive loss"
 
 
-def make(dataset: Dataset, job: Job) -> StreamBench:
+def shared_by(options: Options, seed: int) -> dict[str, Any]:
+    """All options, and the seed where it orders the rows."""
+    return options.model_dump() | {"seed": seed if options.shuffle else None}
+
+
+def parts(dataset: Dataset, options: Options, seed: int) -> Stream:
+    """The stream."""
+    return as_stream(dataset, options, seed)
+
+
+def make(dataset: Dataset, job: Job, parts: Stream | None = None) -> StreamBench:
     """The bench of `job` on `dataset`, the first `job.budget` examples if that is given."""
     if job.budget is not None and (job.budget < 1 or job.budget != int(job.budget)):
         raise UsageError(f"budget {job.budget:g} must be a whole number of examples, at least 1")
-    stream = as_stream(dataset, Options(**job.bench), job.environment_seed)
+    stream = parts or as_stream(dataset, Options(**job.bench), job.environment_seed)
     return StreamBench(
         stream, job.environment_seed, None if job.budget is None else int(job.budget)
     )

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from algorithms.errors import UsageError
+from tasks import fetch
 from tasks.jobs.job import Job
 from tasks.suites.plan import check_suite, plan
 from tasks.suites.suite import load_suite
@@ -24,6 +25,10 @@ algorithms:
     bench: {max_rows: 100}
 bench: {log_target: false}
 """
+
+
+def digests(*mirrors):
+    return lambda reference: fetch.load(reference, mirrors=mirrors).digest
 
 
 def checked(folder, old, new):
@@ -105,7 +110,7 @@ def planned(folder):
         Job(algorithm="vanilla", data=f"mirror:{name}", seed=1, environment_seed=1)
         for name in ("one", "two")
     ]
-    return plan(jobs, lambda _: None, (folder,))
+    return plan(jobs, lambda _: None, digests(folder))
 
 
 @pytest.mark.parametrize(
@@ -132,6 +137,6 @@ def test_a_data_set_in_trouble_costs_only_its_own_jobs(two_sets, harm, words):
 def test_a_source_that_is_down_is_an_obstacle(two_sets):
     folder, _ = two_sets
     job = Job(algorithm="vanilla", data="mirror:three", seed=1, environment_seed=1)
-    (entry,) = plan([job], lambda _: None, (folder,))
+    (entry,) = plan([job], lambda _: None, digests(folder))
 
     assert entry.obstacle.startswith("data not available: mirror:three is not available")

@@ -1,0 +1,83 @@
+"""The benchmark: fetch, prepare, run, score, report and record.
+
+Every step is one of `tasks.steps`, made as `flows.steps` says: as a task of a Prefect flow run, or
+plainly. A kill at any moment can be mended: what is done is skipped by the next run.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from flows.boards import show_board
+from flows.folders import new_folder
+from flows.jobs import Outcome, run_jobs
+from flows.opened import look
+from flows.steps import Steps
+from flows.terminal import say
+from tasks.fetch.kept import Kept
+from tasks.folder import results
+from tasks.suites.suite import Suite
+
+SHARED = ".data-"
+"""Folders begin so, in a run's, that hold the data which its jobs map into memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be benchmarked.
+
+    Attributes
+    ----------
+    suite : Suite
+    out : Path
+        The run folder; it is made.
+    mirrors : tuple of Path
+    tracking_uri : str, optional
+        The MLflow store; None records nothing there.
+    boarded : bool
+        Score, report and record; else the jobs are run and logged, and that is all.
+    """
+
+    suite: Suite
+    out: Path
+    mirrors: tuple[Path, ...] = ()
+    tracking_uri: str | None = None
+    boarded: bool = True
+
+
+def benchmark(asked: Asked, steps: Steps) -> Outcome:
+    """Chain the steps; the run folder is locked meanwhile, and holds all that lasts."""
+    suite, out, uri = asked.suite, asked.out, asked.tracking_uri
+    with new_folder(out), results.locked(out), _shared(out) as place:
+        data: dict[str, Kept] = {}
+
+        def fetch(reference: str) -> str:
+            data[reference] = steps.fetch(reference, place, mirrors=asked.mirrors)
+            return data[reference].digest
+
+        planned = look(suite, out, fetch)
+        outcome = run_jobs(suite, planned, data, steps, out=out, tracking_uri=uri)
+        if asked.boarded:
+            store = None if outcome.problems else uri
+            problem = show_board(steps, outcome.results, suite, suite.name, out, store)
+            outcome.problems.extend(filter(None, [problem]))
+    for problem in outcome.problems:
+        say(f"leaseboard: {problem}", err=True)
+    return outcome
+
+
+@contextmanager
+def _shared(out: Path) -> Iterator[Path]:
+    """A folder for what all jobs map; a killed run's is removed first."""
+    for left in out.glob(f"{SHARED}*"):
+        shutil.rmtree(left)
+    place = Path(tempfile.mkdtemp(prefix=SHARED, dir=out))
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place)

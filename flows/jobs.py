@@ -1,0 +1,209 @@
+"""The jobs of a run: skip what is done, run the rest, keep the record; a kill can be mended."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from algorithms.errors import LeaseboardError
+from flows.progress import Progress
+from flows.steps import Steps
+from flows.watched import CHANGED, Watched
+from tasks.fetch.kept import Kept
+from tasks.folder import results
+from tasks.jobs.attempt import verdict
+from tasks.jobs.foreign import is_foreign
+from tasks.jobs.job import Job, Result
+from tasks.jobs.prepared import Prepared, group
+from tasks.jobs.run import failed
+from tasks.suites.plan import Planned
+from tasks.suites.suite import Suite
+from tasks.track import Recorder, Tracker
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run came to.
+
+    Attributes
+    ----------
+    results : list of Result
+        One for each planned job, in the plan's order, those of earlier runs included.
+    problems : list of str
+        What went wrong beside the jobs, such as a tracking store that is gone: one line each.
+        Nothing that a job came to is lost by it, and the next run makes it good.
+    """
+
+    results: list[Result]
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def failed(self) -> int:
+        """How many jobs have failed."""
+        return sum(result.failed for result in self.results)
+
+
+def run_jobs(
+    suite: Suite,
+    planned: list[Planned],
+    data: dict[str, Kept],
+    steps: Steps,
+    *,
+    out: Path,
+    tracking_uri: str | None = None,
+) -> Outcome:
+    """Run what is not done of `planned`, and record everything under `out` and in MLflow.
+
+    Parameters
+    ----------
+    suite : Suite
+    planned : list of Planned
+    data : dict of str to Kept
+        What was fetched, by reference; a job on other data loads them itself.
+    steps : Steps
+    out : Path
+        An existing folder that this process has locked.
+    tracking_uri : str, optional
+        The MLflow store; None records nothing there.
+    """
+    results.discard_unfinished(out)
+    recorder = _recorder(suite, planned, out, tracking_uri)
+    done = sum(entry.done for entry in planned)
+    with Progress(len(planned), done, suite.data_names) as progress, recorder:
+        run = _Run(planned, data, steps, out, recorder, progress)
+        run.perform()
+    ordered = [run.rows[entry.key] for entry in planned]
+    results.assemble(out, ordered)
+    return Outcome(ordered, run.problems + recorder.problems)
+
+
+class _Run:
+    """The state of a run in its own process."""
+
+    def __init__(
+        self,
+        planned: list[Planned],
+        data: dict[str, Kept],
+        steps: Steps,
+        out: Path,
+        recorder: Recorder,
+        progress: Progress,
+    ) -> None:
+        self.rows = {entry.key: entry.earlier for entry in planned if entry.earlier is not None}
+        self.problems: list[str] = []
+        self._waiting = {entry.key: entry for entry in planned if not entry.done}
+        self._total = len(planned)
+        self._data = data
+        self._steps = steps
+        self._out = out
+        self._recorder = recorder
+        self._progress = progress
+        # How many jobs are still to come on the same data and bench, and what they share.
+        self._users = Counter(self._shared(entry.job) for entry in self._waiting.values())
+        self._prepared: dict[tuple[str, str], Prepared | LeaseboardError] = {}
+        foreign = any(is_foreign(entry.job) for entry in self._waiting.values())
+        self._watched = Watched(needed=foreign)
+
+    def perform(self) -> None:
+        """Start every job after what it is prepared from, and settle each that is over."""
+        # Whole repetitions first: a run that is stopped has complete ones to compare.
+        for entry in sorted(self._waiting.values(), key=lambda each: each.job.repetition):
+            self._start(entry)
+            self._settle(wait=False)
+        self._settle(wait=True)
+        self._watched.check_all()
+        for key, entry in self._waiting.items():
+            if entry.job.data in self._watched.broken and self.rows[key].status == "ok":
+                self._record(_failed(entry, "crash", CHANGED))
+
+    def _start(self, entry: Planned) -> None:
+        job, reason = entry.job, entry.fault or entry.obstacle
+        if reason:
+            self._over(_failed(entry, "crash" if entry.fault else "skipped", reason))
+            return
+        prepared = self._prepare(job)
+        if isinstance(prepared, LeaseboardError):
+            self._over(_failed(entry, *verdict(prepared)))
+        else:
+            self._steps.start(job, entry.key, prepared)
+
+    def _prepare(self, job: Job) -> Prepared | LeaseboardError | None:
+        """What `job` is made from, prepared for the first that asks; or why there is none."""
+        if job.data not in self._data:
+            return None
+        shared = self._shared(job)
+        if shared not in self._prepared:
+            try:
+                self._prepared[shared] = made = self._steps.prepare(self._data[job.data], job)
+                for folder in filter(None, [made.table, made.parts]):
+                    self._watched.watch(folder, job.data)
+            except LeaseboardError as error:
+                self._prepared[shared] = error
+        return self._prepared[shared]
+
+    def _settle(self, *, wait: bool) -> None:
+        """Keep what came of the jobs that are over, with the files from another machine."""
+        for key, attempt in self._steps.ended(wait=wait):
+            entry = self._waiting[key]
+            if attempt is None:
+                reason = "one Dask worker after the other died while it ran"
+                self._over(_failed(entry, "crash", reason))
+                continue
+            try:
+                if attempt.files is not None:
+                    folder = results.begin(self._out, key)
+                    for name, content in attempt.files.items():
+                        (folder / name).write_bytes(content)
+            except OSError as error:
+                self._over(_failed(entry, "crash", f"{self._out}: {error.strerror}"))
+            else:
+                self._over(attempt.result)
+
+    def _over(self, result: Result) -> None:
+        self._record(result)
+        self._progress(result)
+        self._steps.told(len(self.rows), self._total)
+        self._leave(self._waiting[result.key].job)
+
+    def _record(self, result: Result) -> None:
+        """Keep the result, here and in MLflow."""
+        entry = self._waiting[result.key]
+        result = result.kept_for(entry.job, entry.version)
+        self.rows[result.key] = result
+        try:
+            results.finish(self._out, result)
+        except OSError as error:
+            self.problems.append(
+                f"the result of {result.label} on {result.data} was not kept:"
+                f" {error.strerror} ({self._out})"
+            )
+        else:
+            self._recorder.job_is_over(result)
+
+    def _leave(self, job: Job) -> None:
+        """Remove what `job` was the last to be made from."""
+        shared = self._shared(job)
+        self._users[shared] -= 1
+        prepared = self._prepared.get(shared)
+        if not self._users[shared] and isinstance(prepared, Prepared) and prepared.parts:
+            self._watched.check(prepared.parts)
+            shutil.rmtree(prepared.parts)
+
+    def _shared(self, job: Job) -> tuple[str, str]:
+        return job.data, group(job) if job.data in self._data else ""
+
+
+def _failed(entry: Planned, status: str, reason: str) -> Result:
+    return failed(entry.job, status, reason, key=entry.key, digest=entry.digest)
+
+
+def _recorder(suite: Suite, planned: list[Planned], out: Path, uri: str | None) -> Recorder:
+    """What logs to MLflow beside the jobs, those of earlier runs first."""
+    earlier = [entry.earlier for entry in planned if entry.earlier is not None]
+    if uri is None:
+        return Recorder(out, [], None)
+    keys = [entry.key for entry in planned]
+    rule = suite.tracking.configurations
+    return Recorder(out, earlier, lambda: Tracker(uri, suite.name, keys, rule=rule))

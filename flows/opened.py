@@ -1,0 +1,187 @@
+"""From the name of a suite to its outcome: what commands and the clock share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flows.damage import say_damage
+from flows.folders import check_writable
+
+if TYPE_CHECKING:
+    from prefect.client.schemas.objects import State
+
+    from flows.dispatch import Place
+    from flows.jobs import Outcome
+    from flows.steps import Steps
+    from tasks.folder.results import Damage
+    from tasks.jobs.job import Job, Result
+    from tasks.suites.plan import Planned
+    from tasks.suites.suite import Suite
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How a suite is run.
+
+    Attributes
+    ----------
+    workers : int, optional
+        Worker processes; what the suite says, or one a core, by default.
+    local : bool
+        Without Prefect.
+    cluster : str, optional
+        The address of a Dask scheduler.
+    mirrors : tuple of Path
+        By default those of ``LEASEBOARD_MIRROR``.
+    tracking_uri : str, optional
+        By default ``MLFLOW_TRACKING_URI``, or the store of the project.
+    boarded : bool
+        With the board, the page, and both in MLflow.
+    """
+
+    workers: int | None = None
+    local: bool = False
+    cluster: str | None = None
+    mirrors: tuple[Path, ...] = ()
+    tracking_uri: str | None = None
+    boarded: bool = True
+
+
+def use_conf(conf: Path | None) -> None:
+    """Make --conf hold for all that runs from here, worker processes among it."""
+    from tasks.machine.paths import own_conf
+
+    if conf is not None:
+        os.environ["LEASEBOARD_CONF"] = str(own_conf(conf))
+
+
+def open_suite(name: str, out: Path | None, conf: Path | None) -> tuple[Suite, Path]:
+    """The suite, checked, and its output folder, which need not be there yet."""
+    from tasks.machine.paths import conf_dir
+    from tasks.suites.plan import check_suite
+    from tasks.suites.suite import load_suite, suite_path
+
+    use_conf(conf)
+    folder = conf_dir(conf)
+    suite = load_suite(name, folder)
+    check_suite(suite, suite_path(name, folder))
+    return suite, (out or Path("runs") / suite.name).resolve()
+
+
+def open_suites(name: str, out: Path | None, conf: Path | None) -> list[tuple[Suite, Path]]:
+    """`open_suite` of each suite that `name` stands for; those of a collection under `out`."""
+    from tasks.machine.paths import conf_dir
+    from tasks.suites.collection import check_apart, members
+
+    use_conf(conf)
+    names = members(name, conf_dir(conf))
+    if names == [name]:
+        return [open_suite(name, out, conf)]
+    opened = [open_suite(one, out / Path(one).stem if out else None, conf) for one in names]
+    check_apart([suite for suite, _ in opened])
+    return opened
+
+
+def look(suite: Suite, out: Path, digest: Callable[[str], str]) -> list[Planned]:
+    """Every job of the suite with its key and state; what is damaged in `out` is said.
+
+    Parameters
+    ----------
+    suite : Suite
+    out : Path
+    digest : callable
+        That of the data that a reference names, which are loaded for it if need be.
+    """
+    from tasks.folder import results
+    from tasks.suites.plan import plan
+
+    found: list[Damage] = []
+
+    def earlier(key: str) -> Result | None:
+        seen = results.look(out, key, whole_log=True)
+        if isinstance(seen, results.Damage):
+            found.append(seen)
+            return None
+        return seen if seen is not None and seen.status == "ok" else None
+
+    planned = plan(suite.jobs(), earlier, digest)
+    say_damage(found)
+    return planned
+
+
+def execute(suite: Suite, out: Path, how: How) -> Outcome:
+    """Run a suite to its end, and print what comes of it."""
+    from tasks.machine.environment import prepare_environment
+
+    prepare_environment()
+
+    from flows.dispatch import dispatch
+
+    place, body, waiting = _asked(suite, out, how)
+    return dispatch(place, waiting, body)
+
+
+def perform(suite: Suite, out: Path, how: How) -> State[Any]:
+    """`execute` within the flow run that this is called in; returns how that ends."""
+    from tasks.machine.environment import prepare_environment
+
+    prepare_environment()
+
+    from flows.dispatch import dispatch_here
+
+    place, body, waiting = _asked(suite, out, how)
+    return dispatch_here(place, waiting, body)
+
+
+def _asked(
+    suite: Suite, out: Path, how: How
+) -> tuple[Place, Callable[[Steps], Outcome], list[Job]]:
+    """Where the suite is run, what is made of its steps, and the jobs that will probably run."""
+    from flows.benchmark import Asked, benchmark
+    from flows.dispatch import Place
+    from tasks.machine import paths
+
+    check_writable(out)
+    mirrors, uri = paths.mirrors(how.mirrors), paths.tracking_uri(how.tracking_uri)
+    waiting = expected(suite, out)
+    asked = Asked(suite, out, mirrors, uri, how.boarded)
+    place = Place(
+        name=suite.name,
+        out=out,
+        size=size_for(suite.workers(how.workers), waiting),
+        limits=suite.limits,
+        mirrors=mirrors,
+        local=how.local,
+        cluster=how.cluster,
+    )
+    return place, lambda steps: benchmark(asked, steps), waiting
+
+
+def expected(suite: Suite, out: Path) -> list[Job]:
+    """The jobs without a finished result in the table of `out`; the keys alone know for sure."""
+    from tasks.folder.results import TABLE, read_table
+
+    jobs = suite.jobs()
+    if not (out / TABLE).is_file():
+        return jobs
+    table = read_table(out / TABLE)
+    done = table[table["status"] == "ok"]
+    known = set(zip(done["label"], done["data"], done["repetition"], strict=True))
+    return [job for job in jobs if (job.label, job.data, job.repetition) not in known]
+
+
+def size_for(workers: int | None, jobs: list[Job]) -> int:
+    """So many worker processes: at most one a job, and one at least."""
+    return max(1, min(workers or os.cpu_count() or 1, len(jobs)))
+
+
+def exit_code(outcome: Outcome) -> int:
+    """0 if every job that could run is ok, 2 if one failed, 3 if none could run."""
+    statuses = {result.status for result in outcome.results}
+    if outcome.problems or outcome.failed:
+        return 2
+    return 0 if "ok" in statuses else 3

@@ -1,0 +1,160 @@
+"""The steps of a run, as `flows.benchmark` takes them, and the plain way to make them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+from typing_extensions import override
+
+from algorithms.errors import LeaseboardError
+from tasks.fetch import kept
+from tasks.fetch.kept import Kept
+from tasks.jobs import prepared
+from tasks.jobs.job import Job, Result
+from tasks.jobs.prepared import Prepared
+from tasks.pool.attempts import Attempt, RunsJobs
+from tasks.score.compared import Compared, compared
+from tasks.suites.suite import Suite
+
+Value = TypeVar("Value")
+
+
+class Steps(ABC):
+    """Fetch, prepare, score, report and record, each at once; and runs, side by side.
+
+    Those that are called at once are the functions of `tasks.steps`, with the same arguments.
+    """
+
+    def __init__(self) -> None:
+        self._running: dict[str, Any] = {}
+        self._ended: SimpleQueue[str] = SimpleQueue()
+
+    @abstractmethod
+    def fetch(self, reference: str, place: Path, *, mirrors: tuple[Path, ...]) -> Kept:
+        """Load a data set and keep it in `place`."""
+
+    @abstractmethod
+    def prepare(self, data: Kept, job: Job) -> Prepared:
+        """Preprocess data for the bench of `job`."""
+
+    @abstractmethod
+    def score(self, results: Sequence[Result], suite: Suite | None) -> Compared:
+        """Compare the algorithms."""
+
+    @abstractmethod
+    def report(self, out: Path, found: Compared, suite: Suite | None) -> Path:
+        """Build the page."""
+
+    @abstractmethod
+    def record(self, results: Sequence[Result], name: str, found: Compared, **given: Any) -> str:
+        """Put the board into MLflow."""
+
+    @abstractmethod
+    def _submit(self, job: Job, key: str, data: Prepared | None) -> Any:
+        """Have a job run; returns a future."""
+
+    def told(self, done: int, total: int) -> None:
+        """So many of all jobs are over."""
+
+    def start(self, job: Job, key: str, data: Prepared | None) -> None:
+        """Have a job run beside the others; see `ended`."""
+        future = self._submit(job, key, data)
+        self._running[key] = future
+        future.add_done_callback(lambda _: self._ended.put(key))
+
+    def ended(self, *, wait: bool) -> Iterator[tuple[str, Attempt | None]]:
+        """The jobs that are over, each once, None in place of one whose machine was lost.
+
+        Parameters
+        ----------
+        wait : bool
+            For those that still run, until all are over; else those that are over already.
+        """
+        while self._running:
+            try:
+                key = self._ended.get(block=wait)
+            except Empty:
+                return
+            # What has been handed out is let go of, here and on its worker.
+            yield key, self._outcome(self._running.pop(key))
+
+    @abstractmethod
+    def _outcome(self, future: Any) -> Attempt | None:
+        """What a job came to whose future is done; what it was interrupted by is raised."""
+
+
+class Locally(Steps):
+    """The steps without Prefect.
+
+    Parameters
+    ----------
+    runs : RunsJobs
+    size : int
+        Jobs side by side.
+    """
+
+    def __init__(self, runs: RunsJobs, size: int) -> None:
+        super().__init__()
+        self._runs = runs
+        self._threads = ThreadPoolExecutor(max_workers=size)
+
+    def perform(self, body: Callable[[Steps], Value], interrupt: Callable[[], None]) -> Value:
+        """What `body` makes of these steps; `interrupt` makes every running job return."""
+        with self._threads:
+            try:
+                return body(self)
+            except BaseException:
+                self._threads.shutdown(wait=False, cancel_futures=True)
+                interrupt()
+                raise
+
+    @override
+    def fetch(self, reference: str, place: Path, *, mirrors: tuple[Path, ...]) -> Kept:
+        return kept.fetch_into(place, reference, mirrors=mirrors)
+
+    @override
+    def prepare(self, data: Kept, job: Job) -> Prepared:
+        return prepared.prepare(data, job)
+
+    @override
+    def score(self, results: Sequence[Result], suite: Suite | None) -> Compared:
+        return compared(results, suite)
+
+    @override
+    def report(self, out: Path, found: Compared, suite: Suite | None) -> Path:
+        from tasks import report as page
+
+        return page.refresh(out, suite, found)
+
+    @override
+    def record(self, results: Sequence[Result], name: str, found: Compared, **given: Any) -> str:
+        from tasks.steps.recording import record
+
+        return record(results, name, found, **given)
+
+    @override
+    def _submit(self, job: Job, key: str, data: Prepared | None) -> Future[Attempt]:
+        return self._threads.submit(self._runs, job, key, data)
+
+    @override
+    def _outcome(self, future: Future[Attempt]) -> Attempt:
+        return future.result()
+
+
+class JobWaitsError(LeaseboardError):
+    """A job is not done after all: its data or its code are others than those of the last run."""
+
+
+def nothing_runs(job: Job, key: str, prepared: Prepared | None) -> Attempt:
+    """Stands where no job is expected to run.
+
+    Raises
+    ------
+    JobWaitsError
+    """
+    raise JobWaitsError(f"{job.label} on {job.data} waits")

@@ -1,0 +1,161 @@
+"""Data that were fetched once for all jobs of a run, which map the columns into memory."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from tasks.fetch import columns
+from tasks.fetch.arrays import Arrays, map_arrays, write_arrays
+from tasks.fetch.dataset import Dataset, RawTable, finish
+from tasks.fetch.loading import load
+from tasks.fetch.references import Reference
+
+_TEXTS = "texts"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A data set in a folder.
+
+    Attributes
+    ----------
+    reference : str
+        What was asked for.
+    digest : str
+        Of the content, see `tasks.fetch.digests`.
+    task : str
+        ``regression`` or ``classification``.
+    rows, features : int
+    folder : Path
+    """
+
+    reference: str
+    digest: str
+    task: str
+    rows: int
+    features: int
+    folder: Path
+
+    def open(self) -> Dataset:
+        """The data set, its numbers mapped from the folder: milliseconds, whatever its size."""
+        return open_dataset(self.folder)
+
+
+def fetch_into(place: Path, reference: str, *, mirrors: Iterable[str | Path] = ()) -> Kept:
+    """Load the data set that `reference` names, once, and keep it in a folder in `place`.
+
+    Raises
+    ------
+    UsageError, DataError, DataUnavailableError
+        As `tasks.fetch.load`.
+    """
+    return keep(load(reference, mirrors=mirrors), place)
+
+
+def hold(
+    frame: pd.DataFrame,
+    name: str,
+    place: Path,
+    *,
+    target: str | None = None,
+    task: str | None = None,
+) -> Kept:
+    """Keep a table that somebody has read, from a database for example, under `name`.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    name : str
+        What jobs call it: their ``data`` is ``held:NAME``.
+    place : Path
+    target : str, optional
+        The target's column; the last by default.
+    task : {"regression", "classification"}, optional
+        By default the target's kind says it.
+
+    Raises
+    ------
+    DataError
+        As `tasks.fetch.load`.
+    """
+    reference = Reference("held", name, {})
+    table = RawTable(frame, name, target, task, source="a table of the flow's own")
+    return keep(finish(table, reference, str(reference)), place)
+
+
+def keep(dataset: Dataset, place: Path) -> Kept:
+    """Write `dataset` into a folder of its own in `place`."""
+    folder = Path(tempfile.mkdtemp(prefix="table-", dir=place))
+    arrays: Arrays = {}
+    frame = dataset.features
+    described = [
+        _described(frame.iloc[:, position], f"{position}", arrays)
+        for position in range(frame.shape[1])
+    ]
+    said = {
+        "reference": dataset.reference,
+        "name": dataset.name,
+        "task": dataset.task,
+        "digest": dataset.digest,
+        "source": dataset.source,
+        "licence": dataset.licence,
+        "columns": described,
+        "target": _described(dataset.target, "target", arrays),
+    }
+    write_arrays(folder, arrays, said)
+    return Kept(
+        dataset.reference, dataset.digest, dataset.task, len(frame), frame.shape[1], folder
+    )
+
+
+def open_dataset(folder: Path) -> Dataset:
+    """The data set that `keep` wrote into `folder`, the same in every value and type."""
+    arrays, said = map_arrays(folder)
+    described = said.pop("columns")
+    features = {each["name"]: _column(each, arrays) for each in described}
+    target = _column(said.pop("target"), arrays)
+    index = pd.RangeIndex(len(target))
+    return Dataset(features=pd.DataFrame(features, index=index, copy=False), target=target, **said)
+
+
+def _described(column: pd.Series, key: str, arrays: Arrays) -> dict[str, Any]:
+    """What is said of a column, whose numbers are put into `arrays` under `key`."""
+    about: dict[str, Any] = {"name": column.name, "key": key}
+    if columns.is_nominal(column):
+        arrays[key] = column.cat.codes.to_numpy()
+        return about | {"categories": column.cat.categories.tolist()}
+    if columns.is_text(column):
+        codes, texts = pd.factorize(column)
+        arrays[key] = codes
+        encoded = [str(text).encode() for text in texts]
+        arrays[f"{key} {_TEXTS}"] = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+        arrays[f"{key} ends"] = np.cumsum([len(text) for text in encoded], dtype=np.int64)
+        return about | {"kind": _TEXTS}
+    arrays[key] = column.to_numpy()
+    return about
+
+
+def _column(about: dict[str, Any], arrays: Arrays) -> pd.Series:
+    name, values = about["name"], arrays[about["key"]]
+    if "categories" in about:
+        kind = pd.CategoricalDtype(about["categories"])
+        nominal = pd.Categorical.from_codes(values, dtype=kind, validate=False)
+        return pd.Series(nominal, name=name, copy=False)
+    if about.get("kind") == _TEXTS:
+        return pd.Series(_texts(about["key"], arrays), dtype=object, name=name)
+    return pd.Series(values, name=name, copy=False)
+
+
+def _texts(key: str, arrays: Arrays) -> NDArray[np.object_]:
+    """The values of a text column; None where one is missing."""
+    content, ends = arrays[f"{key} {_TEXTS}"].tobytes(), arrays[f"{key} ends"].tolist()
+    known = [content[i:j].decode() for i, j in zip([0, *ends], ends, strict=False)]
+    return np.array([*known, None], dtype=object)[arrays[key]]

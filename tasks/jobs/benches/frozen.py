@@ -1,0 +1,81 @@
+"""What a bench is made of, as arrays in a folder that many processes map at once."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from algorithms.benches.holdout import Holdout, Part
+from algorithms.benches.stream import Namespace, Stream
+from algorithms.errors import DataError
+from tasks.evaluate.probes.split import Samples
+from tasks.fetch.arrays import Arrays, map_arrays, write_arrays
+
+_CLASSES = {each.__name__: each for each in (Holdout, Namespace, Part, Samples, Stream)}
+_SPARSE = ("data", "indices", "indptr")
+
+
+def freeze(value: Any, digest: str, folder: Path) -> None:
+    """Write a value made of arrays, sparse rows, tuples, plain values and `_CLASSES`.
+
+    `digest` is that of the data that it was made of.
+    """
+    arrays: Arrays = {}
+    said = _said(value, "", arrays)
+    write_arrays(folder, arrays, {"digest": digest, "value": said})
+
+
+def thaw(folder: Path, digest: str) -> Any:
+    """The value that `freeze` wrote; its arrays are mapped, and read-only.
+
+    Raises
+    ------
+    DataError
+        If it was not made of the data of that digest.
+    """
+    arrays, said = map_arrays(folder)
+    if said["digest"] != digest:
+        raise DataError(f"{folder}: made of the data {said['digest']}, not of {digest}")
+    return _made(said["value"], arrays)
+
+
+def _said(value: Any, name: str, arrays: Arrays) -> dict[str, Any]:
+    """How to make `value` again; its arrays are put into `arrays` under names below `name`."""
+    if isinstance(value, np.ndarray):
+        arrays[name] = value
+        return {"array": name}
+    if sparse.issparse(value):
+        arrays.update({f"{name}.{part}": getattr(value, part) for part in _SPARSE})
+        return {"sparse": name, "shape": value.shape}
+    if dataclasses.is_dataclass(value):
+        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        made = {key: _said(each, f"{name}.{key}", arrays) for key, each in fields.items()}
+        return {"class": type(value).__name__, "fields": made}
+    if isinstance(value, tuple) and value and isinstance(value[0], np.ndarray):
+        arrays[f"{name}.all"] = np.concatenate(value)  # a text has thousands: one array, not each
+        arrays[f"{name}.ends"] = np.cumsum([len(each) for each in value])
+        return {"arrays": name}
+    if isinstance(value, tuple):
+        return {"tuple": [_said(each, f"{name}.{i}", arrays) for i, each in enumerate(value)]}
+    return {"plain": value}
+
+
+def _made(said: dict[str, Any], arrays: Arrays) -> Any:
+    match said:
+        case {"array": name}:
+            return arrays[name]
+        case {"sparse": name, "shape": shape}:
+            parts = tuple(arrays[f"{name}.{part}"] for part in _SPARSE)
+            return sparse.csr_array(parts, shape=tuple(shape), copy=False)
+        case {"class": name, "fields": fields}:
+            return _CLASSES[name](**{key: _made(each, arrays) for key, each in fields.items()})
+        case {"arrays": name}:
+            return tuple(np.split(arrays[f"{name}.all"], arrays[f"{name}.ends"][:-1]))
+        case {"tuple": parts}:
+            return tuple(_made(each, arrays) for each in parts)
+        case _:
+            return said["plain"]

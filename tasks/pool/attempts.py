@@ -1,0 +1,94 @@
+"""What runs a job: worker processes here, with a run folder for what comes of it."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from tasks.folder import results
+from tasks.jobs.job import Job, Result
+from tasks.jobs.prepared import Prepared
+from tasks.jobs.run import failed
+from tasks.pool.workers import WorkerPool
+from tasks.processes.limits import Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A job that was run somewhere.
+
+    Attributes
+    ----------
+    result : Result
+    folder : Path, optional
+        Holds what it left behind: in the run folder.
+    files : dict of str to bytes, optional
+        In its place what a job on another machine left behind, by name.
+    """
+
+    result: Result
+    folder: Path | None = None
+    files: dict[str, bytes] | None = None
+
+
+class RunsJobs(Protocol):
+    """Runs a job to its end, whatever that is, wherever it is called."""
+
+    def __call__(self, job: Job, key: str, prepared: Prepared | None) -> Attempt:
+        """What came of `job`, which was planned as `key`, on data that were prepared."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """Runs jobs in the processes of a pool; what they leave is in the run folder `out`."""
+
+    pool: WorkerPool
+    out: Path
+
+    def __call__(self, job: Job, key: str, prepared: Prepared | None) -> Attempt:
+        """Run `job` in a folder of its own, which is empty before."""
+        try:
+            folder = results.begin(self.out, key)
+        except OSError as error:
+            return Attempt(failed(job, "crash", f"{self.out}: {error.strerror}", key=key))
+        return Attempt(self.pool.run(job, key, folder, prepared), folder)
+
+
+@dataclass(frozen=True, slots=True)
+class Unplanned:
+    """Runs jobs that nobody has planned, one by one, and keeps their results in `out`."""
+
+    limits: Limits
+    out: Path
+
+    def __call__(self, job: Job, key: str, prepared: Prepared | None) -> Attempt:
+        """Run `job`, whose key is known by its result."""
+        del key
+        self.out.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=results.SCRATCH, dir=self.out))
+        try:
+            result = _processes(self.limits).race(job, folder, prepared)
+            return Attempt(result, self._kept(result, folder))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _kept(self, result: Result, folder: Path) -> Path:
+        begun = results.begin(self.out, result.key)
+        shutil.copytree(folder, begun, dirs_exist_ok=True)
+        results.finish(self.out, result)
+        return begun
+
+
+@functools.cache
+def _processes(limits: Limits) -> WorkerPool:
+    """Worker processes that live as long as this one, a core each."""
+    pool = WorkerPool(os.cpu_count() or 1, limits)
+    atexit.register(pool.close)
+    return pool

@@ -1,0 +1,21 @@
+"""The steps of a benchmark as Prefect tasks: ``from tasks.steps import fetch``.
+
+Prefect is loaded with the first of them; whoever runs the same steps without it needs none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tasks.steps.prefect_tasks import fetch, hold, prepare, record, report, run, score
+
+__all__ = ["fetch", "hold", "prepare", "record", "report", "run", "score"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from tasks.steps import prefect_tasks
+
+    return getattr(prefect_tasks, name)

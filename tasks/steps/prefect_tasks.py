@@ -1,0 +1,288 @@
+"""The steps of a benchmark as Prefect tasks: fetch, prepare, run, score, record and report.
+
+``leaseboard run`` chains them in `flows.benchmark`; anybody can chain them in a flow of their own,
+see the how-to "Compose a flow". Each is a thin task over a plain function, which says more.
+
+What touches the world is tried again, with backoff and jitter: a download that broke off, a store
+that does not answer. What only computes is not: it would fail the same way.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from prefect import task
+from prefect.artifacts import create_link_artifact, create_table_artifact
+from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import State
+from prefect.context import TaskRunContext
+from prefect.logging.handlers import APILogHandler
+from prefect.runtime import task_run
+from prefect.states import Completed, Failed
+from prefect.tasks import exponential_backoff
+
+from algorithms.errors import BrokenDownloadError
+from tasks import report as page
+from tasks.fetch import kept
+from tasks.fetch.kept import Kept
+from tasks.folder.results import LOG
+from tasks.jobs import prepared
+from tasks.jobs.job import Job, Result
+from tasks.jobs.prepared import Prepared
+from tasks.machine import paths
+from tasks.machine.addresses import redacted
+from tasks.machine.terminal import harmless
+from tasks.pool.attempts import Attempt, RunsJobs, Unplanned
+from tasks.processes.limits import Limits
+from tasks.score import board as shown
+from tasks.score.compared import Compared, compared
+from tasks.steps import recording
+from tasks.suites.suite import Suite
+from tasks.track import TrackingError
+
+_KEPT_BY_US: dict[str, Any] = {"cache_policy": NO_CACHE, "persist_result": False}
+"""The run folder and MLflow are the record; Prefect keeps no copy of a result."""
+_AGAIN: dict[str, Any] = {
+    "retries": 3,
+    "retry_delay_seconds": exponential_backoff(backoff_factor=2),
+    "retry_jitter_factor": 0.5,
+}
+UI = "http://127.0.0.1:5000"
+HINT = "A store that is no server is shown there by `leaseboard ui`."
+MOST_LOGGED = 1 << 16
+"""Characters of a job's own output on its page; the whole is in the run folder."""
+
+
+def _passes(*kinds: type[Exception]) -> Callable[..., bool]:
+    """Whether a try that ended in one of these errors is worth another."""
+
+    def worth_it(_task: object, _run: object, state: State[Any]) -> bool:
+        return isinstance(state.result(raise_on_failure=False), kinds)
+
+    return worth_it
+
+
+@task(
+    name="fetch",
+    task_run_name="fetch {reference}",
+    description="Load a data set, once, and keep it for all jobs of the run.",
+    tags=["leaseboard"],
+    retry_condition_fn=_passes(BrokenDownloadError),
+    **_AGAIN,
+    **_KEPT_BY_US,
+)
+def fetch(
+    reference: str, place: Path | None = None, *, mirrors: Iterable[str | Path] = ()
+) -> Kept:
+    """`tasks.fetch.kept.fetch_into` a folder; of this process, if no `place` is named."""
+    data = kept.fetch_into(place or _scratch(), reference, mirrors=mirrors)
+    _say(_about(data))
+    return data
+
+
+@task(
+    name="hold",
+    task_run_name="hold {name}",
+    description="Take a table that this flow has read itself.",
+    tags=["leaseboard"],
+    **_KEPT_BY_US,
+)
+def hold(
+    frame: pd.DataFrame, name: str, *, target: str | None = None, task: str | None = None
+) -> Kept:
+    """`tasks.fetch.kept.hold` a frame, under `name`, as data that jobs can be run on."""
+    data = kept.hold(frame, name, _scratch(), target=target, task=task)
+    _say(_about(data))
+    return data
+
+
+def _prepare_title() -> str:
+    given = task_run.parameters
+    return f"prepare {given['data'].reference} for {prepared.bench_of(given['job'])}"
+
+
+@task(
+    name="prepare",
+    task_run_name=_prepare_title,
+    description="Preprocess a data set for a bench, once for all jobs that share it.",
+    tags=["leaseboard"],
+    **_KEPT_BY_US,
+)
+def prepare(data: Kept, job: Job) -> Prepared:
+    """`tasks.jobs.prepared.prepare`; whatever is fitted is fitted on training rows."""
+    made = prepared.prepare(data, job)
+    what = "mapped by each job" if made.parts else "each job prepares what it asks for"
+    _say(f"{data.reference}: {what}")
+    return made
+
+
+def _run_title() -> str:
+    job: Job = task_run.parameters["job"]
+    return f"{job.label or job.algorithm} on {job.data}, repetition {job.repetition}"
+
+
+# Without tags: for each of a task's tags Prefect asks whether its limit allows one more.
+@task(
+    name="run",
+    task_run_name=_run_title,
+    description="Run one job in a worker process, under its limits.",
+    **_KEPT_BY_US,
+)
+def run(
+    job: Job,
+    data: Prepared | Kept | None = None,
+    *,
+    key: str = "",
+    limits: Limits | None = None,
+    out: Path | None = None,
+    workers: RunsJobs | None = None,
+) -> State[Any]:
+    """Run `job` to its end, whatever that is; the task fails if the job does.
+
+    Parameters
+    ----------
+    job : Job
+    data : Prepared or Kept, optional
+        Without it the job loads ``job.data`` itself.
+    key : str
+        Of the planned job; empty where nobody has planned it.
+    limits : Limits, optional
+    out : Path, optional
+        The run folder that keeps the result and the event log; by default one of this process.
+    workers : RunsJobs, optional
+        What runs it; by default processes of this one that live on from job to job.
+
+    Returns
+    -------
+    Result
+        As the state's data, also of a failed one: ``future.result(raise_on_failure=False)``. Of a
+        job that ran on another machine an `Attempt`, which brings its files.
+    """
+    if isinstance(data, Kept):
+        data = prepared.prepare(data, job)
+    attempt = (workers or Unplanned(limits or Limits(), out or _scratch()))(job, key, data)
+    result = attempt.result
+    printed = _printed(attempt)
+    if printed:
+        _say(f"the job printed:\n{printed}")
+    score = "" if result.score is None else f"{result.metric} {result.score:.6g}"
+    message = f"{result.status}: {result.reason or score}".rstrip(": ")
+    _say(f"{message} ({result.cpu_seconds:.2f} CPU s)")
+    told: Any = result if attempt.files is None else attempt
+    if not result.failed:
+        return Completed(message=message, data=told)
+    return Failed(message=message, data=told)
+
+
+@task(
+    name="score",
+    task_run_name="score",
+    description="Compare the algorithms: ranks, intervals and tests.",
+    tags=["leaseboard"],
+    **_KEPT_BY_US,
+)
+def score(results: Sequence[Result], suite: Suite | None = None) -> Compared:
+    """`tasks.score.compared.compared`, with the board as a table on the run's page."""
+    found = compared(results, suite)
+    if TaskRunContext.get():
+        rows = [dict(zip(shown.COLUMNS, row, strict=True)) for row in shown.texts(found)]
+        create_table_artifact(rows, key="board", description=" ".join(found.answer.lines()))
+    _say(shown.plain(found))
+    return found
+
+
+@task(
+    name="report",
+    task_run_name="report",
+    description="Build the page that opens offline.",
+    tags=["leaseboard"],
+    **_KEPT_BY_US,
+)
+def report(out: Path, found: Compared, suite: Suite | None = None) -> Path:
+    """`tasks.report.refresh` the page of a run folder, with a link to it on the run's page."""
+    path = page.refresh(out, suite, found)
+    if TaskRunContext.get():
+        create_link_artifact(path.as_uri(), link_text=str(path), key="report")
+    _say(f"report: {path}")
+    return path
+
+
+@task(
+    name="record",
+    task_run_name="record",
+    description="Log every job, configuration, lease, bound and score as MLflow runs.",
+    tags=["leaseboard"],
+    retry_condition_fn=_passes(TrackingError),
+    **_AGAIN,
+    **_KEPT_BY_US,
+)
+def record(
+    results: Sequence[Result],
+    name: str,
+    found: Compared,
+    *,
+    out: Path | None = None,
+    uri: str | None = None,
+    suite: Suite | None = None,
+    report: Path | None = None,
+    logged: bool = False,
+) -> str:
+    """`tasks.steps.recording.record` into the store `uri`, or the one of this project."""
+    store, folder = paths.tracking_uri(uri), out or _scratch()
+    given = {"suite": suite, "report": report, "logged": logged}
+    place = recording.record(results, name, found, store, out=folder, **given)
+    _say(f"MLflow experiment {name!r}: {place}")
+    if TaskRunContext.get():
+        shown_at = redacted(store).rstrip("/") if store.startswith("http") else UI
+        create_link_artifact(f"{shown_at}/{place}", link_text=name, key="mlflow", description=HINT)
+    return place
+
+
+def _about(data: Kept) -> str:
+    return f"{data.rows} rows, {data.features} features, {data.task}, digest {data.digest[:12]}"
+
+
+def _printed(attempt: Attempt) -> str:
+    """The last of what the job itself printed."""
+    content = (attempt.files or {}).get(LOG, b"")
+    if attempt.folder is not None and (attempt.folder / LOG).is_file():
+        content = (attempt.folder / LOG).read_bytes()
+    return harmless(content.decode(errors="replace")[-MOST_LOGGED:].strip())
+
+
+def _say(text: str) -> None:
+    """A line in the log of this task run, whatever level Prefect's own lines have."""
+    context = TaskRunContext.get()
+    if context is not None:
+        where = {"flow_run_id": context.task_run.flow_run_id, "task_run_id": context.task_run.id}
+        _logger().info("%s", text, extra=where)
+
+
+@functools.cache
+def _logger() -> logging.Logger:
+    logger = logging.Logger("leaseboard", logging.INFO)
+    logger.addHandler(APILogHandler())
+    return logger
+
+
+@functools.cache
+def _scratch() -> Path:
+    """A folder for as long as this process lives."""
+    folder = Path(tempfile.mkdtemp(prefix="leaseboard-"))
+    owner = os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == owner:  # a fork is no owner
+            shutil.rmtree(folder)
+
+    atexit.register(remove)
+    return folder

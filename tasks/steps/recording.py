@@ -1,0 +1,67 @@
+"""The last step: what a run came to goes into MLflow, with the board that describes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tasks import report as page
+from tasks.jobs.job import Result
+from tasks.score.board import markdown
+from tasks.score.compared import Compared
+from tasks.suites.suite import Suite
+from tasks.track import log_all
+from tasks.track.publish import publish
+
+
+def record(
+    results: Sequence[Result],
+    name: str,
+    found: Compared,
+    uri: str,
+    *,
+    out: Path,
+    suite: Suite | None = None,
+    report: Path | None = None,
+    logged: bool = False,
+) -> str:
+    """Log `results` as runs of MLflow's experiment `name`, described by their board.
+
+    Parameters
+    ----------
+    results : sequence of Result
+    name : str
+    found : Compared
+        The board.
+    uri : str
+        The store.
+    out : Path
+        The run folder with the event logs.
+    suite : Suite, optional
+        Says what its data sets are called.
+    report : Path, optional
+        The page, to be attached.
+    logged : bool
+        The jobs were logged while they ran; the board alone is missing.
+
+    Returns
+    -------
+    str
+        Where the jobs are in MLflow's UI, from ``#`` on.
+
+    Raises
+    ------
+    TrackingError
+        If the store cannot be used.
+    """
+    if not logged:
+        log_all(results, out, name, uri)
+    return publish(
+        uri,
+        name,
+        results,
+        board=markdown(found),
+        names=suite.data_names if suite else {},
+        files=[report] if report else [],
+        figures=page.figures(found),
+    )

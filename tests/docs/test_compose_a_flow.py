@@ -1,0 +1,100 @@
+"""The flow of the how-to runs as it stands there: a database, two algorithms, a webhook."""
+
+import json
+import re
+import runpy
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sqlalchemy import create_engine
+
+from flows.server import PrefectServer
+from tasks.track.store import open_store
+
+pages = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("pages.py"))))
+PAGE = pages.DOCS / "how-to" / "compose-a-flow.md"
+MOST_LINES = 25
+
+
+@pytest.fixture
+def webhook():
+    """An address on loopback, and what was posted there."""
+    got = []
+
+    class Hook(BaseHTTPRequestHandler):
+        def do_POST(self):
+            got.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Hook) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", got
+        server.shutdown()
+
+
+@pytest.fixture
+def prefect(tmp_path, monkeypatch, environment):
+    from prefect.settings import PREFECT_API_URL, temporary_settings
+
+    with PrefectServer(tmp_path / "server.log") as server:
+        address = server.wait()
+        monkeypatch.setenv("PREFECT_API_URL", address)
+        with temporary_settings({PREFECT_API_URL: address}):
+            yield address
+
+
+def test_the_flow_of_the_page_runs(tmp_path, monkeypatch, webhook, prefect):
+    from prefect.client.orchestration import get_client
+
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    body = code[code.index("@flow") :]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"visits": rng.normal(size=200), "day": np.arange(200)})
+    table["revenue"] = 3 * table["visits"] + rng.normal(size=200)
+    database = f"sqlite:///{tmp_path / 'shop.db'}"
+    table.to_sql("orders", create_engine(database), index=False)
+    (tmp_path / "nightly.py").write_text(code)
+    compare = runpy.run_path("nightly.py")["compare"]
+
+    address, got = webhook
+    compare(database, "SELECT * FROM orders", address)
+
+    assert len(body.splitlines()) <= MOST_LINES
+    (message,) = got
+    assert "chacha" in message["text"]
+    assert "All 4 jobs finished." in message["text"]
+    client = open_store(f"sqlite:///{tmp_path / 'mlflow.db'}")
+    jobs = client.search_runs(
+        [client.get_experiment_by_name("sales").experiment_id], "tags.leaseboard.level = 'job'"
+    )
+    assert len(jobs) == 4
+    with get_client(sync_client=True) as prefect_client:
+        (run,) = [
+            each
+            for each in prefect_client.read_flow_runs()
+            if each.parameters.get("database") == database
+        ]
+        mine = {"flow_runs": {"id": {"any_": [str(run.id)]}}}
+        found = prefect_client.request("POST", "/task_runs/filter", json=mine).json()
+        names = sorted(each["name"] for each in found)
+        assert run.state.is_completed()
+        body = {"logs": {"flow_run_id": {"any_": [str(run.id)]}}}
+        told = prefect_client.request("POST", "/logs/filter", json=body).json()
+        artifacts = prefect_client.request("POST", "/artifacts/filter", json=mine).json()
+    assert [name for name in names if name.startswith("chacha on held:sales")] == [
+        f"chacha on held:sales, repetition {seed}" for seed in range(2)
+    ]
+    assert "hold sales" in names
+    assert any(line["task_run_id"] and "progressive_mse" in line["message"] for line in told)
+    assert "board" in {artifact["key"] for artifact in artifacts}

@@ -1,0 +1,137 @@
+"""A suite asked for by the form of Prefect's page, watched, cancelled, repeated and read there."""
+
+import json
+import re
+import urllib.request
+
+import pytest
+from playwright.sync_api import expect
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import FlowRunFilter
+from prefect.settings import PREFECT_API_URL, temporary_settings
+
+from flows.server import PrefectServer
+from tests.flows.schedules import make_home, schedule, state, stop, until
+
+pytestmark = pytest.mark.browser
+
+WAITS = '''
+"""One that waits until it is let go."""
+import time
+from pathlib import Path
+
+from algorithms.chacha.baselines import Vanilla
+
+
+class Waits(Vanilla):
+    """Vanilla, when it may."""
+
+    def run(self, bench, seed):
+        print("I wait")
+        while not Path("{home}/go").exists():
+            time.sleep(0.1)
+        yield from super().run(bench, seed)
+'''
+SUITE = """
+title: Waiting
+data: ['synthetic:fried?rows=300&seed=0']
+algorithms: [vanilla, '{home}/waits.py:Waits']
+"""
+THEIRS = ("[Vue", "Failed to load resource", "GPU stall")
+"""Prefect's own noise."""
+PLAN = 'schedules: [{{name: slow, cron: "0 0 1 1 *", suite: tiny, out: {home}/runs/tiny}}]'
+
+
+@pytest.fixture
+def home(tmp_path):
+    made = make_home(tmp_path, PLAN)
+    (made / "waits.py").write_text(WAITS.replace("{home}", str(made)))
+    (made / "conf" / "suites" / "waiting.yaml").write_text(SUITE.format(home=made))
+    return made
+
+
+@pytest.fixture
+def client(tmp_path, environment):
+    with (
+        PrefectServer(tmp_path / "server.log", scheduling=True) as server,
+        temporary_settings({PREFECT_API_URL: server.wait()}),
+        get_client(sync_client=True) as made,
+    ):
+        yield made
+
+
+@pytest.fixture
+def scheduling(home, client):
+    process = schedule(home, PREFECT_API_URL=str(client.api_url))
+    until(lambda: "serving" in (home / "said.txt").read_text(), home, process)
+    yield process
+    stop(process)
+
+
+def test_a_suite_is_run_cancelled_repeated_and_read_in_the_browser(
+    home, client, scheduling, silent_page
+):
+    site = str(client.api_url).rstrip("/").removesuffix("/api")
+    page = silent_page(site, theirs=THEIRS, viewport={"width": 1400, "height": 1200})
+    form = client.read_deployment_by_name("benchmark/any-suite")
+    page.goto(f"{site}/deployments/deployment/{form.id}/run")
+    page.locator(".p-select").first.click()
+    page.keyboard.press("ArrowDown")
+    offered = page.locator(".p-select-option")
+    expect(offered.get_by_text("waiting", exact=True)).to_be_visible()
+    offered.get_by_text("waiting", exact=True).click()
+    page.get_by_role("button", name="Submit").click()
+
+    mine = {"deployment_id": {"any_": [str(form.id)]}}
+    until(lambda: client.read_flow_runs(flow_run_filter=FlowRunFilter(**mine)), home)
+    (run,) = client.read_flow_runs(flow_run_filter=FlowRunFilter(**mine))
+    assert run.parameters["suite"] == "waiting"
+    finished = home / "runs" / "waiting" / "jobs"
+    until(lambda: len(list(finished.glob("*/result.json"))) == 1, home, scheduling)
+    (kept,) = finished.glob("*/result.json")
+    stamp = kept.stat().st_mtime_ns
+    page.goto(f"{site}/runs/flow-run/{run.id}")
+    expect(page.get_by_text("Running").first).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("fetch synthetic:fried").first).to_be_visible(timeout=30_000)
+
+    page.get_by_role("button", name="Cancel", exact=True).first.click()
+    page.get_by_role("button", name="Confirm").click()
+    until(lambda: state(client, run).is_cancelled(), home, scheduling)  # once all has ended
+    assert not list(home.glob("runs/waiting/.data-*"))
+
+    (home / "go").touch()
+    page.reload()
+    page.get_by_role("button", name="Retry").click()
+    page.get_by_role("button", name="Retry").last.click()
+    until(lambda: state(client, run).is_completed(), home, scheduling)
+    assert kept.stat().st_mtime_ns == stamp
+    assert len(list(finished.glob("*/result.json"))) == 2
+
+    page.reload()
+    expect(page.get_by_text("I wait").first).to_be_visible(timeout=30_000)
+    page.get_by_text("Artifacts", exact=True).click()
+    page.get_by_text("board", exact=True).last.click()
+    expect(page.get_by_text("Waits").first).to_be_visible(timeout=30_000)
+
+
+@pytest.mark.parametrize(
+    ("asked", "rule"),
+    [
+        ({"suite": "waiting", "workers": 0}, "workers"),
+        ({"suite": "none-such"}, "suite"),
+        ({}, "suite"),
+    ],
+)
+def test_what_the_form_does_not_allow_is_refused_before_anything_runs(
+    client, scheduling, asked, rule
+):
+    form = client.read_deployment_by_name("benchmark/any-suite")
+    url = f"{str(client.api_url).rstrip('/')}/deployments/{form.id}/create_flow_run"
+    request = urllib.request.Request(
+        url, json.dumps({"parameters": asked}).encode(), {"content-type": "application/json"}
+    )
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(request)
+
+    assert refused.value.code == 409
+    assert re.search(rule, refused.value.read().decode())
