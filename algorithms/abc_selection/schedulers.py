@@ -82,7 +82,7 @@ def gradient_ci(omega: Sequence[Prospect], full: int) -> Prospect | None:
 
     Returns
     -------
-    Candidate or None
+    Prospect or None
         None when all are exhausted.
     """
     order = by_upper_bound(omega)
@@ -117,7 +117,7 @@ def cost_exponent(candidate: Prospect) -> float:
 
     Examples
     --------
-    >>> cost_exponent(Candidate(index=0, rows=4000, seconds=8.0, probes=2,
+    >>> cost_exponent(Prospect(index=0, rows=4000, seconds=8.0, probes=2,
     ...                         rows_before=1000, seconds_before=4.0))
     0.5
     """

@@ -20,7 +20,7 @@ CONSTANT: Monomial = ()
 
 
 class ReferenceLearner:
-    """S_k and P_k as sets; takes the place of a `Learner` in `adaptive_expansion`.
+    """S_k and P_k as sets; takes the place of a `MonomialLearner` in `adaptive_expansion`.
 
     Attributes
     ----------

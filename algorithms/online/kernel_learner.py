@@ -20,7 +20,7 @@ class KernelLearner(Learner):
     Examples
     --------
     >>> schema = Schema(("a",), ((0, 1),), ("0", "1"))
-    >>> model = KernelLearner(schema, Configuration())
+    >>> model = KernelLearner(schema, VWConfiguration())
     >>> for _ in range(3):
     ...     before = model.learn([1.0, 2.0], 3.0)
     >>> round(before, 4), round(model.predict([1.0, 2.0]), 4)

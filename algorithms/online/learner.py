@@ -65,7 +65,7 @@ def command_options(schema: Schema, configuration: VWConfiguration) -> list[str]
     Examples
     --------
     >>> schema = Schema(("a", "b"), ((0,), (1,)), ("0", "1"))
-    >>> " ".join(command_options(schema, Configuration((("a", "b"),), 0.25)))
+    >>> " ".join(command_options(schema, VWConfiguration((("a", "b"),), 0.25)))
     '--bit_precision 18 --learning_rate 0.25 --interactions ab'
     """
     tokens = ["--bit_precision", str(schema.bits)]
