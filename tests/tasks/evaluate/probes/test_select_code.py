@@ -32,9 +32,9 @@ print(found.name)
 """
 
 
-@pytest.mark.parametrize("place", ["script", "module", "beside"])
+@pytest.mark.parametrize("place", ["script", "beside"])
 def test_a_class_that_changed_is_probed_again(tmp_path, place):
-    """The class stands in the script, in a module, or takes its code from beside that module."""
+    """The class stands in the script, or in a module and takes its code from beside that."""
     path = os.pathsep.join(filter(None, [str(tmp_path), *sys.path]))
 
     def chosen(answer):
