@@ -2,6 +2,7 @@
 
 import ast
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -73,6 +74,32 @@ def test_the_kind_of_a_bench_is_known_in_its_own_room_alone():
     ]
 
     assert found == []
+
+
+def test_no_file_name_stands_in_three_rooms():
+    rooms = defaultdict(set)
+    for path in MODULES:
+        if not path.stem.startswith("__"):
+            rooms[path.name].add(str(path.parent.relative_to(ROOT)))
+
+    assert {name: found for name, found in rooms.items() if len(found) > 2} == {}
+
+
+ONE_ROLE = {"Options"}
+"""What each bench, by its own module, may be told."""
+IN_A_TRIAL = {"Limits", "Outcome", "Worker"}
+"""What `tasks.evaluate.trials` says of processes of trials, and `tasks.pool` of those of jobs."""
+
+
+def test_no_class_name_means_two_things():
+    homes = defaultdict(list)
+    for path, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                homes[node.name].append(str(path.relative_to(ROOT)))
+    twice = {name: found for name, found in homes.items() if len(found) > 1}
+
+    assert {name: twice[name] for name in twice.keys() - ONE_ROLE - IN_A_TRIAL} == {}
 
 
 def test_modules_are_documented():

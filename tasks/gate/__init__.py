@@ -8,7 +8,7 @@ from tasks.gate.baseline import (
     read_baseline,
     write_baseline,
 )
-from tasks.gate.promises import Kept
+from tasks.gate.promises import PromiseVerdict
 from tasks.gate.quantities import DERIVED, Evidence, Quantity, measure
 from tasks.gate.scores import TOLERANCE, Check
 from tasks.gate.verdict import NOTHING_COMPARED, PASSED, REGRESSION, RUN_FAILED, Verdict, gate
@@ -23,7 +23,7 @@ __all__ = [
     "Baseline",
     "Check",
     "Evidence",
-    "Kept",
+    "PromiseVerdict",
     "Quantity",
     "Scenario",
     "Verdict",

@@ -7,7 +7,7 @@ import math
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from tasks.gate.promises import Kept
+from tasks.gate.promises import PromiseVerdict
 from tasks.gate.scores import Check
 from tasks.gate.verdict import NOTHING_COMPARED, PASSED, REGRESSION, RUN_FAILED, Verdict
 
@@ -95,7 +95,9 @@ def junit(verdict: Verdict) -> str:
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _case(suite: ET.Element, place: str, name: str, one: Check | Kept, text: str) -> None:
+def _case(
+    suite: ET.Element, place: str, name: str, one: Check | PromiseVerdict, text: str
+) -> None:
     case = ET.SubElement(suite, "testcase", classname=_clean(place), name=_clean(name))
     if one.fails:
         tag = "error" if one.verdict == "failed" else "failure"
@@ -138,7 +140,7 @@ def _plain(check: Check) -> dict[str, Any]:
     }
 
 
-def _plain_promise(kept: Kept) -> dict[str, Any]:
+def _plain_promise(kept: PromiseVerdict) -> dict[str, Any]:
     return {
         **kept.promise.model_dump(),
         "name": kept.promise.name,
@@ -173,7 +175,7 @@ def _markdown_row(check: Check) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _promise_row(kept: Kept) -> str:
+def _promise_row(kept: PromiseVerdict) -> str:
     cells = [
         f"**{kept.verdict}**" if kept.fails else kept.verdict,
         _cell(kept.promise.name),

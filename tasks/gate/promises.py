@@ -13,7 +13,7 @@ FAILING = ("broken", "missing", "changed", "failed")
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class PromiseVerdict:
     """The verdict on one promise.
 
     Attributes
@@ -43,20 +43,20 @@ class Kept:
 
 def check_promises(
     quantities: Sequence[Quantity], accepted: Iterable[Promise]
-) -> tuple[Kept, ...]:
+) -> tuple[PromiseVerdict, ...]:
     """Judge what was measured, and find what was accepted and is not measured any more."""
     rules = {promise.identity: promise for promise in accepted}
     found = [_judged(one, rules.pop(one.promise.identity, None)) for one in quantities]
     gone = "accepted, and no promise of the suite any more: take it back, or accept anew"
-    found += [Kept(promise, "missing", gone) for promise in rules.values()]
+    found += [PromiseVerdict(promise, "missing", gone) for promise in rules.values()]
     return tuple(found)
 
 
-def _judged(quantity: Quantity, accepted: Promise | None) -> Kept:
+def _judged(quantity: Quantity, accepted: Promise | None) -> PromiseVerdict:
     promise = quantity.promise
     if not quantity.values:
         verdict = "failed" if quantity.failed else "missing"
-        return Kept(promise, verdict, quantity.problem or "not measured")
+        return PromiseVerdict(promise, verdict, quantity.problem or "not measured")
     excesses = [promise.excess(value) for value in quantity.values]
     n, n_broken = len(excesses), sum(excess > 0 for excess in excesses)
     n_allowed = promise.allowed(n)
@@ -73,4 +73,4 @@ def _judged(quantity: Quantity, accepted: Promise | None) -> Kept:
         verdict, text = "kept", "kept in every repetition"
         if n_broken:
             text = f"kept but in {n_broken} of {n} repetitions, as chance explains"
-    return Kept(promise, verdict, text, worst, n, n_broken, n_allowed)
+    return PromiseVerdict(promise, verdict, text, worst, n, n_broken, n_allowed)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from tasks.gate.baseline import Baseline
-from tasks.gate.promises import Kept, check_promises
+from tasks.gate.promises import PromiseVerdict, check_promises
 from tasks.gate.quantities import Quantity
 from tasks.gate.scores import TOLERANCE, Check, check_scores
 
@@ -24,7 +24,7 @@ class Verdict:
     accepted_on: str
     accepted_versions: Mapping[str, str]
     checks: tuple[Check, ...]
-    promises: tuple[Kept, ...] = ()
+    promises: tuple[PromiseVerdict, ...] = ()
 
     @property
     def n_compared(self) -> int:

@@ -10,7 +10,7 @@ from algorithms.benches.samples import Probe
 from algorithms.events import Parameters
 from tasks.evaluate.probes import isolation
 from tasks.evaluate.probes.fitting import Classifier, fit_and_test
-from tasks.evaluate.probes.split import Split
+from tasks.evaluate.probes.split import Shuffled
 from tasks.evaluate.store import Record, Records, Store
 from tasks.keys.versions import recorded_key
 
@@ -23,7 +23,7 @@ class RecordedProbes:
 
     Parameters
     ----------
-    split : Split
+    split : Shuffled
     configurations : sequence of mapping
     build : callable
         From a configuration to an untrained model.
@@ -49,7 +49,7 @@ class RecordedProbes:
 
     def __init__(
         self,
-        split: Split,
+        split: Shuffled,
         configurations: Sequence[Parameters],
         build: Build,
         store: Store,

@@ -6,13 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.errors import DataError
-from tasks.evaluate.probes.split import Rows, Samples, Split
+from tasks.evaluate.probes.split import Rows, Samples, Shuffled
 from tasks.fetch import Dataset, columns
 from tasks.preprocess.transformer import naming
 from tasks.preprocess.unit_range import UnitRangeEncoder
 
 
-def split(dataset: Dataset, seed: int, test_fraction: float, made: Samples | None = None) -> Split:
+def split(
+    dataset: Dataset, seed: int, test_fraction: float, made: Samples | None = None
+) -> Shuffled:
     """Divide `dataset` into training and test rows by a random order.
 
     `made` are the samples of the same data set, seed and fraction, if somebody has made them.
@@ -25,7 +27,7 @@ def split(dataset: Dataset, seed: int, test_fraction: float, made: Samples | Non
     """
     _check(dataset)
     n_rows = len(dataset.target)
-    divided = Split(
+    divided = Shuffled(
         digest=dataset.digest,
         n_rows=n_rows,
         seed=seed,

@@ -21,7 +21,7 @@ from algorithms.errors import DataError, UsageError
 from algorithms.events import Event
 from tasks.evaluate.learners.pipelines import named
 from tasks.evaluate.probes.client import RecordedProbes
-from tasks.evaluate.probes.split import Rows, Samples, Split
+from tasks.evaluate.probes.split import Rows, Samples, Shuffled
 from tasks.evaluate.store import Store
 from tasks.jobs.benches import check_options
 
@@ -131,7 +131,7 @@ def _numbers(X: ArrayLike) -> Any:
     return numbers
 
 
-def _split(X: Any, y: Any, test_fraction: float, seed: int) -> Split:
+def _split(X: Any, y: Any, test_fraction: float, seed: int) -> Shuffled:
     if X.ndim != 2 or y.shape != (len(X),):
         raise DataError(f"X of shape {X.shape} and y of shape {y.shape}: give (n, d) and (n,)")
     if pd.isna(y).any():
@@ -142,7 +142,7 @@ def _split(X: Any, y: Any, test_fraction: float, seed: int) -> Split:
     labels = labels.astype(np.int32)
     digest = hashlib.sha256(np.ascontiguousarray(X))
     digest.update(labels)
-    divided = Split(
+    divided = Shuffled(
         digest=digest.hexdigest(),
         n_rows=len(X),
         seed=seed,

@@ -41,7 +41,7 @@ class Samples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Split:
+class Shuffled:
     """The rows of a data set in a random order: first those to train on, then those to test on.
 
     The order and the array are made when they are asked for: a run whose probes are all stored

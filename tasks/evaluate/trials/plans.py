@@ -23,7 +23,7 @@ _NOBODY = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FitRows:
     """The rows of one fit; `test` is empty where another fit is tested instead."""
 
     train: Rows
@@ -33,7 +33,7 @@ class Part:
 
 def scored(
     dataset: Dataset, seed: int, protocol: str, column: str | None = None
-) -> tuple[Dataset, Part]:
+) -> tuple[Dataset, FitRows]:
     """The data and the rows of the fit whose test score is recorded, which a winner repeats.
 
     Parameters
@@ -49,12 +49,12 @@ def scored(
     """
     if protocol == "holdout":
         rows = split(dataset, seed=seed)
-        return dataset, Part(rows.train, rows.validation, rows.test)
+        return dataset, FitRows(rows.train, rows.validation, rows.test)
     if column is None:
         rows = split(dataset, (TRAIN_SHARE, 1 - TRAIN_SHARE), seed)
-        return dataset, Part(rows.train, _NOBODY, rows.test)
+        return dataset, FitRows(rows.train, _NOBODY, rows.test)
     dataset, train, test = split_by_column(dataset, column)
-    return dataset, Part(train, _NOBODY, test)
+    return dataset, FitRows(train, _NOBODY, test)
 
 
 def holdout(dataset: Dataset, seed: int, scale: Scale = "none") -> Arrays:
@@ -80,7 +80,7 @@ def cross_validation(
     dataset, every = scored(dataset, seed, "cv", column)
     train = every.train
     fold_of = dealt(dataset.target.cat.codes.to_numpy()[train], folds)
-    parts = [Part(train[fold_of != f], train[fold_of == f], _NOBODY) for f in range(folds)]
+    parts = [FitRows(train[fold_of != f], train[fold_of == f], _NOBODY) for f in range(folds)]
     refit = _fold(dataset, every, scale)
     return Arrays(_task(dataset), tuple(_fold(dataset, p, scale) for p in parts), refit)
 
@@ -107,7 +107,7 @@ def dealt(labels: NDArray[np.integer], folds: int) -> NDArray[np.intp]:
     return fold_of
 
 
-def _fold(dataset: Dataset, part: Part, scale: Scale) -> Fold:
+def _fold(dataset: Dataset, part: FitRows, scale: Scale) -> Fold:
     """The arrays of one fit, encoded by its training rows alone."""
     features, labels = dataset.features, labels_of(dataset)
     with naming(dataset.reference):

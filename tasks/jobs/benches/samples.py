@@ -16,7 +16,7 @@ from algorithms.seeds import derive_seed
 from tasks.evaluate.probes.client import Build, RecordedProbes
 from tasks.evaluate.probes.fitting import Classifier
 from tasks.evaluate.probes.sampled import split
-from tasks.evaluate.probes.split import Samples, Split
+from tasks.evaluate.probes.split import Samples, Shuffled
 from tasks.evaluate.probes.verdicts import RecordedVerdicts
 from tasks.evaluate.store import Store
 from tasks.fetch import Dataset
@@ -133,7 +133,7 @@ class Learners:
     classes: Sequence[str] = ()
 
 
-def learners(options: Options, rows: Split, seed: int) -> Learners:
+def learners(options: Options, rows: Shuffled, seed: int) -> Learners:
     """The candidates of `options` on a split; the same seed draws and builds the same ones."""
     if options.pipelines is not None:
         from tasks.evaluate.learners import pipelines

@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from algorithms.benches.samples import Probe
 from tasks.evaluate.probes.client import RecordedProbes
-from tasks.evaluate.probes.split import Split
+from tasks.evaluate.probes.split import Shuffled
 from tasks.evaluate.store import Store
 
 
@@ -33,7 +33,7 @@ CONFIGURATIONS = [{"learner": "tree"}, {"behaviour": "crash"}, {"behaviour": "ha
 
 
 def split(make):
-    return Split(digest="test", n_rows=600, seed=0, test_fraction=1 / 3, make=make)
+    return Shuffled(digest="test", n_rows=600, seed=0, test_fraction=1 / 3, make=make)
 
 
 def probes(samples, tmp_path, **kwargs):

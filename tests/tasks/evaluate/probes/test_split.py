@@ -5,14 +5,14 @@ import pytest
 
 from algorithms.seeds import generator
 from tasks.evaluate.probes.sampled import split
-from tasks.evaluate.probes.split import Split
+from tasks.evaluate.probes.split import Shuffled
 from tasks.fetch import load
 
 DATA = "synthetic:waveform?rows=300"
 
 
 def of(n_rows, seed, make=None):
-    return Split(digest="d", n_rows=n_rows, seed=seed, test_fraction=0.2, make=make)
+    return Shuffled(digest="d", n_rows=n_rows, seed=seed, test_fraction=0.2, make=make)
 
 
 @pytest.mark.parametrize(("n_rows", "n_test"), [(3, 1), (10, 2), (17, 3)])
