@@ -15,8 +15,7 @@ from pathlib import Path
 
 from flows.boards import show_board
 from flows.folders import new_folder
-from flows.jobs import Outcome, run_jobs
-from flows.opened import look
+from flows.jobs import Outcome, look, run_jobs
 from flows.steps import Steps
 from flows.terminal import say
 from tasks.fetch.kept import Kept

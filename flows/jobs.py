@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from algorithms.errors import LeaseboardError
+from flows.damage import say_damage
 from flows.progress import Progress
 from flows.steps import Steps
 from flows.watched import CHANGED, Watched
@@ -18,7 +20,7 @@ from tasks.jobs.foreign import is_foreign
 from tasks.jobs.job import Job, Result
 from tasks.jobs.prepared import Prepared, group
 from tasks.jobs.run import failed
-from tasks.suites.plan import Planned
+from tasks.suites.plan import Planned, plan
 from tasks.suites.suite import Suite
 from tasks.track import Recorder, Tracker
 
@@ -43,6 +45,30 @@ class Outcome:
     def failed(self) -> int:
         """How many jobs have failed."""
         return sum(result.failed for result in self.results)
+
+
+def look(suite: Suite, out: Path, digest: Callable[[str], str]) -> list[Planned]:
+    """Every job of the suite with its key and state; what is damaged in `out` is said.
+
+    Parameters
+    ----------
+    suite : Suite
+    out : Path
+    digest : callable
+        That of the data that a reference names, which are loaded for it if need be.
+    """
+    found: list[results.Damage] = []
+
+    def earlier(key: str) -> Result | None:
+        seen = results.look(out, key, whole_log=True)
+        if isinstance(seen, results.Damage):
+            found.append(seen)
+            return None
+        return seen if seen is not None and seen.status == "ok" else None
+
+    planned = plan(suite.jobs(), earlier, digest)
+    say_damage(found)
+    return planned
 
 
 def run_jobs(

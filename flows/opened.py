@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flows.damage import say_damage
 from flows.folders import check_writable
 
 if TYPE_CHECKING:
@@ -17,9 +16,7 @@ if TYPE_CHECKING:
     from flows.dispatch import Place
     from flows.jobs import Outcome
     from flows.steps import Steps
-    from tasks.folder.results import Damage
-    from tasks.jobs.job import Job, Result
-    from tasks.suites.plan import Planned
+    from tasks.jobs.job import Job
     from tasks.suites.suite import Suite
 
 
@@ -84,33 +81,6 @@ def open_suites(name: str, out: Path | None, conf: Path | None) -> list[tuple[Su
     opened = [open_suite(one, out / Path(one).stem if out else None, conf) for one in names]
     check_apart([suite for suite, _ in opened])
     return opened
-
-
-def look(suite: Suite, out: Path, digest: Callable[[str], str]) -> list[Planned]:
-    """Every job of the suite with its key and state; what is damaged in `out` is said.
-
-    Parameters
-    ----------
-    suite : Suite
-    out : Path
-    digest : callable
-        That of the data that a reference names, which are loaded for it if need be.
-    """
-    from tasks.folder import results
-    from tasks.suites.plan import plan
-
-    found: list[Damage] = []
-
-    def earlier(key: str) -> Result | None:
-        seen = results.look(out, key, whole_log=True)
-        if isinstance(seen, results.Damage):
-            found.append(seen)
-            return None
-        return seen if seen is not None and seen.status == "ok" else None
-
-    planned = plan(suite.jobs(), earlier, digest)
-    say_damage(found)
-    return planned
 
 
 def execute(suite: Suite, out: Path, how: How) -> Outcome:

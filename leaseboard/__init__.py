@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
     from tasks.automl.estimators import PolicyClassifier, PolicyRegressor
     from tasks.automl.interactive import race
-    from tasks.evaluate.probes.select import select
+    from tasks.automl.select import select
 
 __all__ = [
     "Algorithm",
@@ -40,7 +40,7 @@ _PLACES = {
     "PolicyClassifier": "tasks.automl.estimators",
     "PolicyRegressor": "tasks.automl.estimators",
     "race": "tasks.automl.interactive",
-    "select": "tasks.evaluate.probes.select",
+    "select": "tasks.automl.select",
 }
 
 

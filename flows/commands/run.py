@@ -22,7 +22,7 @@ from flows.commands.options import (
 )
 from flows.damage import check_folder
 from flows.interruption import resumable
-from flows.opened import How, execute, exit_code, look, open_suites
+from flows.opened import How, execute, exit_code, open_suites
 from flows.terminal import say
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ def plan(suite: SuiteName, out: Out = None, mirror: Mirrors = None, conf: Conf =
 
 
 def _show_plan(loaded: Suite, home: Path, mirror: list[Path] | None) -> int:
+    from flows.jobs import look
     from tasks import fetch
     from tasks.machine import paths
 

@@ -227,9 +227,8 @@ def _follow(file: Path, last: mmap.mmap) -> None:
 
 
 def main() -> None:
-    """Import what most files need, then serve."""
+    """Serve until nobody asks any more."""
     adopt_orphans()
-    importlib.import_module("tasks.jobs.described")
     serve(sys.stdin.buffer, sys.stdout.buffer)
 
 

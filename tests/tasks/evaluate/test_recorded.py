@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from tasks.automl.estimators import PolicyClassifier
+from tasks.automl.select import select
 from tasks.evaluate.peers import program, venv
 from tasks.evaluate.peers.trials import PeerTrials
 from tasks.evaluate.probes import isolation
 from tasks.evaluate.probes.client import RecordedProbes
-from tasks.evaluate.probes.select import select
 from tasks.evaluate.trials.replay import StoredTrials
 from tasks.fetch import load as load_anew
 from tasks.jobs.benches import pulls, samples
@@ -144,7 +144,7 @@ def forget():
         (a_probe, "tasks.preprocess.unit_range"),  # the encoder
         (a_probe, "tasks.evaluate.probes.fitting"),
         (a_probe, "tasks.fetch.columns"),
-        (a_choice, "tasks.evaluate.probes.select"),
+        (a_choice, "tasks.automl.select"),
         (a_choice, "algorithms.seeds"),
     ],
     ids=lambda value: getattr(value, "__name__", value),

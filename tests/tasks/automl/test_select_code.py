@@ -23,7 +23,7 @@ from pathlib import Path
 from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import make_pipeline
-from tasks.evaluate.probes.select import select
+from tasks.automl.select import select
 
 X, y = load_iris(return_X_y=True)
 pipelines = [DummyClassifier(strategy="constant", constant=1), make_pipeline(Mine())]
