@@ -13,7 +13,6 @@ import json
 import math
 import mmap
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -27,7 +26,9 @@ from typing import IO, Any
 
 from algorithms.errors import LeaseboardError, SettingError, UsageError, UserFileError
 from algorithms.user_files import blamed
-from tasks.processes.forks import Fork, Silence, cause
+from tasks.processes.children import confine, spawn
+from tasks.processes.endings import over_wall, post_mortem
+from tasks.processes.forks import Fork, Silence
 from tasks.processes.leash import adopt_orphans, kill_below
 from tasks.processes.limits import Limits
 
@@ -74,12 +75,11 @@ class _Quarantine:
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is None or self._process.poll() is not None:
             self.close()
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "tasks.jobs.quarantine"],
+            self._process = spawn(
+                "tasks.jobs.quarantine",
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 start_new_session=True,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             )
         return self._process
 
@@ -143,13 +143,11 @@ def ask(
 def _why(ended: Mapping[str, Any], limits: Limits) -> str:
     """Why there is no answer; nothing is known of it if the process was killed over it."""
     if ended.get("silence") == Silence.LATE:
-        return f"over the limit of {limits.wall_seconds:g} s of wall time"
+        return over_wall(limits.wall_seconds or math.inf).reason
     if ended.get("silence") == Silence.LONG:
         return str(Silence.LONG)
     code = ended.get("code", -signal.SIGKILL)
-    if code == -signal.SIGXCPU:
-        return f"over the limit of {limits.cpu_seconds:g} s of CPU time"
-    return cause(code, "its process")
+    return post_mortem(code, "its process", limits.cpu_seconds).reason
 
 
 def serve(orders: IO[bytes], answers: IO[bytes]) -> None:
@@ -183,10 +181,7 @@ def _answer(function: Callable[..., Any], order: dict[str, Any], last: mmap.mmap
         for descriptor in range(3):  # neither the orders nor the answers are its own
             os.dup2(nothing.fileno(), descriptor)
     os.chdir(order["cwd"])
-    cpu, data = math.ceil(order["limits"]["cpu_seconds"]), order["limits"]["memory_mb"] * 10**6
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 1))
-    resource.setrlimit(resource.RLIMIT_DATA, (int(data), int(data)))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    confine(order["limits"]["cpu_seconds"], order["limits"]["memory_mb"])
     file = None if order["file"] is None else Path(order["file"])
     if file is not None and order["follow"]:
         _follow(file, last)

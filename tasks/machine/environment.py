@@ -11,16 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 from tasks.machine.paths import cache_dir
-
-ONE_THREAD = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "NUMBA_NUM_THREADS",
-)
-"""Jobs run side by side, so each has one thread: for honest CPU times and equal results."""
+from tasks.machine.threads import ONE_THREAD
 
 QUIET = {
     # Nobody is called. Prefect and MLflow both understand `true`; MLflow does not understand 1.
@@ -67,9 +58,7 @@ def prepare_environment(home: Path | None = None) -> None:
         The project's folder: Prefect's own files go to ``.prefect`` in it. The current folder by
         default.
     """
-    for name in ONE_THREAD:
-        os.environ.setdefault(name, "1")
-    for name, value in QUIET.items():
+    for name, value in (ONE_THREAD | QUIET).items():
         os.environ.setdefault(name, value)
     os.environ.setdefault("NUMBA_CACHE_DIR", str(kernel_cache()))
     os.environ.setdefault("PREFECT_HOME", str((home or Path.cwd()).resolve() / ".prefect"))

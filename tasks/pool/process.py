@@ -8,7 +8,6 @@ import select
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -20,7 +19,8 @@ import psutil
 
 from algorithms.errors import LeaseboardError
 from tasks.pool.output import Output
-from tasks.processes.forks import cause
+from tasks.processes.children import spawn
+from tasks.processes.endings import Ending, post_mortem
 from tasks.processes.leash import descendants, kill_below, kill_tree
 
 WHO = "the worker process"
@@ -38,16 +38,15 @@ class StoppedError(LeaseboardError):
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
-    """How an attempt at a job ended: its row, or the status and reason of a row to be made.
+class Reply:
+    """What is known of an attempt at a job: how it ended, and its row if it has one.
 
     `fit` says that the worker answered, and can take another job; `usage` that a `UsageError`
     ended it. `measured` are the CPU and wall seconds of a foreign job, by the process that forked
     it: of what the job started they count what it waited for, as its own clocks do.
     """
 
-    status: str
-    reason: str = ""
+    ending: Ending
     row: dict[str, Any] | None = None
     fit: bool = False
     usage: bool = False
@@ -71,18 +70,15 @@ class Worker:
         ours, theirs = socket.socketpair()
         self.output = Output()
         with theirs:
-            self.process = subprocess.Popen(
-                [
-                    *(sys.executable, "-P", "-m", "tasks.pool.worker"),
-                    *(str(theirs.fileno()), work, str(int(forks))),
-                ],
+            self.process = spawn(
+                "tasks.pool.worker",
+                *(str(theirs.fileno()), work, str(int(forks))),
+                environment=environment,
                 pass_fds=(theirs.fileno(),),
                 stdin=subprocess.DEVNULL,
                 stdout=self.output.theirs,
                 stderr=self.output.theirs,
                 start_new_session=True,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-                | environment,
             )
         os.close(self.output.theirs)
         self.pid = self.process.pid
@@ -102,7 +98,7 @@ class Worker:
         with suppress(BrokenPipeError, ConnectionResetError):
             self.channel.sendall(json.dumps(message).encode() + b"\n")
 
-    def answer(self, timeout: float) -> Ending | None:
+    def answer(self, timeout: float) -> Reply | None:
         """What the worker answers within `timeout` seconds, None if nothing yet.
 
         What it prints until then goes to the job's log.
@@ -124,13 +120,13 @@ class Worker:
             line, _, self._received = self._received.partition(b"\n")
             return self._understood(json.loads(line))
         if self.process.poll() is not None or (ready and not chunk):
-            return Ending("crash", self._cause())
+            return Reply(self._post_mortem())
         return None
 
-    def _understood(self, message: dict[str, Any]) -> Ending:
-        """The ending that a message tells, directly or as what a fork said."""
+    def _understood(self, message: dict[str, Any]) -> Reply:
+        """The answer that a message tells, directly or as what a fork said."""
         if "code" in message:
-            return Ending("crash", cause(message["code"], WHO), fit=True)
+            return Reply(post_mortem(message["code"], WHO), fit=True)
         if "said" in message:
             told = json.loads(message["said"])
             cpu, wall = message["measured"]
@@ -142,24 +138,25 @@ class Worker:
             self._kept = set(message.get("kept", ()))
         if "result" in told:
             row = told["result"]
-            return Ending(row["status"], row=row, fit=fit, measured=measured)
+            return Reply(Ending(row["status"]), row, fit=fit, measured=measured)
         if measured and told["status"] not in _ENDINGS:
             raise ValueError(f"no job fails with the status {told['status']!r}")
         usage = bool(told.get("usage", False))
-        return Ending(told["status"], str(told["reason"]), fit=fit, usage=usage)
+        return Reply(Ending(told["status"], str(told["reason"])), fit=fit, usage=usage)
 
-    def start(self, stopping: threading.Event) -> Ending | None:
+    def start(self, stopping: threading.Event) -> Reply | None:
         """Wait until the worker has imported what jobs need; how it ended instead, if it did."""
         deadline = time.monotonic() + START_SECONDS
         while not self.ready:
-            ending = self.answer(POLL_SECONDS)
-            self.ready = ending is not None and ending.status == "ready"
-            if ending is not None and not self.ready:
-                return ending
+            answer = self.answer(POLL_SECONDS)
+            self.ready = answer is not None and answer.ending.status == "ready"
+            if answer is not None and not self.ready:
+                return answer
             if stopping.is_set():
                 raise StoppedError("interrupted before the job began")
             if time.monotonic() > deadline:
-                return Ending("crash", f"the worker did not start within {START_SECONDS:g} s")
+                late = f"the worker did not start within {START_SECONDS:g} s"
+                return Reply(Ending("crash", late))
         return None
 
     def usage(self) -> tuple[float, int]:
@@ -215,12 +212,13 @@ class Worker:
         self.output.end()
         self.output.close()
 
-    def _cause(self) -> str:
-        """Why no answer will come, in one line."""
+    def _post_mortem(self) -> Ending:
+        """Why no answer will come."""
         try:
             code = self.process.wait(timeout=1.0)  # its end of the socket closes a little earlier
         except subprocess.TimeoutExpired:
-            return "the job closed the worker's channel"
+            return Ending("crash", "the job closed the worker's channel")
         self.output.drain()
+        ending = post_mortem(code, WHO)
         said = self.output.last_line() if code >= 0 else ""
-        return f"{cause(code, WHO)}: {said}".rstrip(": ")
+        return Ending(ending.status, f"{ending.reason}: {said}".rstrip(": "))

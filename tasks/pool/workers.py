@@ -32,7 +32,8 @@ from tasks.jobs.job import Job, Result
 from tasks.jobs.prepared import Prepared
 from tasks.jobs.run import RUN_JOB, failed
 from tasks.machine.clocks import disagreement
-from tasks.pool.process import POLL_SECONDS, Ending, StoppedError, Worker
+from tasks.pool.process import POLL_SECONDS, Reply, StoppedError, Worker
+from tasks.processes.endings import Ending, over_cpu, over_memory, over_wall
 from tasks.processes.leash import Leash
 from tasks.processes.limits import Limits
 
@@ -106,9 +107,10 @@ class WorkerPool:
         StoppedError
             If `stop` was called before the job had ended.
         """
-        ending, spent, started = self._outcome(job, folder, prepared)
-        if ending.row is not None:
-            result = _understood(ending.row, job)
+        answer, spent, started = self._outcome(job, folder, prepared)
+        ending = answer.ending
+        if answer.row is not None:
+            result = _understood(answer.row, job)
             if result is not None and result.key == key:
                 return result
             ending = Ending("crash", NONSENSE if result is None else CHANGED)
@@ -124,11 +126,12 @@ class WorkerPool:
         StoppedError
             As `run`.
         """
-        ending, spent, started = self._outcome(job, folder, prepared)
-        if ending.usage:
+        answer, spent, started = self._outcome(job, folder, prepared)
+        ending = answer.ending
+        if answer.usage:
             raise UsageError(ending.reason)
-        if ending.row is not None:
-            result = _understood(ending.row, job)
+        if answer.row is not None:
+            result = _understood(answer.row, job)
             if result is not None:
                 return result
             ending = Ending("crash", NONSENSE)
@@ -136,7 +139,7 @@ class WorkerPool:
 
     def _outcome(
         self, job: Job, folder: Path, prepared: Prepared | None = None
-    ) -> tuple[Ending, tuple[float, float], str]:
+    ) -> tuple[Reply, tuple[float, float], str]:
         """How a job ended, the CPU and wall seconds that it took, and when it began."""
         foreign = is_foreign(job)
         worker = self._idle[foreign].get()
@@ -145,20 +148,20 @@ class WorkerPool:
             if self._stopping.is_set():
                 raise StoppedError("interrupted before the job began")
             worker = worker or self._start(forks=foreign)
-            ending = worker.start(self._stopping)
+            answer = worker.start(self._stopping)
             cpu, _ = worker.usage()
             clock = time.monotonic()
             started = datetime.now(UTC).isoformat(timespec="seconds")
-            if ending is None:
+            if answer is None:
                 worker.output.begin(folder / LOG, self.limits.output_mb)
                 worker.order(self._order(job, folder, prepared))
-                ending = self._await(worker, cpu, clock)
-            fit = ending.fit
+                answer = self._await(worker, cpu, clock)
+            fit = answer.fit
             spent = (worker.usage()[0] - cpu, time.monotonic() - clock)
         finally:
             self._idle[foreign].put(self._retire(worker, fit=fit))
-        wrong = _clocks_changed(ending, job) or worker.output.fault
-        return Ending("crash", wrong) if wrong else ending, spent, started
+        wrong = _clocks_changed(answer, job) or worker.output.fault
+        return Reply(Ending("crash", wrong)) if wrong else answer, spent, started
 
     def stop(self) -> None:
         """Interrupt every running job; safe to call from a signal handler."""
@@ -221,28 +224,29 @@ class WorkerPool:
             self._workers.discard(worker)
         return None
 
-    def _await(self, worker: Worker, cpu: float, clock: float) -> Ending:
+    def _await(self, worker: Worker, cpu: float, clock: float) -> Reply:
         """How the job ended, by itself or at a limit."""
         breach: Ending | None = None
         deadline = float("inf")
         while True:
             try:
-                ending = worker.answer(POLL_SECONDS)
+                answer = worker.answer(POLL_SECONDS)
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-                return Ending("crash", NONSENSE)
-            if ending is not None and ending.status == "stopped" and breach is None:
+                return Reply(Ending("crash", NONSENSE))
+            stopped = answer is not None and answer.ending.status == "stopped"
+            if stopped and breach is None:
                 if self._stopping.is_set():
                     raise StoppedError("interrupted")
-                return Ending("crash", "ended by a SIGTERM that Leaseboard did not send")
-            if ending is not None:
-                return breach or ending
+                return Reply(Ending("crash", "ended by a SIGTERM that Leaseboard did not send"))
+            if answer is not None:
+                return Reply(breach) if breach else answer
             if breach is None:
                 breach = self._breach(worker, cpu, clock)
                 if breach is not None:
                     worker.ask_to_stop()
                     deadline = time.monotonic() + self._grace
             elif time.monotonic() > deadline:
-                return breach
+                return Reply(breach)
 
     def _breach(self, worker: Worker, cpu: float, clock: float) -> Ending | None:
         """The limit that the job has broken by now, if any."""
@@ -252,23 +256,23 @@ class WorkerPool:
         if self._stopping.is_set():
             raise StoppedError("interrupted")
         if limits.wall_seconds is not None and wall > limits.wall_seconds:
-            return Ending("timeout", f"over the limit of {limits.wall_seconds:g} s of wall time")
+            return over_wall(limits.wall_seconds)
         if limits.cpu_seconds is not None and cpu > limits.cpu_seconds:
-            return Ending("timeout", f"over the limit of {limits.cpu_seconds:g} s of CPU time")
+            return over_cpu(limits.cpu_seconds)
         if limits.memory_mb is not None and memory > limits.memory_mb * 1e6:
-            return Ending("memout", f"over the limit of {limits.memory_mb:g} MB of memory")
+            return over_memory(limits.memory_mb)
         return None
 
 
-def _clocks_changed(ending: Ending, job: Job) -> str:
+def _clocks_changed(answer: Reply, job: Job) -> str:
     """What is wrong with the seconds that a foreign job tells, if anything is."""
-    if ending.measured is None or ending.row is None:
+    if answer.measured is None or answer.row is None:
         return ""
-    result = _understood(ending.row, job)
+    result = _understood(answer.row, job)
     if result is None:
         return ""
     told = (result.job_cpu_seconds or 0.0, result.job_wall_seconds or 0.0)
-    return disagreement(told, ending.measured)
+    return disagreement(told, answer.measured)
 
 
 def _understood(row: dict[str, Any], job: Job) -> Result | None:

@@ -141,23 +141,3 @@ def _die_with_parent() -> None:
         import ctypes
 
         ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
-
-
-def cause(code: int, who: str) -> str:
-    """What the exit code of a process says, in one line."""
-    if code >= 0:
-        return f"{who} ended with exit code {code}"
-    name = signal_name(-code)
-    hint = " (the system does that when memory runs out)" if name == "SIGKILL" else ""
-    return f"killed by {name}{hint}"
-
-
-def signal_name(number: int) -> str:
-    """The name of a signal; those for real time have none.
-
-    Examples
-    --------
-    >>> signal_name(9), signal_name(40)
-    ('SIGKILL', 'signal 40')
-    """
-    return {each.value: each.name for each in signal.Signals}.get(number, f"signal {number}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
@@ -19,8 +18,10 @@ from tasks.evaluate.peers import program, venv
 from tasks.evaluate.store import Record, Store
 from tasks.evaluate.trials.evaluate import Arrays
 from tasks.evaluate.trials.replay import Protocol
-from tasks.evaluate.trials.worker import ONE_THREAD
 from tasks.keys.versions import recorded_key
+from tasks.machine.threads import ONE_THREAD
+from tasks.processes.endings import over_wall, post_mortem
+from tasks.processes.leash import kill_tree
 
 
 class PeerTrials:
@@ -139,14 +140,15 @@ class PeerTrials:
                 code = process.wait(self._patience)
             except subprocess.TimeoutExpired as error:
                 raise LeaseboardError(
-                    f"{self.arms[0]} did not end in {self._patience:g} seconds: lower the budget"
+                    f"{self.arms[0]}: {over_wall(self._patience).reason}: lower the budget"
                 ) from error
             finally:
-                _end(process)
+                kill_tree(process.pid)
+                process.wait()
         if code:
             lines = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()
             raise LeaseboardError(
-                f"{self.arms[0]} ended with code {code}: {lines[-1] if lines else 'no word'}"
+                f"{post_mortem(code, self.arms[0]).reason}: {lines[-1] if lines else 'no word'}"
             )
 
 
@@ -173,11 +175,3 @@ def as_trials(answer: Mapping[str, Any]) -> list[Trial]:
             )
         )
     return trials
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
-    process.wait()

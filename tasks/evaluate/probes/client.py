@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from algorithms.benches.samples import Probe
@@ -13,6 +13,7 @@ from tasks.evaluate.probes.fitting import Classifier, fit_and_test
 from tasks.evaluate.probes.split import Shuffled
 from tasks.evaluate.store import Record, Records, Store
 from tasks.keys.versions import recorded_key
+from tasks.processes.endings import over_cpu
 
 Build = Callable[[Parameters], Classifier]
 """From a configuration to an untrained model; the same model at every call."""
@@ -44,7 +45,8 @@ class RecordedProbes:
     A recorded failure is replayed like a success: the same fit crashes again. A time-out is
     replayed only for limits that are no longer than the one it met, and a recorded success that
     took longer than `probe_seconds` counts as a time-out, as it would be if it were run now.
-    Want of memory says more of the machine than of the probe, so it is never recorded.
+    Want of memory, and being killed, say more of the machine than of the probe, so they are never
+    recorded.
     """
 
     def __init__(
@@ -99,11 +101,11 @@ class RecordedProbes:
         unrecorded: list[Probe] = []
 
         def run(_number: int) -> Record | None:
-            probe = self._run(configuration, rows, test_rows)
-            if probe.status == "memout":
+            probe, lasting = self._run(configuration, rows, test_rows)
+            if not lasting:
                 unrecorded.append(probe)
                 return None
-            return dataclasses.asdict(probe) | {"limit": self._limit}
+            return asdict(probe) | {"limit": self._limit}
 
         while (usable := self._usable(records)) is None:
             records.extend(run)
@@ -131,25 +133,26 @@ class RecordedProbes:
             fit_cpu=self._limit,
             fit_wall=probe.wall() * self._limit / probe.cpu(),
             status="timeout",
-            reason=f"more than {self._limit:g} s of CPU time",
+            reason=over_cpu(self._limit).reason,
         )
 
-    def _run(self, configuration: int, rows: int, test_rows: int) -> Probe:
+    def _run(self, configuration: int, rows: int, test_rows: int) -> tuple[Probe, bool]:
+        """The probe, and whether it would end so again."""
         parameters = self.configurations[configuration]
         samples = self.split.samples  # made here, so that the child finds it
         self._prepare()
-        outcome = isolation.call(
-            lambda: fit_and_test(self._build(parameters), samples, rows, test_rows),
+        called = isolation.call(
+            lambda: asdict(fit_and_test(self._build(parameters), samples, rows, test_rows)),
             self._limit,
         )
-        if outcome.status == "ok":
-            probe: Probe = outcome.value
-            return probe
-        return Probe(
+        if called.ending.status == "ok":
+            return Probe(**called.value), True
+        failed = Probe(
             rows=rows,
             test_rows=test_rows,
-            fit_cpu=outcome.cpu_seconds,
-            fit_wall=outcome.wall_seconds,
-            status=outcome.status,
-            reason=outcome.reason,
+            fit_cpu=called.cpu_seconds,
+            fit_wall=called.wall_seconds,
+            status=called.ending.status,
+            reason=called.ending.reason,
         )
+        return failed, called.ending.lasting

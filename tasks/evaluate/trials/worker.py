@@ -13,7 +13,6 @@ import contextlib
 import io
 import os
 import pickle
-import resource
 import select
 import signal
 import struct
@@ -26,6 +25,9 @@ from dataclasses import dataclass
 from typing import IO, Any, Self, cast
 
 from tasks.evaluate.trials.evaluate import Arrays, Order, Outcome, run
+from tasks.machine.threads import ONE_THREAD
+from tasks.processes.children import confine, spawn
+from tasks.processes.endings import over_wall, post_mortem
 
 Readable = IO[bytes] | io.RawIOBase
 
@@ -34,9 +36,6 @@ IMPORT_SECONDS = 300.0
 """CPU or wall seconds after which a learner's import is given up."""
 
 _LENGTH = struct.Struct("!Q")
-ONE_THREAD = {
-    f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "VECLIB_MAXIMUM", "NUMEXPR")
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +122,14 @@ class Worker:
         if self._process is not None and self._process.poll() is not None:
             self.close()  # it died while it rested, which is no trial's fault
         if self._process is None:
+            # A class of the user's, as of a notebook, may be in the current folder.
             path = os.pathsep.join(part or str(os.getcwd()) for part in sys.path)  # noqa: PTH109
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "tasks.evaluate.trials.worker"],
+            self._process = spawn(
+                "tasks.evaluate.trials.worker",
+                environment={**ONE_THREAD, "PYTHONPATH": path},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env={**os.environ, **ONE_THREAD, "PYTHONPATH": path},
             )
             assert self._process.stdin is not None
             _send(self._process.stdin, self._limits)
@@ -148,16 +148,11 @@ class Worker:
             reason = f"its import did not end in {IMPORT_SECONDS:g} seconds"
             return Outcome(0.0, None, 0.0, wall, "crash", reason)
         if code is None:
-            reason = f"no answer in {limits.cpu_seconds * limits.wall_factor:g} seconds"
-            return Outcome(0.0, None, limits.cpu_seconds, wall, "timeout", reason)
-        if code == -signal.SIGPROF:
-            reason = f"more than {limits.cpu_seconds:g} CPU seconds"
-            return Outcome(0.0, None, limits.cpu_seconds, wall, "timeout", reason)
-        if code == -signal.SIGKILL:
-            reason = "killed by the system, as for want of memory"
-            return Outcome(0.0, None, min(wall, limits.cpu_seconds), wall, "memout", reason)
-        reason = f"the process ended with code {code}"
-        return Outcome(0.0, None, min(wall, limits.cpu_seconds), wall, "crash", reason)
+            ending = over_wall(limits.cpu_seconds * limits.wall_factor)
+        else:
+            ending = post_mortem(code, "the process", limits.cpu_seconds)
+        cpu = limits.cpu_seconds if ending.status == "timeout" else min(wall, limits.cpu_seconds)
+        return Outcome(0.0, None, cpu, wall, ending.status, ending.reason)
 
 
 _resting: defaultdict[Limits, list[Worker]] = defaultdict(list)
@@ -197,8 +192,7 @@ def main() -> None:
     os.dup2(2, 1)  # what a learner prints must not get between the answers
     orders = sys.stdin.buffer
     limits = _receive(orders)
-    megabytes = limits.memory_mb * 2**20
-    resource.setrlimit(resource.RLIMIT_DATA, (megabytes, megabytes))
+    confine(memory_mb=limits.memory_mb)
     arrays: Arrays | None = None
 
     def begin() -> None:

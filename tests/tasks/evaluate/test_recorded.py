@@ -21,6 +21,7 @@ from tasks.jobs.job import Job
 from tasks.keys import closure, versions
 from tasks.keys.closure import module_file
 from tasks.machine import paths
+from tasks.processes.endings import Ending
 
 ROOT = Path(versions.__file__).resolve().parents[2]
 ANSWER = """
@@ -85,7 +86,7 @@ def made(tmp_path, monkeypatch):
     script.write_text(ANSWER)
     monkeypatch.setattr(venv, "python", lambda _: Path(sys.executable))
     monkeypatch.setattr(program, "__file__", str(script))
-    monkeypatch.setattr(isolation, "call", lambda f, _: isolation.Outcome("ok", f()))
+    monkeypatch.setattr(isolation, "call", lambda f, _: isolation.Called(Ending("ok"), f()))
     values = []
 
     def watched(making):

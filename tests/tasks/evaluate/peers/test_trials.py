@@ -97,13 +97,13 @@ def test_a_budget_in_seconds_cuts_what_came_too_late(peer):
 
 
 def test_a_peer_that_fails_says_its_last_word(peer):
-    with pytest.raises(LeaseboardError, match="flaml ended with code 3: no licence"):
+    with pytest.raises(LeaseboardError, match="flaml ended with exit code 3: no licence"):
         play_on(peer("print('no licence'); sys.exit(3)"))
 
 
 def test_a_peer_that_hangs_is_ended(peer):
     with pytest.raises(
-        LeaseboardError, match=r"flaml did not end in 0\.5 seconds: lower the budget"
+        LeaseboardError, match=r"flaml: over the limit of 0\.5 s of wall time: lower the budget"
     ):
         play_on(peer("time.sleep(60)", patience=0.5))
 

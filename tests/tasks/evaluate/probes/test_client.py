@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 
 import numpy as np
@@ -126,5 +128,16 @@ def test_a_recorded_success_beyond_the_limit_counts_as_a_time_out(samples, tmp_p
     assert probes(samples, tmp_path).measure(0, 100, 200).test_correct == 150
     assert strict.measure(0, 100, 200) == Probe(
         rows=100, test_rows=200, fit_cpu=1.0, fit_wall=4 / 3, status="timeout",
-        reason="more than 1 s of CPU time",
+        reason="over the limit of 1 s of CPU time",
     )  # fmt: skip
+
+
+def test_a_probe_that_was_killed_is_not_recorded(samples, tmp_path):
+    """The system kills for want of memory: the next attempt may fare better."""
+    killed = probes(samples, tmp_path)
+    killed._build = lambda _: os.kill(os.getpid(), signal.SIGKILL)
+    probe = killed.measure(0, 100, 200)
+    assert (probe.status, probe.reason) == (
+        "crash", "killed by SIGKILL (the system does that when memory runs out)"
+    )  # fmt: skip
+    assert probes(samples, tmp_path).measure(0, 100, 200).status == "ok"

@@ -26,13 +26,13 @@ def exhaust():
 
 
 def test_a_value_comes_back_with_its_cost():
-    outcome = isolation.call(lambda: sum(range(10**6)), cpu_seconds=60)
-    assert (outcome.status, outcome.value) == ("ok", 499999500000)
-    assert 0 < outcome.cpu_seconds < 60
+    called = isolation.call(lambda: sum(range(10**6)), cpu_seconds=60)
+    assert (called.ending.status, called.value) == ("ok", 499999500000)
+    assert 0 < called.cpu_seconds < 60
 
 
 def test_an_exception_is_a_crash_with_one_line_of_reason():
-    outcome = isolation.call(raise_two_lines, cpu_seconds=60)
+    outcome = isolation.call(raise_two_lines, cpu_seconds=60).ending
     assert (outcome.status, outcome.reason) == ("crash", "ValueError: first line")
 
 
@@ -40,8 +40,8 @@ def test_an_exception_is_a_crash_with_one_line_of_reason():
     ("number", "status", "reason"),
     [
         (signal.SIGSEGV, "crash", "SIGSEGV"),
-        (40, "crash", "died of signal 40"),
-        (signal.SIGKILL, "memout", "want of memory"),
+        (40, "crash", "killed by signal 40"),
+        (signal.SIGKILL, "crash", "when memory runs out"),
     ],
 )
 def test_death_by_a_signal(number, status, reason):
@@ -49,29 +49,31 @@ def test_death_by_a_signal(number, status, reason):
         faulthandler.disable()
         os.kill(os.getpid(), number)
 
-    outcome = isolation.call(die, cpu_seconds=60)
+    outcome = isolation.call(die, cpu_seconds=60).ending
     assert outcome.status == status
     assert reason in outcome.reason
+    assert outcome.lasting is (number != signal.SIGKILL)
 
 
 def test_a_process_that_leaves_without_an_answer_has_crashed():
-    outcome = isolation.call(lambda: os._exit(7), cpu_seconds=60)
-    assert (outcome.status, outcome.reason) == ("crash", "the process died of exit code 7")
+    outcome = isolation.call(lambda: os._exit(7), cpu_seconds=60).ending
+    assert (outcome.status, outcome.reason) == ("crash", "the process ended with exit code 7")
 
 
 def test_want_of_memory_is_told_apart():
-    assert isolation.call(exhaust, cpu_seconds=60).status == "memout"
+    ending = isolation.call(exhaust, cpu_seconds=60).ending
+    assert (ending.status, ending.lasting) == ("memout", False)
 
 
 def test_a_loop_without_end_is_stopped_by_its_cpu_time():
-    outcome = isolation.call(spin, cpu_seconds=0.5)
-    assert outcome.status == "timeout"
-    assert "0.5 s of CPU" in outcome.reason
-    assert outcome.cpu_seconds == 0.5
+    called = isolation.call(spin, cpu_seconds=0.5)
+    assert called.ending.status == "timeout"
+    assert "0.5 s of CPU" in called.ending.reason
+    assert called.cpu_seconds == 0.5
 
 
 def test_a_sleeper_is_stopped_by_the_wall_clock(monkeypatch):
     monkeypatch.setattr(isolation, "WALL_GRACE", 0.2)
-    outcome = isolation.call(lambda: time.sleep(60), cpu_seconds=0.01)
-    assert outcome.status == "timeout"
-    assert outcome.wall_seconds < 30
+    called = isolation.call(lambda: time.sleep(60), cpu_seconds=0.01)
+    assert called.ending.status == "timeout"
+    assert called.wall_seconds < 30

@@ -39,11 +39,11 @@ def worker(learners):
 def test_every_ending_is_an_outcome_and_the_next_order_is_answered(worker):
     spins = worker.run(order("Spins"), arrays())
     assert (spins.status, spins.reward) == ("timeout", 0.0)
-    assert spins.reason == "more than 0.3 CPU seconds"
+    assert spins.reason == "over the limit of 0.3 s of CPU time"
     raises = worker.run(order("Raises"), arrays())
     assert (raises.status, raises.reason) == ("crash", "ValueError: this never works")
     dies = worker.run(order("Dies"), arrays())
-    assert (dies.status, dies.reason) == ("crash", "the process ended with code 7")
+    assert (dies.status, dies.reason) == ("crash", "the process ended with exit code 7")
     hoards = worker.run(order("Hoards"), arrays())
     assert hoards.status == "memout"
     prints = worker.run(order("Prints"), arrays())
@@ -71,7 +71,7 @@ def test_a_trial_that_sleeps_is_ended_by_the_wall(learners):
     with Worker(limits) as worker:
         sleeps = worker.run(order("Sleeps"), arrays())
 
-    assert (sleeps.status, sleeps.reason) == ("timeout", "no answer in 3 seconds")
+    assert (sleeps.status, sleeps.reason) == ("timeout", "over the limit of 3 s of wall time")
 
 
 def test_a_resting_worker_takes_the_next_jobs_arrays_and_is_replaced_when_it_dies(learners):
