@@ -140,23 +140,55 @@ def mlflow_server(folder: Path) -> Iterator[tuple[str, int]]:
         psutil.wait_procs(children, timeout=10)
 
 
-def run_jobs(folder: Path, jobs: int, *options: str) -> tuple[float, float]:
-    """Run a suite of so many trivial jobs; seconds of CPU in all, and of the algorithm alone."""
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a run took.
+
+    Attributes
+    ----------
+    cpu, work : float
+        CPU seconds of all its processes, and of the algorithm alone.
+    parent : float
+        The most memory that its own process had, in MB.
+    sizes : dict of str to float
+        MB of the run folder, of MLflow's store and of Prefect's home.
+    """
+
+    cpu: float
+    work: float
+    parent: float
+    sizes: dict[str, float]
+
+
+def run_jobs(folder: Path, jobs: int, *options: str) -> Cost:
+    """Run a suite of so many trivial jobs."""
     home = folder / f"jobs-{jobs}"
     home.mkdir(parents=True)
     (home / "trivial.yaml").write_text(SUITE.format(jobs=jobs))
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(
+    process = subprocess.Popen(
         [sys.executable, "-m", "flows", "run", "trivial.yaml", "--out", "out", *options],
         cwd=home,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        check=True,
     )
+    parent = 0
+    while process.poll() is None:
+        with suppress(psutil.Error):
+            parent = max(parent, psutil.Process(process.pid).memory_info().rss)
+        time.sleep(0.1)
+    if process.returncode:
+        raise RuntimeError(f"the run ended with exit code {process.returncode}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return spent, sum(result.cpu_seconds for result in results.read_results(home / "out"))
+    work = sum(result.cpu_seconds for result in results.read_results(home / "out"))
+    places = {"run": home / "out", "MLflow": home / "mlruns", "Prefect": home / ".prefect"}
+    return Cost(spent, work, parent / 1e6, {name: _mb(at) for name, at in places.items()})
+
+
+def _mb(folder: Path) -> float:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
 
 
 def _tree_cpu(pid: int | None) -> float:
@@ -223,11 +255,16 @@ def _show_runs(folder: Path, configurations: int) -> None:
 
 def _show_jobs(folder: Path, sizes: Sequence[int], options: Sequence[str]) -> None:
     run_jobs(folder / "first", 1, *options)  # compiles the kernels
-    start, _ = run_jobs(folder, 1, *options)
-    print(f"start and end of a run: {start:.1f} CPU s\n  jobs   CPU s   CPU ms a job beyond that")
+    start = run_jobs(folder, 1, *options).cpu
+    print(f"start and end of a run: {start:.1f} CPU s")
+    print("  jobs   CPU s   CPU ms a job beyond that   parent MB   MB of run, MLflow, Prefect")
     for size in sizes:
-        spent, work = run_jobs(folder, size, *options)
-        print(f"{size:6} {spent:7.1f} {1000 * (spent - work - start) / (size - 1):10.1f}")
+        cost = run_jobs(folder, size, *options)
+        beyond = 1000 * (cost.cpu - cost.work - start) / (size - 1)
+        sizes_of = ", ".join(f"{mb:.1f}" for mb in cost.sizes.values())
+        print(
+            f"{size:6} {cost.cpu:7.1f} {beyond:26.1f} {cost.parent:11.0f}   {sizes_of}", flush=True
+        )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
