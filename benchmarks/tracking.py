@@ -141,7 +141,7 @@ def mlflow_server(folder: Path) -> Iterator[tuple[str, int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class RunCost:
     """What a run took.
 
     Attributes
@@ -160,7 +160,7 @@ class Cost:
     sizes: dict[str, float]
 
 
-def run_jobs(folder: Path, jobs: int, *options: str) -> Cost:
+def run_jobs(folder: Path, jobs: int, *options: str) -> RunCost:
     """Run a suite of so many trivial jobs."""
     home = folder / f"jobs-{jobs}"
     home.mkdir(parents=True)
@@ -184,7 +184,7 @@ def run_jobs(folder: Path, jobs: int, *options: str) -> Cost:
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     work = sum(result.cpu_seconds for result in results.read_results(home / "out"))
     places = {"run": home / "out", "MLflow": home / "mlruns", "Prefect": home / ".prefect"}
-    return Cost(spent, work, parent / 1e6, {name: _mb(at) for name, at in places.items()})
+    return RunCost(spent, work, parent / 1e6, {name: _mb(at) for name, at in places.items()})
 
 
 def _mb(folder: Path) -> float:

@@ -87,8 +87,6 @@ def test_no_file_name_stands_in_three_rooms():
 
 ONE_ROLE = {"Options"}
 """What each bench, by its own module, may be told."""
-IN_A_TRIAL = {"Limits", "Outcome", "Worker"}
-"""What `tasks.evaluate.trials` says of processes of trials, and `tasks.pool` of those of jobs."""
 
 
 def test_no_class_name_means_two_things():
@@ -99,7 +97,7 @@ def test_no_class_name_means_two_things():
                 homes[node.name].append(str(path.relative_to(ROOT)))
     twice = {name: found for name, found in homes.items() if len(found) > 1}
 
-    assert {name: twice[name] for name in twice.keys() - ONE_ROLE - IN_A_TRIAL} == {}
+    assert {name: twice[name] for name in twice.keys() - ONE_ROLE} == {}
 
 
 def test_modules_are_documented():

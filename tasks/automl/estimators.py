@@ -30,7 +30,7 @@ from tasks.evaluate.trials import recipes
 from tasks.evaluate.trials.evaluate import Arrays, Fold, Task
 from tasks.evaluate.trials.replay import Protocol, StoredTrials
 from tasks.evaluate.trials.spaces import Space, load_space
-from tasks.evaluate.trials.worker import Limits
+from tasks.evaluate.trials.worker import TrialLimits
 from tasks.preprocess.splits import deal, quotas
 from tasks.preprocess.tables import TableEncoder
 
@@ -168,7 +168,7 @@ class _PolicyEstimator(BaseEstimator):
 
         limits = None
         if self.trial_cpu_seconds is not None:
-            limits = Limits(self.trial_cpu_seconds, self.trial_memory_mb)
+            limits = TrialLimits(self.trial_cpu_seconds, self.trial_memory_mb)
         trials = StoredTrials(
             space,
             Protocol(

@@ -51,7 +51,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TrialOutcome:
     """What came of an `Order`; `reward` is 0 unless `status` is ``ok``."""
 
     reward: float
@@ -62,7 +62,7 @@ class Outcome:
     reason: str = ""
 
 
-def run(order: Order, arrays: Arrays, begin: Callable[[], object] = lambda: None) -> Outcome:
+def run(order: Order, arrays: Arrays, begin: Callable[[], object] = lambda: None) -> TrialOutcome:
     """Fit and score; an exception of the estimator is a failed trial, not an error.
 
     The cost is that of fitting and validating. Scoring the test rows is for the record and is
@@ -84,13 +84,13 @@ def run(order: Order, arrays: Arrays, begin: Callable[[], object] = lambda: None
             clock.start()
             reward, test = _score(order, arrays, clock)
     except MemoryError:
-        return Outcome(0.0, None, *clock.stop(), status="memout", reason="out of memory")
+        return TrialOutcome(0.0, None, *clock.stop(), status="memout", reason="out of memory")
     except Exception as error:  # noqa: BLE001 - whatever a learner raises is its trial's outcome
-        return Outcome(0.0, None, *clock.stop(), status="crash", reason=one_line(error))
+        return TrialOutcome(0.0, None, *clock.stop(), status="crash", reason=one_line(error))
     if not math.isfinite(reward):
         reason = "the predictions are not finite"
-        return Outcome(0.0, None, *clock.stop(), status="diverged", reason=reason)
-    return Outcome(reward, test, *clock.stop())
+        return TrialOutcome(0.0, None, *clock.stop(), status="diverged", reason=reason)
+    return TrialOutcome(reward, test, *clock.stop())
 
 
 def reward_of(task: Task, y: NDArray[Any], predicted: NDArray[Any]) -> float:

@@ -13,10 +13,10 @@ from algorithms.benches.pulls import Trial
 from algorithms.seeds import derive_seed
 from tasks.evaluate.store import Record, Records, Store
 from tasks.evaluate.trials import evaluate, optimisers
-from tasks.evaluate.trials.evaluate import Arrays, Order, Outcome
+from tasks.evaluate.trials.evaluate import Arrays, Order, TrialOutcome
 from tasks.evaluate.trials.optimiser import Optimiser, Suggestion
 from tasks.evaluate.trials.spaces import Space
-from tasks.evaluate.trials.worker import Limits, close_resting, resting
+from tasks.evaluate.trials.worker import TrialLimits, close_resting, resting
 from tasks.keys.versions import recorded_key
 
 _LIBRARIES = {
@@ -63,7 +63,7 @@ class StoredTrials:
     seed : int
         Of the optimisers, from which each arm's own is derived, and of the learners.
     store : Store
-    limits : Limits, optional
+    limits : TrialLimits, optional
         Of each trial; without them trials run in this process, one after the other.
     n_jobs : int
         How many trials of different arms may run at once, if it is known that they are wanted.
@@ -78,7 +78,7 @@ class StoredTrials:
         optimiser: str,
         seed: int,
         store: Store,
-        limits: Limits | None,
+        limits: TrialLimits | None,
         n_jobs: int = 1,
     ) -> None:
         self.arms = tuple(space.arms)
@@ -187,7 +187,9 @@ class StoredTrials:
 class _Runners:
     """Where trials are run: this process, or as many workers as trials may run at once."""
 
-    def __init__(self, arrays: Callable[[], Arrays], limits: Limits | None, n_jobs: int) -> None:
+    def __init__(
+        self, arrays: Callable[[], Arrays], limits: TrialLimits | None, n_jobs: int
+    ) -> None:
         self.n_jobs = n_jobs
         self._get_arrays = arrays
         self._limits = limits
@@ -195,7 +197,7 @@ class _Runners:
         self._room = threading.Semaphore(n_jobs)
         self._arrays: Arrays | None = None
 
-    def run(self, order: Order) -> Outcome:
+    def run(self, order: Order) -> TrialOutcome:
         """Run `order` where there is room for it."""
         with self._lock:
             if self._arrays is None:
@@ -239,7 +241,7 @@ class _Stream:
         return self._optimiser.suggest(n)
 
 
-def _record(suggestion: Suggestion, outcome: Outcome, thought: tuple[float, float]) -> Record:
+def _record(suggestion: Suggestion, outcome: TrialOutcome, thought: tuple[float, float]) -> Record:
     return {
         "arm": suggestion.arm,
         "parameters": dict(suggestion.parameters),

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Any, Self, cast
 
-from tasks.evaluate.trials.evaluate import Arrays, Order, Outcome, run
+from tasks.evaluate.trials.evaluate import Arrays, Order, TrialOutcome, run
 from tasks.machine.threads import ONE_THREAD
 from tasks.processes.children import confine, spawn
 from tasks.processes.endings import over_wall, post_mortem
@@ -39,7 +39,7 @@ _LENGTH = struct.Struct("!Q")
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TrialLimits:
     """What one trial may use.
 
     Attributes
@@ -58,13 +58,13 @@ class Limits:
     wall_factor: float = 20.0
 
 
-class Worker:
+class TrialWorker:
     """The parent's side: orders go out, outcomes come back, limits are enforced.
 
     A worker that a limit killed is replaced at the next order.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: TrialLimits) -> None:
         self._limits = limits
         self._process: subprocess.Popen[bytes] | None = None
         self._sent: Arrays | None = None
@@ -74,7 +74,7 @@ class Worker:
         """Of its process; None while there is none."""
         return self._process.pid if self._process else None
 
-    def run(self, order: Order, arrays: Arrays) -> Outcome:
+    def run(self, order: Order, arrays: Arrays) -> TrialOutcome:
         """The outcome of `order` on `arrays`, whatever becomes of the process that runs it."""
         begin = time.perf_counter()
         patience = self._limits.cpu_seconds * self._limits.wall_factor
@@ -93,7 +93,7 @@ class Worker:
             if answer == BEGUN:
                 imported, begin = True, time.perf_counter()
                 answer = _receive_within(patience, answers)
-            if isinstance(answer, Outcome):
+            if isinstance(answer, TrialOutcome):
                 if answer.status == "memout":
                     self.close()
                 return answer
@@ -135,7 +135,7 @@ class Worker:
             _send(self._process.stdin, self._limits)
         return self._process
 
-    def _post_mortem(self, wall: float, *, imported: bool) -> Outcome:
+    def _post_mortem(self, wall: float, *, imported: bool) -> TrialOutcome:
         """The worker died, or hangs: say why, by how it ended."""
         process = self._process
         assert process is not None
@@ -146,26 +146,26 @@ class Worker:
         limits = self._limits
         if not imported and code in (None, -signal.SIGPROF):
             reason = f"its import did not end in {IMPORT_SECONDS:g} seconds"
-            return Outcome(0.0, None, 0.0, wall, "crash", reason)
+            return TrialOutcome(0.0, None, 0.0, wall, "crash", reason)
         if code is None:
             ending = over_wall(limits.cpu_seconds * limits.wall_factor)
         else:
             ending = post_mortem(code, "the process", limits.cpu_seconds)
         cpu = limits.cpu_seconds if ending.status == "timeout" else min(wall, limits.cpu_seconds)
-        return Outcome(0.0, None, cpu, wall, ending.status, ending.reason)
+        return TrialOutcome(0.0, None, cpu, wall, ending.status, ending.reason)
 
 
-_resting: defaultdict[Limits, list[Worker]] = defaultdict(list)
+_resting: defaultdict[TrialLimits, list[TrialWorker]] = defaultdict(list)
 
 
 @contextlib.contextmanager
-def resting(limits: Limits) -> Iterator[Worker]:
+def resting(limits: TrialLimits) -> Iterator[TrialWorker]:
     """A worker that has nothing to do, or a new one; it rests again afterwards."""
     workers = _resting[limits]
     try:
         worker = workers.pop()
     except IndexError:
-        worker = Worker(limits)
+        worker = TrialWorker(limits)
     try:
         yield worker
     except BaseException:

@@ -20,7 +20,7 @@ from tasks.evaluate.trials import plans, spaces
 from tasks.evaluate.trials.evaluate import Arrays
 from tasks.evaluate.trials.replay import Protocol, StoredTrials
 from tasks.evaluate.trials.table import TableTrials
-from tasks.evaluate.trials.worker import Limits
+from tasks.evaluate.trials.worker import TrialLimits
 from tasks.preprocess.tables import Scale
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def stored_trials(dataset: Dataset, options: Options, seed: int) -> StoredTrials
         optimiser=options.optimiser,
         seed=derive_seed(seed, "trials"),
         store=Store(),
-        limits=Limits(options.trial_cpu_seconds, options.trial_memory_mb),
+        limits=TrialLimits(options.trial_cpu_seconds, options.trial_memory_mb),
     )
 
 

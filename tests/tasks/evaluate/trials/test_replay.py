@@ -13,7 +13,7 @@ from tasks.evaluate.store import Store
 from tasks.evaluate.trials.evaluate import Arrays, Fold
 from tasks.evaluate.trials.replay import Protocol, StoredTrials
 from tasks.evaluate.trials.spaces import load_space
-from tasks.evaluate.trials.worker import Limits
+from tasks.evaluate.trials.worker import TrialLimits
 
 ARMS = ["bernoulli_nb", "decision_tree", "gaussian_nb", "k_nearest_neighbors"]
 
@@ -65,7 +65,7 @@ def folder(tmp_path_factory):
 
 
 def test_the_first_run_spends_what_it_is_charged(tmp_path):
-    limits = Limits(cpu_seconds=20.0)
+    limits = TrialLimits(cpu_seconds=20.0)
     trials = stored(tmp_path, arms=["gaussian_nb", "bernoulli_nb"], limits=limits)
     _, bench = played(trials, "average", 6)
     trials.close()

@@ -8,7 +8,13 @@ import psutil
 import pytest
 
 from tasks.evaluate.trials.evaluate import Arrays, Fold, Order, reward_of, run
-from tasks.evaluate.trials.worker import Limits, Worker, close_resting, resting, resting_pids
+from tasks.evaluate.trials.worker import (
+    TrialLimits,
+    TrialWorker,
+    close_resting,
+    resting,
+    resting_pids,
+)
 
 HERE = Path(__file__).parent
 
@@ -32,7 +38,7 @@ def learners(monkeypatch):
 
 @pytest.fixture
 def worker(learners):
-    with Worker(Limits(cpu_seconds=0.3, memory_mb=1500, wall_factor=10)) as worker:
+    with TrialWorker(TrialLimits(cpu_seconds=0.3, memory_mb=1500, wall_factor=10)) as worker:
         yield worker
 
 
@@ -60,22 +66,22 @@ def test_the_limit_counts_the_trial_and_not_the_import_of_its_learner(worker):
 
 def test_an_import_without_end_is_a_crash_with_the_reason(learners, monkeypatch):
     monkeypatch.setattr("tasks.evaluate.trials.worker.IMPORT_SECONDS", 0.0)
-    with Worker(Limits(cpu_seconds=0.3, memory_mb=1500)) as worker:
+    with TrialWorker(TrialLimits(cpu_seconds=0.3, memory_mb=1500)) as worker:
         outcome = worker.run(Order("slow_import:Quick", {}, 0), arrays())
 
     assert (outcome.status, outcome.reason) == ("crash", "its import did not end in 0 seconds")
 
 
 def test_a_trial_that_sleeps_is_ended_by_the_wall(learners):
-    limits = Limits(cpu_seconds=0.3, memory_mb=1500, wall_factor=10)
-    with Worker(limits) as worker:
+    limits = TrialLimits(cpu_seconds=0.3, memory_mb=1500, wall_factor=10)
+    with TrialWorker(limits) as worker:
         sleeps = worker.run(order("Sleeps"), arrays())
 
     assert (sleeps.status, sleeps.reason) == ("timeout", "over the limit of 3 s of wall time")
 
 
 def test_a_resting_worker_takes_the_next_jobs_arrays_and_is_replaced_when_it_dies(learners):
-    limits = Limits(cpu_seconds=5.0, memory_mb=1500)
+    limits = TrialLimits(cpu_seconds=5.0, memory_mb=1500)
     nearest = Order("sklearn.neighbors:KNeighborsClassifier", {"n_neighbors": 1}, 0)
     other = arrays()
     other.folds[0].validation_y[:] = 1  # what the nearest row says of all three
