@@ -23,8 +23,10 @@ from distributed import Client, Worker, get_worker
 from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.security import Security
 from prefect_dask import DaskTaskRunner
+from typing_extensions import override
 
 from algorithms.errors import LeaseboardError
+from flows.orchestrate import AsTasks
 from flows.server import is_healthy
 from tasks.evaluate.store import Store
 from tasks.fetch.arrays import Parcel, parcel, unpack
@@ -128,15 +130,29 @@ class Cluster:
         """What a task calls on a worker."""
         return Remote(self._name)
 
+    def threads(self) -> int:
+        """How many jobs the workers that are there now can run at once."""
+        return sum(self._client.nthreads().values())
+
     def deliver(self, prepared: Prepared) -> Prepared:
         """Bring the files to every worker that has not got them; what they are called there."""
         there = []
         for folder in filter(None, [prepared.table, prepared.parts]):
-            name = f"{self._name}/{folder.relative_to(prepared.table.parent)}"
+            name = self._called(prepared, folder)
             if name not in self._plugins:
                 self._register(name, Delivery(name, parcel(folder)))
             there.append(Path(name))
         return Prepared(*there)
+
+    def withdraw(self, prepared: Prepared) -> None:
+        """Take back the parts: neither the workers nor the scheduler keep them."""
+        if prepared.parts is not None:
+            name = self._called(prepared, prepared.parts)
+            self._plugins.remove(name)
+            self._client.unregister_worker_plugin(name)
+
+    def _called(self, prepared: Prepared, folder: Path) -> str:
+        return f"{self._name}/{folder.relative_to(prepared.table.parent)}"
 
     def _register(self, name: str, plugin: WorkerPlugin) -> None:
         self._plugins.append(name)
@@ -167,6 +183,22 @@ def _check_certificates(address: str) -> None:
             raise LeaseboardError(f"{variable}={value!r}: no such file: name a PEM file")
 
 
+class OnCluster(AsTasks):
+    """The steps as tasks of a flow run whose jobs run on the workers of a cluster."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        super().__init__(cluster.remote(), cluster.task_runner(), 2 * cluster.threads() + 8)
+        self._cluster = cluster
+
+    @override
+    def let_go_of(self, data: Prepared) -> None:
+        self._cluster.withdraw(data)
+
+    @override
+    def _deliver(self, data: Prepared) -> Prepared:
+        return self._cluster.deliver(data)
+
+
 @dataclass(frozen=True)
 class Remote:
     """The way from a task to the crew of its worker; all that travels with a task."""
@@ -187,8 +219,14 @@ class Delivery(WorkerPlugin):
 
     async def setup(self, worker: Worker) -> None:
         """Write the files, once for each time that the worker starts."""
-        await asyncio.to_thread(unpack, self._files, Path(worker.local_directory) / self._name)
+        self._folder = Path(worker.local_directory) / self._name
+        await asyncio.to_thread(unpack, self._files, self._folder)
         self._files = {}
+
+    async def teardown(self, worker: Worker) -> None:
+        """Remove the files; a job that still maps them is not disturbed."""
+        del worker
+        await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
 
 
 class Crew(WorkerPlugin):

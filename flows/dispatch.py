@@ -19,7 +19,6 @@ from flows.interruption import terminable
 from flows.jobs import Outcome
 from flows.server import PrefectServer, server_log
 from flows.steps import JobWaitsError, Locally, Steps, nothing_runs
-from tasks.folder import results
 from tasks.jobs.job import Job
 from tasks.jobs.run import RUN_JOB
 from tasks.pool.attempts import Here
@@ -66,7 +65,7 @@ class Place:
 
 
 def dispatch(place: Place, expected: Collection[Job], body: Callable[[Steps], Outcome]) -> Outcome:
-    """What `body` makes of the steps of a run; an interruption leaves no job half-written.
+    """What `body` makes of the steps of a run, which an interruption ends.
 
     Parameters
     ----------
@@ -84,7 +83,6 @@ def dispatch(place: Place, expected: Collection[Job], body: Callable[[Steps], Ou
     server = None if unserved else PrefectServer(server_log())
     with ExitStack() as stack:
         stack.enter_context(terminable())
-        stack.enter_context(_no_half_written_job(place.out))
         if server is not None:
             stack.enter_context(server)
         if place.cluster is not None:
@@ -105,7 +103,7 @@ def dispatch_here(
     """`dispatch` as tasks of the flow run that this is called in; returns how that ends."""
     from flows.orchestrate import Performance
 
-    with terminable(), _no_half_written_job(place.out), _pool(place, expected) as pool:
+    with terminable(), _pool(place, expected) as pool:
         return Performance(_as_tasks(place, pool), body, pool.stop).perform()
 
 
@@ -122,7 +120,8 @@ def _as_tasks(place: Place, pool: WorkerPool) -> AsTasks:
 
     from flows.orchestrate import AsTasks
 
-    return AsTasks(Here(pool, place.out), ThreadPoolTaskRunner(max_workers=place.size))
+    runner = ThreadPoolTaskRunner(max_workers=place.size)
+    return AsTasks(Here(pool, place.out), runner, 2 * place.size)
 
 
 def _on_cluster(place: Place, url: Callable[[], str], body: Callable[[Steps], Outcome]) -> Outcome:
@@ -130,20 +129,11 @@ def _on_cluster(place: Place, url: Callable[[], str], body: Callable[[Steps], Ou
     if importlib.util.find_spec("prefect_dask") is None:
         raise UsageError("--cluster needs the extra: pip install 'leaseboard[dask]'")
 
-    from flows.cluster import Cluster
-    from flows.orchestrate import AsTasks, in_flow
+    from flows.cluster import Cluster, OnCluster
+    from flows.orchestrate import in_flow
 
     assert place.cluster is not None
     with Cluster(place.cluster, place.out, place.limits, work=place.work) as cluster:
         server = url()
         cluster.equip(server)
-        steps = AsTasks(cluster.remote(), cluster.task_runner(), deliver=cluster.deliver)
-        return in_flow(place.name, server, steps, body, lambda: None)
-
-
-@contextmanager
-def _no_half_written_job(out: Path) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        results.discard_unfinished(out)
+        return in_flow(place.name, server, OnCluster(cluster), body, lambda: None)

@@ -8,16 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from algorithms.errors import LeaseboardError
 from flows.damage import say_damage
 from flows.progress import Progress
 from flows.steps import Steps
-from flows.watched import CHANGED, Watched
 from tasks.fetch.kept import Kept
 from tasks.folder import results
 from tasks.jobs.attempt import verdict
-from tasks.jobs.foreign import is_foreign
-from tasks.jobs.job import Job, Result
+from tasks.jobs.job import Result
 from tasks.jobs.prepared import Prepared, group
 from tasks.jobs.run import failed
 from tasks.suites.plan import Planned, plan
@@ -45,6 +42,11 @@ class Outcome:
     def failed(self) -> int:
         """How many jobs have failed."""
         return sum(result.failed for result in self.results)
+
+    @property
+    def skipped(self) -> int:
+        """How many jobs could not be run here."""
+        return sum(result.status == "skipped" for result in self.results)
 
 
 def look(suite: Suite, out: Path, digest: Callable[[str], str]) -> list[Planned]:
@@ -97,9 +99,12 @@ def run_jobs(
     results.discard_unfinished(out)
     recorder = _recorder(suite, planned, out, tracking_uri)
     done = sum(entry.done for entry in planned)
-    with Progress(len(planned), done, suite.data_names) as progress, recorder:
-        run = _Run(planned, data, steps, out, recorder, progress)
-        run.perform()
+    try:
+        with Progress(len(planned), done, suite.data_names) as progress, recorder:
+            run = _Run(planned, data, steps, out, recorder, progress)
+            run.perform()
+    finally:
+        results.discard_unfinished(out)
     ordered = [run.rows[entry.key] for entry in planned]
     results.assemble(out, ordered)
     return Outcome(ordered, run.problems + recorder.problems)
@@ -126,52 +131,48 @@ class _Run:
         self._out = out
         self._recorder = recorder
         self._progress = progress
-        # How many jobs are still to come on the same data and bench, and what they share.
-        self._users = Counter(self._shared(entry.job) for entry in self._waiting.values())
-        self._prepared: dict[tuple[str, str], Prepared | LeaseboardError] = {}
-        foreign = any(is_foreign(entry.job) for entry in self._waiting.values())
-        self._watched = Watched(needed=foreign)
+        self._prepared: dict[tuple[str, str], Prepared | Exception] = {}
+        # What each job shares with others, and with how many that are still to come.
+        self._shares: dict[str, tuple[str, str]] = {}
+        for entry in self._waiting.values():
+            if entry.waits and entry.job.data in data:
+                self._shares[entry.key] = entry.job.data, group(entry.job)
+        self._users = Counter(self._shares.values())
 
     def perform(self) -> None:
         """Start every job after what it is prepared from, and settle each that is over."""
         # Whole repetitions first: a run that is stopped has complete ones to compare.
         for entry in sorted(self._waiting.values(), key=lambda each: each.job.repetition):
             self._start(entry)
-            self._settle(wait=False)
-        self._settle(wait=True)
-        self._watched.check_all()
-        for key, entry in self._waiting.items():
-            if entry.job.data in self._watched.broken and self.rows[key].status == "ok":
-                self._record(_failed(entry, "crash", CHANGED))
+            self._settle(leave=self._steps.ahead)
+        self._settle(leave=0)
 
     def _start(self, entry: Planned) -> None:
         job, reason = entry.job, entry.fault or entry.obstacle
         if reason:
             self._over(_failed(entry, "crash" if entry.fault else "skipped", reason))
             return
-        prepared = self._prepare(job)
-        if isinstance(prepared, LeaseboardError):
+        prepared = self._prepare(entry)
+        if isinstance(prepared, Exception):
             self._over(_failed(entry, *verdict(prepared)))
         else:
             self._steps.start(job, entry.key, prepared)
 
-    def _prepare(self, job: Job) -> Prepared | LeaseboardError | None:
-        """What `job` is made from, prepared for the first that asks; or why there is none."""
-        if job.data not in self._data:
+    def _prepare(self, entry: Planned) -> Prepared | Exception | None:
+        """What a job is made from, prepared for the first that asks; or why there is none."""
+        shared = self._shares.get(entry.key)
+        if shared is None:
             return None
-        shared = self._shared(job)
         if shared not in self._prepared:
             try:
-                self._prepared[shared] = made = self._steps.prepare(self._data[job.data], job)
-                for folder in filter(None, [made.table, made.parts]):
-                    self._watched.watch(folder, job.data)
-            except LeaseboardError as error:
+                self._prepared[shared] = self._steps.prepare(self._data[shared[0]], entry.job)
+            except Exception as error:  # noqa: BLE001  (as in a job: it costs those that need it)
                 self._prepared[shared] = error
         return self._prepared[shared]
 
-    def _settle(self, *, wait: bool) -> None:
-        """Keep what came of the jobs that are over, with the files from another machine."""
-        for key, attempt in self._steps.ended(wait=wait):
+    def _settle(self, *, leave: int) -> None:
+        """Keep what came of the jobs that are over; wait until no more than `leave` run."""
+        for key, attempt in self._steps.ended(leave=leave):
             entry = self._waiting[key]
             if attempt is None:
                 reason = "one Dask worker after the other died while it ran"
@@ -191,7 +192,7 @@ class _Run:
         self._record(result)
         self._progress(result)
         self._steps.told(len(self.rows), self._total)
-        self._leave(self._waiting[result.key].job)
+        self._leave(result.key)
 
     def _record(self, result: Result) -> None:
         """Keep the result, here and in MLflow."""
@@ -208,17 +209,16 @@ class _Run:
         else:
             self._recorder.job_is_over(result)
 
-    def _leave(self, job: Job) -> None:
-        """Remove what `job` was the last to be made from."""
-        shared = self._shared(job)
+    def _leave(self, key: str) -> None:
+        """Let go of what a job was the last to be made from."""
+        shared = self._shares.get(key)
+        if shared is None:
+            return
         self._users[shared] -= 1
         prepared = self._prepared.get(shared)
         if not self._users[shared] and isinstance(prepared, Prepared) and prepared.parts:
-            self._watched.check(prepared.parts)
+            self._steps.let_go_of(prepared)
             shutil.rmtree(prepared.parts)
-
-    def _shared(self, job: Job) -> tuple[str, str]:
-        return job.data, group(job) if job.data in self._data else ""
 
 
 def _failed(entry: Planned, status: str, reason: str) -> Result:

@@ -17,6 +17,7 @@ from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.objects import State
 from prefect.context import TagsContext, get_run_context
+from prefect.exceptions import PrefectException
 from prefect.futures import PrefectWrappedFuture
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Completed, Failed
@@ -27,6 +28,7 @@ from flows.flow_log import logged
 from flows.flow_runs import end_dead_runs, owner_tags, unanswered
 from flows.jobs import Outcome
 from flows.steps import Steps
+from flows.terminal import say
 from tasks import steps as tasks_of
 from tasks.fetch.kept import Kept
 from tasks.jobs.job import Job, Result
@@ -53,23 +55,18 @@ class AsTasks(Steps):
         Runs a job where `runner` runs its task.
     runner : TaskRunner
         Of threads, or of a cluster.
-    deliver : callable, optional
-        Brings what was prepared to where the jobs run, and says where it is there.
+    ahead : int
+        See `Steps`.
     """
 
-    def __init__(
-        self,
-        runs: RunsJobs,
-        runner: TaskRunner[Any],
-        deliver: Callable[[Prepared], Prepared] = lambda data: data,
-    ) -> None:
-        super().__init__()
+    def __init__(self, runs: RunsJobs, runner: TaskRunner[Any], ahead: int) -> None:
+        super().__init__(ahead)
         self._runs = runs
-        self._deliver = deliver
         self.runner = runner
         self.tasks = 0
         self._told = 0.0
         self._progress: Any = None
+        self._telling = True
 
     def __reduce__(self) -> tuple[Any, ...]:
         return object, ()
@@ -102,13 +99,24 @@ class AsTasks(Steps):
     @override
     def told(self, done: int, total: int) -> None:
         percent, now = 100.0 * done / max(1, total), time.monotonic()
-        if self._progress is None:
-            self._progress = create_progress_artifact(
-                percent, key="progress", description=f"of {total} jobs"
-            )
-        elif done == total or now > self._told + PROGRESS_SECONDS:
-            self._told = now
-            update_progress_artifact(self._progress, percent)
+        due = done == total or now > self._told + PROGRESS_SECONDS
+        if not (due and self._telling):
+            return
+        self._told = now
+        try:
+            if self._progress is None:
+                self._progress = create_progress_artifact(
+                    percent, key="progress", description=f"of {total} jobs"
+                )
+            else:
+                update_progress_artifact(self._progress, percent)
+        except (httpx.HTTPError, PrefectException) as error:  # history is a convenience
+            self._telling = False
+            say(f"leaseboard: Prefect is not told the progress: {type(error).__name__}", err=True)
+
+    def _deliver(self, data: Prepared) -> Prepared:
+        """Where the jobs find what was prepared: here."""
+        return data
 
     def let_go(self) -> None:
         """Run nothing that has not begun."""
@@ -219,11 +227,15 @@ class Performance:
         except BaseException as error:
             self._error = error
             raise
+        jobs, skipped = len(outcome.results), outcome.skipped
         if outcome.failed:
-            return Failed(message=f"{outcome.failed} of {len(outcome.results)} jobs failed")
+            return Failed(message=f"{outcome.failed} of {jobs} jobs failed")
         if outcome.problems:
             return Failed(message="; ".join(outcome.problems))
-        return Completed(message=f"{len(outcome.results)} jobs done")
+        if jobs and skipped == jobs:
+            return Failed(message=f"nothing could run: {jobs} jobs skipped")
+        left = f", {skipped} skipped" if skipped else ""
+        return Completed(message=f"{jobs - skipped} jobs done{left}")
 
     def outcome(self) -> Outcome:
         """What came of it; what it was interrupted by is raised, of which Prefect made a state."""

@@ -21,7 +21,7 @@ from prefect.settings import PREFECT_API_URL
 from prefect.states import Cancelled, Failed
 from pydantic import Field
 
-from algorithms.errors import LeaseboardError
+from algorithms.errors import LeaseboardError, UsageError
 from flows.flow_log import logged
 from flows.flow_runs import TAG, claim, end_dead_runs, in_the_way, unanswered
 from flows.opened import How, open_suite, perform
@@ -93,7 +93,8 @@ def serve_schedules(schedule: Schedule, conf: Path, check: Callable[[], None]) -
     with get_client(sync_client=True) as client:
         for run in end_dead_runs(client):
             say(f"ended run {run.name!r} {run.id}: its process is gone")
-        say(f"serving {len(names)} schedule{'s' * (len(names) != 1)}")
+        count = len(schedule.schedules)
+        say(f"serving {count} schedule{'s' * (count != 1)} and the form of {ANY!r}")
         scheduler = Scheduler(client, names, say)
         try:
             scheduler.serve(check)
@@ -106,6 +107,8 @@ def _deployed(schedule: Schedule, conf: Path) -> dict[UUID, str]:
     """The deployment of each schedule, and that of any suite, with their names."""
     names = {}
     for entry in schedule.schedules:
+        if entry.name == ANY:
+            raise UsageError(f"a schedule is called {ANY!r}, as the form is: name it otherwise")
         made = benchmark.to_deployment(
             entry.name,
             schedule=Cron(entry.cron, timezone=entry.timezone),

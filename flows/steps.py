@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from secrets import SystemRandom
 from typing import Any, TypeVar
 
 from typing_extensions import override
 
-from algorithms.errors import LeaseboardError
+from algorithms.errors import BrokenDownloadError, LeaseboardError
 from tasks.fetch import kept
 from tasks.fetch.kept import Kept
 from tasks.jobs import prepared
@@ -22,15 +24,24 @@ from tasks.score.compared import Compared, compared
 from tasks.suites.suite import Suite
 
 Value = TypeVar("Value")
+PAUSES = (2.0, 4.0, 8.0)
+"""Seconds between tries of a download that broke off, as Prefect would make them."""
 
 
 class Steps(ABC):
     """Fetch, prepare, score, report and record, each at once; and runs, side by side.
 
     Those that are called at once are the functions of `tasks.steps`, with the same arguments.
+
+    Parameters
+    ----------
+    ahead : int
+        So many jobs are started before one must be over: nothing is prepared long before it is
+        needed, and what is over is kept soon.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, ahead: int) -> None:
+        self.ahead = ahead
         self._running: dict[str, Any] = {}
         self._ended: SimpleQueue[str] = SimpleQueue()
 
@@ -58,6 +69,9 @@ class Steps(ABC):
     def _submit(self, job: Job, key: str, data: Prepared | None) -> Any:
         """Have a job run; returns a future."""
 
+    def let_go_of(self, data: Prepared) -> None:
+        """No other job will be made from its parts."""
+
     def told(self, done: int, total: int) -> None:
         """So many of all jobs are over."""
 
@@ -67,17 +81,14 @@ class Steps(ABC):
         self._running[key] = future
         future.add_done_callback(lambda _: self._ended.put(key))
 
-    def ended(self, *, wait: bool) -> Iterator[tuple[str, Attempt | None]]:
+    def ended(self, *, leave: int) -> Iterator[tuple[str, Attempt | None]]:
         """The jobs that are over, each once, None in place of one whose machine was lost.
 
-        Parameters
-        ----------
-        wait : bool
-            For those that still run, until all are over; else those that are over already.
+        It waits for jobs as long as more than `leave` run.
         """
         while self._running:
             try:
-                key = self._ended.get(block=wait)
+                key = self._ended.get(block=len(self._running) > leave)
             except Empty:
                 return
             # What has been handed out is let go of, here and on its worker.
@@ -99,7 +110,7 @@ class Locally(Steps):
     """
 
     def __init__(self, runs: RunsJobs, size: int) -> None:
-        super().__init__()
+        super().__init__(2 * size)
         self._runs = runs
         self._threads = ThreadPoolExecutor(max_workers=size)
 
@@ -115,6 +126,11 @@ class Locally(Steps):
 
     @override
     def fetch(self, reference: str, place: Path, *, mirrors: tuple[Path, ...]) -> Kept:
+        for pause in PAUSES:
+            try:
+                return kept.fetch_into(place, reference, mirrors=mirrors)
+            except BrokenDownloadError:
+                time.sleep(pause * SystemRandom().uniform(1.0, 1.5))
         return kept.fetch_into(place, reference, mirrors=mirrors)
 
     @override

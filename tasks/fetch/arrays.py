@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import mmap
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,14 @@ def seal(folder: Path) -> str:
             while block := file.read(_BLOCK):
                 hasher.update(block)
     return hasher.hexdigest()
+
+
+def copy_arrays(folder: Path, to: Path) -> Path:
+    """Copy what `write_arrays` wrote, and nothing else that lies there, into a new folder `to`."""
+    to.mkdir()
+    for name in (BYTES, SAID):
+        shutil.copyfile(folder / name, to / name)
+    return to
 
 
 def parcel(folder: Path) -> Parcel:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import shutil
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.fetch import columns
-from tasks.fetch.arrays import Arrays, map_arrays, write_arrays
+from tasks.fetch.arrays import SAID, Arrays, map_arrays, write_arrays
 from tasks.fetch.dataset import Dataset, RawTable, finish
 from tasks.fetch.loading import load
 from tasks.fetch.references import Reference
@@ -93,7 +95,16 @@ def hold(
 
 def keep(dataset: Dataset, place: Path) -> Kept:
     """Write `dataset` into a folder of its own in `place`."""
-    folder = Path(tempfile.mkdtemp(prefix="table-", dir=place))
+    named = hashlib.sha256(f"{dataset.reference} {dataset.digest}".encode()).hexdigest()[:16]
+    folder = place / f"table-{named}"
+    if not (folder / SAID).is_file():  # the same data again are there already
+        _write(dataset, folder)
+    rows, features = dataset.features.shape
+    return Kept(dataset.reference, dataset.digest, dataset.task, rows, features, folder)
+
+
+def _write(dataset: Dataset, folder: Path) -> None:
+    new = Path(tempfile.mkdtemp(dir=folder.parent))
     arrays: Arrays = {}
     frame = dataset.features
     described = [
@@ -110,10 +121,13 @@ def keep(dataset: Dataset, place: Path) -> Kept:
         "columns": described,
         "target": _described(dataset.target, "target", arrays),
     }
-    write_arrays(folder, arrays, said)
-    return Kept(
-        dataset.reference, dataset.digest, dataset.task, len(frame), frame.shape[1], folder
-    )
+    write_arrays(new, arrays, said)
+    try:
+        new.rename(folder)
+    except OSError:
+        if not folder.exists():
+            raise
+        shutil.rmtree(new)  # somebody else was as quick
 
 
 def open_dataset(folder: Path) -> Dataset:

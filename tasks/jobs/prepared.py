@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from algorithms.errors import DataError
 from tasks.fetch import Dataset
+from tasks.fetch.arrays import copy_arrays
 from tasks.fetch.kept import Kept, open_dataset
 from tasks.jobs import benches
 from tasks.jobs.benches.frozen import freeze, thaw
@@ -33,13 +35,33 @@ class Prepared:
     table: Path
     parts: Path | None = None
 
-    def dataset(self) -> Dataset:
-        """The data set, mapped."""
-        return open_dataset(self.table)
+    def dataset(self, job: Job) -> Dataset:
+        """The data set of `job`, mapped.
 
-    def bench_parts(self, digest: str) -> Any:
-        """What the bench is made of, mapped; a `DataError` if it is not of the data `digest`."""
-        return None if self.parts is None else thaw(self.parts, digest)
+        Raises
+        ------
+        DataError
+            If it is another one.
+        """
+        found = open_dataset(self.table)
+        if found.reference != job.data:
+            raise DataError(f"a job on {job.data} was given {found.reference}: prepare its own")
+        return found
+
+    def bench_parts(self, job: Job, kind: str, digest: str) -> Any:
+        """What the bench of `job`, of that kind and on the data `digest`, is made of, mapped.
+
+        Raises
+        ------
+        DataError
+            If they are parts of another bench.
+        """
+        return None if self.parts is None else thaw(self.parts, _made_of(job, kind, digest))
+
+    def copied(self, place: Path) -> Prepared:
+        """The same in `place`, for a job with code that none other shall suffer from."""
+        table = copy_arrays(self.table, place / "table")
+        return Prepared(table, self.parts and copy_arrays(self.parts, place / "parts"))
 
 
 def bench_of(job: Job) -> str:
@@ -49,9 +71,17 @@ def bench_of(job: Job) -> str:
 
 def group(job: Job) -> str:
     """The name of what `job` shares with others on its data: equal names, equal parts."""
-    kind = bench_of(job)
-    told = json.dumps([kind, benches.shared_by(kind, job.bench, job.environment_seed)])
+    return _group(job, bench_of(job))
+
+
+def _group(job: Job, kind: str) -> str:
+    shared = benches.shared_by(kind, job.bench, job.environment_seed)
+    told = json.dumps([kind, shared], default=str)
     return f"{kind}-{hashlib.sha256(told.encode()).hexdigest()[:16]}"
+
+
+def _made_of(job: Job, kind: str, digest: str) -> str:
+    return f"{_group(job, kind)} of {digest}"
 
 
 def prepare(kept: Kept, job: Job) -> Prepared:
@@ -63,13 +93,13 @@ def prepare(kept: Kept, job: Job) -> Prepared:
         If the bench cannot take the data.
     """
     kind = bench_of(job)
-    folder = kept.folder / group(job)
+    folder = kept.folder / _group(job, kind)
     if not folder.exists():
         parts = benches.parts(kind, kept.open(), job)
         if parts is None:
             return Prepared(kept.folder)
         new = Path(tempfile.mkdtemp(dir=kept.folder))
-        freeze(parts, kept.digest, new)
+        freeze(parts, _made_of(job, kind, kept.digest), new)
         try:
             new.rename(folder)
         except OSError:

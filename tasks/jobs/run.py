@@ -107,9 +107,9 @@ def run_job(
     """
     started = datetime.now(UTC).isoformat(timespec="seconds")
     setup = perf_counter()
-    dataset = prepared.dataset() if prepared else fetch.load(job.data, mirrors=mirrors)
-    parts = prepared.bench_parts(dataset.digest) if prepared else None
+    dataset = prepared.dataset(job) if prepared else fetch.load(job.data, mirrors=mirrors)
     algorithm = registry.build(job.algorithm, job.settings)
+    parts = prepared.bench_parts(job, algorithm.bench, dataset.digest) if prepared else None
     bench = benches.make(algorithm.bench, dataset, job, parts)
     referee = Referee(bench)
     algorithm.prepare(referee.window)

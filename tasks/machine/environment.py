@@ -49,6 +49,17 @@ PACKAGES = (
 """The distributions whose versions a score can depend on."""
 
 
+def prepare_workers() -> None:
+    """What the processes that run jobs must find, where the user has not set it.
+
+    Prefect's own settings are left alone: in a flow of somebody else's they are theirs.
+    """
+    ours = {name: value for name, value in QUIET.items() if not name.startswith("PREFECT_")}
+    for name, value in (ONE_THREAD | ours).items():
+        os.environ.setdefault(name, value)
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(kernel_cache()))
+
+
 def prepare_environment(home: Path | None = None) -> None:
     """Set what the user has not set; call it before any heavy import.
 

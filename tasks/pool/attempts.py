@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import atexit
-import functools
 import os
 import shutil
 import tempfile
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -15,6 +15,7 @@ from tasks.folder import results
 from tasks.jobs.job import Job, Result
 from tasks.jobs.prepared import Prepared
 from tasks.jobs.run import failed
+from tasks.machine.environment import prepare_workers
 from tasks.pool.workers import WorkerPool
 from tasks.processes.limits import Limits
 
@@ -56,9 +57,10 @@ class Here:
         """Run `job` in a folder of its own, which is empty before."""
         try:
             folder = results.begin(self.out, key)
+            return Attempt(self.pool.run(job, key, folder, prepared), folder)
         except OSError as error:
-            return Attempt(failed(job, "crash", f"{self.out}: {error.strerror}", key=key))
-        return Attempt(self.pool.run(job, key, folder, prepared), folder)
+            place = error.filename or self.out
+            return Attempt(failed(job, "crash", f"{place}: {error.strerror}", key=key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +88,16 @@ class Unplanned:
         return begun
 
 
-@functools.cache
+_STARTING = threading.Lock()
+_pools: dict[Limits, WorkerPool] = {}
+
+
 def _processes(limits: Limits) -> WorkerPool:
-    """Worker processes that live as long as this one, a core each."""
-    pool = WorkerPool(os.cpu_count() or 1, limits)
-    atexit.register(pool.close)
-    return pool
+    """Worker processes that live as long as this one, a core each, in an environment of ours."""
+    with _STARTING:
+        if limits not in _pools:
+            prepare_workers()
+            _pools[limits] = pool = WorkerPool(os.cpu_count() or 1, limits)
+            atexit.register(pool.close)
+            atexit.register(pool.stop)  # first: a job that still runs is waited for no longer
+        return _pools[limits]

@@ -13,10 +13,12 @@ from __future__ import annotations
 import dataclasses
 import math
 import queue
+import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -142,6 +144,12 @@ class WorkerPool:
     ) -> tuple[Reply, tuple[float, float], str]:
         """How a job ended, the CPU and wall seconds that it took, and when it began."""
         foreign = is_foreign(job)
+        with _own(prepared) if foreign else nullcontext(prepared) as data:
+            return self._outcome_on(data, job, folder, foreign=foreign)
+
+    def _outcome_on(
+        self, data: Prepared | None, job: Job, folder: Path, *, foreign: bool
+    ) -> tuple[Reply, tuple[float, float], str]:
         worker = self._idle[foreign].get()
         fit = False
         try:
@@ -154,7 +162,7 @@ class WorkerPool:
             started = datetime.now(UTC).isoformat(timespec="seconds")
             if answer is None:
                 worker.output.begin(folder / LOG, self.limits.output_mb)
-                worker.order(self._order(job, folder, prepared))
+                worker.order(self._order(job, folder, data))
                 answer = self._await(worker, cpu, clock)
             fit = answer.fit
             spent = (worker.usage()[0] - cpu, time.monotonic() - clock)
@@ -262,6 +270,16 @@ class WorkerPool:
         if limits.memory_mb is not None and memory > limits.memory_mb * 1e6:
             return over_memory(limits.memory_mb)
         return None
+
+
+@contextmanager
+def _own(prepared: Prepared | None) -> Iterator[Prepared | None]:
+    """A copy of what others map: code of a user's may write to a file, if not to a mapping."""
+    if prepared is None:
+        yield None
+        return
+    with tempfile.TemporaryDirectory(prefix="leaseboard-data-") as name:
+        yield prepared.copied(Path(name))
 
 
 def _clocks_changed(answer: Reply, job: Job) -> str:

@@ -8,9 +8,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tasks.steps.prefect_tasks import fetch, hold, prepare, record, report, run, score
+    from tasks.steps.prefect_tasks import (
+        fetch,
+        hold,
+        prepare,
+        record,
+        report,
+        results_of,
+        run,
+        score,
+    )
 
-__all__ = ["fetch", "hold", "prepare", "record", "report", "run", "score"]
+__all__ = ["fetch", "hold", "prepare", "record", "report", "results_of", "run", "score"]
 
 
 def __getattr__(name: str) -> Any:

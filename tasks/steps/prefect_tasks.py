@@ -15,6 +15,7 @@ import logging
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from prefect.artifacts import create_link_artifact, create_table_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 from prefect.context import TaskRunContext
+from prefect.futures import PrefectFuture
 from prefect.logging.handlers import APILogHandler
 from prefect.runtime import task_run
 from prefect.states import Completed, Failed
@@ -51,6 +53,7 @@ from tasks.track import TrackingError
 
 _KEPT_BY_US: dict[str, Any] = {"cache_policy": NO_CACHE, "persist_result": False}
 """The run folder and MLflow are the record; Prefect keeps no copy of a result."""
+_ONCE = threading.Lock()
 _AGAIN: dict[str, Any] = {
     "retries": 3,
     "retry_delay_seconds": exponential_backoff(backoff_factor=2),
@@ -183,6 +186,18 @@ def run(
     return Failed(message=message, data=told)
 
 
+def results_of(runs: Iterable[PrefectFuture[Any]]) -> list[Result]:
+    """What came of `run`s that were submitted, of the failed ones too.
+
+    A task that has no result, such as one that was wrongly called, raises its error.
+    """
+    found = [each.result(raise_on_failure=False) for each in runs]
+    for made in found:
+        if isinstance(made, BaseException):
+            raise made
+    return found
+
+
 @task(
     name="score",
     task_run_name="score",
@@ -239,7 +254,10 @@ def record(
     """`tasks.steps.recording.record` into the store `uri`, or the one of this project."""
     store, folder = paths.tracking_uri(uri), out or _scratch()
     given = {"suite": suite, "report": report, "logged": logged}
-    place = recording.record(results, name, found, store, out=folder, **given)
+    try:
+        place = recording.record(results, name, found, store, out=folder, **given)
+    except TrackingError as error:  # what it came of may tell the store's address
+        raise TrackingError(str(error)) from None
     _say(f"MLflow experiment {name!r}: {place}")
     if TaskRunContext.get():
         shown_at = redacted(store).rstrip("/") if store.startswith("http") else UI
@@ -274,9 +292,14 @@ def _logger() -> logging.Logger:
     return logger
 
 
-@functools.cache
 def _scratch() -> Path:
-    """A folder for as long as this process lives."""
+    """A folder for as long as this process lives, the same for all its threads."""
+    with _ONCE:
+        return _made()
+
+
+@functools.cache
+def _made() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="leaseboard-"))
     owner = os.getpid()
 

@@ -79,8 +79,7 @@ class Recorder:
 
     def _work(self) -> None:
         try:
-            if self._open is None:
-                return
+            assert self._open is not None  # else the thread is not started
             tracker = self._patiently(self._open)
             while (result := self._queue.get()) is not None and not self._abandon.is_set():
                 self._statuses[result.status] += 1

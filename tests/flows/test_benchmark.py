@@ -1,10 +1,14 @@
 """The chain: data are loaded and prepared once a run, and nobody changes what all jobs share."""
 
+import shutil
+
 import pytest
 
+from algorithms.errors import UsageError
 from flows.benchmark import Asked, benchmark
 from flows.dispatch import Place, dispatch
 from tasks.fetch import kept
+from tasks.folder import results
 from tasks.jobs import prepared
 from tasks.suites.suite import Suite
 
@@ -21,6 +25,7 @@ class Spoiler(Vanilla):
         for path in set(re.findall(r"/\\S+arrays\\.bin", maps)):
             with open(path, "r+b") as file:
                 file.write(b"spoilt")
+            open("{home}/spoilt", "w").close()
         yield from super().run(bench, seed)
 '''
 
@@ -72,17 +77,65 @@ def test_a_file_that_is_gone_once_it_was_fetched_is_missed_by_no_job(tmp_path, m
     assert [row.status for row in outcome.results] == ["ok"] * 3
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_who_writes_into_what_all_share_is_found_out(tmp_path, workers):
-    (tmp_path / "spoiler.py").write_text(SPOILER)
+def test_who_writes_into_mapped_files_spoils_nobody_else_s(tmp_path):
+    (tmp_path / "spoiler.py").write_text(SPOILER.replace("{home}", str(tmp_path)))
+    alone = run(tmp_path, data=DATA[:1], algorithms=["vanilla"])
+    shutil.rmtree(tmp_path / "out")
+    spoiler = f"{tmp_path / 'spoiler.py'}:Spoiler"
+    both = run(tmp_path, 1, data=DATA[:1], algorithms=[spoiler, "vanilla"])
+
+    assert (tmp_path / "spoilt").is_file()  # it did find files to write to
+    assert both.results[1].score == alone.results[0].score
+    assert both.results[1].digest == alone.results[0].digest
+
+
+def test_a_broken_file_costs_its_jobs_alone(tmp_path):
+    (tmp_path / "broken.py").write_text("class Broken(:\n")
     outcome = run(
-        tmp_path,
-        workers,
-        data=DATA[:1],
-        algorithms=[f"{tmp_path / 'spoiler.py'}:Spoiler", "vanilla"],
+        tmp_path, data=DATA[:1], algorithms=[f"{tmp_path / 'broken.py'}:Broken", "vanilla"]
     )
 
-    assert [row.status for row in outcome.results] == ["crash"] * 2
-    assert all("were changed while they ran" in row.reason for row in outcome.results)
-    again = run(tmp_path, workers, data=DATA[:1], algorithms=["vanilla"])
-    assert [row.status for row in again.results] == ["ok"]
+    assert [row.status for row in outcome.results] == ["crash", "ok"]
+
+
+def test_whatever_a_preparation_dies_of_costs_the_jobs_that_need_it(tmp_path, monkeypatch):
+    real = prepared.benches.parts
+
+    def parts(kind, dataset, job):
+        if len(dataset.target) == 210:
+            raise MemoryError
+        return real(kind, dataset, job)
+
+    monkeypatch.setattr(prepared.benches, "parts", parts)
+    outcome = run(tmp_path, algorithms=["vanilla"])
+
+    assert [row.status for row in outcome.results] == ["ok", "memout", "ok"]
+
+
+def test_a_second_run_leaves_the_first_one_s_jobs_alone(tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    with results.locked(out):
+        begun = results.begin(out, "unfinished")
+        (begun / "events.jsonl.gz").write_bytes(b"")
+        with pytest.raises(UsageError, match="another run is working"):
+            run(tmp_path, algorithms=["vanilla"])
+
+        assert begun.is_dir()
+
+
+def test_little_is_prepared_before_it_is_needed(tmp_path, monkeypatch):
+    """Parts that depend on the seed are a copy of the data for each repetition."""
+    most = []
+    real = prepared.benches.parts
+
+    def parts(kind, dataset, job):
+        most.append(len(list((tmp_path / "out").glob(".data-*/table-*/holdout-*"))))
+        return real(kind, dataset, job)
+
+    monkeypatch.setattr(prepared.benches, "parts", parts)
+    outcome = run(tmp_path, 1, data=DATA[:1], algorithms=["linear"], repetitions=12)
+
+    assert [row.status for row in outcome.results] == ["ok"] * 12
+    assert len(most) == 12
+    assert max(most) <= 3

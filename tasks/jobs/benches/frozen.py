@@ -19,27 +19,27 @@ _CLASSES = {each.__name__: each for each in (Holdout, Namespace, Part, Samples, 
 _SPARSE = ("data", "indices", "indptr")
 
 
-def freeze(value: Any, digest: str, folder: Path) -> None:
+def freeze(value: Any, made_of: str, folder: Path) -> None:
     """Write a value made of arrays, sparse rows, tuples, plain values and `_CLASSES`.
 
-    `digest` is that of the data that it was made of.
+    `made_of` says what `thaw` must be told, so that nobody takes it for another.
     """
     arrays: Arrays = {}
     said = _said(value, "", arrays)
-    write_arrays(folder, arrays, {"digest": digest, "value": said})
+    write_arrays(folder, arrays, {"made_of": made_of, "value": said})
 
 
-def thaw(folder: Path, digest: str) -> Any:
+def thaw(folder: Path, made_of: str) -> Any:
     """The value that `freeze` wrote; its arrays are mapped, and read-only.
 
     Raises
     ------
     DataError
-        If it was not made of the data of that digest.
+        If it was made of something else.
     """
     arrays, said = map_arrays(folder)
-    if said["digest"] != digest:
-        raise DataError(f"{folder}: made of the data {said['digest']}, not of {digest}")
+    if said["made_of"] != made_of:
+        raise DataError(f"{folder}: made of {said['made_of']}, not of {made_of}: prepare it anew")
     return _made(said["value"], arrays)
 
 

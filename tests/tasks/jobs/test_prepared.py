@@ -57,9 +57,15 @@ def test_jobs_share_what_is_prepared_alike_and_nothing_else(tmp_path):
     assert prepare(kept, stream) == prepare(kept, dataclasses.replace(stream, **later))
 
 
-def test_what_was_made_of_other_data_is_never_taken(tmp_path):
+def test_what_was_made_of_other_data_or_for_another_bench_is_never_taken(tmp_path):
+    stream, _, holdout = JOBS[:3]
     kept, other = (fetch_into(tmp_path, f"synthetic:fried?rows={n}&seed=0") for n in (300, 301))
-    mixed = Prepared(kept.folder, prepare(other, JOBS[0]).parts)
+    later = dataclasses.replace(holdout, environment_seed=3)
 
-    with pytest.raises(DataError, match="made of the data"):
-        run_job(JOBS[0], tmp_path, prepared=mixed)
+    for job, given, why in (
+        (stream, Prepared(kept.folder, prepare(other, stream).parts), "made of"),
+        (holdout, prepare(kept, later), "made of"),
+        (stream, prepare(other, stream), "was given"),
+    ):
+        with pytest.raises(DataError, match=why):
+            run_job(job, tmp_path, prepared=given)
