@@ -42,7 +42,7 @@ ALONE = "one at a time"
 
 @flow(name="benchmark", flow_run_name="{suite}", persist_result=False)
 def benchmark(
-    suite: str = Field(description="A name of conf/suites, or a YAML file of the server's."),
+    suite: str = Field(description="A name of conf/suites."),
     conf: str = Field("conf", description="The configuration folder."),
     out: str | None = Field(None, description="The run folder; runs/NAME by default."),
     workers: Annotated[int, Field(ge=1)] | None = Field(

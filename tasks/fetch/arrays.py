@@ -42,7 +42,7 @@ def write_arrays(
             file.write(b"\0" * (-end % _APART))
             end += -end % _APART
             places[name] = (array.dtype.str, array.shape, end)
-            np.ascontiguousarray(array).tofile(file)
+            file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
             end += array.nbytes
         file.write(b"\0")  # nothing cannot be mapped
     with naming(folder / SAID):

@@ -146,8 +146,9 @@ def infer_task(target: pd.Series) -> str:
 
 
 def _check_shape(frame: pd.DataFrame, text: str) -> None:
-    if frame.columns.has_duplicates:
-        twice = frame.columns[frame.columns.duplicated()][0]
+    names = frame.columns.map(str)
+    if names.has_duplicates:
+        twice = names[names.duplicated()][0]
         raise DataError(f"{text}: column name {twice!r} occurs twice: names must be unique")
     if frame.shape[1] < 2:
         raise DataError(

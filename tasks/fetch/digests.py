@@ -57,6 +57,9 @@ def _column(hasher: Any, column: pd.Series) -> None:
     elif _fits_doubles(column):
         _header(hasher, "number", name)
         _values(hasher, column.to_numpy(), "<f8")
+    elif column.dtype.kind == "u" and column.max() > np.iinfo(np.int64).max:
+        _header(hasher, "natural", name)
+        _values(hasher, column.to_numpy(), "<u8")
     else:
         _header(hasher, "integer", name)
         _values(hasher, column.to_numpy(), "<i8")

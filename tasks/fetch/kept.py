@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from algorithms.errors import DataError
 from tasks.fetch import columns
 from tasks.fetch.arrays import SAID, Arrays, map_arrays, write_arrays
 from tasks.fetch.dataset import Dataset, RawTable, finish
@@ -90,7 +91,11 @@ def hold(
     """
     reference = Reference("held", name, {})
     table = RawTable(frame, name, target, task, source="a table of the flow's own")
-    return keep(finish(table, reference, str(reference)), place)
+    try:
+        return keep(finish(table, reference, str(reference)), place)
+    except (TypeError, ValueError) as error:  # a cell that is a list, for example
+        what = str(error).partition("\n")[0]
+        raise DataError(f"{reference}: not a table of numbers, names and texts: {what}") from error
 
 
 def keep(dataset: Dataset, place: Path) -> Kept:

@@ -32,7 +32,7 @@ from prefect.runtime import task_run
 from prefect.states import Completed, Failed
 from prefect.tasks import exponential_backoff
 
-from algorithms.errors import BrokenDownloadError
+from algorithms.errors import BrokenDownloadError, UsageError
 from tasks import report as page
 from tasks.fetch import kept
 from tasks.fetch.kept import Kept
@@ -207,6 +207,7 @@ def results_of(runs: Iterable[PrefectFuture[Any]]) -> list[Result]:
 )
 def score(results: Sequence[Result], suite: Suite | None = None) -> Compared:
     """`tasks.score.compared.compared`, with the board as a table on the run's page."""
+    _check_comparable(results)
     found = compared(results, suite)
     if TaskRunContext.get():
         rows = [dict(zip(shown.COLUMNS, row, strict=True)) for row in shown.texts(found)]
@@ -263,6 +264,19 @@ def record(
         shown_at = redacted(store).rstrip("/") if store.startswith("http") else UI
         create_link_artifact(f"{shown_at}/{place}", link_text=name, key="mlflow", description=HINT)
     return place
+
+
+def _check_comparable(results: Sequence[Result]) -> None:
+    """UsageError for results that no board can compare."""
+    if not results:
+        raise UsageError("there are no results to compare: run a job first")
+    digests: dict[str, str] = {}
+    for result in results:
+        if result.digest and digests.setdefault(result.data, result.digest) != result.digest:
+            raise UsageError(
+                f"two data sets are called {result.data} (digests {digests[result.data][:12]} and"
+                f" {result.digest[:12]}), whose scores one board cannot compare: name them apart"
+            )
 
 
 def _about(data: Kept) -> str:

@@ -137,7 +137,7 @@ def _trial(pid_file):
     from tasks.evaluate.trials.evaluate import Arrays, Fold, Order
 
     nothing = Arrays("classification", (Fold(*[np.zeros((1, 1))] * 6),))
-    with worker.resting(worker.Limits()) as runner:
+    with worker.resting(worker.TrialLimits()) as runner:
         runner.run(Order("no_such_module:Learner", {}, 0), nothing)
     Path(pid_file).write_text(str(worker.resting_pids()[0]))
 

@@ -68,7 +68,7 @@ def test_a_board_that_the_store_refuses_is_a_failed_run(call, tmp_path, empty_st
     def refuse(uri, *_, **__):
         raise TrackingError(f"{uri}: no space")
 
-    monkeypatch.setattr("tasks.track.publish.publish", refuse)
+    monkeypatch.setattr("tasks.steps.recording.publish", refuse)
     (tmp_path / "one.yaml").write_text(
         "title: t\ndata: ['synthetic:fried?rows=300&seed=0']\nalgorithms: [vanilla]\n"
     )

@@ -103,11 +103,11 @@ def test_joint_candidates_change_one_or_both():
 
 
 OWN = """
-from algorithms.online.configuration import Configuration
+from algorithms.online.configuration import VWConfiguration
 
 class Bold:
     def __call__(self, champion, namespaces, random):
-        return [Configuration(champion.interactions, 4.0)]
+        return [VWConfiguration(champion.interactions, 4.0)]
 """
 
 

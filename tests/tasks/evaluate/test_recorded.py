@@ -81,7 +81,7 @@ def tree(tmp_path, monkeypatch):
 def made(tmp_path, monkeypatch):
     """The files of this project whose functions ran, for each value that was made."""
     monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(pulls, "Limits", lambda *_: None)
+    monkeypatch.setattr(pulls, "TrialLimits", lambda *_: None)
     script = tmp_path / "answers.py"
     script.write_text(ANSWER)
     monkeypatch.setattr(venv, "python", lambda _: Path(sys.executable))

@@ -75,3 +75,24 @@ def test_a_parcel_that_was_damaged_on_the_way_is_an_error(tmp_path):
     with pytest.raises(DataError, match="damaged on the way"):
         unpack(sent, tmp_path / "elsewhere")
     assert not list((tmp_path / "elsewhere").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("frame", "why"),
+    [
+        ({1: [1, 2, 3], "1": [4, 5, 6], "y": [0.5, 1.5, 2.5]}, "'1' occurs twice"),
+        ({"x": [[1], [2], [3]], "y": [0.5, 1.5, 2.5]}, "not a table"),
+        ({"x": [1, 2, 3], "y": [0.5, None, 2.5]}, "missing"),
+    ],
+)
+def test_a_table_that_cannot_be_held_is_refused_in_one_line(tmp_path, frame, why):
+    with pytest.raises(DataError, match=why):
+        hold(pd.DataFrame(frame), "t", tmp_path)
+
+
+def test_whole_numbers_of_any_size_have_digests_of_their_own(tmp_path):
+    y = [0.5, 1.5]
+    large = pd.DataFrame({"x": np.array([2**63, 2**63 + 1], dtype=np.uint64), "y": y})
+    small = pd.DataFrame({"x": np.array([-(2**63), 1 - 2**63], dtype=np.int64), "y": y})
+
+    assert hold(large, "a", tmp_path).digest != hold(small, "b", tmp_path).digest

@@ -62,7 +62,7 @@ def test_code_counts(tmp_path):
 
 
 def test_what_an_algorithm_imports_counts_and_reading_data_does_not():
-    start = ("algorithms/chacha/chacha.py", "tasks/jobs/benches/stream.py")
+    start = ("algorithms/chacha/published/presets.py", "tasks/jobs/benches/stream.py")
     sources = versions._making(ROOT / name for name in start)
     names = {str(path.relative_to(ROOT)) for path in sources}
 
@@ -74,7 +74,9 @@ def test_what_an_algorithm_imports_counts_and_reading_data_does_not():
 
 def test_algorithms_have_versions_of_their_own():
     assert code_version("chacha", "stream") != code_version("apple", "holdout")
-    assert code_version("chacha", "stream") == code_version("chacha-aggressive", "stream")
+    assert code_version("chacha-icml-eval", "stream") == code_version(
+        "chacha-aggressive", "stream"
+    )
 
 
 def test_texts_that_stand_alone_do_not_count_wherever_they_are(tmp_path):

@@ -111,7 +111,7 @@ def test_a_class_that_is_no_plain_value_is_told(tmp_path):
 
 OWN = """
 from algorithms.chacha.oracle import LearningRateOracle
-from algorithms.online.configuration import Configuration
+from algorithms.online.configuration import VWConfiguration
 
 class Bold:
     def __init__(self):
@@ -120,7 +120,7 @@ class Bold:
     def __call__(self, champion, namespaces, random):
         self.asked += 1
         self.inner(champion, namespaces, random)
-        return [Configuration(champion.interactions, 4.0 + self.asked)]
+        return [VWConfiguration(champion.interactions, 4.0 + self.asked)]
 """
 
 LOAD = """
