@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,4 +79,5 @@ def _shared(out: Path) -> Iterator[Path]:
     try:
         yield place
     finally:
-        shutil.rmtree(place)
+        with suppress(FileNotFoundError):  # code of a user's may have removed it
+            shutil.rmtree(place)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -218,7 +219,8 @@ class _Run:
         prepared = self._prepared.get(shared)
         if not self._users[shared] and isinstance(prepared, Prepared) and prepared.parts:
             self._steps.let_go_of(prepared)
-            shutil.rmtree(prepared.parts)
+            with suppress(FileNotFoundError):  # code of a user's may have removed them
+                shutil.rmtree(prepared.parts)
 
 
 def _failed(entry: Planned, status: str, reason: str) -> Result:
