@@ -37,7 +37,7 @@ title: Waiting
 data: ['synthetic:fried?rows=300&seed=0']
 algorithms: [vanilla, '{home}/waits.py:Waits']
 """
-THEIRS = ("[Vue", "Failed to load resource", "GPU stall")
+THEIRS = ("[Vue", "Could not find node in layout", "Failed to load resource", "GPU stall")
 """Prefect's own noise."""
 PLAN = 'schedules: [{{name: slow, cron: "0 0 1 1 *", suite: tiny, out: {home}/runs/tiny}}]'
 
