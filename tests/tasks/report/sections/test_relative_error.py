@@ -5,32 +5,9 @@ from __future__ import annotations
 import dataclasses
 from types import SimpleNamespace
 
-from tasks.jobs.job import Result
 from tasks.report.sections.relative_error import errors, figures, section
-from tasks.score.frame import as_frame
 from tasks.score.relative import relative
-
-BASELINES = ("linear", "quadratic", "cubic")
-
-
-def results(**errors):
-    return [
-        Result(key=f"job-{len(label)}-{data}", algorithm=label, label=label, data=data, digest="",
-               seed=0, environment_seed=0, repetition=0, status="ok", score=score,
-               cpu_seconds=seconds)
-        for label, scores in errors.items()
-        for data, (score, seconds) in zip("ab", scores, strict=True)
-    ]  # fmt: skip
-
-
-FRAME = as_frame(
-    results(
-        linear=[(0.5, 1), (0.3, 2)],
-        quadratic=[(0.4, 3), (0.3, 2)],
-        cubic=[(0.3, 9), (0.3, 8)],
-        **{"apple(1)": [(0.25, 2), (0.2, 3)], "apple(0.5)": [(0.45, 1), (0.1, 2)]},
-    )
-)
+from tests.tasks.score.relatives import BASELINES, FRAME
 
 
 def test_the_page_shows_a_row_an_algorithm_and_a_curve_a_figure():
