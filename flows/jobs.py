@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import traceback
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,6 +19,7 @@ from tasks.jobs.attempt import verdict
 from tasks.jobs.job import Result
 from tasks.jobs.prepared import Prepared, group
 from tasks.jobs.run import failed
+from tasks.machine.addresses import discreet
 from tasks.suites.plan import Planned, plan
 from tasks.suites.suite import Suite
 from tasks.track import Recorder, Tracker
@@ -155,9 +157,21 @@ class _Run:
             return
         prepared = self._prepare(entry)
         if isinstance(prepared, Exception):
-            self._over(_failed(entry, *verdict(prepared)))
+            status, reason = verdict(prepared)
+            if status in {"crash", "memout"}:  # as in a worker: where it came from is in the log
+                self._explain(entry.key, prepared)
+            self._over(_failed(entry, status, reason))
         else:
             self._steps.start(job, entry.key, prepared)
+
+    def _explain(self, key: str, error: Exception) -> None:
+        """Write into a job's log what it died of before it ran."""
+        trace = discreet("".join(traceback.format_exception(error)))
+        try:
+            folder = results.begin(self._out, key)
+            (folder / results.LOG).write_text(trace, encoding="utf-8")
+        except OSError as full:
+            self.problems.append(f"the log of job {key} was not kept: {full.strerror}")
 
     def _prepare(self, entry: Planned) -> Prepared | Exception | None:
         """What a job is made from, prepared for the first that asks; or why there is none."""

@@ -110,6 +110,8 @@ def test_whatever_a_preparation_dies_of_costs_the_jobs_that_need_it(tmp_path, mo
     outcome = run(tmp_path, algorithms=["vanilla"])
 
     assert [row.status for row in outcome.results] == ["ok", "memout", "ok"]
+    log = results.job_folder(tmp_path / "out", outcome.results[1].key) / results.LOG
+    assert "raise MemoryError" in log.read_text()
 
 
 def test_a_second_run_leaves_the_first_one_s_jobs_alone(tmp_path):
