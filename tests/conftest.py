@@ -233,15 +233,18 @@ def silent_page(browser):
     contexts, problems = [], []
 
     def make(place: str, *, theirs: tuple[str, ...] = (), **options):
-        def complain(message) -> None:
-            said = f"{message.text} ({message.location.get('url')})"
-            if message.type in ("error", "warning") and not any(word in said for word in theirs):
+        def complain(said: str) -> None:
+            if not any(word in said for word in theirs):
                 problems.append(said)
+
+        def hear(message) -> None:
+            if message.type in ("error", "warning"):
+                complain(f"{message.text} ({message.location.get('url')})")
 
         context = browser.new_context(**options)
         contexts.append(context)
-        context.on("console", complain)
-        context.on("weberror", lambda found: problems.append(str(found.error)))
+        context.on("console", hear)
+        context.on("weberror", lambda found: complain(f"{found.error} {found.error.stack}"))
         context.on(
             "request",
             lambda request: (

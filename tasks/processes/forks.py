@@ -68,9 +68,9 @@ class Fork:
         said = bytearray()
         heard = [self._pipe]
         while len(said) < MOST_BYTES:
-            ready, _, _ = select.select(heard, [], [], _POLL_SECONDS)
-            # Looked at before the pipe is read: what it said at its end is there by now.
+            # Looked at before the pipe is: what it said at its end is there by now.
             over = self.code is not None
+            ready, _, _ = select.select(heard, [], [], _POLL_SECONDS)
             chunk = os.read(self._pipe, 1 << 16) if ready else b""
             said += chunk
             if chunk.endswith(b"\n"):

@@ -1,6 +1,7 @@
 """A fork answers once, ends as it likes, and leaves its parent as it was."""
 
 import os
+import select
 import signal
 import sys
 import threading
@@ -46,6 +47,29 @@ def test_patience_ends_and_nothing_is_left():
         assert child.answer(0.1) is Silence.LATE
         assert child.code is None
     assert child.code == -signal.SIGKILL
+
+
+def test_what_a_fork_says_as_it_ends_is_heard_whenever_we_look(monkeypatch):
+    """It waits while its parent looks in vain, and has said all and ended just after."""
+    held, go = os.pipe()
+    look = select.select
+
+    def looks_in_vain(*asked):
+        found = look(*asked)
+        if not found[0]:
+            os.write(go, b"!")
+            os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        return found
+
+    def work():
+        os.read(held, 1)
+        return b"said"
+
+    monkeypatch.setattr(select, "select", looks_in_vain)
+    with Fork(work) as child:
+        assert child.answer() == b"said"
+    os.close(held)
+    os.close(go)
 
 
 def test_an_end_is_seen_though_a_grandchild_holds_the_pipe():
