@@ -32,8 +32,9 @@ os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
 # Before anything imports numba: compiled kernels are kept from run to run, never stale ones.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(kernel_cache()))
 
-# Hundreds of processes would compile all of ours anew.
+# Hundreds of processes would compile all of ours anew, and each worker all tests.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # A shell that starts us in the background has us, and all that we start, ignore Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -3,6 +3,7 @@
 import ast
 import sys
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,12 +24,16 @@ STARTED = {ROOT / "leaseboard" / "__main__.py", ROOT / "flows" / "__main__.py",
 """Python and MLflow run them where other packages may hide ours: `leaseboard` says so."""
 STEPS = ROOT / "tasks" / "steps" / "prefect_tasks.py"
 """The one place below the flows that knows Prefect: what others compose flows of."""
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def imports(path: Path) -> set[str]:
     found = set()
-    for node in ast.walk(TREES[path]):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
             found |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -65,8 +70,8 @@ def test_the_kind_of_a_bench_is_known_in_its_own_room_alone():
     """Who needs to know more of it than its name asks `tasks.jobs.benches.kinds`."""
     found = [
         f"{path}:{node.lineno}"
-        for path, tree in TREES.items()
-        for node in ast.walk(tree)
+        for path in MODULES
+        for node in ast.walk(tree(path))
         if isinstance(node, ast.Compare)
         and ast.unparse(node.left).strip("()[]'").endswith("bench")
         for each in node.comparators
@@ -91,8 +96,8 @@ ONE_ROLE = {"Options"}
 
 def test_no_class_name_means_two_things():
     homes = defaultdict(list)
-    for path, tree in TREES.items():
-        for node in ast.walk(tree):
+    for path in MODULES:
+        for node in ast.walk(tree(path)):
             if isinstance(node, ast.ClassDef):
                 homes[node.name].append(str(path.relative_to(ROOT)))
     twice = {name: found for name, found in homes.items() if len(found) > 1}
@@ -101,7 +106,7 @@ def test_no_class_name_means_two_things():
 
 
 def test_modules_are_documented():
-    assert [path for path, tree in TREES.items() if not ast.get_docstring(tree)] == []
+    assert [path for path in MODULES if not ast.get_docstring(tree(path))] == []
 
 
 def test_modules_are_short():
@@ -116,7 +121,7 @@ def test_algorithms_shadow_no_module_of_python():
 
 def test_global_random_state_is_never_touched():
     for path in MODULES:
-        for node in ast.walk(TREES[path]):
+        for node in ast.walk(tree(path)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 called = ast.unparse(node.func)
                 assert called not in {"np.random.seed", "numpy.random.seed", "random.seed"}, path
@@ -137,7 +142,7 @@ def test_nothing_reaches_a_terminal_but_through_the_one_function():
             continue
         if path.is_relative_to(ROOT / "benchmarks"):  # what they print is what they measured
             continue
-        for node in ast.walk(TREES[path]):
+        for node in ast.walk(tree(path)):
             called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
             assert called not in {"typer.echo", "typer.secho", "click.echo", "rprint"}, (
                 f"{path}: print with flows.terminal.say"
@@ -161,7 +166,7 @@ UNPICKLES = {"algorithms/checks.py", "tasks/evaluate/trials/worker.py"}
 def test_nothing_from_outside_is_unpickled_or_evaluated():
     found = set()
     for path in MODULES:
-        for node in ast.walk(TREES[path]):
+        for node in ast.walk(tree(path)):
             if not isinstance(node, ast.Call):
                 continue
             called = ast.unparse(node.func)

@@ -7,7 +7,7 @@ import hashlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -170,6 +170,12 @@ def _class_version(name: str) -> str:
 
 
 @functools.cache
+def _distributions() -> Mapping[str, list[str]]:
+    """The distributions of each package: to look takes as long as a quick learner's probes."""
+    return metadata.packages_distributions()
+
+
+@functools.cache
 def _package_version(module: str) -> str:
     """The version of its package, or the hash of its code where it is a user's own."""
     top = module.partition(".")[0]
@@ -178,6 +184,6 @@ def _package_version(module: str) -> str:
         return "absent"
     places = spec.submodule_search_locations or [spec.origin or ""]
     if is_installed(Path(places[0])):
-        owners = set(metadata.packages_distributions().get(top, []))
+        owners = set(_distributions().get(top, []))
         return ", ".join(f"{owner} {metadata.version(owner)}" for owner in sorted(owners))
     return hash_of(reachable(code_of(spec)))
