@@ -152,6 +152,9 @@ class Algorithm(ABC, Generic[B]):
     hindsight: ClassVar[bool] = False
     """Whether it uses what no algorithm can know in time: a mark to measure by, no competitor."""
 
+    baseline: ClassVar[bool] = False
+    """Whether it is what a person would try first: what all others on a board have to beat."""
+
     may_stop: ClassVar[bool] = False
     """Whether it may decide to end before its budget is spent, on a bench that wants it spent."""
 

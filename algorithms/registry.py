@@ -36,6 +36,7 @@ RISING = "Li et al. 2020, Efficient automatic CASH via rising bandits"
 ER_UCB = "Hu et al. 2019, Cascaded algorithm selection with ER-UCB"
 HEIDARI = "Heidari et al. 2016, Improving and decaying bandits"
 MAX_UCB = "Balef et al. 2025, Put CASH on bandits"
+FIRST = "what a person tries first"
 APPLE = "Agarwal et al. 2014, Scalable nonlinear learning with adaptive polynomial expansions"
 FLAML = "Wang et al. 2021, FLAML"
 HPSKLEARN = "Komer et al. 2014, Hyperopt-Sklearn"
@@ -68,6 +69,14 @@ ENTRIES: tuple[Entry, ...] = (
           "FLAML's AutoVW, the authors' program", CHACHA, extra="flaml"),
     Entry("best-in-hindsight", "algorithms.chacha.baselines:BestInHindsight",
           "hindsight: the one configuration that turned out best", CHACHA),
+    Entry("running-mean", "algorithms.reference.labels:RunningMean",
+          "baseline: the mean of the labels so far, or the commoner class", FIRST),
+    Entry("last-label", "algorithms.reference.labels:LastLabel",
+          "baseline: the label before", FIRST),
+    Entry("seasonal-last", "algorithms.reference.labels:SeasonalLast",
+          "baseline: the label one period before, given or found", FIRST),
+    Entry("online-ridge", "algorithms.reference.ridge:OnlineRidge",
+          "baseline: recursive least squares on standardised features", FIRST),
     Entry("apple", "algorithms.apple.apple:Apple",
           "monomials grown from those with the largest weights", APPLE),
     Entry("apple-ssm", "algorithms.apple.apple:Apple",

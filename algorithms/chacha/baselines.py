@@ -29,6 +29,8 @@ from algorithms.online.schema import Schema, stream_schema
 class Vanilla(Published):
     """Vowpal Wabbit's default learner: no interactions, learning rate 0.5."""
 
+    baseline: ClassVar[bool] = True
+
     @property
     def capacity(self) -> int:
         """One model."""

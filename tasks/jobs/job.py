@@ -179,7 +179,8 @@ class Result:
     `bench` is the kind of bench, `bench_options` what the job asked of it and of preprocessing.
     `units` is what the run consumed of its `budget`, None where that has no end. A run that is not
     `complete` ended before it had consumed what its bench wanted consumed; it ranks after all that
-    did. `hindsight` marks an algorithm that declares to use what cannot be known in time.
+    did. `hindsight` marks an algorithm that declares to use what cannot be known in time, and
+    `baseline` one that is what a person would try first.
     `champion` holds the parameters of the answer, and `champion_seed` the seed of its learner if a
     trial had one. `score` is None unless `status` is ``ok``. `cpu_seconds` and `wall_seconds` are
     the algorithm's work alone; loading data and compiling kernels is `setup_seconds`;
@@ -213,6 +214,7 @@ class Result:
     budget: Amount | None = None
     complete: bool = True
     hindsight: bool = False
+    baseline: bool = False
     cpu_seconds: Amount = 0.0
     wall_seconds: Amount = 0.0
     setup_seconds: Amount = 0.0

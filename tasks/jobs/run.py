@@ -125,6 +125,7 @@ def run_job(
         setup_seconds=setup_seconds,
         bench=algorithm.bench,
         hindsight=algorithm.hindsight,
+        baseline=algorithm.baseline,
         bench_options=benches.check_options(algorithm.bench, job.bench),
         version=version,
         started=started,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import pandas as pd
 
 from tasks.jobs.job import Result
+from tasks.score.first_tries import verdict
 from tasks.score.frame import as_frame
 from tasks.score.leaderboard import Board, leaderboard
 from tasks.score.significance import Comparison, compare_all
@@ -52,5 +53,7 @@ def compared(results: Results, suite: Suite | None = None) -> Compared:
         meaningless=meaningless,
     )
     tests = compare_all(board.table)
+    names = {} if suite is None else {d.data: d.name for d in suite.data if d.name}
+    first_tries = verdict(board, names)
     title = suite.title if suite is not None else "Leaderboard"
-    return Compared(title, board, tests, summarise(board, tests))
+    return Compared(title, board, tests, summarise(board, tests, first_tries))

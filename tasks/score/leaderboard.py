@@ -47,6 +47,8 @@ class Row:
         Its jobs by what became of them; early are those that ended before their budget did.
     hindsight : bool
         It declares to use what cannot be known in time.
+    baseline : bool
+        It is what a person would try first.
     n_ranked : int
         On how many data sets it has a rank.
     """
@@ -68,6 +70,7 @@ class Row:
     n_ranked: int
     n_early: int = 0
     hindsight: bool = False
+    baseline: bool = False
 
     @property
     def n_jobs(self) -> int:
@@ -133,6 +136,7 @@ def leaderboard(
     relative = _relative_cost(cost)
     single = len(table.problems) == 1
     raw_samples = resampled_means(table.scores) if single else np.empty(0)
+    hindsight, baselines = (set(frame["label"][frame[of]]) for of in ("hindsight", "baseline"))
     rows = []
     for i in _order(mean_ranks, estimates, relative):
         states = table.states[i]
@@ -154,7 +158,8 @@ def leaderboard(
                 n_not_run=int((states == NOT_RUN).sum()),
                 n_ranked=int(np.isfinite(ranks[i]).sum()),
                 n_early=int((states == EARLY).sum()),
-                hindsight=bool(frame.loc[frame["label"] == table.labels[i], "hindsight"].any()),
+                hindsight=table.labels[i] in hindsight,
+                baseline=table.labels[i] in baselines,
             )
         )
     everywhere = np.asarray(np.isfinite(values).any(axis=(0, 2)))

@@ -16,6 +16,7 @@ class Answer:
     """One sentence or two for each question that a reader of a board has."""
 
     best: str
+    first_tries: str
     by_how_much: str
     how_sure: str
     cost: str
@@ -23,19 +24,37 @@ class Answer:
 
     def lines(self) -> tuple[str, ...]:
         """All that there is to say, in order."""
-        parts = (self.best, self.by_how_much, self.how_sure, self.cost, self.missing)
+        parts = (
+            self.best,
+            self.first_tries,
+            self.by_how_much,
+            self.how_sure,
+            self.cost,
+            self.missing,
+        )
         return tuple(part for part in parts if part)
 
 
-def summarise(board: Board, tests: Comparison) -> Answer:
-    """The answer that a board and its tests give."""
+def summarise(board: Board, tests: Comparison, first_tries: str = "") -> Answer:
+    """The answer that a board and its tests give.
+
+    Parameters
+    ----------
+    board : Board
+    tests : Comparison
+    first_tries : str
+        What `tasks.score.first_tries` says of them.
+    """
     rows = board.rows
     if not rows or not any(row.n_ok for row in rows):
-        return Answer("No job finished, so there is nothing to rank.", "", "", "", _missing(rows))
+        return Answer(
+            "No job finished, so there is nothing to rank.", "", "", "", "", _missing(rows)
+        )
     leaders = [row for row in rows if row.place == 1]
     first = leaders[0]
     return Answer(
         best=_best(leaders, board),
+        first_tries=first_tries,
         by_how_much=_by_how_much(board),
         how_sure=_how_sure(board, tests),
         cost=_cost(first),

@@ -1,0 +1,1 @@
+"""What a person tries first on a stream: forecasts that everything else has to beat."""

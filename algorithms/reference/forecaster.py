@@ -1,0 +1,95 @@
+"""A reference forecaster: one model without hyperparameters to tune, alone on a stream."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic.dataclasses import dataclass
+
+from algorithms.base import Run
+from algorithms.benches.stream import StreamAlgorithm, StreamBench, require_finite
+from algorithms.events import (
+    ChampionChanged,
+    ConfigurationAdmitted,
+    ConfigurationScored,
+    LeaseGranted,
+)
+from algorithms.online.learner import Learner
+from algorithms.online.schema import Schema, stream_schema
+
+Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
+
+BLOCK = 4096
+"""Examples between two records."""
+
+
+class Forecaster(ABC):
+    """Forecasts each example before it learns its label. Classes are labelled -1 and 1."""
+
+    @abstractmethod
+    def learn_many(self, examples: Floats, labels: Floats) -> Floats:
+        """Learn a block in order; return its progressive forecasts, shape (n_examples,).
+
+        Parameters
+        ----------
+        examples : ndarray of float32, shape (n_examples, n_features)
+        labels : ndarray of float32, shape (n_examples,)
+        """
+
+    def model(self, schema: Schema) -> Learner | None:
+        """It as a learner that needs no labels any more; None if it cannot do without."""
+        return None
+
+    def notes(self) -> dict[str, float]:
+        """What it found, to stand beside its score."""
+        return {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReferenceForecast(StreamAlgorithm):
+    """An algorithm that is one forecaster: nothing is searched, leased or tested."""
+
+    baseline: ClassVar[bool] = True
+
+    @property
+    def capacity(self) -> int:
+        """One model."""
+        return 1
+
+    @abstractmethod
+    def forecaster(self, n_features: int, task: str) -> Forecaster:
+        """One that has seen nothing.
+
+        Parameters
+        ----------
+        n_features : int
+        task : "regression" or "classification"
+        """
+
+    @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """The one configuration, as events tell it."""
+
+    def run(self, bench: StreamBench, seed: int) -> Run:
+        """Forecast the stream; nothing is drawn, so the seed changes nothing."""
+        stream, budget = bench.stream, bench.budget
+        if budget == 0:
+            return None
+        require_finite(stream, budget)
+        forecaster = self.forecaster(stream.features.shape[1], stream.task)
+        yield ConfigurationAdmitted(at=0, configuration=0, parameters=self.parameters())
+        yield LeaseGranted(at=0, configuration=0, amount=budget, slot=0)
+        yield ChampionChanged(at=0, configuration=0, previous=None)
+        for start in range(0, budget, BLOCK):
+            rows = slice(start, min(start + BLOCK, budget))
+            yield from bench.record(
+                forecaster.learn_many(stream.features[rows], stream.labels[rows])
+            )
+        bench.note(forecaster.notes())
+        score = float(bench.score().value)
+        yield ConfigurationScored(at=bench.at, configuration=0, value=score, units=budget)
+        return forecaster.model(stream_schema(stream))

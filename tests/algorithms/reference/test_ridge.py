@@ -1,0 +1,92 @@
+"""Ridge on a stream equals ridge on all rows before, whatever comes."""
+
+import numpy as np
+import pytest
+
+from algorithms.benches.stream import Namespace, Stream
+from algorithms.errors import UsageError
+from algorithms.online.schema import stream_schema
+from algorithms.reference.ridge import CLIP, MOST_FEATURES, OnlineRidge
+
+
+def standardised(x):
+    """Each row by the mean and deviation of the rows before."""
+    rows = np.zeros_like(x)
+    for t in range(2, len(x)):
+        mean, deviation = x[:t].mean(axis=0), x[:t].std(axis=0)
+        varied = deviation > 0
+        rows[t, varied] = (x[t, varied] - mean[varied]) / deviation[varied]
+    return np.clip(rows, -CLIP, CLIP)
+
+
+def sample(n=120, d=4, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, d)).astype(np.float32)
+    x[:, -1] = 0.1  # never varies
+    y = (x @ rng.normal(size=d) + 5 + 0.3 * rng.normal(size=n)).astype(np.float32)
+    return x, y
+
+
+@pytest.mark.parametrize("l2", [0.1, 1.0, 30.0])
+def test_each_forecast_is_that_of_the_ridge_regression_on_all_rows_before(l2):
+    x, y = sample()
+    z = np.column_stack([np.ones(len(x)), standardised(x.astype(float))])
+    penalty = l2 * np.diag([0.0, *[1.0] * x.shape[1]])
+    forecasts = OnlineRidge(l2=l2).forecaster(x.shape[1], "regression").learn_many(x, y)
+
+    for t in range(1, len(y)):
+        normal = z[:t].T @ z[:t] + penalty
+        value = z[t] @ np.linalg.solve(normal, z[:t].T @ y[:t].astype(float))
+        assert forecasts[t] == pytest.approx(np.clip(value, y[:t].min(), y[:t].max()), rel=1e-4)
+    assert forecasts[0] == 0
+
+
+def test_classes_are_told_by_margins_of_logistic_regression():
+    """Near the regression that is refitted to all rows, with calibrated chances."""
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(8000, 2)).astype(np.float32)
+    y = np.where(rng.random(8000) < 1 / (1 + np.exp(-(2 * x[:, 0] - x[:, 1] + 0.5))), 1.0, -1.0)
+    margins = OnlineRidge().forecaster(2, "classification").learn_many(x, y.astype(np.float32))
+
+    late = slice(4000, None)
+    truth = 2 * x[late, 0] - x[late, 1] + 0.5
+    assert np.abs(margins[late] - truth).mean() < 0.15
+    chances = 1 / (1 + np.exp(-margins[late]))
+    assert chances.mean() == pytest.approx((y[late] > 0).mean(), abs=0.02)
+
+
+def test_one_class_alone_stays_finite():
+    margins = (
+        OnlineRidge()
+        .forecaster(1, "classification")
+        .learn_many(np.zeros((5000, 1), np.float32), np.ones(5000, np.float32))
+    )
+
+    assert np.isfinite(margins).all()
+    assert (margins[1:] > 0).all()
+
+
+def test_a_copied_feature_and_a_huge_one_leave_it_finite():
+    x, y = sample(400)
+    x = np.column_stack([x, x[:, 0], x[:, 0] * 1e30])
+    forecasts = OnlineRidge().forecaster(x.shape[1], "regression").learn_many(x, y)
+
+    assert np.mean((forecasts[200:] - y[200:]) ** 2) < 0.2
+
+
+def test_the_model_it_leaves_forecasts_what_would_come_next(tmp_path):
+    x, y = sample(300)
+    forecaster = OnlineRidge().forecaster(4, "regression")
+    forecaster.learn_many(x[:-1], y[:-1])
+    names = tuple("abcd")
+    schema = stream_schema(Stream(x, y, (Namespace("a", 0, 4),), names))
+    model = forecaster.model(schema)
+
+    assert model.predict(x[-1]) == pytest.approx(
+        forecaster.learn_many(x[-1:], y[-1:])[0], rel=1e-4
+    )
+
+
+def test_more_features_than_memory_allows_are_refused():
+    with pytest.raises(UsageError, match="4097 features: online-ridge"):
+        OnlineRidge().forecaster(MOST_FEATURES + 1, "regression")
