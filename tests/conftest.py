@@ -12,7 +12,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -67,6 +67,8 @@ _NEEDS = {
 """What a mark needs: what was found of it, what it is called, how to have it."""
 
 _deselected = pytest.StashKey[dict[str, int]]()
+_pages = pytest.StashKey[list]()
+"""What a test looks at in a browser."""
 
 
 @pytest.fixture(scope="session")
@@ -226,12 +228,13 @@ def browser():
 
 
 @pytest.fixture
-def silent_page(browser):
+def silent_page(request, browser):
     """Opens pages that must neither complain on the console nor ask another place for anything.
 
     Complaints with any of the words `theirs` are another program's, which we cannot mend.
     """
     contexts, problems = [], []
+    pages = request.node.stash[_pages] = []
 
     def make(place: str, *, theirs: tuple[str, ...] = (), **options):
         def complain(said: str) -> None:
@@ -248,17 +251,32 @@ def silent_page(browser):
         context.on("weberror", lambda found: complain(f"{found.error} {found.error.stack}"))
         context.on(
             "request",
-            lambda request: (
-                request.url.startswith((place, "data:", "blob:"))
-                or problems.append(f"request to {request.url}")
+            lambda asked: (
+                asked.url.startswith((place, "data:", "blob:", "about:"))
+                or problems.append(f"request to {asked.url}")
             ),
         )
-        return context.new_page()
+        pages.append(context.new_page())
+        return pages[-1]
 
     yield make
     for context in contexts:
         context.close()
     assert problems == []
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Say what the pages of a browser showed when a test failed, and keep pictures of them."""
+    report = yield
+    if report.failed and call.when == "call":
+        for number, page in enumerate(item.stash.get(_pages, [])):
+            picture = item.funcargs["tmp_path_factory"].getbasetemp() / f"{item.name}-{number}.png"
+            page.screenshot(path=picture, full_page=True)
+            report.sections.append((f"{page.url} in {picture}", page.locator("body").inner_text()))
+    return report
 
 
 def pytest_xdist_auto_num_workers() -> int:
