@@ -3,6 +3,8 @@
 Each line of standard input is a job in JSON, each line of standard output what it came to. A job
 that fails, or that this code does not know, is an answer too. When the other end is gone, so is
 this process, in the middle of a job if need be.
+
+It is a plain script and no `tasks.processes.companion`, which the trees of other commits lack.
 """
 
 from __future__ import annotations

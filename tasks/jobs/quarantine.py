@@ -22,13 +22,15 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import IO, Any
+from typing import Any
 
 from algorithms.errors import LeaseboardError, SettingError, UsageError, UserFileError
 from algorithms.user_files import blamed
-from tasks.processes.children import confine, spawn
+from tasks.processes.channel import Channel, Silence
+from tasks.processes.children import confine
+from tasks.processes.companion import Companion, to_parent
 from tasks.processes.endings import over_wall, post_mortem
-from tasks.processes.forks import Fork, Silence
+from tasks.processes.forks import Fork
 from tasks.processes.leash import adopt_orphans, kill_below
 from tasks.processes.limits import Limits
 
@@ -38,54 +40,9 @@ IMPORT = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=4000)
 _KINDS = {kind.__name__: kind for kind in (UsageError, UserFileError, LeaseboardError)}
 
 
-class _Quarantine:
-    """Our end of the process, which is started when it is first needed."""
-
-    def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-        self._lock = threading.Lock()
-
-    def ask(self, order: Mapping[str, Any]) -> dict[str, Any]:
-        """What came of an order; an empty answer if the process was killed over it."""
-        with self._lock:
-            process = self._started()
-            assert process.stdin is not None
-            assert process.stdout is not None
-            try:
-                with suppress(BrokenPipeError):
-                    process.stdin.write(json.dumps(order, default=str).encode() + b"\n")
-                    process.stdin.flush()
-                line = process.stdout.readline()
-            except BaseException:  # such as Ctrl-C: its answer would be taken for the next one's
-                self.close()
-                raise
-            if not line:
-                self.close()
-                return {}
-            answer: dict[str, Any] = json.loads(line)
-            return answer
-
-    def close(self) -> None:
-        """End the process."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.communicate()
-
-    def _started(self) -> subprocess.Popen[bytes]:
-        if self._process is None or self._process.poll() is not None:
-            self.close()
-            self._process = spawn(
-                "tasks.jobs.quarantine",
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                start_new_session=True,
-            )
-        return self._process
-
-
-_quarantine = _Quarantine()
-atexit.register(_quarantine.close)
+_quarantine = Companion("tasks.jobs.quarantine", stdout=subprocess.DEVNULL, start_new_session=True)
+_lock = threading.Lock()
+atexit.register(_quarantine.kill)
 
 
 def ask(
@@ -124,7 +81,7 @@ def ask(
         "follow": follow,
         "cwd": str(Path.cwd()),
     }
-    ended = _quarantine.ask(order)
+    ended = _came_of(order)
     if ended.get("said") is None:
         line = ended.get("line", 0)
         place = f"{file}:{line}" if line else str(file or arguments[0])
@@ -140,8 +97,25 @@ def ask(
     raise SettingError(raised, setting) if isinstance(raised, UsageError) and setting else raised
 
 
+def _came_of(order: Mapping[str, Any]) -> dict[str, Any]:
+    """What came of an order; nothing is known of it if the process was killed over it."""
+    with _lock:
+        try:
+            _quarantine.start()
+            _quarantine.send(json.dumps(order, default=str).encode())
+            said = _quarantine.answer()
+        except BaseException:  # such as Ctrl-C: its answer would be taken for the next one's
+            _quarantine.kill()
+            raise
+        if isinstance(said, Silence):
+            _quarantine.kill()
+            return {}
+    ended: dict[str, Any] = json.loads(said)
+    return ended
+
+
 def _why(ended: Mapping[str, Any], limits: Limits) -> str:
-    """Why there is no answer; nothing is known of it if the process was killed over it."""
+    """Why there is no answer."""
     if ended.get("silence") == Silence.LATE:
         return over_wall(limits.wall_seconds or math.inf).reason
     if ended.get("silence") == Silence.LONG:
@@ -150,20 +124,23 @@ def _why(ended: Mapping[str, Any], limits: Limits) -> str:
     return post_mortem(code, "its process", limits.cpu_seconds).reason
 
 
-def serve(orders: IO[bytes], answers: IO[bytes]) -> None:
-    """Answer each line until there is none, or nobody to answer."""
+def serve(channel: Channel) -> None:
+    """Answer each order until there is none, or nobody to answer."""
     parent = os.getppid()
-    for line in iter(orders.readline, b""):
-        order = json.loads(line)
+    while (said := channel.receive()) is not None:
+        order = json.loads(said)
         module, _, name = order["function"].partition(":")
         function = getattr(importlib.import_module(module), name)  # ours, for all forks to come
-        with mmap.mmap(-1, 8) as last, Fork(partial(_answer, function, order, last)) as child:
-            said = child.answer(
+        with (
+            mmap.mmap(-1, 8) as last,
+            Fork(partial(_answer, function, order, last), [channel.fileno()]) as child,
+        ):
+            told = child.answer(
                 order["limits"]["wall_seconds"], given_up=lambda: os.getppid() != parent
             )
             ended = {
-                **({"silence": said} if isinstance(said, Silence)
-                   else {"said": said.decode(errors="replace")}),
+                **({"silence": told} if isinstance(told, Silence)
+                   else {"said": told.decode(errors="replace")}),
                 "code": child.code,
                 "line": int.from_bytes(last[:], "little"),
             }  # fmt: skip
@@ -171,14 +148,13 @@ def serve(orders: IO[bytes], answers: IO[bytes]) -> None:
         with suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
-        answers.write(json.dumps(ended).encode() + b"\n")
-        answers.flush()
+        channel.send(json.dumps(ended).encode())
 
 
 def _answer(function: Callable[..., Any], order: dict[str, Any], last: mmap.mmap) -> bytes:
     """In the fork: call the function, and tell its value or its error."""
     with open(os.devnull, "r+b") as nothing:  # noqa: PTH123  (an open descriptor is wanted)
-        for descriptor in range(3):  # neither the orders nor the answers are its own
+        for descriptor in range(3):  # nobody reads what it prints
             os.dup2(nothing.fileno(), descriptor)
     os.chdir(order["cwd"])
     confine(order["limits"]["cpu_seconds"], order["limits"]["memory_mb"])
@@ -224,7 +200,7 @@ def _follow(file: Path, last: mmap.mmap) -> None:
 def main() -> None:
     """Serve until nobody asks any more."""
     adopt_orphans()
-    serve(sys.stdin.buffer, sys.stdout.buffer)
+    serve(to_parent())
 
 
 if __name__ == "__main__":

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import signal
-import socket
-import subprocess
 import threading
 import time
 from collections.abc import Mapping
@@ -19,7 +16,8 @@ import psutil
 
 from algorithms.errors import LeaseboardError
 from tasks.pool.output import Output
-from tasks.processes.children import spawn
+from tasks.processes.channel import Silence
+from tasks.processes.companion import Companion
 from tasks.processes.endings import Ending, post_mortem
 from tasks.processes.leash import descendants, kill_below, kill_tree
 
@@ -54,7 +52,7 @@ class Reply:
 
 
 class Worker:
-    """One worker process and the socket to it.
+    """One worker process and what it prints.
 
     Parameters
     ----------
@@ -67,24 +65,20 @@ class Worker:
     """
 
     def __init__(self, work: str, environment: Mapping[str, str], *, forks: bool) -> None:
-        ours, theirs = socket.socketpair()
         self.output = Output()
-        with theirs:
-            self.process = spawn(
-                "tasks.pool.worker",
-                *(str(theirs.fileno()), work, str(int(forks))),
-                environment=environment,
-                pass_fds=(theirs.fileno(),),
-                stdin=subprocess.DEVNULL,
-                stdout=self.output.theirs,
-                stderr=self.output.theirs,
-                start_new_session=True,
-            )
+        self._process = Companion(
+            "tasks.pool.worker",
+            *(work, str(int(forks))),
+            environment=lambda: environment,
+            stdout=self.output.theirs,
+            stderr=self.output.theirs,
+            start_new_session=True,
+        )
+        self._process.start()
         os.close(self.output.theirs)
-        self.pid = self.process.pid
-        self.channel = ours
+        assert self._process.pid is not None
+        self.pid = self._process.pid
         self.ready = False
-        self._received = b""
         self._watch = psutil.Process(self.pid)
         self._children: list[psutil.Process] = []
         self._kept: set[int] = set()
@@ -95,33 +89,19 @@ class Worker:
 
     def order(self, message: dict[str, Any]) -> None:
         """Send an order; a worker that is gone is noticed when its answer is awaited."""
-        with suppress(BrokenPipeError, ConnectionResetError):
-            self.channel.sendall(json.dumps(message).encode() + b"\n")
+        self._process.send(json.dumps(message).encode())
 
     def answer(self, timeout: float) -> Reply | None:
         """What the worker answers within `timeout` seconds, None if nothing yet.
 
         What it prints until then goes to the job's log.
         """
-        deadline = time.monotonic() + timeout
-        while True:
-            heard = [self.channel, self.output] if self.output.open else [self.channel]
-            found, _, _ = select.select(heard, [], [], max(0.0, deadline - time.monotonic()))
-            ready = self.channel in found
-            if ready or not found or time.monotonic() > deadline:
-                break
-            self.output.take()
-        chunk = None
-        if ready:
-            with suppress(ConnectionResetError):
-                chunk = self.channel.recv(1 << 16)
-            self._received += chunk or b""
-        if b"\n" in self._received:
-            line, _, self._received = self._received.partition(b"\n")
-            return self._understood(json.loads(line))
-        if self.process.poll() is not None or (ready and not chunk):
+        said = self._process.answer(timeout, beside=self.output)
+        if said is Silence.LATE:
+            return None
+        if isinstance(said, Silence):
             return Reply(self._post_mortem())
-        return None
+        return self._understood(json.loads(said))
 
     def _understood(self, message: dict[str, Any]) -> Reply:
         """The answer that a message tells, directly or as what a fork said."""
@@ -207,16 +187,14 @@ class Worker:
 
     def _end(self) -> None:
         kill_tree(self.pid)
-        self.process.wait()
-        self.channel.close()
+        self._process.kill()
         self.output.end()
         self.output.close()
 
     def _post_mortem(self) -> Ending:
         """Why no answer will come."""
-        try:
-            code = self.process.wait(timeout=1.0)  # its end of the socket closes a little earlier
-        except subprocess.TimeoutExpired:
+        code = self._process.code
+        if code is None:
             return Ending("crash", "the job closed the worker's channel")
         self.output.drain()
         ending = post_mortem(code, WHO)

@@ -1,6 +1,6 @@
 """The process that runs jobs, one after another, at the command of `tasks.pool.workers`.
 
-It is told what to do by lines of JSON on a socket, and answers there. Standard output and error
+It is told what to do in JSON on a channel, and answers there. Standard output and error
 are a pipe to the pool, so nothing that a job prints can be taken for an answer. A job that is
 foreign (`tasks.jobs.foreign`) runs in a fork, which ends with it: whatever it changes, no other
 job meets it.
@@ -13,7 +13,6 @@ import importlib
 import json
 import os
 import signal
-import socket
 import sys
 import traceback
 from collections.abc import Callable
@@ -21,7 +20,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from time import perf_counter
 from types import FrameType
-from typing import Any, NoReturn, TextIO, cast
+from typing import Any, NoReturn, cast
 
 from algorithms.errors import UsageError
 from algorithms.user_files import executed
@@ -32,7 +31,9 @@ from tasks.jobs.prepared import Prepared
 from tasks.jobs.run import warm
 from tasks.machine.addresses import discreet
 from tasks.machine.clocks import cpu_seconds
-from tasks.processes.forks import Fork, Silence
+from tasks.processes.channel import Channel, Silence
+from tasks.processes.companion import to_parent
+from tasks.processes.forks import Fork
 from tasks.processes.leash import adopt_orphans
 
 
@@ -40,22 +41,19 @@ class Stop(BaseException):
     """The pool asked the job to end; no `except Exception` of a job can hold it up."""
 
 
-def serve(channel: socket.socket, *, forks: bool) -> None:
+def serve(channel: Channel, *, forks: bool) -> None:
     """Say that the imports are done, then run jobs until the pool closes its end."""
-    with channel, channel.makefile("rw", encoding="utf-8") as lines:
-        _tell(lines, {"status": "ready", "reason": ""})
-        for line in lines:
-            order = json.loads(line)
-            answer = forked(order, channel) if forks else run(order)
-            _tell(lines, answer)
+    _tell(channel, {"status": "ready", "reason": ""})
+    while (said := channel.receive()) is not None:
+        order = json.loads(said)
+        _tell(channel, forked(order, channel) if forks else run(order))
 
 
-def _tell(lines: TextIO, answer: dict[str, Any]) -> None:
-    lines.write(json.dumps(answer) + "\n")
-    lines.flush()
+def _tell(channel: Channel, answer: dict[str, Any]) -> None:
+    channel.send(json.dumps(answer).encode())
 
 
-def forked(order: dict[str, Any], channel: socket.socket) -> dict[str, Any]:
+def forked(order: dict[str, Any], channel: Channel) -> dict[str, Any]:
     """Run the ordered job in a fork: what it ``said``, or the ``code`` that it ended with.
 
     ``measured`` are the CPU and wall seconds of the fork, by clocks that no foreign code has met.
@@ -126,9 +124,9 @@ def _stop(_signal: int, _frame: FrameType | None) -> NoReturn:
     raise Stop
 
 
-def main(descriptor: int, work: str, *, forks: bool) -> None:
+def main(work: str, *, forks: bool) -> None:
     """Import what jobs need, and what forks would each import, then serve."""
-    os.set_inheritable(descriptor, False)
+    channel = to_parent()
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     adopt_orphans()
@@ -139,10 +137,10 @@ def main(descriptor: int, work: str, *, forks: bool) -> None:
         _imported(work)
         if forks:
             warm()
-        serve(socket.socket(fileno=descriptor), forks=forks)
+        serve(channel, forks=forks)
     except Stop:
         sys.exit(0)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2], forks=bool(int(sys.argv[3])))
+    main(sys.argv[2], forks=bool(int(sys.argv[3])))

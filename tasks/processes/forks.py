@@ -8,31 +8,18 @@ from __future__ import annotations
 
 import math
 import os
-import select
 import signal
 import sys
-import time
 import traceback
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from enum import StrEnum
 from types import TracebackType
 from typing import Self
 
 from tasks.machine.addresses import discreet
+from tasks.processes.channel import MOST_BYTES, Channel, Silence, hear
 
-MOST_BYTES = 1 << 26
-"""No honest answer is as long; of a longer one nothing more is read."""
-_POLL_SECONDS = 0.02
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of linux/prctl.h
-
-
-class Silence(StrEnum):
-    """Why a fork gave no answer: it ended, it was given up, or what it said has no end."""
-
-    ENDED = "ended"
-    LATE = "late"
-    LONG = f"its answer is longer than {MOST_BYTES >> 20} MB"
 
 
 class Fork:
@@ -41,7 +28,6 @@ class Fork:
     Parameters
     ----------
     work : callable
-        Its answer must hold no line feed.
     closed : iterable of int
         Descriptors of this process that the child must not have.
 
@@ -52,36 +38,20 @@ class Fork:
     """
 
     def __init__(self, work: Callable[[], bytes], closed: Iterable[int] = ()) -> None:
-        self._pipe, theirs = os.pipe()
+        ours, theirs = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
-            _live(work, theirs, (self._pipe, *closed))
+            _live(work, theirs, (ours, *closed))
         os.close(theirs)
+        self._channel = Channel(ours, MOST_BYTES)
         self._code: int | None = None
         self.cpu_seconds = 0.0
 
     def answer(
         self, seconds: float = math.inf, given_up: Callable[[], bool] = lambda: False
-    ) -> bytes | Silence:
+    ) -> bytearray | Silence:
         """What the child answers, or why it does not; late is after `seconds`, or our patience."""
-        deadline = time.monotonic() + seconds
-        said = bytearray()
-        heard = [self._pipe]
-        while len(said) < MOST_BYTES:
-            # Looked at before the pipe is: what it said at its end is there by now.
-            over = self.code is not None
-            ready, _, _ = select.select(heard, [], [], _POLL_SECONDS)
-            chunk = os.read(self._pipe, 1 << 16) if ready else b""
-            said += chunk
-            if chunk.endswith(b"\n"):
-                return bytes(said[:-1])
-            if ready and not chunk:  # closed: it can be selected for ever
-                heard = []
-            if over and not chunk:
-                return Silence.ENDED
-            if time.monotonic() > deadline or given_up():
-                return Silence.LATE
-        return Silence.LONG
+        return hear(self._channel, lambda: self.code is not None, seconds, given_up)
 
     @property
     def code(self) -> int | None:
@@ -113,7 +83,7 @@ class Fork:
         _traceback: TracebackType | None,
     ) -> None:
         self.kill()
-        os.close(self._pipe)
+        self._channel.close()
 
 
 def _live(work: Callable[[], bytes], pipe: int, closed: Iterable[int]) -> None:
@@ -124,8 +94,7 @@ def _live(work: Callable[[], bytes], pipe: int, closed: Iterable[int]) -> None:
         _die_with_parent()
         for descriptor in closed:
             os.close(descriptor)
-        with os.fdopen(pipe, "wb") as answers:
-            answers.write(work() + b"\n")
+        Channel(pipe).send(work())
         code = 0
     except BaseException:  # noqa: BLE001  (the parent's stack must not be unwound here)
         sys.stderr.write(discreet(traceback.format_exc()))

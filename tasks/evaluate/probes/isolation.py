@@ -11,9 +11,10 @@ from typing import Any
 
 import threadpoolctl
 
+from tasks.processes.channel import Silence
 from tasks.processes.children import confine
 from tasks.processes.endings import Ending, over_wall, post_mortem
-from tasks.processes.forks import Fork, Silence
+from tasks.processes.forks import Fork
 
 WALL_FACTOR = 10
 WALL_GRACE = 30.0
@@ -58,7 +59,7 @@ def call(function: Callable[[], Any], cpu_seconds: float) -> Called:
     with child:
         said = child.answer(patience)
         code = child.code
-    if isinstance(said, bytes):
+    if not isinstance(said, Silence):
         ending, *rest = json.loads(said)
         return Called(Ending(*ending), *rest)
     if said is Silence.LONG:

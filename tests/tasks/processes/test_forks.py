@@ -1,15 +1,16 @@
 """A fork answers once, ends as it likes, and leaves its parent as it was."""
 
 import os
-import select
 import signal
+import struct
 import sys
 import threading
 import time
 
 import pytest
 
-from tasks.processes.forks import Fork, Silence
+from tasks.processes.channel import Silence
+from tasks.processes.forks import Fork
 
 
 def test_a_fork_answers_and_its_changes_end_with_it():
@@ -47,29 +48,6 @@ def test_patience_ends_and_nothing_is_left():
         assert child.answer(0.1) is Silence.LATE
         assert child.code is None
     assert child.code == -signal.SIGKILL
-
-
-def test_what_a_fork_says_as_it_ends_is_heard_whenever_we_look(monkeypatch):
-    """It waits while its parent looks in vain, and has said all and ended just after."""
-    held, go = os.pipe()
-    look = select.select
-
-    def looks_in_vain(*asked):
-        found = look(*asked)
-        if not found[0]:
-            os.write(go, b"!")
-            os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-        return found
-
-    def work():
-        os.read(held, 1)
-        return b"said"
-
-    monkeypatch.setattr(select, "select", looks_in_vain)
-    with Fork(work) as child:
-        assert child.answer() == b"said"
-    os.close(held)
-    os.close(go)
 
 
 def test_an_end_is_seen_though_a_grandchild_holds_the_pipe():
@@ -115,6 +93,7 @@ def test_who_closes_the_pipe_and_lives_on_is_waited_for_at_no_cost(pipe_ends):
 
 def test_patience_ends_with_a_child_that_goes_on_talking(pipe_ends):
     def work():
+        os.write(pipe_ends[-1][1], struct.pack("!Q", 1 << 20))
         while True:
             os.write(pipe_ends[-1][1], b"x")
             time.sleep(0.001)

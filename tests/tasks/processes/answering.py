@@ -1,0 +1,39 @@
+"""A process that does as it is told: what the tests of `Companion` start."""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+from tasks.processes.companion import to_parent
+
+
+def main():
+    parent = to_parent()
+    descriptor = parent.fileno()
+    while (order := parent.receive()) is not None:
+        match order.decode(errors="replace").split(" ", 1):
+            case ["print", text]:
+                print(text)
+                parent.send(b"printed")
+            case ["wait", fifo]:
+                Path(fifo).read_text()
+                parent.send(b"said")
+                os._exit(7)
+            case ["begin"]:
+                os.write(descriptor, b"\0\0")
+                os._exit(7)
+            case ["close"]:
+                os.close(descriptor)
+                time.sleep(60)
+            case ["orphan"]:
+                if os.fork():
+                    os._exit(7)
+                parent.receive()  # holds the channel until our end of it is closed
+            case _:
+                parent.send(bytes(order))
+    Path(sys.argv[2]).write_text("ended")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""A process answers in turn, is heard to its last word, and goes when it is left alone."""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tasks.processes.channel import Silence
+from tasks.processes.companion import Companion
+from tasks.processes.forks import Fork
+
+
+@pytest.fixture
+def companion(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    made = Companion("answering", str(tmp_path / "ended"), stdout=subprocess.DEVNULL)
+    assert made.start()
+    yield made
+    made.kill()
+
+
+def test_messages_arrive_whole_and_in_turn_and_nothing_printed_is_one(companion):
+    long = os.urandom(3_000_000)
+    for message in (long, b"", b"print printed", b"\n"):
+        companion.send(message)
+
+    assert [companion.answer() for _ in range(4)] == [long, b"", b"printed", b"\n"]
+    assert companion.answer(0.05) is Silence.LATE
+
+
+def test_one_that_ended_is_started_again_and_nothing_else_is(companion):
+    companion.send(b"wait /dev/null")
+    assert (companion.answer(), companion.answer(), companion.code) == (b"said", Silence.ENDED, 7)
+    companion.send(b"nobody hears this")
+    assert companion.answer() is Silence.ENDED
+
+    assert companion.start()
+    pid = companion.pid
+    companion.send(b"first")
+    assert companion.answer() == b"first"
+    assert not companion.start()
+    assert companion.pid == pid
+    companion.kill()
+    assert (companion.pid, companion.code) == (None, None)
+    assert not psutil.pid_exists(pid)
+
+
+@pytest.mark.parametrize("kind", ["companion", "fork"])
+def test_what_a_child_says_as_it_ends_is_heard_whenever_we_look(
+    kind, companion, tmp_path, monkeypatch
+):
+    """It waits while its parent looks in vain, and has said all and ended just after."""
+    fifo = tmp_path / "go"
+    os.mkfifo(fifo)
+    look = select.select
+    vain = []
+
+    def looks_in_vain(*asked):
+        found = look(*asked)
+        if not found[0]:
+            vain.append(fifo.write_text(""))
+            os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        return found
+
+    def work():
+        fifo.read_text()
+        return b"said"
+
+    monkeypatch.setattr(select, "select", looks_in_vain)
+    if kind == "companion":
+        child = companion
+        child.send(b"wait " + bytes(fifo))
+        said = child.answer()
+    else:
+        with Fork(work) as child:
+            said = child.answer()
+    assert said == b"said"
+    assert len(vain) == 1
+
+
+@pytest.mark.parametrize(("order", "silence"), [
+    (b"begin", Silence.ENDED), (b"orphan", Silence.ENDED), (b"close", Silence.CLOSED)
+])  # fmt: skip
+def test_why_there_is_no_answer_is_known_soon(companion, order, silence):
+    begun = time.monotonic()
+    companion.send(order)
+
+    assert companion.answer() is silence
+    assert companion.code == (None if silence is Silence.CLOSED else 7)
+    assert time.monotonic() - begun < 30
+
+
+def test_what_is_beside_is_emptied_until_the_answer_comes(companion):
+    ours, theirs = os.pipe()
+    taken = []
+
+    class Output:
+        open = True
+
+        def fileno(self):
+            return ours
+
+        def take(self):
+            taken.append(os.read(ours, 100))
+            companion.send(b"go on")
+            return True
+
+    os.write(theirs, b"printed")
+    assert companion.answer(beside=Output()) == b"go on"
+    assert taken == [b"printed"]
+    os.close(ours)
+    os.close(theirs)
+
+
+def test_it_goes_when_its_parent_is_gone(tmp_path):
+    code = (
+        "import os, sys; sys.path.insert(0, sys.argv[1])\n"
+        "from tasks.processes.companion import Companion\n"
+        "made = Companion('answering', sys.argv[2]); made.start()\n"
+        "made.send(b'lives'); made.answer(); os.kill(os.getpid(), 9)"
+    )
+    ended = tmp_path / "ended"
+    arguments = [str(Path(__file__).parent), str(ended)]
+    parent = subprocess.run([sys.executable, "-c", code, *arguments], check=False)
+
+    assert parent.returncode == -signal.SIGKILL
+    deadline = time.monotonic() + 30
+    while not ended.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
