@@ -21,6 +21,7 @@ import hypothesis
 import pytest
 
 from tasks.machine.environment import ONE_THREAD, kernel_cache
+from tests.zygote import Zygote
 
 # The same examples in every run, and no limit of time: a loaded machine must not fail a test.
 hypothesis.settings.register_profile("leaseboard", derandomize=True, deadline=None)
@@ -103,6 +104,14 @@ def once(tmp_path_factory) -> Callable[[str, Callable[[Path], object]], Path]:
         return folder
 
     return get
+
+
+@pytest.fixture(scope="session")
+def zygote(tmp_path_factory) -> Iterator[Zygote]:
+    """Forks a process that has imported what a command imports: see `tests.zygote`."""
+    made = Zygote(tmp_path_factory.mktemp("zygote") / "socket")
+    yield made
+    made.stop()
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,10 @@
 """The flow of the how-to runs as it stands there: a database, two algorithms, a webhook."""
 
 import json
+import os
 import re
 import runpy
+import shutil
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -42,9 +44,10 @@ def webhook():
 
 
 @pytest.fixture
-def prefect(tmp_path, monkeypatch, environment):
+def prefect(tmp_path, monkeypatch, environment, prefect_tables):
     from prefect.settings import PREFECT_API_URL, temporary_settings
 
+    prefect_tables(Path(os.environ["PREFECT_HOME"]))
     with PrefectServer(tmp_path / "server.log") as server:
         address = server.wait()
         monkeypatch.setenv("PREFECT_API_URL", address)
@@ -52,11 +55,12 @@ def prefect(tmp_path, monkeypatch, environment):
             yield address
 
 
-def test_the_flow_of_the_page_runs(tmp_path, monkeypatch, webhook, prefect):
+def test_the_flow_of_the_page_runs(tmp_path, monkeypatch, webhook, prefect, empty_store):
     from prefect.client.orchestration import get_client
 
     (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     monkeypatch.chdir(tmp_path)
+    shutil.copy(empty_store, tmp_path)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"visits": rng.normal(size=200), "day": np.arange(200)})

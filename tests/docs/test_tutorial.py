@@ -15,13 +15,14 @@ pages = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("pages.py"
 
 
 @pytest.fixture
-def shell(tmp_path):
+def shell(tmp_path, zygote):
     """Runs a block as `sh` does, with `leaseboard` and `python` on the path."""
     programs = tmp_path / "bin"
     programs.mkdir()
-    for name, call in (("leaseboard", "-m flows"), ("python", "")):
+    python = f'exec {shlex.quote(sys.executable)} "$@"'
+    for name, call in {"leaseboard": zygote.program("-m", "flows"), "python": python}.items():
         program = programs / name
-        program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {call} "$@"\n')
+        program.write_text(f"#!/bin/sh\n{call}\n")
         program.chmod(0o755)
     home = tmp_path / "home"
     home.mkdir()

@@ -27,5 +27,5 @@ if __name__ == "__main__":
     with results.locked(bench.out):
         cluster = os.environ.get("CLUSTER")
         bench.reference = "sklearn:diabetes" if cluster else ""
-        outcome = bench.run(local="PREFECT_API_URL" not in os.environ, cluster=cluster)
+        outcome = bench.run(workers=2, local="PREFECT_API_URL" not in os.environ, cluster=cluster)
     print(*(result.status for result in outcome.results), *outcome.problems)

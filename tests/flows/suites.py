@@ -57,7 +57,7 @@ class Bench:
             for job, key in zip(jobs, keys, strict=True)
         ]
 
-    def run(self, *, uri="", planned=None, workers=2, **options):
+    def run(self, *, uri="", planned=None, workers=1, **options):
         """What came of all jobs; by default without Prefect."""
         planned = planned or self.planned()
         given = {"local": True, "work": f"{STANDINS}:run_job"} | options

@@ -3,8 +3,6 @@
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -18,7 +16,6 @@ from flows.interruption import InterruptedRunError, resumable, terminable
 from tasks.folder import results
 from tasks.jobs.job import Result
 
-ROOT = Path(__file__).resolve().parents[2]
 SLEEPER = '''
 import subprocess
 from pathlib import Path
@@ -40,30 +37,31 @@ algorithms: [vanilla, "sleeper.py:Sleeper"]
 """
 
 
-def test_sigterm_leaves_what_is_finished_and_no_process(tmp_path, empty_store, environment):
+def test_sigterm_leaves_what_is_finished_and_no_process(tmp_path, empty_store, zygote):
     (tmp_path / "sleeper.py").write_text(SLEEPER)
     (tmp_path / "suite.yaml").write_text(SUITE)
     out = tmp_path / "out"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "flows", "run", "suite.yaml", "--local", "--workers", "2",
-         "--out", out, "--tracking-uri", f"sqlite:///{shutil.copy(empty_store, tmp_path)}"],
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+    store = f"sqlite:///{shutil.copy(empty_store, tmp_path)}"
+    words = ["-m", "flows", "run", "suite.yaml", "--local", "--workers", "2", "--out", out]
+    complained = tmp_path / "complained"
+    with complained.open("w") as err, Path(os.devnull).open("w") as nothing:
+        process = zygote.start(
+            [*words, "--tracking-uri", store], cwd=tmp_path, out=nothing, err=err
+        )
     deadline = time.monotonic() + 60
     while not (list(out.glob("jobs/*/result.json")) and (tmp_path / "asleep").exists()):
-        assert process.poll() is None, process.communicate()
+        assert process.poll() is None, complained.read_text()
         assert time.monotonic() < deadline
         time.sleep(0.02)
     family = psutil.Process(process.pid).children(recursive=True)
     assert "sleep" in {member.name() for member in family}
-    process.terminate()
-    _, complained = process.communicate(timeout=30)
+    process.send_signal(signal.SIGTERM)
+    code = process.wait(30)
     _, alive = psutil.wait_procs(family, timeout=10)
 
     assert not alive
-    assert process.returncode == 143, complained
-    assert "1 finished job kept" in complained.strip().splitlines()[-1]
+    assert code == 143, complained.read_text()
+    assert "1 finished job kept" in complained.read_text().strip().splitlines()[-1]
     assert [result.label for result in results.read_results(out)] == ["vanilla"]
 
 

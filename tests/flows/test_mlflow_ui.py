@@ -39,12 +39,13 @@ def store(folder, empty_store):
 
 
 @pytest.fixture(scope="module")
-def printed(folder, store):
+def printed(folder, store, zygote):
     """What `leaseboard run` of the suite prints."""
     (folder / "two.yaml").write_text(SUITE)
-    command = [sys.executable, "-m", "flows", "run", str(folder / "two.yaml"), "--local"]
-    command += ["--out", str(folder / "run"), "--tracking-uri", store, "--workers", "1"]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    command = ["-m", "flows", "run", folder / "two.yaml", "--local", "--workers", "1"]
+    done = zygote.run([*command, "--out", folder / "run", "--tracking-uri", store], cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.decode()
 
 
 @pytest.fixture(scope="module")

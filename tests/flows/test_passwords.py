@@ -1,7 +1,6 @@
 """The password of a store's address is nowhere in what a real command says or writes."""
 
 import os
-import subprocess
 import sys
 
 import pytest
@@ -14,17 +13,15 @@ algorithms: [vanilla]
 
 
 @pytest.mark.parametrize("password", ["p#/5ECRET?[x", "p@5ECRET%40 é"])
-def test_nothing_of_a_password_is_said_or_written(tmp_path, password):
+def test_nothing_of_a_password_is_said_or_written(tmp_path, password, zygote):
     (tmp_path / "one.yaml").write_text(SUITE)
     store = f"mysql+nodriver://me:{password}@127.0.0.1:1/db"
-    command = [sys.executable, "-m", "flows", "--debug", "model", "list"]
     environment = os.environ | {
         "MLFLOW_TRACKING_URI": store, "PREFECT_HOME": str(tmp_path / ".prefect"),
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
     }  # fmt: skip
-    ended = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, check=False
-    )
+    command = ["-m", "flows", "--debug", "model", "list"]
+    ended = zygote.run(command, cwd=tmp_path, env=environment)
     said = ended.stdout + ended.stderr
 
     assert ended.returncode == 2

@@ -1,7 +1,6 @@
 """Servers that ask for a password, refuse it or fail: no command says or keeps it."""
 
 import os
-import subprocess
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -49,8 +48,9 @@ def server(request):
 
 
 @pytest.fixture
-def call(tmp_path):
+def call(tmp_path, zygote):
     """A function that runs a command; nothing of the password is said or in a file after it."""
+    (tmp_path / "command.py").write_text(COMMAND)
     (tmp_path / "one.yaml").write_text(SUITE)
 
     def run(*words, **variables):
@@ -59,15 +59,15 @@ def call(tmp_path):
             "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",
             "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **variables,
         }  # fmt: skip
-        ended = subprocess.run(
-            [sys.executable, "-c", COMMAND, "--debug", *words], cwd=tmp_path, env=environment,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-        )  # fmt: skip
-        assert MARK.encode() not in ended.stdout, ended.stdout.decode()
-        assert b"internal error" not in ended.stdout, ended.stdout.decode()
+        ended = zygote.run(
+            [tmp_path / "command.py", "--debug", *words], cwd=tmp_path, env=environment
+        )
+        said = (ended.stdout + ended.stderr).decode()
+        assert MARK not in said, said
+        assert "internal error" not in said, said
         for path in tmp_path.rglob("*"):
             assert not path.is_file() or MARK.encode() not in path.read_bytes(), path
-        return ended.returncode, ended.stdout.decode()
+        return ended.returncode, said
 
     return run
 

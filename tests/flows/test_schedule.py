@@ -61,8 +61,9 @@ def home(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory, environment):
+def server(tmp_path_factory, environment, prefect_tables):
     """A Prefect server that outlives those who use it; yields a client of it."""
+    prefect_tables(Path(os.environ["PREFECT_HOME"]))
     made = PrefectServer(tmp_path_factory.mktemp("server") / "server.log", scheduling=True)
     with (
         made,

@@ -108,37 +108,23 @@ def test_a_clock_that_is_set_breaks_no_limit_and_orphans_no_run(bench, monkeypat
 
 
 def test_two_processes_give_identical_results_and_events(bench, tmp_path):
-    outs = [tmp_path / "a", tmp_path / "b"]
-    for out in outs:
-        out.mkdir()
-        finish(start(out, bench.uri, "well", "other"))
+    bench.data, bench.seeds = ["well", "other"], (1, 2, 3)
+    bench.run()
+    outs = [bench.out, tmp_path / "other"]
+    outs[1].mkdir()
+    child = [sys.executable, CHILD, outs[1], bench.uri, *bench.data]
+    environment = os.environ | {"PYTHONPATH": str(CHILD.parents[2])}
+    subprocess.run(child, env=environment, check=True, capture_output=True)
     first, second = (results.read_results(out) for out in outs)
     measured = {"job_cpu_seconds": None, "job_wall_seconds": None}
 
     assert [dataclasses.replace(one, **measured) for one in first] == [
         dataclasses.replace(one, **measured) for one in second
     ]
-    assert first
+    assert len(first) == 6
     for one in first:
         logs = [(results.job_folder(out, one.key) / results.EVENTS).read_bytes() for out in outs]
         assert logs[0] == logs[1]
-
-
-def start(out, uri, *data):
-    environment = os.environ | {"PYTHONPATH": str(CHILD.parents[2])}
-    return subprocess.Popen(
-        [sys.executable, str(CHILD), str(out), uri, *data],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment,
-        text=True,
-    )
-
-
-def finish(process):
-    said, complained = process.communicate(timeout=240)
-    assert process.returncode == 0, complained
-    return said.split()
 
 
 def assert_all_gone(processes, within=60.0):
@@ -151,34 +137,46 @@ def assert_all_gone(processes, within=60.0):
 class TestInterruptions:
     data = ("well", "other", "sleep:0.3", "sleep:0.2", "third")
 
-    def test_ctrl_c_stops_all_and_leaves_nothing_half_written(self, bench):
-        process = start(bench.out, bench.uri, "well", "sleep:600", "ignore")
+    @pytest.fixture
+    def start(self, bench, zygote, tmp_path):
+        """Begins a run in a process of its own; what it prints goes to the file `said`."""
+
+        def begin(*data):
+            words = [CHILD, bench.out, bench.uri, *data]
+            with (tmp_path / "said").open("w") as out, (tmp_path / "complained").open("w") as err:
+                return zygote.start(words, cwd=tmp_path, out=out, err=err)
+
+        return begin
+
+    def test_ctrl_c_stops_all_and_leaves_nothing_half_written(self, bench, start):
+        process = start("well", "sleep:600", "ignore")
         self.wait_for_results(bench.out, process)
         time.sleep(0.3)
         family = psutil.Process(process.pid).children(recursive=True)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=50)  # the job that ignores signals sleeps for 60
+        process.wait(50)  # the job that ignores signals sleeps for 60
 
         assert process.returncode != 0
         assert_all_gone(family)
         assert all((f / results.RESULT).is_file() for f in bench.out.glob("jobs/*"))
         assert not bench.runs("suite", "attributes.status = 'RUNNING'")
 
-    def test_kill_9_at_any_moment_is_made_good_by_the_next_run(self, bench):
+    def test_kill_9_at_any_moment_is_made_good_by_the_next_run(self, bench, start, tmp_path):
         """Killed at random moments: while jobs run, end, or are logged, and once at the start."""
         moments = random.Random(7)
         for already in (0, 1, 4, 8, 11):
-            process = start(bench.out, bench.uri, *self.data)
+            process = start(*self.data)
             self.wait_for_results(bench.out, process, already)
             time.sleep(moments.random() * 0.3)
             family = psutil.Process(process.pid).children(recursive=True)
             process.kill()
-            process.communicate()
+            process.wait()
             assert_all_gone(family)
         done = {r.key: r for r in results.read_results(bench.out)}
         assert 11 <= len(done) <= 15
 
-        assert finish(start(bench.out, bench.uri, *self.data)) == ["ok"] * 15
+        assert start(*self.data).wait(240) == 0, (tmp_path / "complained").read_text()
+        assert (tmp_path / "said").read_text().split() == ["ok"] * 15
         after = {r.key: r for r in results.read_results(bench.out)}
         assert len(after) == 15
         assert after.items() >= done.items()

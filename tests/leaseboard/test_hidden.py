@@ -27,7 +27,11 @@ def command():
 
 @pytest.fixture(params=["tasks/__init__.py", "tasks.py"])
 def hiding(request, tmp_path):
-    """A folder in which something is called `tasks`, and a function that runs Python there."""
+    """A folder in which something is called `tasks`, and a function that runs Python there.
+
+    Whether it is a package or a module is all the same to Python's path; both are tried where an
+    answer differs, and where a command works one of them for each way to start it.
+    """
     file = tmp_path / "project" / request.param
     file.parent.mkdir(parents=True)
     file.write_text("MINE = True\n")
@@ -57,7 +61,11 @@ def one_line(done, hiding):
     return line
 
 
-@pytest.mark.parametrize("start", [["-m", "flows"], ["-m", "leaseboard"]], ids=str)
+@pytest.mark.parametrize(
+    ("hiding", "start"),
+    [("tasks/__init__.py", ["-m", "flows"]), ("tasks.py", ["-m", "leaseboard"])],
+    indirect=["hiding"],
+)
 def test_the_command_line_works_where_a_folder_hides_ours(hiding, start):
     done = hiding(*start, *RACE)
 
@@ -65,6 +73,7 @@ def test_the_command_line_works_where_a_folder_hides_ours(hiding, start):
     assert '"status": "ok"' in done.stdout
 
 
+@pytest.mark.parametrize("hiding", ["tasks/__init__.py"], indirect=True)
 def test_so_does_the_installed_one_with_trials_in_processes_of_their_own(hiding):
     done = hiding(*command(), *TRIALS)
 
@@ -87,6 +96,7 @@ def test_a_notebook_is_told(hiding):
     assert one_line(done, hiding).startswith("ImportError: ")
 
 
+@pytest.mark.parametrize("hiding", ["tasks.py"], indirect=True)
 def test_what_needs_no_tasks_works(hiding):
     code = (
         "import tasks; assert tasks.MINE; from leaseboard import ChaChaRegressor, Algorithm;"
