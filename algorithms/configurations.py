@@ -6,7 +6,9 @@ that a board and MLflow cannot tell two stories about one log.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, assert_never
 
@@ -291,3 +293,43 @@ class _Ledger:
             observations=tuple(draft.observations),
             decisions=tuple(draft.decisions),
         )
+
+
+def table(configurations: Sequence[Configuration]) -> dict[str, Any]:
+    """All configurations as one table: columns and rows, parameters as JSON text.
+
+    What decisions measured has a column each, with the last values.
+    """
+    measured = [
+        {key: value for made in c.decisions for key, value in made.measures().items()}
+        for c in configurations
+    ]
+    measures = list(dict.fromkeys(key for one in measured for key in one))
+    names = [
+        "configuration",
+        "parent",
+        "origin",
+        "outcome",
+        "reason",
+        "score",
+        "metric",
+        "test",
+        "units",
+        "admitted_at",
+        "cpu_seconds",
+    ]
+    rows = [
+        [
+            *(_finite(getattr(c, name)) for name in names),
+            *(_finite(last.get(key)) for key in measures),
+            len(c.leases),
+            json.dumps(dict(c.parameters), default=str),
+        ]
+        for c, last in zip(configurations, measured, strict=True)
+    ]
+    return {"columns": [*names, *measures, "leases", "parameters"], "data": rows}
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no NaN and no infinity: the table shows nothing there."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -31,12 +31,12 @@ from flows.server import is_healthy
 from tasks.evaluate.store import Store
 from tasks.fetch.arrays import Parcel, parcel, unpack
 from tasks.jobs.job import Job
+from tasks.jobs.limits import Limits
 from tasks.jobs.prepared import Prepared
 from tasks.machine.addresses import redacted
 from tasks.machine.environment import prepare_environment
 from tasks.pool.attempts import Attempt
 from tasks.pool.workers import WorkerPool
-from tasks.processes.limits import Limits
 
 CONNECT_SECONDS = 10
 CERTIFICATES = {

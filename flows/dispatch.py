@@ -20,10 +20,10 @@ from flows.jobs import Outcome
 from flows.server import PrefectServer, server_log
 from flows.steps import JobWaitsError, Locally, Steps, nothing_runs
 from tasks.jobs.job import Job
+from tasks.jobs.limits import Limits
 from tasks.jobs.run import RUN_JOB
 from tasks.pool.attempts import Here
 from tasks.pool.workers import WorkerPool
-from tasks.processes.limits import Limits
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State

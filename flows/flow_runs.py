@@ -25,7 +25,7 @@ from prefect.states import Crashed, Pending
 
 from algorithms.errors import LeaseboardError
 from tasks.machine.addresses import redacted
-from tasks.track.records import is_alive, owner
+from tasks.machine.owners import is_alive, owner
 
 TAG = "leaseboard"
 _OWNER = "owner:"

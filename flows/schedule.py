@@ -27,7 +27,7 @@ from flows.flow_runs import TAG, claim, end_dead_runs, in_the_way, unanswered
 from flows.opened import How, open_suite, perform
 from flows.scheduler import Scheduler
 from flows.terminal import say
-from tasks.processes.limits import Limits
+from tasks.jobs.limits import Limits
 from tasks.suites.suite import is_collection, suite_names, suite_path
 from tasks.suites.timetable import Schedule
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from algorithms.base import Algorithm
     from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
     from tasks.automl.estimators import PolicyClassifier, PolicyRegressor
-    from tasks.automl.interactive import race
     from tasks.automl.select import select
+    from tasks.steps.interactive import race
 
 __all__ = [
     "Algorithm",
@@ -39,7 +39,7 @@ _PLACES = {
     "ChaChaRegressor": "algorithms.chacha.streaming",
     "PolicyClassifier": "tasks.automl.estimators",
     "PolicyRegressor": "tasks.automl.estimators",
-    "race": "tasks.automl.interactive",
+    "race": "tasks.steps.interactive",
     "select": "tasks.automl.select",
 }
 

@@ -26,8 +26,8 @@ def check(
     from algorithms.user_files import file_of
     from tasks.jobs import quarantine
     from tasks.jobs.described import describe
+    from tasks.jobs.limits import Limits
     from tasks.machine.environment import prepare_environment
-    from tasks.processes.limits import Limits
 
     prepare_environment()
     found = describe(algorithm, {})

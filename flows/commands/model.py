@@ -138,7 +138,7 @@ def register_winners(
     for entry in wanted:
         own = f"{title}-{slug(entry.name or entry.data)}" if len(wanted) > 1 else title
         try:
-            winner = winner_of(suite, results, entry.data)
+            winner = winner_of(suite.jobs(), results, entry.data)
             fitted = _fitted(winner.job, winner.results[0], mirrors)
             record(own, fitted, list(winner.results), suite.name, tracking_uri)
         except LeaseboardError as error:
@@ -164,9 +164,9 @@ def _fitted(job: Job, result: Result, mirrors: tuple[Path, ...]) -> Fitted:
     if not is_foreign(job):
         return fit(job, result, mirrors=mirrors)
 
+    from tasks.jobs.limits import Limits
     from tasks.models.kept import REFIT, kept, lay
     from tasks.pool.workers import WorkerPool
-    from tasks.processes.limits import Limits
 
     with (
         tempfile.TemporaryDirectory(prefix="leaseboard-") as name,

@@ -179,10 +179,10 @@ def _attempt(
     from tasks.folder.results import EVENTS
     from tasks.jobs.attempt import attempt
     from tasks.jobs.foreign import is_foreign
+    from tasks.jobs.limits import Limits
     from tasks.jobs.run import RUN_JOB, failed
     from tasks.models.kept import RUN
     from tasks.pool.workers import WorkerPool
-    from tasks.processes.limits import Limits
 
     folder = Path(tempfile.mkdtemp(prefix=".race-", dir=out))
     model, trace = None, ""

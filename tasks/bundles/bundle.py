@@ -35,7 +35,7 @@ from typing import Annotated, BinaryIO, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from algorithms.configurations import configurations
+from algorithms.configurations import configurations, table
 from algorithms.errors import UsageError, naming
 from tasks.folder import results
 from tasks.folder.event_logs import check_log, read_partial_log
@@ -43,20 +43,19 @@ from tasks.folder.seal import DamagedError, unseal
 from tasks.jobs.job import Moment, Name, Result, Title, first_fault
 from tasks.machine import disk, zip_directory
 from tasks.machine.environment import versions
-from tasks.suites.suite import SUITE_FILE, Suite
-from tasks.track.records import table
+from tasks.suites.suite import Suite
 
 FORMAT = "leaseboard-bundle-1"
 MANIFEST = "manifest.json"
 CONFIGURATIONS = "configurations.json"
 _JOB_FILES = (results.RESULT, results.EVENTS, results.LOG)
 _MEMBER = re.compile(
-    rf"{re.escape(MANIFEST)}|{re.escape(SUITE_FILE)}"
+    rf"{re.escape(MANIFEST)}|{re.escape(results.SUITE_FILE)}"
     rf"|jobs/[A-Za-z0-9_-]{{1,64}}/({'|'.join(map(re.escape, (*_JOB_FILES, CONFIGURATIONS)))})"
 )
 MOST_BYTES = {
     MANIFEST: 64 << 20,
-    SUITE_FILE: 16 << 20,
+    results.SUITE_FILE: 16 << 20,
     results.RESULT: 16 << 20,
     results.EVENTS: 1 << 30,
     results.LOG: 256 << 20,
@@ -157,7 +156,7 @@ def export(out: Path, file: Path, chosen: Iterable[Result] | None = None) -> Exp
     left_out = {row.key: why for row in rows if (why := _odd_log(row, out))}
     if len(left_out) == len(rows):
         raise UsageError(f"{str(out)!r}: each job is left out: {next(iter(left_out.values()))}")
-    suite = out / SUITE_FILE
+    suite = out / results.SUITE_FILE
     named = Suite.model_validate_json(suite.read_bytes()).name if suite.is_file() else ""
     part = file.with_name(f"{file.name}.{os.getpid()}.part")
     files: dict[str, Member] = {}
@@ -171,7 +170,7 @@ def export(out: Path, file: Path, chosen: Iterable[Result] | None = None) -> Exp
                 files[member] = Member(sha256=digest, size=len(content))
 
             if suite.is_file():
-                add(SUITE_FILE, suite.read_bytes())
+                add(results.SUITE_FILE, suite.read_bytes())
             for row in (row for row in rows if row.key not in left_out):
                 folder = results.job_folder(out, row.key)
                 for name in _JOB_FILES:
@@ -235,8 +234,10 @@ def read(path: Path) -> Bundle:
         for name, known in manifest.files.items():
             _check(archive, name, known, path)
         suite = None
-        if SUITE_FILE in members:
-            suite = _validated(Suite, archive.read(SUITE_FILE), f"{path}: {SUITE_FILE}")
+        if results.SUITE_FILE in members:
+            suite = _validated(
+                Suite, archive.read(results.SUITE_FILE), f"{path}: {results.SUITE_FILE}"
+            )
         keys = sorted({name.split("/")[1] for name in members if name.startswith("jobs/")})
         return Bundle(
             path, manifest, suite, {k: _result(archive, k, manifest, path) for k in keys}

@@ -24,7 +24,7 @@ from tasks.folder import results
 from tasks.jobs.job import Result
 from tasks.machine import disk
 from tasks.score.compared import Compared, compared
-from tasks.suites.suite import SUITE_FILE, Suite
+from tasks.suites.suite import Suite
 
 Entry = TypeVar("Entry")
 
@@ -92,7 +92,9 @@ def merge(bundles: list[Bundle], out: Path) -> Merged:
         shutil.rmtree(results.job_folder(out, key))
     results.assemble(out, rows)
     if suite is not None:
-        results.write_atomically(out / SUITE_FILE, suite.model_dump_json(indent=1).encode())
+        results.write_atomically(
+            out / results.SUITE_FILE, suite.model_dump_json(indent=1).encode()
+        )
     clashes = (_conflict([twin for twin, _ in every[result.key]]) for result in kept)
     return Merged(kept, rows, suite, found, len(new), [line for line in clashes if line])
 
@@ -224,8 +226,8 @@ def _one_suite(bundles: list[Bundle], out: Path) -> Suite | None:
     Machines that share a suite's work may each have a part of it in their file.
     """
     found = [bundle.suite for bundle in bundles if bundle.suite is not None]
-    if (out / SUITE_FILE).is_file():
-        found.append(Suite.model_validate_json((out / SUITE_FILE).read_bytes()))
+    if (out / results.SUITE_FILE).is_file():
+        found.append(Suite.model_validate_json((out / results.SUITE_FILE).read_bytes()))
     names = sorted({bundle.manifest.suite for bundle in bundles} | {s.name for s in found})
     if len(names) > 1:
         raise UsageError(f"results of different suites ({', '.join(names)}): merge each by itself")

@@ -6,6 +6,7 @@
     <out>/jobs/<key>/events.jsonl.gz    the event log
     <out>/jobs/<key>/log.txt            what the job wrote to standard output and error
     <out>/results.parquet               one row a job, assembled from the results
+    <out>/suite.json                    the suite that they are of
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ RESULT = "result.json"
 EVENTS = "events.jsonl.gz"
 LOG = "log.txt"
 TABLE = "results.parquet"
+SUITE_FILE = "suite.json"
 LOCK = ".lock"
 SCRATCH = ".new-"
 """Folders begin so that hold jobs which are about to get into the run folder."""

@@ -26,13 +26,13 @@ from typing import Any
 
 from algorithms.errors import LeaseboardError, SettingError, UsageError, UserFileError
 from algorithms.user_files import blamed
+from tasks.jobs.limits import Limits
 from tasks.processes.channel import Channel, Silence
 from tasks.processes.children import confine
 from tasks.processes.companion import Companion, to_parent
 from tasks.processes.endings import over_wall, post_mortem
 from tasks.processes.forks import Fork
 from tasks.processes.leash import adopt_orphans, kill_below
-from tasks.processes.limits import Limits
 
 IMPORT = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=4000)
 """What a file may use to be imported and its algorithm to be built."""

@@ -16,7 +16,6 @@ from tasks.jobs.benches.kinds import KINDS
 from tasks.jobs.job import Job, Result
 from tasks.jobs.run import run_job
 from tasks.models.saved import SavedModel
-from tasks.suites.suite import Suite
 
 REPEATED = 1e-9
 """Relative; how far a repeated run's score may be from the recorded one."""
@@ -63,8 +62,8 @@ def barred(result: Result) -> str:
     return "declares hindsight" if result.hindsight else ""
 
 
-def winner_of(suite: Suite, results: Iterable[Result], data: str) -> Winner:
-    """The winner of a finished suite on `data`; the first of several equal ones.
+def winner_of(jobs: Iterable[Job], results: Iterable[Result], data: str) -> Winner:
+    """The winner of a suite's jobs on `data`; the first of several equal ones.
 
     An algorithm cannot win if in any repetition it has no result, or one that is `barred`.
 
@@ -73,15 +72,15 @@ def winner_of(suite: Suite, results: Iterable[Result], data: str) -> Winner:
     UsageError
         If no algorithm is left on these data.
     """
-    jobs = [job for job in suite.jobs() if job.data == data]
+    jobs = [job for job in jobs if job.data == data]
     present = [result for result in results if result.data == data]
     found = {(r.label, r.repetition): r for r in present if not barred(r)}
     complete: dict[str, list[Result]] = {}
-    for contender in suite.algorithms:
-        mine = [job for job in jobs if job.label == contender.title]
+    for label in dict.fromkeys(job.label for job in jobs):
+        mine = [job for job in jobs if job.label == label]
         scores = [found.get((job.label, job.repetition)) for job in mine]
-        if mine and all(scores):
-            complete[contender.title] = [result for result in scores if result is not None]
+        if all(scores):
+            complete[label] = [result for result in scores if result is not None]
     if not complete:
         first = next((f" (first: {r.label}: {why})" for r in present if (why := barred(r))), "")
         raise UsageError(

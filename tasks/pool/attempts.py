@@ -13,11 +13,11 @@ from typing import Protocol
 
 from tasks.folder import results
 from tasks.jobs.job import Job, Result
+from tasks.jobs.limits import Limits
 from tasks.jobs.prepared import Prepared
 from tasks.jobs.run import failed
 from tasks.machine.environment import prepare_workers
 from tasks.pool.workers import WorkerPool
-from tasks.processes.limits import Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,13 @@ class Attempt:
     result: Result
     folder: Path | None = None
     files: dict[str, bytes] | None = None
+
+    @property
+    def log(self) -> bytes:
+        """What the job itself printed."""
+        if self.folder is not None and (self.folder / results.LOG).is_file():
+            return (self.folder / results.LOG).read_bytes()
+        return (self.files or {}).get(results.LOG, b"")
 
 
 class RunsJobs(Protocol):

@@ -24,7 +24,6 @@ from typing import Any, NoReturn, cast
 
 from algorithms.errors import UsageError
 from algorithms.user_files import executed
-from tasks.evaluate.trials.worker import resting_pids
 from tasks.jobs.attempt import verdict
 from tasks.jobs.job import Job, plain
 from tasks.jobs.prepared import Prepared
@@ -32,7 +31,7 @@ from tasks.jobs.run import warm
 from tasks.machine.addresses import discreet
 from tasks.machine.clocks import cpu_seconds
 from tasks.processes.channel import Channel, Silence
-from tasks.processes.companion import to_parent
+from tasks.processes.companion import kept_pids, to_parent
 from tasks.processes.forks import Fork
 from tasks.processes.leash import adopt_orphans
 
@@ -107,7 +106,7 @@ def run(order: dict[str, Any]) -> dict[str, Any]:
 def _left() -> dict[str, Any]:
     sys.stdout.flush()
     sys.stderr.flush()
-    return {"kept": resting_pids(), "spoilt": bool(executed)}
+    return {"kept": kept_pids(), "spoilt": bool(executed)}
 
 
 def _imported(target: str) -> Callable[..., Any]:

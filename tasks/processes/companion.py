@@ -13,12 +13,16 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
+from weakref import WeakSet
 
 from tasks.processes.channel import Beside, Channel, Silence, hear
 from tasks.processes.children import spawn
 
 _CLOSING_SECONDS = 1.0
 """How much earlier than its end a process may close its channel."""
+
+
+_ours: WeakSet[Companion] = WeakSet()
 
 
 class Companion:
@@ -49,6 +53,7 @@ class Companion:
         self._options = options
         self._process: subprocess.Popen[bytes] | None = None
         self._channel = Channel(-1)
+        _ours.add(self)
 
     @property
     def pid(self) -> int | None:
@@ -111,6 +116,11 @@ class Companion:
             process.kill()
             process.wait()
             self._channel.close()
+
+
+def kept_pids() -> list[int]:
+    """The companions that this process started, and may use again."""
+    return [each.pid for each in _ours if each.pid is not None]
 
 
 def to_parent() -> Channel:

@@ -9,6 +9,7 @@ from markupsafe import Markup
 from pydantic import ValidationError
 
 from algorithms.errors import UsageError, naming
+from tasks.folder.results import SUITE_FILE
 from tasks.report.draw import svg
 from tasks.report.material import Material, read_logs
 from tasks.report.pack import packed, packed_text
@@ -20,7 +21,7 @@ from tasks.report.summary import summary
 from tasks.score import board as terminal
 from tasks.score.compared import Compared, compared
 from tasks.score.frame import read_frame
-from tasks.suites.suite import SUITE_FILE, Suite
+from tasks.suites.suite import Suite
 
 PAGE = "report.html"
 

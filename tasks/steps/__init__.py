@@ -1,6 +1,7 @@
 """The steps of a benchmark as Prefect tasks: ``from tasks.steps import fetch``.
 
-Prefect is loaded with the first of them; whoever runs the same steps without it needs none.
+Prefect is loaded with the first of them; whoever runs the same steps without it, as
+`tasks.steps.interactive` does, needs none.
 """
 
 from __future__ import annotations

@@ -36,15 +36,14 @@ from algorithms.errors import BrokenDownloadError, UsageError
 from tasks import report as page
 from tasks.fetch import kept
 from tasks.fetch.kept import Kept
-from tasks.folder.results import LOG
 from tasks.jobs import prepared
 from tasks.jobs.job import Job, Result
+from tasks.jobs.limits import Limits
 from tasks.jobs.prepared import Prepared
 from tasks.machine import paths
 from tasks.machine.addresses import redacted
 from tasks.machine.terminal import harmless
 from tasks.pool.attempts import Attempt, RunsJobs, Unplanned
-from tasks.processes.limits import Limits
 from tasks.score import board as shown
 from tasks.score.compared import Compared, compared
 from tasks.steps import recording
@@ -285,10 +284,7 @@ def _about(data: Kept) -> str:
 
 def _printed(attempt: Attempt) -> str:
     """The last of what the job itself printed."""
-    content = (attempt.files or {}).get(LOG, b"")
-    if attempt.folder is not None and (attempt.folder / LOG).is_file():
-        content = (attempt.folder / LOG).read_bytes()
-    return harmless(content.decode(errors="replace")[-MOST_LOGGED:].strip())
+    return harmless(attempt.log.decode(errors="replace")[-MOST_LOGGED:].strip())
 
 
 def _say(text: str) -> None:

@@ -15,12 +15,11 @@ from pydantic import (
 from algorithms.errors import UsageError, unknown
 from algorithms.seeds import derive_seed
 from tasks.jobs.job import Job, text_keys
+from tasks.jobs.limits import Limits
 from tasks.machine.paths import conf_files
 from tasks.machine.yaml_files import Strict, load_yaml, read_yaml
-from tasks.processes.limits import Limits
 from tasks.suites.promise import Promise
 
-SUITE_FILE = "suite.json"
 """The suite beside the results of its run."""
 
 Seed = Annotated[int, Field(ge=0, lt=2**31)]

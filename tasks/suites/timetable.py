@@ -10,8 +10,8 @@ from zoneinfo import available_timezones
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from algorithms.errors import UsageError, unknown
+from tasks.jobs.limits import Limits
 from tasks.machine.yaml_files import load_yaml
-from tasks.processes.limits import Limits
 from tasks.suites.suite import load_suite
 
 

@@ -16,8 +16,9 @@ from algorithms.errors import LeaseboardError
 from tasks.evaluate.store import Store
 from tasks.machine import disk, paths
 from tasks.machine.addresses import redacted
+from tasks.machine.owners import is_alive
 from tasks.track.client import ClientWriter, every, search
-from tasks.track.records import OWNER, is_alive
+from tasks.track.records import OWNER
 from tasks.track.store import SQLITE, open_store, reported
 from tasks.track.tracker import mend_suites
 

@@ -12,7 +12,6 @@ from algorithms.errors import UsageError
 from tasks.folder import results
 from tasks.jobs.job import Result
 from tasks.machine import disk
-from tasks.suites.suite import SUITE_FILE
 
 PAGE = "report.html"
 
@@ -153,7 +152,7 @@ def remove(old: SurplusJobs) -> None:
     if left:
         results.keep_rows(old.out, {result.key for result in left})
     else:
-        for name in (results.TABLE, PAGE, SUITE_FILE):
+        for name in (results.TABLE, PAGE, results.SUITE_FILE):
             (old.out / name).unlink(missing_ok=True)
     for key in gone:
         shutil.rmtree(results.job_folder(old.out, key))

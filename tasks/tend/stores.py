@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from tasks.machine import disk
+from tasks.machine.owners import is_alive
 from tasks.tend.folders import Aged, Rule
 from tasks.track.client import PARENT, every, search
-from tasks.track.records import OWNER, is_alive
+from tasks.track.records import OWNER
 from tasks.track.store import compact, open_store, reported
 
 if TYPE_CHECKING:

@@ -16,17 +16,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cache
-from pathlib import Path
 from typing import Any
-
-import psutil
 
 from algorithms.configurations import Configuration
 from algorithms.events import Event, Measured, Started, of
 from tasks.jobs.benches.kinds import REWARDING
 from tasks.jobs.job import Result
 from tasks.machine.environment import versions
+from tasks.machine.owners import owner
 
 MAX_VALUE = 6000
 """MLflow's longest parameter."""
@@ -182,86 +179,6 @@ def select(configurations: list[Configuration], rule: str, bench: str) -> list[C
     return sorted(ranked[:count], key=lambda c: c.configuration)
 
 
-def table(configurations: Sequence[Configuration]) -> dict[str, Any]:
-    """All configurations as the table artifact: columns and rows, parameters as JSON text.
-
-    What decisions measured has a column each, with the last values.
-    """
-    measured = [
-        {key: value for made in c.decisions for key, value in made.measures().items()}
-        for c in configurations
-    ]
-    measures = list(dict.fromkeys(key for one in measured for key in one))
-    names = [
-        "configuration",
-        "parent",
-        "origin",
-        "outcome",
-        "reason",
-        "score",
-        "metric",
-        "test",
-        "units",
-        "admitted_at",
-        "cpu_seconds",
-    ]
-    rows = [
-        [
-            *(_finite(getattr(c, name)) for name in names),
-            *(_finite(last.get(key)) for key in measures),
-            len(c.leases),
-            json.dumps(dict(c.parameters), default=str),
-        ]
-        for c, last in zip(configurations, measured, strict=True)
-    ]
-    return {"columns": [*names, *measures, "leases", "parameters"], "data": rows}
-
-
-def owner() -> str:
-    """Which process this is, by host, number, start and boot: numbers come again."""
-    return _owner(os.getpid())
-
-
-@cache
-def _owner(pid: int) -> str:
-    return f"{platform.node()} {pid} {started(pid):.2f} {_boot()}"
-
-
-@cache
-def _boot() -> str:
-    """Which boot of this machine it is; empty where the system does not tell."""
-    told = Path("/proc/sys/kernel/random/boot_id")
-    return told.read_text().strip() if told.is_file() else ""
-
-
-def started(pid: int) -> float:
-    """When the process started, in seconds since the machine did: no clock that is set moves it.
-
-    Raises
-    ------
-    psutil.NoSuchProcess
-        If there is no such process.
-    """
-    while True:
-        boot = psutil.boot_time()
-        seconds: float = psutil.Process(pid).create_time() - boot
-        if psutil.boot_time() == boot:  # else the clock was set in between
-            return seconds
-
-
-def is_alive(owner: str) -> bool:
-    """Whether the process named by `owner` still runs; one on another host may."""
-    host, _, rest = owner.partition(" ")
-    pid, _, since = rest.partition(" ")
-    if host and host != platform.node():
-        return True
-    try:
-        over = psutil.Process(int(pid)).status() == psutil.STATUS_ZOMBIE
-        return not over and f"{started(int(pid)):.2f} {_boot()}" == since
-    except (ValueError, psutil.Error):
-        return False
-
-
 def thin(count: int, keep: int) -> list[int]:
     """At most `keep` of the positions 0 to `count` - 1: log-spaced, first and last among them.
 
@@ -345,11 +262,6 @@ def _text(value: Any) -> str:
     plain = isinstance(value, (str, int, float, bool)) or value is None
     text = str(value) if plain else json.dumps(value, default=str)
     return text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 1] + "…"
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no NaN and no infinity: the table shows nothing there."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _times(result: Result) -> tuple[int, int]:

@@ -10,21 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from algorithms.configurations import configurations
+from algorithms.configurations import configurations, table
 from tasks.folder import results
 from tasks.folder.event_logs import read_partial_log
 from tasks.jobs.job import Result
+from tasks.machine.owners import is_alive, owner
 from tasks.track import bulk
 from tasks.track.client import PARENT, ClientWriter, Known, every
 from tasks.track.records import (
     OWNER,
     configuration_record,
-    is_alive,
     job_record,
-    owner,
     select,
     suite_key,
-    table,
 )
 from tasks.track.store import experiment, open_store, reported
 

@@ -1,6 +1,6 @@
 import pytest
 
-from algorithms.configurations import OUTCOMES, Lease, Observation, configurations
+from algorithms.configurations import OUTCOMES, Lease, Observation, configurations, table
 from algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
@@ -193,3 +193,14 @@ def test_where_the_loss_is_the_metric_a_score_is_an_observation_too():
 
     assert [seen.value for seen in record.observations] == [0.5, 0.7, 4.0]
     assert record.score == 4.0
+
+
+def test_the_table_is_complete_and_plain(race):
+    made = table(configurations(race))
+    rows = [dict(zip(made["columns"], row, strict=True)) for row in made["data"]]
+
+    assert [row["outcome"] for row in rows] == [
+        "champion", "paused", "eliminated", "failed", "live", "pending"
+    ]  # fmt: skip
+    assert rows[3]["reason"] == "diverged"
+    assert rows[5]["score"] is None

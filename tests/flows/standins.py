@@ -135,11 +135,12 @@ def _trial(pid_file):
     """Run a tuning trial in a process of its own, as a job of the pulls bench does."""
     from tasks.evaluate.trials import worker
     from tasks.evaluate.trials.evaluate import Arrays, Fold, Order
+    from tasks.processes.companion import kept_pids
 
     nothing = Arrays("classification", (Fold(*[np.zeros((1, 1))] * 6),))
     with worker.resting(worker.TrialLimits()) as runner:
         runner.run(Order("no_such_module:Learner", {}, 0), nothing)
-    Path(pid_file).write_text(str(worker.resting_pids()[0]))
+    Path(pid_file).write_text(str(kept_pids()[0]))
 
 
 def _spin(_):

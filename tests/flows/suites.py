@@ -7,7 +7,7 @@ from flows.dispatch import Place, dispatch
 from flows.jobs import run_jobs
 from tasks.folder import results
 from tasks.jobs.job import Job
-from tasks.processes.limits import Limits
+from tasks.jobs.limits import Limits
 from tasks.suites.plan import Planned
 from tasks.suites.suite import Suite
 from tasks.track.store import open_store

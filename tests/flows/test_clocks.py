@@ -10,10 +10,10 @@ from algorithms.checks import check_audit
 from flows.cli import main
 from tasks.fetch import load
 from tasks.jobs.job import Job
+from tasks.jobs.limits import Limits
 from tasks.jobs.run import identify
 from tasks.models.kept import REFIT, RUN, lay
 from tasks.pool.workers import WorkerPool
-from tasks.processes.limits import Limits
 
 DATA = "synthetic:fried?rows=300&seed=0"
 BUSY = """

@@ -19,7 +19,7 @@ from flows.benchmark import Asked, benchmark
 from flows.dispatch import Place, dispatch
 from tasks.evaluate.store import Store
 from tasks.folder import results
-from tasks.processes.limits import Limits
+from tasks.jobs.limits import Limits
 from tasks.suites.suite import Suite
 
 pytestmark = pytest.mark.dask

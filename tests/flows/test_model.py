@@ -24,7 +24,7 @@ algorithms: [vanilla]
 def recorded(monkeypatch):
     """The names under which a suite's winners come to the registry; the second has none."""
 
-    def winner_of(suite, results, data):
+    def winner_of(jobs, results, data):
         if data == "file:b.csv":
             raise UsageError("no algorithm has a score")
         return SimpleNamespace(job=None, results=[None])
@@ -39,7 +39,7 @@ def recorded(monkeypatch):
 
 def suite_on(*references):
     data = [SimpleNamespace(data=reference, name=None) for reference in references]
-    return SimpleNamespace(name="v1.2", data=data)
+    return SimpleNamespace(name="v1.2", data=data, jobs=list)
 
 
 def test_a_winner_that_fails_does_not_lose_the_others(recorded, tmp_path, capsys):

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from tasks.folder import results
-from tasks.processes.limits import Limits
+from tasks.jobs.limits import Limits
 from tasks.score.frame import read_frame
 from tasks.suites.plan import Planned
 from tasks.track import recorder

@@ -33,7 +33,7 @@ from tasks.jobs.job import Result
 from tasks.machine.terminal import shown
 from tasks.score.frame import read_frame
 from tasks.suites.plan import plan
-from tasks.suites.suite import SUITE_FILE, Suite
+from tasks.suites.suite import Suite
 
 SUITE = Suite(
     title="T", name="s", data=["synthetic:fried?rows=60&seed=0"], algorithms=["vanilla", "chacha"]
@@ -75,7 +75,7 @@ def honest(tmp_path_factory, environment):
             started="2026-01-01T00:00:00+00:00", host="here", events=results.EVENTS,
         )  # fmt: skip
         results.finish(out, made)
-    (out / SUITE_FILE).write_text(SUITE.model_dump_json())
+    (out / results.SUITE_FILE).write_text(SUITE.model_dump_json())
     bundle.export(out, out / "honest.zip")
     return out / "honest.zip"
 
@@ -196,8 +196,8 @@ def entry(draw, forgery):
 
 
 def suite(draw, forgery):
-    changed = draw(edits(json.loads(forgery.files[SUITE_FILE])))
-    forgery.files[SUITE_FILE] = json.dumps(changed).encode()
+    changed = draw(edits(json.loads(forgery.files[results.SUITE_FILE])))
+    forgery.files[results.SUITE_FILE] = json.dumps(changed).encode()
 
 
 def event(draw, forgery):

@@ -15,7 +15,7 @@ from algorithms.errors import SettingError, UsageError, UserFileError
 from tasks.folder import results
 from tasks.jobs import quarantine
 from tasks.jobs.described import describe
-from tasks.processes.limits import Limits
+from tasks.jobs.limits import Limits
 
 SOUND = """
 import os

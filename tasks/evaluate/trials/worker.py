@@ -151,11 +151,6 @@ def resting(limits: TrialLimits) -> Iterator[TrialWorker]:
     workers.append(worker)
 
 
-def resting_pids() -> list[int]:
-    """The processes of the workers that rest."""
-    return [worker.pid for each in _resting.values() for worker in each if worker.pid is not None]
-
-
 def close_resting() -> None:
     """End the workers that rest."""
     for workers in _resting.values():

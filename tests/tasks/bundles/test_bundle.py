@@ -19,7 +19,7 @@ from algorithms.log_format import read_log, write_log
 from tasks.bundles import bundle
 from tasks.bundles.merge import merge
 from tasks.folder import results, seal
-from tasks.suites.suite import SUITE_FILE, Suite
+from tasks.suites.suite import Suite
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def run(tmp_path, put_job):
     put_job(out, "k1", metrics={"test": math.nan}, settings={"b": [1, 2]})
     put_job(out, "k2", "crash", reason="why", score=None, repetition=1)
     suite = Suite(title="T", name="s", data=["d"], algorithms=["vanilla"])
-    (out / SUITE_FILE).write_text(suite.model_dump_json())
+    (out / results.SUITE_FILE).write_text(suite.model_dump_json())
     return out
 
 

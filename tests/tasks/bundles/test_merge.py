@@ -17,7 +17,7 @@ from tasks.bundles import bundle
 from tasks.bundles.merge import merge
 from tasks.folder import results
 from tasks.score.frame import read_frame
-from tasks.suites.suite import SUITE_FILE, Suite
+from tasks.suites.suite import Suite
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def machine(tmp_path, put_job):
         for job in jobs:
             put_job(out, **{"host": name, **job})
         if suite is not None:
-            (out / SUITE_FILE).write_text(suite.model_dump_json())
+            (out / results.SUITE_FILE).write_text(suite.model_dump_json())
         path = tmp_path / f"{name}.zip"
         bundle.export(out, path)
         changed = bundle.read(path)
@@ -89,7 +89,7 @@ def test_other_code_is_kept_apart(machine, out):
     b = machine("b", {"key": "k2", "version": "2" * 12}, {"key": "k3", "label": "chacha"})
     suite = Suite(title="T", name="s", data=["d"], algorithms=["vanilla", "chacha"],
                   normalise={"zero": "vanilla", "one": "chacha"})  # fmt: skip
-    (out / SUITE_FILE).write_text(suite.model_dump_json())
+    (out / results.SUITE_FILE).write_text(suite.model_dump_json())
     merged = merge([a, b], out)
 
     assert [row.label for row in merged.rows] == ["chacha", "vanilla @11111111",
@@ -151,7 +151,7 @@ def test_parts_of_a_suite_are_united(machine, out):
 
     assert [entry.data for entry in merged.suite.data] == ["d", "e"]
     assert [one.name for one in merged.suite.algorithms] == ["vanilla", "chacha"]
-    assert Suite.model_validate_json((out / SUITE_FILE).read_bytes()) == merged.suite
+    assert Suite.model_validate_json((out / results.SUITE_FILE).read_bytes()) == merged.suite
 
 
 def test_a_board_that_cannot_be_computed_is_refused_and_nothing_is_written(machine, out):

@@ -6,7 +6,7 @@ import pytest
 
 from algorithms.errors import UsageError, UserFileError
 from tasks.jobs import quarantine
-from tasks.processes.limits import Limits
+from tasks.jobs.limits import Limits
 
 LIMITS = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=4000)
 

@@ -238,7 +238,7 @@ def test_another_version_of_a_library_is_another_key(monkeypatch):
             "algorithms.chacha.streaming",
             {"algorithms/chacha/streaming/estimators.py"},
         ),
-        ("import leaseboard", "tasks.automl.interactive", {"tasks/automl/interactive.py"}),
+        ("import leaseboard", "tasks.steps.interactive", {"tasks/steps/interactive.py"}),
     ],
 )
 def test_what_leaseboard_hands_on_is_reached_at_its_place(tmp_path, wanted, place, reached):

@@ -30,7 +30,7 @@ def results(scores, direction="min"):
 @pytest.mark.parametrize(("direction", "label"), [("min", "chacha"), ("max", "vanilla")])
 def test_the_best_mean_wins(direction, label):
     found = results({"vanilla": [1.0, 3.0], "chacha": [1.5, 1.6]}, direction)
-    winner = winner_of(SUITE, found, DATA)
+    winner = winner_of(SUITE.jobs(), found, DATA)
 
     assert (winner.job.label, winner.job.repetition) == (label, 0)
     assert [r.repetition for r in winner.results] == [0, 1]
@@ -39,7 +39,7 @@ def test_the_best_mean_wins(direction, label):
 def test_an_incomplete_algorithm_cannot_win():
     found = results({"vanilla": [3.0, 3.0], "chacha": [1.0, None]})
 
-    assert winner_of(SUITE, found, DATA).job.label == "vanilla"
+    assert winner_of(SUITE.jobs(), found, DATA).job.label == "vanilla"
 
 
 @pytest.mark.parametrize(
@@ -54,14 +54,14 @@ def test_what_cannot_be_compared_cannot_win(fields, why):
     found = results({"vanilla": [3.0, 3.0], "chacha": [0.0, 0.0]})
     cheat = [*found[:3], dataclasses.replace(found[3], **fields)]
 
-    assert winner_of(SUITE, cheat, DATA).job.label == "vanilla"
+    assert winner_of(SUITE.jobs(), cheat, DATA).job.label == "vanilla"
     with pytest.raises(UsageError, match=rf"can be compared \(first: chacha: {why}"):
-        winner_of(SUITE, cheat[2:], DATA)
+        winner_of(SUITE.jobs(), cheat[2:], DATA)
 
 
 def test_nobody_complete_is_one_clear_line():
     with pytest.raises(UsageError, match="no algorithm has a score in every repetition"):
-        winner_of(SUITE, results({"vanilla": [1.0]}), DATA)
+        winner_of(SUITE.jobs(), results({"vanilla": [1.0]}), DATA)
 
 
 @pytest.fixture

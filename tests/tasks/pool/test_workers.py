@@ -10,10 +10,10 @@ import pytest
 from tasks.folder.event_logs import read_partial_log
 from tasks.folder.results import EVENTS, LOG
 from tasks.jobs.job import Job
+from tasks.jobs.limits import Limits
 from tasks.pool.process import StoppedError
 from tasks.pool.workers import WorkerPool
 from tasks.processes import leash
-from tasks.processes.limits import Limits
 
 STANDINS = Path(__file__).resolve().parents[2] / "flows" / "standins.py"
 FOREIGN = "mine.py:Mine"  # which runs in a fork; the stand-ins do not read it

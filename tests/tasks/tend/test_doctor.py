@@ -36,7 +36,7 @@ class TestStuckRuns:
 
     def dead_owner(self):
         """The owner tag of a process that has ended."""
-        code = "from tasks.track.records import owner; print(owner())"
+        code = "from tasks.machine.owners import owner; print(owner())"
         answer = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True
         )
@@ -61,7 +61,7 @@ class TestStuckRuns:
         assert (after.healthy, after.detail) == (True, "none")
 
     def test_a_live_run_is_not_stuck(self, store):
-        from tasks.track.records import owner
+        from tasks.machine.owners import owner
 
         run = self.make(store, "live", "suite", owner())
         client = open_store(store)

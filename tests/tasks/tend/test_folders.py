@@ -5,7 +5,6 @@ import pytest
 from algorithms.errors import UsageError
 from tasks.folder import results
 from tasks.score.frame import read_frame
-from tasks.suites.suite import SUITE_FILE
 from tasks.tend import folders
 from tasks.tend.folders import Aged, Rule
 
@@ -47,7 +46,7 @@ def run(tmp_path, put_job):
         put_job(out, f"k{i}", started=f"2026-01-0{i + 1}T00:00:00+00:00", version=f"v{i}")
     put_job(out, "other", label="chacha", started="2025-01-01T00:00:00+00:00")
     results.assemble(out, [r for r in results.read_results(out) if r.key in ("k2", "other")])
-    for name in (SUITE_FILE, folders.PAGE):
+    for name in (results.SUITE_FILE, folders.PAGE):
         (out / name).write_text("{}")
     return out
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from mlflow.tracking import MlflowClient
 
+from tasks.machine.owners import owner
 from tasks.tend import stores
 from tasks.tend.folders import Rule
 from tasks.track import Tracker
-from tasks.track.records import owner
 from tasks.track.store import open_store
 
 

@@ -1,24 +1,15 @@
 import math
-import os
-import subprocess
-import sys
 
-import psutil
 import pytest
-from psutil import _pslinux
 
 from algorithms.configurations import Configuration, Lease, Observation, configurations
 from algorithms.events import Measured
 from tasks.track.records import (
     Metric,
-    _owner,
     configuration_record,
-    is_alive,
     job_record,
-    owner,
     select,
     suite_key,
-    table,
     thin,
 )
 
@@ -141,49 +132,6 @@ class TestSelect:
 
     def test_top_takes_the_highest_rewards(self, chosen):
         assert chosen("top:2", bench="pulls") == [0, 2]
-
-
-def test_the_table_is_complete_and_plain(race):
-    made = table(configurations(race()))
-    rows = [dict(zip(made["columns"], row, strict=True)) for row in made["data"]]
-
-    assert [row["outcome"] for row in rows] == [
-        "champion", "paused", "eliminated", "failed", "pending"
-    ]  # fmt: skip
-    assert rows[3]["reason"] == "diverged"
-    assert rows[4]["score"] is None
-
-
-def test_owners_are_told_apart():
-    here = owner()
-    host, pid, started, boot = here.split(" ")
-
-    assert is_alive(here)
-    assert not is_alive(f"{host} {pid} {float(started) - 5:.2f} {boot}")
-    assert not is_alive(f"{host} {pid} {started} another")  # the same after a reboot
-    assert not is_alive(f"{host} 999999999 {started} {boot}")
-    assert is_alive(f"elsewhere {pid} {started} {boot}")
-    assert not is_alive("")
-
-
-def test_a_process_that_nobody_has_buried_is_not_alive():
-    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    other = _owner(process.pid)
-    assert is_alive(other)
-    process.kill()
-    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-
-    assert not is_alive(other)
-    process.communicate()
-
-
-def test_a_writer_lives_on_when_the_clock_is_set(monkeypatch):
-    """A process's start, as the system tells it, moves with the clock."""
-    me, before, boot = owner(), psutil.Process().create_time(), _pslinux.boot_time()
-    monkeypatch.setattr(_pslinux, "boot_time", lambda: boot + 3600)
-
-    assert psutil.Process().create_time() == pytest.approx(before + 3600)
-    assert is_alive(me)
 
 
 def test_a_suite_is_named_by_its_jobs_in_any_order():

@@ -8,13 +8,8 @@ import psutil
 import pytest
 
 from tasks.evaluate.trials.evaluate import Arrays, Fold, Order, reward_of, run
-from tasks.evaluate.trials.worker import (
-    TrialLimits,
-    TrialWorker,
-    close_resting,
-    resting,
-    resting_pids,
-)
+from tasks.evaluate.trials.worker import TrialLimits, TrialWorker, close_resting, resting
+from tasks.processes.companion import kept_pids
 
 HERE = Path(__file__).parent
 
@@ -89,7 +84,7 @@ def test_a_resting_worker_takes_the_next_jobs_arrays_and_is_replaced_when_it_die
     try:
         with resting(limits) as worker:
             first, pid = worker.run(nearest, arrays()), worker.pid
-        assert resting_pids() == [pid]
+        assert pid in kept_pids()
         with resting(limits) as worker:
             second = worker.run(nearest, other)
             assert worker.pid == pid
@@ -103,7 +98,7 @@ def test_a_resting_worker_takes_the_next_jobs_arrays_and_is_replaced_when_it_die
         assert (third.status, third.reward) == ("ok", second.reward)
     finally:
         close_resting()
-    assert resting_pids() == []
+    assert pid not in kept_pids()
 
 
 def test_predictions_that_are_no_numbers_diverge(learners):
