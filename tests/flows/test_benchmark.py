@@ -30,7 +30,7 @@ class Spoiler(Vanilla):
 '''
 
 
-def run(tmp_path, workers=2, **asked):
+def run(tmp_path, workers=1, **asked):
     suite = Suite(**{"title": "t", "name": "t", "data": DATA} | asked)
     out = tmp_path / "out"
     place = Place("t", out, workers, suite.limits, local=True)
@@ -53,7 +53,7 @@ def counted(monkeypatch, module, name):
 def test_data_are_loaded_once_and_prepared_once_whatever_the_jobs(tmp_path, monkeypatch):
     loads = counted(monkeypatch, kept, "load")
     parts = counted(monkeypatch, prepared.benches, "parts")
-    outcome = run(tmp_path, algorithms=["vanilla", "random-configs"], repetitions=3)
+    outcome = run(tmp_path, 2, algorithms=["vanilla", "random-configs"], repetitions=3)
 
     assert [row.status for row in outcome.results] == ["ok"] * 18
     assert sorted(reference for (reference,) in loads) == sorted(DATA)
@@ -82,7 +82,7 @@ def test_who_writes_into_mapped_files_spoils_nobody_else_s(tmp_path):
     alone = run(tmp_path, data=DATA[:1], algorithms=["vanilla"])
     shutil.rmtree(tmp_path / "out")
     spoiler = f"{tmp_path / 'spoiler.py'}:Spoiler"
-    both = run(tmp_path, 1, data=DATA[:1], algorithms=[spoiler, "vanilla"])
+    both = run(tmp_path, data=DATA[:1], algorithms=[spoiler, "vanilla"])
 
     assert (tmp_path / "spoilt").is_file()  # it did find files to write to
     assert both.results[1].score == alone.results[0].score
@@ -136,7 +136,7 @@ def test_little_is_prepared_before_it_is_needed(tmp_path, monkeypatch):
         return real(kind, dataset, job)
 
     monkeypatch.setattr(prepared.benches, "parts", parts)
-    outcome = run(tmp_path, 1, data=DATA[:1], algorithms=["linear"], repetitions=12)
+    outcome = run(tmp_path, data=DATA[:1], algorithms=["linear"], repetitions=12)
 
     assert [row.status for row in outcome.results] == ["ok"] * 12
     assert len(most) == 12

@@ -125,7 +125,9 @@ ONE_BOARD = {"leaderboard": 1, "compare_all": 1, "summarise": 1, "resampled_mean
 def test_a_run_computes_its_board_once_and_so_does_a_merge(calls, call, tmp_path, empty_store):
     (tmp_path / "two.yaml").write_text(SUITE.replace('seed=0"]', 'seed=0", "sklearn:diabetes"]'))
     store = f"sqlite:///{shutil.copy(empty_store, tmp_path)}"
-    code, said = call("run", "two.yaml", "--local", "--tracking-uri", store, "--out", "run")
+    code, said = call(
+        "run", "two.yaml", "--local", "--workers", "1", "--tracking-uri", store, "--out", "run"
+    )
 
     assert (code, calls) == (0, ONE_BOARD), said.err
     assert "report:" in said.out

@@ -3,6 +3,7 @@
 import inspect
 import json
 import os
+import shutil
 import signal
 import threading
 import urllib.request
@@ -56,7 +57,9 @@ class Healthy(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def home(tmp_path):
+def home(tmp_path, empty_store):
+    (tmp_path / "mlruns").mkdir()
+    shutil.copy(empty_store, tmp_path / "mlruns" / "mlflow.db")
     return make_home(tmp_path)
 
 
