@@ -54,6 +54,13 @@ class Machines:
         self.workers.append((worker, cache))
         return worker
 
+    def drop_worker(self):
+        """End a worker, and return its cache."""
+        worker, cache = self.workers.pop()
+        worker.terminate()
+        worker.wait(60)
+        return cache
+
     def wait_for(self, count):
         from distributed import Client
 
@@ -205,7 +212,7 @@ def test_a_killed_run_leaves_no_job_on_the_workers_and_is_resumed(machines, benc
 
 @pytest.mark.postgresql
 def test_what_one_worker_computed_one_without_its_disk_replays(
-    database, tmp_path, url, monkeypatch
+    machines, database, tmp_path, monkeypatch
 ):
     """The recorded costs too, so even the logs are the same; the password is nowhere."""
     shared = database("recorded").replace(":secret@", ":5ECRET@")
@@ -217,34 +224,29 @@ def test_what_one_worker_computed_one_without_its_disk_replays(
              "label": "probes"},
         ], limits=Limits(wall_seconds=300),
     )  # fmt: skip
-    machines = Machines(tmp_path)
+    while len(machines.workers) > 1:
+        machines.drop_worker()
     found = []
-    try:
-        for number in (1, 2):
-            machines.add_worker()
-            machines.wait_for(1)
-            out = tmp_path / f"out-{number}"
-            out.mkdir()
-            with monkeypatch.context() as patch:
-                patch.setenv("LEASEBOARD_STORE", shared)
-                outcome = run_suite(suite, out, cluster=machines.address)
-            assert [(r.status, r.reason) for r in outcome.results] == [("ok", "")] * 2
-            logs = [(results.job_folder(out, r.key) / results.EVENTS).read_bytes()
-                    for r in outcome.results]  # fmt: skip
-            found.append((logs, [r.metrics["spent_cpu_seconds"] for r in outcome.results]))
-            worker, cache = machines.workers.pop()
-            worker.terminate()
-            worker.wait(60)
-            assert not (cache / "recorded").exists()
-    finally:
-        machines.close()
+    for number in (1, 2):
+        out = tmp_path / f"out-{number}"
+        out.mkdir()
+        with monkeypatch.context() as patch:
+            patch.setenv("LEASEBOARD_STORE", shared)
+            outcome = run_suite(suite, out, cluster=machines.address)
+        assert [(r.status, r.reason) for r in outcome.results] == [("ok", "")] * 2
+        logs = [(results.job_folder(out, r.key) / results.EVENTS).read_bytes()
+                for r in outcome.results]  # fmt: skip
+        found.append((logs, [r.metrics["spent_cpu_seconds"] for r in outcome.results]))
+        assert not (machines.drop_worker() / "recorded").exists()
+        machines.add_worker()
+        machines.wait_for(1)
 
     (first, spent), (then, spent_again) = found
     assert first == then
     assert spent[0] > 0
     assert spent_again[0] == 0
     assert Store(shared).database.counted()[1] > 10
-    for path in tmp_path.rglob("*"):
+    for path in (*tmp_path.rglob("*"), *machines.folder.rglob("*")):
         assert not path.is_file() or b"5ECRET" not in path.read_bytes(), path
 
 
