@@ -9,23 +9,25 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer
-from sklearn.utils.estimator_checks import estimator_checks_generator
+from sklearn.utils.estimator_checks import check_estimator
 
 from algorithms.apple.estimator import AppleClassifier, AppleRegressor
 from algorithms.errors import SettingError
 
-CHECKS = [
-    pytest.param(estimator, check, id=f"{type(estimator).__name__}-{check.func.__name__}-{i}")
-    for instance in (AppleRegressor(), AppleClassifier())
-    for i, (estimator, check) in enumerate(estimator_checks_generator(instance))
-    if "array_api" not in check.func.__name__  # opt-in of scipy's, for other kinds of arrays
-]
-
 
 @pytest.mark.filterwarnings("ignore")  # some checks warn on purpose
-@pytest.mark.parametrize(("estimator", "check"), CHECKS)
-def test_scikit_learns_checks(estimator, check):
-    check(estimator)
+@pytest.mark.parametrize("estimator", [AppleRegressor(), AppleClassifier()])
+def test_scikit_learns_checks(estimator):
+    told = check_estimator(estimator, on_skip=None, on_fail=None)
+    # The one of arrays of other kinds is opt-in, by what scipy reads at its import.
+    broken = [
+        (each["check_name"], each["exception"])
+        for each in told
+        if each["status"] != "passed" and "array_api" not in each["check_name"]
+    ]
+
+    assert len(told) > 50
+    assert broken == []
 
 
 def interaction(n=1500, d=5, seed=0):

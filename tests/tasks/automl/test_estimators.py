@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
-from sklearn.utils.estimator_checks import estimator_checks_generator
+from sklearn.utils.estimator_checks import check_estimator
 
 from algorithms.errors import LeaseboardError
 from tasks.automl.estimators import PolicyClassifier, PolicyRegressor
@@ -36,21 +36,24 @@ def mixed(n_rows=200, seed=0):
     return frame, np.where((colour == "red") | (size > 1), "yes", "no")
 
 
-# The checks of the array interface need an environment variable that scipy reads at its import.
-CHECKS = [
-    pytest.param(estimator, check, id=f"{type(estimator).__name__}-{name}")
-    for checked in (
-        PolicyClassifier(arms=FAST, **CHECKED),
-        PolicyRegressor(arms=["decision_tree", "ridge"], **CHECKED),
-    )
-    for estimator, check in estimator_checks_generator(checked)
-    if "array_api" not in (name := getattr(check, "func", check).__name__)
-]
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        PolicyClassifier(arms=FAST[:2], **(CHECKED | {"budget": 4})),
+        PolicyRegressor(arms=["decision_tree", "ridge"], **(CHECKED | {"budget": 4})),
+    ],
+)
+def test_scikit_learns_own_checks(estimator):
+    told = check_estimator(estimator, on_skip=None, on_fail=None)
+    # The one of arrays of other kinds is opt-in, by what scipy reads at its import.
+    broken = [
+        (each["check_name"], each["exception"])
+        for each in told
+        if each["status"] != "passed" and "array_api" not in each["check_name"]
+    ]
 
-
-@pytest.mark.parametrize(("estimator", "check"), CHECKS)
-def test_scikit_learns_own_checks(estimator, check):
-    check(estimator)
+    assert len(told) > 50
+    assert broken == []
 
 
 @pytest.mark.parametrize("policy", ["max-ucb", "er-ucb-auto", "tpe-joint", "average"])

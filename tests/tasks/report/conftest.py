@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -29,6 +30,7 @@ from algorithms.events import (
     TrialFinished,
 )
 from algorithms.log_format import write_log
+from tasks import report
 from tasks.folder import results as runs
 from tasks.jobs.job import Job, Result
 from tasks.report.material import Material, Reader
@@ -238,11 +240,30 @@ def suite() -> Suite:
     return everything()
 
 
+@pytest.fixture(scope="session")
+def written(once: Callable[..., Path]) -> Path:
+    """A run folder to be copied: writing it takes as long as a page."""
+    return once("report-run", lambda folder: write_run(folder / "quick", everything())) / "quick"
+
+
+@pytest.fixture(scope="session")
+def built(once: Callable[..., Path], written: Path) -> Path:
+    """The same with its page, to be read, or copied: building it takes a second."""
+
+    def fill(folder: Path) -> None:
+        report.build(Path(shutil.copytree(written, folder / "quick")), everything())
+
+    return once("report-page", fill) / "quick"
+
+
 @pytest.fixture
-def run_folder(tmp_path: Path, suite: Suite) -> Path:
-    out = tmp_path / "quick"
-    write_run(out, suite)
-    return out
+def run_folder(tmp_path: Path, written: Path) -> Path:
+    return Path(shutil.copytree(written, tmp_path / "quick"))
+
+
+@pytest.fixture
+def built_folder(tmp_path: Path, built: Path) -> Path:
+    return Path(shutil.copytree(built, tmp_path / "built" / "quick"))
 
 
 LOGS: dict[str, Callable[[], list[Event]]] = {
@@ -274,11 +295,6 @@ def made_of() -> Callable[..., Material]:
         return Material("", pd.DataFrame(), suite, None, {reader: told}, {})  # type: ignore[arg-type]
 
     return make
-
-
-@pytest.fixture(scope="session")
-def make_suite() -> Callable[[], Suite]:
-    return everything
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,6 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from tasks import report
-
 pytestmark = pytest.mark.browser
 
 SCREEN = {"width": 1280, "height": 900}
@@ -17,11 +15,9 @@ WHITE, BLACK = "rgb(255, 255, 255)", "rgb(17, 21, 26)"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 
-@pytest.fixture(scope="module")
-def address(make_run, make_suite, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("quick")
-    make_run(folder, make_suite())
-    return f"file://{report.build(folder, make_suite())}"
+@pytest.fixture
+def address(built):
+    return f"file://{built / 'report.html'}"
 
 
 @pytest.fixture

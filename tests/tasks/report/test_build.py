@@ -45,8 +45,8 @@ class Reader(HTMLParser):
 
 
 @pytest.fixture
-def page(run_folder, suite):
-    return report.build(run_folder, suite)
+def page(built):
+    return built / "report.html"
 
 
 @pytest.fixture
@@ -122,10 +122,10 @@ def test_the_same_run_gives_the_same_page(page, run_folder, suite):
     assert not list(run_folder.glob("*.part"))
 
 
-def test_a_page_can_be_built_again_from_the_folder_alone(page, run_folder, suite):
+def test_a_page_can_be_built_again_from_the_folder_alone(page, built_folder, suite):
     before = page.read_bytes()
-    assert report.suite_of(run_folder) == suite
-    assert report.build(run_folder, report.suite_of(run_folder)).read_bytes() == before
+    assert report.suite_of(built_folder) == suite
+    assert report.build(built_folder, report.suite_of(built_folder)).read_bytes() == before
 
 
 def test_a_folder_without_a_suite_gets_a_page_too(run_folder):

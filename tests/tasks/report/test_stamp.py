@@ -15,14 +15,14 @@ MARK = "<!-- the page of before -->"
 
 
 @pytest.fixture
-def refreshed(run_folder, suite):
+def refreshed(built_folder, suite):
     """Whether a refresh builds the page of the folder anew, by a mark in the present one."""
-    page = report.build(run_folder, suite)
+    page = built_folder / "report.html"
 
     def refresh(with_suite=suite):
         page.write_text(page.read_text(encoding="utf-8") + MARK, encoding="utf-8")
-        found = compared(read_frame(run_folder), with_suite)
-        assert report.refresh(run_folder, with_suite, found) == page
+        found = compared(read_frame(built_folder), with_suite)
+        assert report.refresh(built_folder, with_suite, found) == page
         return MARK not in page.read_text(encoding="utf-8")
 
     return refresh
@@ -33,16 +33,16 @@ def test_a_page_of_the_same_run_stays(refreshed):
     assert not refreshed()
 
 
-def test_another_score_makes_the_page_anew(refreshed, run_folder):
-    frame = read_table(run_folder / TABLE)
+def test_another_score_makes_the_page_anew(refreshed, built_folder):
+    frame = read_table(built_folder / TABLE)
     frame.loc[0, "score"] += 0.125
-    frame.to_parquet(run_folder / TABLE, index=False)
+    frame.to_parquet(built_folder / TABLE, index=False)
     assert refreshed()
     assert not refreshed()
 
 
-def test_another_log_of_equal_results_makes_the_page_anew(refreshed, run_folder):
-    sealed = sorted(run_folder.glob(f"jobs/*/{RESULT}"))[0]
+def test_another_log_of_equal_results_makes_the_page_anew(refreshed, built_folder):
+    sealed = sorted(built_folder.glob(f"jobs/*/{RESULT}"))[0]
     result = look_into(sealed.parent)
     with gzip.open(sealed.parent / EVENTS, "at") as log:
         log.write("\n")
@@ -70,8 +70,8 @@ def test_another_version_of_a_package_makes_the_page_anew(refreshed, monkeypatch
     assert refreshed()
 
 
-def test_a_page_that_is_gone_is_made_anew(run_folder, suite):
-    found = compared(read_frame(run_folder), suite)
-    page = report.refresh(run_folder, suite, found)
+def test_a_page_that_is_gone_is_made_anew(built_folder, suite):
+    found = compared(read_frame(built_folder), suite)
+    page = report.refresh(built_folder, suite, found)
     page.unlink()
-    assert report.refresh(run_folder, suite, found).is_file()
+    assert report.refresh(built_folder, suite, found).is_file()
