@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
+import sys
+import tempfile
 import threading
+import traceback
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -43,6 +49,42 @@ def own_cache(monkeypatch, tmp_path):
     monkeypatch.setenv("OPENML_CACHE_DIR", str(tmp_path / "package"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setattr(openml_source, "_unreachable", {})
+
+
+@pytest.fixture(scope="module")
+def imported():
+    """What openml imports stays; openml itself, which reads its configuration then, does not."""
+    import openml  # noqa: F401
+
+    for name in [name for name in sys.modules if name.partition(".")[0] == "openml"]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def forked(imported, monkeypatch):
+    """Downloads run in forks of this process; the test of a whole one starts a new Python."""
+
+    def run(command, **_):
+        with tempfile.TemporaryFile("w+") as said:
+            pid = os.fork()
+            if pid == 0:
+                os._exit(download(Path(command[-1]), command[-2], said))
+            _, status = os.waitpid(pid, 0)
+            said.seek(0)
+            code = os.waitstatus_to_exitcode(status)
+            return subprocess.CompletedProcess(command, code, "", said.read())
+
+    def download(folder, name, said):
+        sys.stderr = said
+        try:
+            return openml_download.main(name, folder)
+        except BaseException:  # noqa: BLE001  (as Python does at its end)
+            traceback.print_exc()
+            return 1
+        finally:
+            said.flush()
+
+    monkeypatch.setattr(openml_source.subprocess, "run", run)
 
 
 def configure(tmp_path, server: str) -> None:
@@ -106,13 +148,13 @@ def test_a_download_is_kept(server):
     assert [path.name for path in cache.section("openml").iterdir()] == ["77"]
 
 
-def test_a_set_that_openml_does_not_have_is_the_users_mistake(server):
+def test_a_set_that_openml_does_not_have_is_the_users_mistake(server, forked):
     with pytest.raises(UsageError, match=r"openml:78: OpenML refused: .*Unknown dataset"):
         load("openml:78")
     assert list(cache.section("openml").iterdir()) == []
 
 
-def test_a_ready_package_cache_needs_no_network_and_is_left_alone(tmp_path):
+def test_a_ready_package_cache_needs_no_network_and_is_left_alone(tmp_path, forked):
     configure(tmp_path, "http://127.0.0.1:9")
     folder = ready_folder(tmp_path)
     url = "<oml:parquet_url>http://127.0.0.1:9/x.pq</oml:parquet_url>"
@@ -127,7 +169,7 @@ def test_a_ready_package_cache_needs_no_network_and_is_left_alone(tmp_path):
     assert sorted(path.name for path in folder.iterdir()) == ["dataset_77.pq", "description.xml"]
 
 
-def test_a_broken_package_cache_is_an_error_and_is_not_deleted(tmp_path):
+def test_a_broken_package_cache_is_an_error_and_is_not_deleted(tmp_path, forked):
     configure(tmp_path, "http://127.0.0.1:9")
     folder = ready_folder(tmp_path)
     (folder / "description.xml").write_text(DESCRIPTION.format(url="http://x", more=""))
@@ -140,7 +182,9 @@ def test_a_broken_package_cache_is_an_error_and_is_not_deleted(tmp_path):
     assert list(cache.section("openml").iterdir()) == []
 
 
-def test_without_a_network_one_line_says_what_to_do_and_is_not_slow_twice(tmp_path, monkeypatch):
+def test_without_a_network_one_line_says_what_to_do_and_is_not_slow_twice(
+    tmp_path, forked, monkeypatch
+):
     configure(tmp_path, "http://127.0.0.1:9")
 
     with pytest.raises(DataUnavailableError, match=r"OpenML cannot be reached; .* mirror"):
