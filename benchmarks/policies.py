@@ -26,10 +26,11 @@ import numpy as np
 from algorithms import registry
 from algorithms.base import play
 from algorithms.benches.pulls import PullsBench
-from algorithms.benches.synthetic_arms import SEVEN_GAUSSIANS, simulate
+from algorithms.benches.synthetic_arms import SEVEN_GAUSSIANS
 from algorithms.errors import UsageError
 from algorithms.policies.policy import ArmPolicy, Problem
 from algorithms.seeds import generator
+from benchmarks.simulation import simulate
 from tasks import fetch
 from tasks.jobs import benches
 from tasks.jobs.job import Job

@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 
-from algorithms.benches.synthetic_arms import SEVEN_GAUSSIANS, GaussianArms, simulate
+from algorithms.benches.synthetic_arms import SEVEN_GAUSSIANS, GaussianArms
 from algorithms.er_ucb import ErUcb, ErUcbAuto, exploitation, exploration
 from algorithms.policies.policy import Problem
+from benchmarks.simulation import simulate
 
 RNG = np.random.default_rng(0)
 

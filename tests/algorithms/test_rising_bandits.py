@@ -6,7 +6,7 @@ from hypothesis.extra.numpy import arrays
 
 from algorithms.base import play
 from algorithms.benches.pulls import PullsBench, Trial
-from algorithms.benches.synthetic_arms import RisingArms, SyntheticTrials, simulate
+from algorithms.benches.synthetic_arms import RisingArms
 from algorithms.events import BoundsUpdated, Eliminated, LeaseGranted, TrialFinished
 from algorithms.policies.even import Average
 from algorithms.policies.policy import Problem
@@ -18,6 +18,8 @@ from algorithms.rising_bandits import (
     survivors,
     upper_bound,
 )
+from benchmarks.simulation import simulate
+from tests.algorithms.synthetic_trials import SyntheticTrials
 
 RNG = np.random.default_rng(0)
 

@@ -15,10 +15,10 @@ from algorithms.apple.full import FullLearner
 from algorithms.apple.hashed import MOST_STAMPS, ROWS, HashedLearner
 from algorithms.apple.learner import Learning
 from algorithms.apple.plan import PlanLearner
-from algorithms.apple.reference import ReferenceLearner
 from algorithms.apple.sizes import EqualEpochs
 from algorithms.apple.update import DROPPED, EMITTED
 from algorithms.errors import SkipError
+from tests.algorithms.apple.reference import ReferenceLearner
 
 KERNELS = {"plan": PlanLearner, "hashed": HashedLearner}
 

@@ -4,11 +4,12 @@ import pytest
 
 from algorithms.base import play
 from algorithms.benches.pulls import OVERRUN, PullsBench, Trial
-from algorithms.benches.synthetic_arms import SEVEN_GAUSSIANS, SyntheticTrials
+from algorithms.benches.synthetic_arms import SEVEN_GAUSSIANS
 from algorithms.errors import LeaseboardError, UsageError
 from algorithms.events import ChampionChanged, ConfigurationAdmitted, TrialFinished
 from algorithms.policies.even import Average
 from algorithms.rising_bandits import RisingBandits, RisingBanditsCost
+from tests.algorithms.synthetic_trials import SyntheticTrials
 
 
 class Listed:

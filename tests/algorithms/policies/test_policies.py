@@ -5,13 +5,7 @@ from algorithms import registry
 from algorithms.audit import Auditor
 from algorithms.base import play
 from algorithms.benches.pulls import PullsBench
-from algorithms.benches.synthetic_arms import (
-    SEVEN_GAUSSIANS,
-    GaussianArms,
-    RisingArms,
-    SyntheticTrials,
-    simulate,
-)
+from algorithms.benches.synthetic_arms import SEVEN_GAUSSIANS, GaussianArms, RisingArms
 from algorithms.events import TrialFinished
 from algorithms.policies.even import Average, RandomArm
 from algorithms.policies.heidari import Heidari, growing_total
@@ -25,6 +19,8 @@ from algorithms.policies.mean import (
     ucb_index,
 )
 from algorithms.policies.policy import ArmPolicy, Problem
+from benchmarks.simulation import simulate
+from tests.algorithms.synthetic_trials import SyntheticTrials
 
 POLICIES = [
     entry.name

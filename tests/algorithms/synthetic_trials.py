@@ -1,0 +1,44 @@
+import numpy as np
+
+from algorithms.benches.pulls import Trial
+from algorithms.benches.synthetic_arms import Arms
+from algorithms.errors import UsageError
+from algorithms.seeds import generator
+
+
+class SyntheticTrials:
+    """Synthetic arms as the trials of one run: trial n of an arm is a fixed draw.
+
+    Parameters
+    ----------
+    arms : Arms
+    seed : int
+        Of the draws.
+    """
+
+    def __init__(self, arms: Arms, seed: int) -> None:
+        self._arms = arms
+        self._seed = seed
+        self._joint_arms: dict[int, int] = {}
+        self._rngs = [generator(seed, "synthetic arm", arm) for arm in range(arms.n_arms)]
+        self._drawn: list[list[float]] = [[] for _ in range(arms.n_arms)]
+        self.arms = tuple(f"arm{arm + 1}" for arm in range(arms.n_arms))
+        self.tunable = (True,) * arms.n_arms
+        self.spent_cpu_seconds = 0.0
+
+    def trial(self, arm: int, n: int) -> Trial:
+        """Draw number `n` of `arm`; free of cost."""
+        drawn = self._drawn[arm]
+        while len(drawn) <= n:
+            one = self._arms.draw(np.array([arm]), np.array([len(drawn) + 1]), self._rngs[arm])
+            drawn.append(float(one[0]))
+        return Trial(arm, {"pull": n + 1}, drawn[n], None, 0.0, 0.0)
+
+    def joint_trial(self, optimiser: str, n: int) -> Trial:
+        """Random search draws an arm; other optimisers have nothing to optimise: UsageError."""
+        if optimiser != "random":
+            raise UsageError(f"synthetic arms have no hyperparameters: {optimiser} cannot run")
+        arm = int(generator(self._seed, "synthetic joint", n).integers(len(self.arms)))
+        self._joint_arms[n] = arm
+        before = sum(self._joint_arms[past] == arm for past in range(n))
+        return self.trial(arm, before)
