@@ -67,6 +67,9 @@ _NEEDS = {
 }
 """What a mark needs: what was found of it, what it is called, how to have it."""
 
+PATIENCE = 120_000
+"""Milliseconds that a page may take: a loaded machine must not fail a test."""
+
 _deselected = pytest.StashKey[dict[str, int]]()
 _pages = pytest.StashKey[list]()
 """What a test looks at in a browser."""
@@ -229,7 +232,7 @@ def browser():
     """
     from playwright.sync_api import expect, sync_playwright
 
-    expect.set_options(timeout=30_000)  # milliseconds: a loaded machine must not fail a test
+    expect.set_options(timeout=PATIENCE)
     assert _BROWSER is not None, "mark the test with pytest.mark.browser"
     flags = ["--disable-gpu", "--disable-quic", "--disable-sync"]
     with sync_playwright() as playwright:
@@ -256,6 +259,7 @@ def silent_page(request, browser):
 
         context = browser.new_context(**options)
         contexts.append(context)
+        context.set_default_timeout(PATIENCE)
         context.on("console", hear)
         context.on("weberror", lambda found: complain(f"{found.error} {found.error.stack}"))
         context.on(

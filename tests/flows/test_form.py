@@ -136,8 +136,8 @@ def test_a_suite_is_run_cancelled_repeated_and_read_in_the_browser(
     (kept,) = finished.glob("*/result.json")
     stamp = kept.stat().st_mtime_ns
     page.goto(f"{site}/runs/flow-run/{run.id}")
-    expect(page.get_by_text("Running").first).to_be_visible(timeout=30_000)
-    expect(page.get_by_text("fetch synthetic:fried").first).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("Running").first).to_be_visible()
+    expect(page.get_by_text("fetch synthetic:fried").first).to_be_visible()
 
     page.get_by_role("button", name="Cancel", exact=True).first.click()
     page.get_by_role("button", name="Confirm").click()
@@ -149,6 +149,7 @@ def test_a_suite_is_run_cancelled_repeated_and_read_in_the_browser(
     (home / "go").touch()
     page.goto(f"{site}/runs/flow-run/{run.id}")
     page.get_by_role("button", name="Retry").click()
+    expect(page.get_by_role("button", name="Retry")).to_have_count(2)  # one in the dialog
     page.get_by_role("button", name="Retry").last.click()
     until(lambda: not state(client, run).is_cancelled(), home, scheduling)
     leave(page)
@@ -157,7 +158,7 @@ def test_a_suite_is_run_cancelled_repeated_and_read_in_the_browser(
     assert len(list(finished.glob("*/result.json"))) == 2
 
     page.goto(f"{site}/runs/flow-run/{run.id}")
-    expect(page.get_by_text("I wait").first).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("I wait").first).to_be_visible()
     page.get_by_text("Artifacts", exact=True).click()
     page.get_by_text("board", exact=True).last.click()
-    expect(page.get_by_text("Waits").first).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("Waits").first).to_be_visible()
