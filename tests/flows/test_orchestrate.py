@@ -1,9 +1,6 @@
 """A flow really runs with the installed versions of Prefect and what it needs."""
 
-import os
 import signal
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -28,17 +25,14 @@ def ended(client, flow_run):
     return sorted((run["name"], run["state_type"]) for run in answer)
 
 
-def test_every_job_is_a_task_and_all_of_it_is_recorded(bench, url):
+def test_every_job_is_a_task_and_all_of_it_is_recorded(bench, url, zygote, tmp_path):
     # In a process of its own: Prefect sends a process's events to the first server that it met.
     with get_client(sync_client=True) as client:
         known = {run.id for run in client.read_flow_runs()}
-    done = subprocess.run(
-        [sys.executable, str(CHILD), str(bench.out), bench.uri, "well", "raise:no"],
-        env=os.environ | {"PYTHONPATH": str(CHILD.parents[2])},
-        check=True, capture_output=True, text=True,
-    )  # fmt: skip
+    done = zygote.run([CHILD, bench.out, bench.uri, "well", "raise:no"], cwd=tmp_path)
 
-    assert done.stdout.split() == ["ok"] * 3 + ["crash"] * 3
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.decode().split() == ["ok"] * 3 + ["crash"] * 3
     assert len(bench.runs("job")) == 6
     with get_client(sync_client=True) as client:
         (run,) = (run for run in client.read_flow_runs() if run.id not in known)
@@ -51,7 +45,7 @@ def test_every_job_is_a_task_and_all_of_it_is_recorded(bench, url):
         body = {"logs": {"flow_run_id": {"any_": [str(run.id)]}}, "sort": "TIMESTAMP_ASC"}
         lines = client.request("POST", "/logs/filter", json=body).json()
         told = [line["message"] for line in lines if not line["task_run_id"]]
-        assert told == [line for line in done.stderr.splitlines() if line.startswith("[")]
+        assert told == [line for line in done.stderr.decode().splitlines() if line.startswith("[")]
         assert len(told) == 6
         assert sum("crash: ValueError: no" in line for line in told) == 3
         own = [line["message"] for line in lines if line["task_run_id"]]
@@ -61,21 +55,19 @@ def test_every_job_is_a_task_and_all_of_it_is_recorded(bench, url):
         assert not any(task.tags for task in client.read_task_runs(task_run_filter=chosen))
 
 
-def test_an_interrupted_flow_stops_its_jobs_and_is_seen_as_ended(bench, url):
+def test_an_interrupted_flow_stops_its_jobs_and_is_seen_as_ended(bench, url, zygote, tmp_path):
     with get_client(sync_client=True) as client:
         known = {run.id for run in client.read_flow_runs()}
-    process = subprocess.Popen(
-        [sys.executable, str(CHILD), str(bench.out), bench.uri, "well", "sleep:30"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env=os.environ | {"PYTHONPATH": str(CHILD.parents[2])},
-    )  # fmt: skip
+    with (tmp_path / "said").open("w") as said:
+        words = [CHILD, bench.out, bench.uri, "well", "sleep:30"]
+        process = zygote.start(words, cwd=tmp_path, out=said, err=said)
     deadline = time.monotonic() + 240
     # Whole repetitions go first: after two jobs both workers sleep.
     while len(list(bench.out.glob("jobs/*/result.json"))) < 2 and time.monotonic() < deadline:
         time.sleep(0.05)
     family = psutil.Process(process.pid).children(recursive=True)
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=30)
+    process.wait(30)
 
     assert process.returncode != 0
     _, alive = psutil.wait_procs(family, timeout=10)

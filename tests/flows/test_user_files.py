@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 
 import psutil
@@ -152,14 +150,15 @@ def test_nothing_that_an_import_starts_outlives_it(tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_a_command_that_is_killed_leaves_no_import_running(tmp_path, number):
+def test_a_command_that_is_killed_leaves_no_import_running(tmp_path, number, zygote):
     pid = tmp_path / "pid"
     (tmp_path / "hangs.py").write_text(
         f"import os, time\nopen({str(pid)!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)\n"
     )
-    command = [sys.executable, "-m", "flows.cli", "check", "hangs.py:X"]
-    root = os.pathsep.join(filter(None, sys.path))
-    process = subprocess.Popen(command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": root})
+    with (tmp_path / "said").open("w") as said:
+        process = zygote.start(
+            ["-m", "flows", "check", "hangs.py:X"], cwd=tmp_path, out=said, err=said
+        )
     until(lambda: pid.exists() and pid.stat().st_size)
     process.send_signal(number)
     process.wait()
