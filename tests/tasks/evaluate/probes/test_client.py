@@ -107,8 +107,8 @@ def test_a_fit_without_end_times_out_and_a_longer_limit_asks_again(samples, tmp_
     shorter = probes(samples, tmp_path, probe_seconds=0.4)
     shorter._build = never
     assert shorter.measure(2, 200, 200) == probe
-    longer = probes(samples, tmp_path, probe_seconds=1.5).measure(2, 200, 200)
-    assert longer.fit_cpu == 1.5
+    longer = probes(samples, tmp_path, probe_seconds=0.6).measure(2, 200, 200)
+    assert longer.fit_cpu == 0.6
 
 
 def test_a_new_success_beyond_the_limit_is_what_its_replay_is(samples, tmp_path):

@@ -77,23 +77,22 @@ def test_a_trial_that_sleeps_is_ended_by_the_wall(learners):
 
 def test_a_resting_worker_takes_the_next_jobs_arrays_and_is_replaced_when_it_dies(learners):
     limits = TrialLimits(cpu_seconds=5.0, memory_mb=1500)
-    nearest = Order("sklearn.neighbors:KNeighborsClassifier", {"n_neighbors": 1}, 0)
     other = arrays()
-    other.folds[0].validation_y[:] = 1  # what the nearest row says of all three
+    other.folds[0].validation_y[:] = 1  # what the learner says of all rows
     close_resting()  # those of other tests
     try:
         with resting(limits) as worker:
-            first, pid = worker.run(nearest, arrays()), worker.pid
+            first, pid = worker.run(order("Prints"), arrays()), worker.pid
         assert pid in kept_pids()
         with resting(limits) as worker:
-            second = worker.run(nearest, other)
+            second = worker.run(order("Prints"), other)
             assert worker.pid == pid
         assert (first.reward, second.reward) == (pytest.approx(1 / 3), 1.0)
 
         os.kill(pid, signal.SIGKILL)
         psutil.Process(pid).wait()
         with resting(limits) as worker:
-            third = worker.run(nearest, other)
+            third = worker.run(order("Prints"), other)
             assert worker.pid != pid
         assert (third.status, third.reward) == ("ok", second.reward)
     finally:
