@@ -10,7 +10,7 @@ import pytest
 from algorithms import events, registry
 from algorithms.audit import Auditor
 from algorithms.base import play
-from algorithms.configurations import configurations
+from algorithms.configurations import configurations, table
 from algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
@@ -33,7 +33,7 @@ from algorithms.tiny import tiny_bench
 from tasks.jobs.job import Job
 from tasks.jobs.run import failed
 from tasks.report.job.page import job_payload
-from tasks.track.records import configuration_record, job_record, table
+from tasks.track.records import configuration_record, job_record
 
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = [path for top in ("algorithms", "tasks", "flows") for path in (ROOT / top).rglob("*.py")]
