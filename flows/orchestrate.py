@@ -16,6 +16,7 @@ from prefect import flow, tags
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.objects import State
+from prefect.concurrency.services import ConcurrencySlotAcquisitionWithLeaseService
 from prefect.context import TagsContext, get_run_context
 from prefect.exceptions import PrefectException
 from prefect.futures import PrefectWrappedFuture
@@ -37,6 +38,8 @@ from tasks.pool.attempts import Attempt, RunsJobs
 from tasks.score.compared import Compared
 from tasks.suites.suite import Suite
 
+LEFT_SECONDS = 5.0
+"""How long what an earlier flow left is waited for."""
 DRAIN_SECONDS = 30.0
 """How long a server may record nothing new before it is left alone."""
 PROGRESS_SECONDS = 2.0
@@ -180,6 +183,8 @@ def in_flow(
             end_dead_runs(client)
         except httpx.HTTPError as error:
             raise unanswered(error, url) from error
+        # What an earlier flow of this process left may talk to a server that is gone.
+        ConcurrencySlotAcquisitionWithLeaseService.drain_all(timeout=LEFT_SECONDS)
         with tags(*owner_tags(), suite):
             state = benchmark(suite, return_state=True)
         outcome = here.outcome()
