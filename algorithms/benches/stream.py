@@ -206,11 +206,14 @@ def require_finite(stream: Stream, n_examples: int) -> None:
 
 
 class StreamAlgorithm(Algorithm[StreamBench]):
-    """Runs on a stream bench, and compiles its kernels on the stream's first two examples."""
+    """Runs on a stream bench, and compiles its kernels on the stream's first examples."""
 
     bench: ClassVar[str] = "stream"
 
     def prepare(self, bench: StreamBench) -> None:
-        """Run over two examples, on a bench of their own."""
-        for _ in self.run(StreamBench(bench.stream, budget=min(2, bench.budget)), seed=0):
+        """Run over four examples, on a bench of their own, with labels that differ."""
+        n = min(4, bench.budget)
+        labels = np.array([-1, 1, -1, 1], dtype=np.float32)[:n]
+        few = replace(bench.stream, features=bench.stream.features[:n], labels=labels)
+        for _ in self.run(StreamBench(few), seed=0):
             pass

@@ -1,4 +1,4 @@
-"""ChaCha's default: what fifty live models allow, and never far above vanilla."""
+"""ChaCha's default: what fifty live models allow, and never far above what one tries first."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from algorithms import seeds
 from algorithms.benches.stream import StreamBench
 from algorithms.chacha.oracle import ConfigOracle, Tune
 from algorithms.chacha.racing import Racing
+from algorithms.chacha.safe.front import represent
 from algorithms.chacha.safe.frontier import make_frontier_oracle
 from algorithms.chacha.safe.safe_race import SafeRace
 from algorithms.online.engine import choose_engine
@@ -27,25 +28,30 @@ class ChaCha(Racing):
     Champion, challengers, leases, the oracle and the two tests are the paper's. What differs is
     what the speed of the kernel allows and what safety asks for:
 
-    1. ``C ← c_init``, ``S ← ConfigOracle(C)``: one more pair of namespaces, or another learning
-       rate. c_init keeps a slot for ever: it is the *base*.
-    2. Each live model predicts. The forecast is their posterior mean
-       (`algorithms.chacha.safe.mixture`), moved towards the base as far as the guard demands
-       (`algorithms.chacha.safe.guard`).
-    3. The label arrives; every live model learns it.
+    1. ``C ← c_init``, ``S ← ConfigOracle(C)``: another *representation* (features as they are or
+       standardised, without or with the last labels, the label a season ago), one more pair of
+       namespaces, or another learning rate. c_init, Vowpal Wabbit's defaults on the features as
+       they are, keeps a slot for ever.
+    2. Each live model predicts, and so do five *companions* that need no search
+       (`algorithms.chacha.safe.front`): mean, last label, label a season ago, two ridge
+       regressions. The forecast is their posterior mean (`algorithms.chacha.safe.mixture`), moved
+       towards the *anchor* (`algorithms.chacha.safe.anchor`), an average of the baselines, as far
+       as the guard demands (`algorithms.chacha.safe.guard`).
+    3. The label arrives; all learn it.
     4. At the end of a round: the challenger that is proved better than C on the examples both
        have seen since it started (`algorithms.chacha.safe.paired`) becomes C, the upper half of
        the others stays, and ``S ← ConfigOracle(C)``. If none is, those proved worse leave for
        good, and at the end of its lease a challenger below the median makes room for a waiting
        one.
-       A challenger starts as a *branch* of C: C's weights, and zeros for what is new.
+       A challenger that has all that C has starts as a *branch* of C: C's weights, and zeros for
+       what is new.
 
     Parameters
     ----------
     b : int
-        Live models at most, base and champion included. With 1 the run equals vanilla.
+        Live models at most, c_init and champion included.
     tolerance : float
-        ρ: the cumulative loss is at most 1 + ρ times the base's, at all times. 0 is vanilla.
+        ρ of the guarantee below. With 0 the forecast is the anchor.
     delta : float
         δ of the paired tests.
     round_length : int
@@ -56,42 +62,54 @@ class ChaCha(Racing):
         Features that all live models together may have: what bounds the cost of an example. It
         is raised to four times the features of c_init where that is more.
     tune : str, optional
-        Interactions, learning rate, or both, which is the default; or one's own oracle,
-        ``path/to/file.py:Class``.
+        Interactions, learning rate, or both, on the features as they are; or one's own oracle,
+        ``path/to/file.py:Class``. By default both, and representations.
     engine, vw_options
         See `Racing`.
 
     Notes
     -----
-    Why it cannot be much worse than vanilla. For squared loss the guard keeps, after each
-    example and for every sequence of examples whatsoever,
+    Why it cannot be much worse than what one tries first. The baselines are the running mean, the
+    last label, the label a season ago, a ridge regression (up to 64 features) and c_init. For
+    squared loss, after each example and for every sequence of examples whatsoever,
 
-        Σ (ŷ_s - y_s)² ≤ (1 + ρ) Σ (p_s - y_s)²,
+        Σ (ŷ_s - y_s)² ≤ (1 + ρ) (min_k Σ (p_s(k) - y_s)² + C) + G,
 
-    with p the base's predictions; `algorithms.chacha.safe.guard` has the proof, a few lines.
-    Nothing is assumed of the labels, and nothing else in the algorithm has to be right for it:
-    not the tests, not the mixture, not the learning rates. So the rest may be bold.
+    with C of `algorithms.chacha.safe.anchor`: some ten times the largest squared error of the
+    baselines, and what labels beyond the range of all before add; and G what the baselines'
+    average loses on the first 500 examples. The baselines learn labels clipped to that range. Both
+    modules have proofs of a few lines. Nothing is assumed of the labels, and nothing else in the
+    algorithm has to be right for it: not the tests, not the mixture, not the learning rates. So
+    the rest may be bold.
 
     Why it is usually much better. The forecast competes with every live model, and the pool
-    holds rates up to 32 times VW's default, with which the invariant update stays stable. A
+    holds rates up to 128 times VW's default, with which the invariant update stays stable. A
     branch is as good as the champion at once; no model predicts while it is still learning
     what others know. The paired differences cancel the noise of the labels, which the paper's
     bounds contain, so that a champion is found after hundreds of examples.
+
+    The unit of labels and features does not matter. Models learn labels less their mean and over
+    their deviation, taken anew after 4, 8, 16, ... examples, when what was learned is expressed
+    in the new unit; VW's update does the same for each feature. So only the first forecast, which
+    is 0, knows the unit. Learners see labels clipped to a range that from the fourth on no single
+    label can widen (`algorithms.chacha.safe.scale`).
 
     Departs from the paper, besides: the loss is the squared one, because the bench scores it,
     not a clipped absolute error; decisions are taken every `round_length` examples, so that
     they do not depend on the sizes of blocks; all leases and windows begin anew with a
     champion; the frontier of an earlier champion is given up when a new one comes.
 
-    A candidate of another oracle that lacks an interaction of the champion cannot branch. It
+    A candidate that lacks a namespace or an interaction of the champion cannot branch. It
     starts from nothing and is weighted as if it had the champion's past losses and its own
     since, so it counts for little before it has caught up.
 
-    Both engines give the same events. Fifty workspaces are slow, though: on the engine ``vw``
-    ask for fewer.
+    Representations and the unit need the kernel. With the engine ``vw``, or with `tune`, models
+    see the features as they are, and both engines give the same events. Fifty workspaces are
+    slow, though: ask for fewer.
 
-    For two classes the models learn logistic loss, which weighs and tests them, and what the
-    guard limits is the number of errors.
+    For two classes, which have no kernel, models see the features as they are and learn logistic
+    loss, which weighs and tests them; there are no companions, and what the guard limits is the
+    number of errors against c_init's.
 
     References
     ----------
@@ -130,8 +148,10 @@ class ChaCha(Racing):
         """See `Racing.race`."""
         engine, options = choose_engine(self.engine, task, self.vw_options)
         models: LiveModels
+        represents = engine == "kernel" and self.tune is None and oracle is None
         if engine == "kernel":
-            models = KernelModels(schema, self.b)
+            wide = represent(schema).schema if represents else schema
+            models = KernelModels(wide, self.b)
         else:
             models = WorkspaceModels(schema, self.b, options)
         return SafeRace(
@@ -145,6 +165,7 @@ class ChaCha(Racing):
             round_length=self.round_length,
             memory=self.memory,
             max_terms=self.max_terms,
+            represents=represents,
             classes=task == "classification",
         )
 

@@ -27,13 +27,14 @@ def require_numbers(numbers: Any, stop: int) -> None:
 
 def configuration_state(configuration: VWConfiguration) -> list[Any]:
     """A configuration as plain values."""
-    return [configuration.interactions, configuration.learning_rate]
+    return [configuration.interactions, configuration.learning_rate, configuration.namespaces]
 
 
 def configuration_of(state: Any) -> VWConfiguration:
     """The inverse of `configuration_state`."""
-    interactions, rate = state
-    return VWConfiguration(tuple(map(tuple, interactions)), float(rate))
+    interactions, rate, kept = state
+    kept = None if kept is None else tuple(map(str, kept))
+    return VWConfiguration(tuple(map(tuple, interactions)), float(rate), kept)
 
 
 def random_state(random: np.random.RandomState) -> State:

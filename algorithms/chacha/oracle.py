@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal, Protocol
 
@@ -73,8 +74,7 @@ class InteractionOracle:
         crosses = sorted(crossed(units, max_order))
         random.shuffle(crosses)
         return [
-            VWConfiguration((*champion.interactions, cross), champion.learning_rate)
-            for cross in crosses
+            replace(champion, interactions=(*champion.interactions, cross)) for cross in crosses
         ]
 
 

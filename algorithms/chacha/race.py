@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -117,6 +117,10 @@ class Race(ABC):
     def decide(self) -> Iterator[Event]:
         """Take the decisions that are due."""
 
+    def notes(self) -> dict[str, float]:
+        """What the race has to tell beside its score."""
+        return {}
+
     def grow(self, schema: Schema) -> bool:
         """Go on with a schema of more columns; say whether it has more namespaces too.
 
@@ -125,16 +129,29 @@ class Race(ABC):
         ValueError
             If a live model would have too many terms; nothing is changed.
         """
-        if not all(fits(schema, self.configurations[n]) for n in self.holders[self.live]):
+        wide = self._widened(schema)
+        if not all(fits(wide, self.configurations[n]) for n in self.holders[self.live]):
             raise ValueError(
                 f"{schema.n_features} features give a live model's interactions more than"
                 f" {MAX_TERMS} terms: use fewer features a namespace"
             )
-        self.models.grow(schema)
+        self.models.grow(wide)
         widened = schema.namespaces != self.schema.namespaces
         self.schema = schema
         self._measure()
         return widened
+
+    def _widened(self, schema: Schema) -> Schema:
+        """The columns that models see of examples with those of `schema`."""
+        return schema
+
+    def _reshape(self, change: Callable[[VWConfiguration], VWConfiguration]) -> None:
+        """Make of each configuration what `change` says, which takes nothing from any."""
+        self.configurations = list(map(change, self.configurations))
+        self._numbers = {known: number for number, known in enumerate(self.configurations)}
+        for slot in self.live.tolist():
+            self.models.extend(slot, self.configurations[self.holders[slot]])
+        self._measure()
 
     def widen(self) -> Iterator[Event]:
         """S grows by what new namespaces make possible."""
@@ -176,16 +193,24 @@ class Race(ABC):
         """Where the configuration is live, or `EMPTY`."""
         return next(iter(np.flatnonzero(self.holders == number).tolist()), EMPTY)
 
+    def model(self) -> Learner | Race | None:
+        """What forecasts on when the examples have ended: the champion's model."""
+        return self.champion_learner()
+
     def champion_learner(self) -> Learner | None:
         """The champion's model; None while it is paused, which only an ablation allows."""
         slot = self.slot_of(self.champion)
         return None if slot == EMPTY else self.models.learner(slot)
 
+    def parameters(self, configuration: VWConfiguration) -> dict[str, Any]:
+        """What a configuration chose as plain values, for people to read."""
+        return configuration.parameters()
+
     def standings(self) -> list[dict[str, Any]]:
         """The live models by slot: hyperparameters, examples learned, lease, loss."""
         return [
             {
-                **self.configurations[self.holders[slot]].parameters(),
+                **self.parameters(self.configurations[self.holders[slot]]),
                 "champion": bool(self.holders[slot] == self.champion),
                 **self._standing(slot),
             }
@@ -210,7 +235,7 @@ class Race(ABC):
             yield ConfigurationAdmitted(
                 at=self.at,
                 configuration=number,
-                parameters=configuration.parameters(),
+                parameters=self.parameters(configuration),
                 parent=parent,
                 origin="initial" if parent is None else "oracle",
             )

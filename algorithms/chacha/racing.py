@@ -55,7 +55,7 @@ class Racing(StreamAlgorithm):
         """
 
     def run(self, bench: StreamBench, seed: int) -> Run:
-        """Race over the stream; the champion's learner is the model."""
+        """Race over the stream; what forecasts on is the model."""
         stream, budget = bench.stream, bench.budget
         if budget == 0:
             return None
@@ -74,5 +74,6 @@ class Racing(StreamAlgorithm):
             if race.at == budget:
                 break
             yield from race.decide()
+        bench.note(race.notes())
         yield from race.conclude()
-        return race.champion_learner()
+        return race.model()

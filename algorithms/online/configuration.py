@@ -20,14 +20,19 @@ class VWConfiguration:
     interactions : tuple of tuple of str
         Sorted by length, then by name, the order in which VW generates them.
     learning_rate : float
+    namespaces : tuple of str, optional
+        Those whose features it has, sorted; all of the schema's if none are named.
     """
 
     interactions: tuple[Interaction, ...] = ()
     learning_rate: float = DEFAULT_LEARNING_RATE
+    namespaces: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         ordered = sorted({tuple(sorted(i)) for i in self.interactions}, key=_length_then_name)
         object.__setattr__(self, "interactions", tuple(ordered))
+        if self.namespaces is not None:
+            object.__setattr__(self, "namespaces", tuple(sorted(set(self.namespaces))))
         if not self.learning_rate > 0:
             raise ValueError(
                 f"learning rate {self.learning_rate!r} must be positive: VW's default is 0.5"
@@ -35,9 +40,11 @@ class VWConfiguration:
 
     def parameters(self) -> dict[str, Any]:
         """The choice as plain values, for events and tables."""
+        kept = {} if self.namespaces is None else {"namespaces": list(self.namespaces)}
         return {
             "interactions": [interaction_text(i) for i in self.interactions],
             "learning_rate": self.learning_rate,
+            **kept,
         }
 
 

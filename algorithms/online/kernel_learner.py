@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from algorithms.online import kernel
 from algorithms.online.configuration import VWConfiguration
-from algorithms.online.layout import lay_out
+from algorithms.online.kernel import ADAPTIVE, WEIGHT
+from algorithms.online.layout import Layout, lay_out
 from algorithms.online.learner import Learner, as_example, command_options
 from algorithms.online.schema import Schema
 
@@ -79,18 +80,29 @@ class KernelLearner(Learner):
         )
         return predictions
 
+    def rescale(self, ratio: float, shift: float) -> None:
+        """Predict ``ratio * p + shift`` where it predicted p."""
+        rescale(self.table, self.labels, self.layout, ratio, shift)
+
+    def over(self, schema: Schema, configuration: VWConfiguration) -> KernelLearner:
+        """The same model of other columns: each weight keeps its place in VW's table."""
+        other = KernelLearner(schema, configuration)
+        mine, its = self.layout.shared_with(other.layout)
+        other.table[its] = self.table[mine]
+        other.sums[:], other.labels[:] = self.sums, self.labels
+        return other
+
     def save(self, path: Path) -> None:
         """Write a VW model file whose predictions equal this model's.
 
-        VW keeps the range of labels but offers no way to set it, so the new workspace first
-        learns two empty examples with the extreme labels; then all weights are overwritten.
+        VW keeps the range of labels in the file; its options for the range of predictions set it.
         """
         from vowpalwabbit import Workspace
 
+        low, high = self.labels.tolist()
+        limits = ["--min_prediction", repr(low), "--max_prediction", repr(high)]
         options = command_options(self.schema, self.configuration)
-        workspace = Workspace(arg_list=[*options, "--quiet"])
-        for label in self.labels.tolist():
-            workspace.learn(f"{label.hex()} |")
+        workspace = Workspace(arg_list=[*options, *limits, "--quiet"])
         for index, cell in zip(self.layout.indices.tolist(), self.table.tolist(), strict=True):
             for offset, value in enumerate(cell):
                 workspace.set_weight(index, offset, value)
@@ -103,3 +115,22 @@ class KernelLearner(Learner):
             row, layout.factors, layout.cells, len(layout.cells), self._values, self._places
         )
         return count
+
+
+def rescale(
+    table: NDArray[np.float32],
+    labels: NDArray[np.float32],
+    layout: Layout,
+    ratio: float,
+    shift: float,
+) -> None:
+    """Let a model predict ``ratio * p + shift`` where it predicted p.
+
+    It goes on as if it had learned labels in that unit, at a rate that fits it.
+    """
+    table[:, WEIGHT] *= np.float32(ratio)
+    grown = table[:, ADAPTIVE].astype(np.float64) * ratio**2
+    table[:, ADAPTIVE] = np.minimum(grown, np.finfo(np.float32).max)
+    constant = layout.cells[int(np.argmax(layout.factors[:, 0] < 0))]
+    table[constant, WEIGHT] += np.float32(shift)
+    labels[:] = ratio * labels + shift

@@ -66,7 +66,10 @@ def lay_out(schema: Schema, configuration: VWConfiguration) -> Layout:
         )
     hashes = schema.indices()
     terms: list[tuple[int, ...]] = [
-        (column,) for _, columns in schema.groups() for column in columns
+        (column,)
+        for name, columns in schema.groups()
+        if configuration.namespaces is None or name in configuration.namespaces
+        for column in columns
     ]
     indices = [hashes[column] for (column,) in terms]
     terms.append(())

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from algorithms.online.workspace import WorkspaceLearner
 
 Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
 Slots = NDArray[np.int64]
 
 
@@ -64,6 +65,17 @@ class LiveModels(ABC):
     @abstractmethod
     def predict(self, example: Floats, live: Slots, predictions: Floats) -> None:
         """Write into ``predictions[live]`` what the live models predict for one example."""
+
+    def rescale(self, live: Slots, ratio: float, shift: float) -> None:
+        """Go on with labels y in the place of which ``ratio * y + shift`` is learned.
+
+        The `live` models predict the same in the new unit.
+        """
+        raise NotImplementedError(f"{type(self).__name__} cannot change the unit of its labels")
+
+    def extend(self, slot: int, configuration: VWConfiguration) -> None:
+        """Let the model in `slot` go on as one of `configuration`, which has all that it has."""
+        raise NotImplementedError(f"{type(self).__name__} cannot take features on")
 
     @abstractmethod
     def learner(self, slot: int) -> Learner:
@@ -113,6 +125,15 @@ class KernelModels(LiveModels):
     def predict(self, example: Floats, live: Slots, predictions: Floats) -> None:
         """One compiled loop over all live models."""
         predict_live(example, live, *self.pool.predicting, predictions)
+
+    def rescale(self, live: Slots, ratio: float, shift: float) -> None:
+        """See `LiveModels.rescale`."""
+        for slot in live.tolist():
+            self.pool.rescale(slot, ratio, shift)
+
+    def extend(self, slot: int, configuration: VWConfiguration) -> None:
+        """See `LiveModels.extend`."""
+        self.pool.put(slot, self.pool.learner(slot).over(self.pool.schema, configuration))
 
     def learner(self, slot: int) -> Learner:
         """A copy of the model in `slot`."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.online.configuration import VWConfiguration
-from algorithms.online.kernel_learner import KernelLearner
+from algorithms.online.kernel_learner import KernelLearner, rescale
 from algorithms.online.layout import Layout, lay_out
 from algorithms.online.schema import Schema
 
@@ -47,7 +48,7 @@ class Pool:
         self.n_terms = np.zeros(n_slots, dtype=np.int64)
         self.values = np.zeros(0, dtype=np.float32)
         self.places = np.zeros(0, dtype=np.int32)
-        self._layouts: dict[tuple[tuple[str, ...], ...], Layout] = {}
+        self._layouts: dict[Hashable, Layout] = {}
         self._gather_arrays()
 
     def _gather_arrays(self) -> None:
@@ -88,6 +89,15 @@ class Pool:
         self.sums[slot] = learner.sums
         self.labels[slot] = learner.labels
 
+    def rescale(self, slot: int, ratio: float, shift: float) -> None:
+        """Let the model in `slot` predict ``ratio * p + shift`` where it predicted p.
+
+        It goes on as if it had learned labels in that unit, at a rate that fits it.
+        """
+        layout = self.layouts[slot]
+        assert layout is not None
+        rescale(self.tables[slot], self.labels[slot], layout, ratio, shift)
+
     def clear(self, slot: int) -> None:
         """Empty `slot`."""
         self.layouts[slot] = None
@@ -121,10 +131,10 @@ class Pool:
         return learner
 
     def _layout(self, configuration: VWConfiguration) -> Layout:
-        interactions = configuration.interactions
-        if interactions not in self._layouts:
-            self._layouts[interactions] = lay_out(self.schema, configuration)
-        return self._layouts[interactions]
+        key = configuration.interactions, configuration.namespaces
+        if key not in self._layouts:
+            self._layouts[key] = lay_out(self.schema, configuration)
+        return self._layouts[key]
 
     def _place(self, slot: int, layout: Layout) -> None:
         """Write `layout` into `slot`."""

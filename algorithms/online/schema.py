@@ -86,9 +86,13 @@ class Schema:
                 found[column] = hash_name(self.features[column], seed) & self.mask
         return tuple(found)
 
-    def dimension(self, interactions: Sequence[Interaction] = ()) -> int:
-        """The number of features that `interactions` induce beside the raw ones, d_c."""
+    def dimension(
+        self, interactions: Sequence[Interaction] = (), kept: Sequence[str] | None = None
+    ) -> int:
+        """The number of features that `interactions` induce beside the `kept` namespaces', d_c."""
         total = self.n_features
+        if kept is not None:
+            total = sum(len(self.columns[self.namespace(name)]) for name in kept)
         for interaction in interactions:
             product = 1
             for name in interaction:

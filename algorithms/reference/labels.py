@@ -186,24 +186,38 @@ def learn_seasonal(
     longest = len(losses) - 1
     period = 1
     for t in range(len(labels)):
-        start = -seen % longest
-        period = given if given else _least(losses, seen)
+        period = given if given else least_period(losses, seen)
         if seen < period:
             period = 1
-        forecasts[t] = past[start + period - 1] if seen else 0.0
+        forecasts[t] = past[-seen % longest + period - 1] if seen else 0.0
         label = np.float64(labels[t])
         if not given:
-            for lag in range(1, min(seen, longest) + 1):
-                difference = label - past[start + lag - 1]
-                losses[lag] += difference * difference
-        start = (start - 1) % longest
-        past[start] = past[start + longest] = label
+            compare(label, past, losses, seen)
+        remember(label, past, seen)
         seen += 1
     return seen, period
 
 
 @njit(cache=True, nogil=True)
-def _least(losses: Doubles, seen: int) -> int:
+def compare(label: float, past: Doubles, losses: Doubles, seen: int) -> None:
+    """Add to `losses` what the label so many examples before would have lost as a forecast."""
+    longest = len(losses) - 1
+    start = -seen % longest
+    for lag in range(1, min(seen, longest) + 1):
+        difference = label - past[start + lag - 1]
+        losses[lag] += difference * difference
+
+
+@njit(cache=True, nogil=True)
+def remember(label: float, past: Doubles, seen: int) -> None:
+    """Put a label before those that were learned."""
+    longest = len(past) // 2
+    start = (-seen - 1) % longest
+    past[start] = past[start + longest] = label
+
+
+@njit(cache=True, nogil=True)
+def least_period(losses: Doubles, seen: int) -> int:
     """The period of least mean loss among those of which two have passed; 1 if none has."""
     period, least = 1, np.inf
     for lag in range(2, min(seen // 2, len(losses) - 1) + 1):

@@ -166,7 +166,7 @@ def learn_ridge(
 
 
 @njit(cache=True, nogil=True)
-def standardise(example: Floats, moments: Doubles, count: float, row: Doubles) -> None:
+def standardise(example: Floats | Doubles, moments: Doubles, count: float, row: Doubles) -> None:
     """Write the example's features less their mean over their deviation, clipped at `CLIP`.
 
     A feature that has not varied yet is 0.

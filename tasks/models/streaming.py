@@ -1,9 +1,10 @@
-"""The champion of a stream as a model: a Vowpal Wabbit file that learns no more."""
+"""What a run on a stream left as a model that learns no more: its champion, or the whole race."""
 
 from __future__ import annotations
 
 import tempfile
 import threading
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from numpy.typing import NDArray
 from vowpalwabbit import Workspace
 
 from algorithms.benches.stream import Stream
+from algorithms.chacha.race import Race
+from algorithms.chacha.race_file import read_race, write_race
 from algorithms.errors import UsageError
 from algorithms.online.learner import Learner
 from algorithms.online.schema import Schema, stream_schema
@@ -24,39 +27,83 @@ from tasks.models.saved import Description, SavedModel
 from tasks.preprocess.streaming import StreamOptions, from_log, log_shift, namespaces, needs_log
 from tasks.preprocess.transformer import naming
 
-FILE = "champion.vw"
+EXPORTED, RACE = "champion.vw", "race.npz"
+
+
+class ModelFile(ABC):
+    """What forecasts one example of a stream's features after another, from a file.
+
+    Parameters
+    ----------
+    path : Path
+        Of the file.
+    schema : Schema
+    task : "regression" or "classification"
+    """
+
+    def __init__(self, path: Path, schema: Schema, task: str) -> None:
+        self.schema, self.task = schema, task
+        self._name, self._content = path.name, path.read_bytes()
+
+    def save(self, folder: Path) -> None:
+        """Write the file into `folder`."""
+        (folder / self._name).write_bytes(self._content)
+
+    @abstractmethod
+    def predict(self, example: NDArray[np.float32]) -> float:
+        """The forecast for one example: a logarithm, a margin, or a number as it is."""
+
+
+class ExportedLearner(ModelFile):
+    """A learner, from Vowpal Wabbit's model file."""
+
+    def __init__(self, path: Path, schema: Schema, task: str) -> None:
+        super().__init__(path, schema, task)
+        self._workspace = Workspace(
+            arg_list=["--quiet", "--testonly", "--initial_regressor", str(path)]
+        )
+
+    def predict(self, example: NDArray[np.float32]) -> float:
+        """The champion's own prediction."""
+        return float(self._workspace.predict(text_line(self.schema, example.tolist())))
+
+
+class WholeRace(ModelFile):
+    """A race whose models see what it computes, so that none of them stands alone."""
+
+    def __init__(self, path: Path, schema: Schema, task: str) -> None:
+        super().__init__(path, schema, task)
+        self._race = read_race(path, schema, task)
+
+    def predict(self, example: NDArray[np.float32]) -> float:
+        """What the race would have forecast next."""
+        return self._race.predict(example)
 
 
 class StreamModel(SavedModel):
-    """Predicts as the champion did when the stream ended.
+    """Predicts as the champion, or the race, did when the stream ended.
 
     Parameters
     ----------
     description : Description
-    content : bytes
-        Of VW's model file.
+    file : ModelFile
     """
 
     needs = ("leaseboard", "mlflow", "numpy", "pandas", "vowpalwabbit")
 
-    def __init__(self, description: Description, content: bytes) -> None:
+    def __init__(self, description: Description, file: ModelFile) -> None:
         super().__init__(description)
         assert description.options is not None
-        self._content = content
         self.encoder = description.options.encoder()
-        self._schema = _schema(len(description.columns), description.options)
-        self._workspace = _opened(content)
-        self._lock = threading.Lock()  # a server predicts from many threads, a workspace cannot
+        self.file = file
+        self._lock = threading.Lock()  # a server predicts from many threads, none of these can
 
     def outputs(self, rows: pd.DataFrame) -> NDArray[np.float64]:
-        """The champion's own predictions for typed rows, shape (n_rows,): logarithms, margins."""
+        """The forecasts for typed rows, shape (n_rows,): logarithms, margins."""
         with naming("the model's input"):
             features = self.encoder.fit_transform(rows)
         with self._lock:
-            return np.array(
-                [self._workspace.predict(text_line(self._schema, x.tolist())) for x in features],
-                dtype=np.float64,
-            )
+            return np.array([self.file.predict(x) for x in features], dtype=np.float64)
 
     def _predict(self, rows: pd.DataFrame) -> NDArray[Any]:
         outputs, shift = self.outputs(rows), self.description.shift
@@ -65,7 +112,7 @@ class StreamModel(SavedModel):
         return outputs if shift is None else from_log(outputs, shift)
 
     def _save(self, folder: Path) -> None:
-        (folder / FILE).write_bytes(self._content)
+        self.file.save(folder)
 
 
 def fitted(dataset: Dataset, job: Job, result: Result, learner: Any) -> tuple[StreamModel, None]:
@@ -76,10 +123,10 @@ def fitted(dataset: Dataset, job: Job, result: Result, learner: Any) -> tuple[St
     UsageError
         If the run left no learner, as one does that was only a reference.
     """
-    if not isinstance(learner, Learner):
+    if not isinstance(learner, Learner | Race):
         raise UsageError(
-            "the run left no model: only algorithms that end with one online learner, such as"
-            " chacha and vanilla, can be registered"
+            "the run left no model: only algorithms that end with an online learner or a race,"
+            " such as vanilla and chacha, can be registered"
         )
     options = StreamOptions(**job.bench)
     shift = None
@@ -87,10 +134,6 @@ def fitted(dataset: Dataset, job: Job, result: Result, learner: Any) -> tuple[St
         target = dataset.target.to_numpy(dtype=np.float64)
         shift = log_shift(target) if needs_log(target, options.log_target) else None
     classes = dataset.target.cat.categories if dataset.task == "classification" else ()
-    with tempfile.TemporaryDirectory() as scratch:
-        path = Path(scratch) / FILE
-        learner.save(path)
-        content = path.read_bytes()
     description = Description(
         kind="stream",
         columns=describe(dataset.features),
@@ -98,23 +141,26 @@ def fitted(dataset: Dataset, job: Job, result: Result, learner: Any) -> tuple[St
         options=options,
         shift=shift,
     )
-    return StreamModel(description, content), None
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        if isinstance(learner, Race):
+            write_race(folder / RACE, job.algorithm, job.settings, job.seed, learner)
+        else:
+            learner.save(folder / EXPORTED)
+        return read(description, folder), None
 
 
 def read(description: Description, folder: Path) -> StreamModel:
-    """The model of a saved folder."""
-    return StreamModel(description, (folder / FILE).read_bytes())
+    """The model of a saved folder; UsageError if a race in it is damaged."""
+    whole = (folder / RACE).exists()
+    kind, name = (WholeRace, RACE) if whole else (ExportedLearner, EXPORTED)
+    task = "classification" if description.classes else "regression"
+    return StreamModel(description, kind(folder / name, _schema(description), task))
 
 
-def _opened(content: bytes) -> Workspace:
-    with tempfile.TemporaryDirectory() as scratch:
-        path = Path(scratch) / FILE
-        path.write_bytes(content)
-        options = ["--quiet", "--testonly", "--initial_regressor", str(path)]
-        return Workspace(arg_list=options)
-
-
-def _schema(n_features: int, options: StreamOptions) -> Schema:
+def _schema(description: Description) -> Schema:
+    assert description.options is not None
+    n_features = len(description.columns)
     nothing = np.empty((0, n_features), dtype=np.float32)
-    spaces = namespaces(n_features, options.namespaces)
+    spaces = namespaces(n_features, description.options.namespaces)
     return stream_schema(Stream(nothing, nothing[:, 0], spaces, names=()))

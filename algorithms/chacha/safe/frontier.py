@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from algorithms.chacha.oracle import ConfigOracle, InteractionOracle, Tune, load_oracle
 from algorithms.online.configuration import VWConfiguration
 
-RATES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+RATES = (0.03125, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0)
 """The ladder of learning rates, around VW's 0.5.
 
 VW's update is importance-invariant: however large the rate, a step never carries a prediction
@@ -28,7 +30,7 @@ class RateLadder:
         random: np.random.RandomState,
     ) -> list[VWConfiguration]:
         """As many candidates as rates; the champion itself may be among them."""
-        return [VWConfiguration(champion.interactions, rate) for rate in self.rates]
+        return [replace(champion, learning_rate=rate) for rate in self.rates]
 
 
 class FrontierOracle:

@@ -1,6 +1,6 @@
-"""A guard that keeps any forecast within a factor 1 + ρ of the base model's loss, for certain.
+"""A guard that keeps any forecast within a factor 1 + ρ of a base forecast's loss, for certain.
 
-Let p_t be the base model's prediction, q_t the proposed one, y_t the label, and let
+Let p_t be the base's forecast, q_t the proposed one, y_t the label, and let
 
     S_t = (1 + ρ) Σ_{s≤t} (p_s - y_s)² - Σ_{s≤t} (ŷ_s - y_s)²
 
@@ -9,7 +9,7 @@ be the *slack*: what the forecasts ŷ may still lose. The guard predicts
     ŷ_t = p_t + clip(q_t - p_t, -δ_t, δ_t),   δ_t = √(S_{t-1} / (1 + 1/ρ)).
 
 **Theorem.** S_t ≥ 0 at all t, so the cumulative squared loss of the guarded forecasts is at
-most 1 + ρ times the base model's, after every example and on every sequence of examples: no
+most 1 + ρ times the base's, after every example and on every sequence of examples: no
 label needs to be bounded, drawn from a distribution, or independent of the predictions.
 
 *Proof.* S_0 = 0. With e = p_t - y_t and d = ŷ_t - p_t, one step changes the slack by
@@ -19,13 +19,19 @@ label needs to be bounded, drawn from a distribution, or independent of the pred
 and |d| ≤ δ_t makes this at least -S_{t-1}. ∎
 
 No forecaster with the same guarantee may go further from the base: if d² (1 + 1/ρ) > S_{t-1},
-the label y_t = p_t - d/ρ breaks it. The price is paid at the start, where nothing has been
-gained yet that could be put at risk: δ grows with every example on which the proposal does
-better, and soon no longer binds.
+the label y_t = p_t - d/ρ breaks it.
 
-The guarantee is of the cumulative loss. After one enormous label, on which every model loses
-alike, the slack is enormous too, and the guard lets the forecasts be worse than the base for long:
-clean such labels before, or set ``tolerance=0``.
+What is used is less than S, or more by what is stated (`algorithms.chacha.safe.mixture.mix`):
+
+- The price of the guard is paid at the start, where nothing has been gained yet that could be put
+  at risk. So on the first `STARTING` examples, but for labels out of their range, the base's own
+  loss is *given* to the slack besides, `START` times: the bound is (1 + ρ) times the base's loss
+  plus what was given.
+- A slack that is carried on as less than it is keeps the theorem from there on. After one enormous
+  label, on which all lose alike, S would let the forecasts be bad for long; so an example adds no
+  more than it would if its label were clipped (`algorithms.chacha.safe.scale`), and no more than
+  `CAP` mean losses of the base are carried. That is also the bound for windows: from any example
+  on, the guarded loss is at most 1 + ρ times the base's plus the slack that was carried to there.
 
 For classes the loss is 0 or 1, so the forecast may leave the base's class whenever the slack
 is at least 1, the most that one example can cost.
@@ -43,6 +49,12 @@ from __future__ import annotations
 import math
 
 from numba import njit
+
+START, STARTING = 1.0, 500
+"""What the base loses on so many first examples is given to the slack, so many times."""
+
+CAP = 3000.0
+"""In mean losses of the base: the largest slack that is carried on."""
 
 
 @njit(cache=True, nogil=True)

@@ -28,7 +28,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from algorithms.chacha.safe.anchor import ALLOWED, anchored, weigh
 from algorithms.chacha.safe.guard import (
+    CAP,
+    START,
+    STARTING,
     guarded_class,
     guarded_value,
     slack_change,
@@ -39,8 +43,13 @@ Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 Slots = NDArray[np.int64]
 
-MASS, SLACK = 0, 1
-"""The running totals of a mixture: N of the module's formula, and the guard's slack."""
+MASS, SLACK, RECENT, COUNT, GIVEN, ANCHOR_LOST, LOST, OVER_ANCHOR, SHARE_OF_BOUND = range(9)
+"""The running totals of a mixture: N of the module's formula, the guard's slack, the anchor's
+discounted loss, the examples, what was given to the slack at the start, what the anchor and the
+forecasts lost; and the largest ratios at any time of the forecasts' loss, less what was given, to
+the anchor's, and of the forecasts' loss to what the baselines' and the constants allow."""
+
+N_TOTALS = 9
 
 ADVANTAGE, SQUARES, LOSS, LOSS_SQUARES = 0, 1, 2, 3
 """The sums over the window that a model and the champion have in common."""
@@ -129,18 +138,17 @@ def posterior_mean(predictions: Doubles, live: Slots, losses: Doubles, eta: floa
 
 @njit(cache=True, nogil=True)
 def guarded_forecast(
-    predictions: Doubles,
+    values: Doubles,
     live: Slots,
-    base: int,
+    anchor: float,
     losses: Doubles,
     totals: Doubles,
     rho: float,
     classes: bool,
 ) -> np.float32:
-    """The posterior mean, as far as the guard lets it leave the model in slot `base`."""
+    """The posterior mean, as far as the guard lets it leave the anchor."""
     eta = learning_rate(live, losses, totals[MASS], classes)
-    mean = posterior_mean(predictions, live, losses, eta)
-    anchor = predictions[base]
+    mean = posterior_mean(values, live, losses, eta)
     if classes:
         return np.float32(guarded_class(anchor, mean, totals[SLACK]))
     value = guarded_value(anchor, mean, totals[SLACK], rho)
@@ -153,16 +161,19 @@ def guarded_forecast(
 
 @njit(cache=True, nogil=True)
 def mix(
-    predictions: Floats,
+    values: Doubles,
     labels: Floats,
+    shown: Doubles,
+    limits: Doubles,
     live: Slots,
-    base: int,
+    experts: Slots,
     champion: int,
     gamma: float,
     rho: float,
     classes: bool,
     losses: Doubles,
     totals: Doubles,
+    anchor: Doubles,
     windows: Doubles,
     scores: Doubles,
     forecasts: Floats,
@@ -171,21 +182,27 @@ def mix(
 
     Parameters
     ----------
-    predictions : ndarray of float32, shape (n, n_slots)
-        Progressive predictions of the live models.
+    values : ndarray of float64, shape (n, n_slots)
+        Progressive predictions of the live models and of their companions.
     labels : ndarray of float32, shape (n,)
+    shown, limits : ndarray of float64, shapes (n,) and (n, 2)
+        The labels as models learn them, and the range that they are clipped to.
     live, losses
         See `posterior_mean`; `losses` is updated.
-    base, champion : int
-        Slots: whose loss the guard compares with, and whose loss the challengers' is paired with.
+    experts : ndarray of int64
+        Whose loss the guard compares with. For classes the first alone.
+    champion : int
+        The slot whose loss the challengers' is paired with.
     gamma : float
         What a loss is worth one example later.
     rho : float
         See `algorithms.chacha.safe.guard`.
     classes : bool
         The labels are -1 and 1 and the guard counts errors of class.
-    totals : ndarray of float64, shape (2,)
-        `MASS` and `SLACK`; updated.
+    totals : ndarray of float64, shape (N_TOTALS,)
+        Updated.
+    anchor : ndarray of float64
+        See `algorithms.chacha.safe.anchor`; updated.
     windows : ndarray of float64, shape (n_slots, 4)
         Sums of D, of D², of the model's own loss and of its square, where D is the champion's
         loss minus the model's on one example; updated.
@@ -194,25 +211,56 @@ def mix(
     forecasts : ndarray of float32, shape (n,)
         Written.
     """
-    doubles = predictions.astype(np.float64)
     for t in range(len(labels)):
-        row = doubles[t]
+        row = values[t]
+        label = np.float64(labels[t])
+        # Before the first label all forecast 0: what that loses says nothing but where 0 is.
+        first = not classes and totals[COUNT] == 0.0
+        seen = label if classes else (0.0 if first else shown[t])
+        exact = row[experts[0]] if classes else anchored(row, experts, anchor)
+        base = np.float64(np.float32(exact))  # what can be forecast: for it the guard is exact
         forecasts[t] = guarded_forecast(row, live, base, losses, totals, rho, classes)
         forecast = np.float64(forecasts[t])
-        label = np.float64(labels[t])
         totals[MASS] = gamma * totals[MASS] + 1.0
         if classes:
-            totals[SLACK] += slack_change_of_class(row[base], forecast, label, rho)
+            totals[SLACK] += slack_change_of_class(base, forecast, label, rho)
             standard = logistic_loss(row[champion], label)
         else:
-            totals[SLACK] += slack_change(row[base], forecast, label, rho)
-            standard = squared_loss(row[champion], label)
+            totals[COUNT] += 1.0
+            begins = totals[COUNT] <= STARTING and label == seen
+            gift = START * (base - label) ** 2 if begins else 0.0
+            totals[RECENT] = gamma * totals[RECENT] + (base - seen) ** 2
+            # What a label beyond the range would add hides bad forecasts for long.
+            change = min(
+                slack_change(base, forecast, label, rho),
+                slack_change(base, forecast, seen, rho),
+            )
+            most = CAP * totals[RECENT] / totals[MASS]
+            totals[SLACK] = min(totals[SLACK] + change + gift, most)
+            totals[GIVEN] += gift
+            totals[ANCHOR_LOST] += (base - label) ** 2
+            totals[LOST] += (forecast - label) ** 2
+            if totals[ANCHOR_LOST] > 0.0:
+                over = (totals[LOST] - totals[GIVEN]) / totals[ANCHOR_LOST]
+                totals[OVER_ANCHOR] = max(totals[OVER_ANCHOR], over)
+            anchor[ALLOWED] += max(0.0, (base - label) ** 2 - (exact - label) ** 2)
+            if not first:
+                weigh(row, experts, label, limits[t, 0], limits[t, 1], anchor)
+            standard = squared_loss(row[champion], seen)
         for slot in live:
-            loss = logistic_loss(row[slot], label) if classes else squared_loss(row[slot], label)
+            loss = logistic_loss(row[slot], label) if classes else squared_loss(row[slot], seen)
             losses[slot] = gamma * losses[slot] + loss
             difference = standard - loss
             windows[slot, ADVANTAGE] += difference
             windows[slot, SQUARES] += difference * difference
             windows[slot, LOSS] += loss
             windows[slot, LOSS_SQUARES] += loss * loss
-            scores[slot] += (row[slot] > 0) != (label > 0) if classes else loss
+            right = (row[slot] > 0) == (label > 0)
+            scores[slot] += (not right) if classes else squared_loss(row[slot], label)
+        if not classes:
+            best = math.inf
+            for slot in experts:
+                best = min(best, scores[slot])
+            allowed = (1.0 + rho) * (best + anchor[ALLOWED]) + totals[GIVEN]
+            if allowed > 0.0:
+                totals[SHARE_OF_BOUND] = max(totals[SHARE_OF_BOUND], totals[LOST] / allowed)

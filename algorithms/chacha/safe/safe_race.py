@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,15 @@ import numpy as np
 from algorithms.chacha.memory import State, require_numbers
 from algorithms.chacha.oracle import ConfigOracle
 from algorithms.chacha.race import EMPTY, Race
+from algorithms.chacha.safe.alone import alone
 from algorithms.chacha.safe.candidates import Candidates
-from algorithms.chacha.safe.mixture import guarded_forecast, mix
+from algorithms.chacha.safe.ensemble import Ensemble
+from algorithms.chacha.safe.front import represent
+from algorithms.chacha.safe.mixture import MASS, OVER_ANCHOR, SHARE_OF_BOUND
 from algorithms.chacha.safe.windows import CommonWindows
 from algorithms.events import BoundsUpdated, ChampionChanged, Event, LeaseGranted
-from algorithms.online.configuration import Interaction, VWConfiguration
+from algorithms.online.configuration import VWConfiguration
+from algorithms.online.learner import Learner
 from algorithms.online.live import Floats, LiveModels, Slots
 from algorithms.online.schema import Schema
 from algorithms.plain import fill, values_of
@@ -32,14 +37,13 @@ class SafeRace(Race):
         See `Race`.
     rho, delta, round_length, memory, max_terms
         See `algorithms.chacha.chacha.ChaCha`.
+    represents : bool
+        Whether configurations choose representations (`algorithms.chacha.safe.front`).
     classes : bool
         The labels are -1 and 1.
     """
 
-    kept = (
-        *Race.kept,
-        *("terms", "fresh_at", "lease_of", "losses", "totals", "scores", "_reported_at"),
-    )
+    kept = (*Race.kept, "terms", "fresh_at", "lease_of", "_reported_at")
 
     def __init__(
         self,
@@ -54,25 +58,31 @@ class SafeRace(Race):
         round_length: int,
         memory: float,
         max_terms: int,
+        represents: bool = True,
         classes: bool = False,
     ) -> None:
         super().__init__(schema, models, oracle, random, b)
-        self.rho, self.round_length = rho, round_length
-        self.gamma = 1.0 - 1.0 / memory
-        self.classes = classes
+        self.round_length, self.represents = round_length, represents
+        self.ensemble = Ensemble(
+            models,
+            schema.n_features,
+            b,
+            rho=rho,
+            gamma=1.0 - 1.0 / memory,
+            represents=represents,
+            classes=classes,
+        )
+        self.losses, self.scores = self.ensemble.losses, self.ensemble.scores
+        self.representations = represent(schema)
         self.champion_slot = BASE
         self.candidates = Candidates()
-        self.windows = CommonWindows(b, round_length, delta)
+        self.windows = CommonWindows(self.ensemble.sums, round_length, delta)
         self.terms = np.zeros(b, dtype=np.int64)
         self.fresh_at = np.zeros(b, dtype=np.int64)
         self.lease_of = np.zeros(b, dtype=np.int64)
-        self.losses = np.zeros(b)
-        self.totals = np.zeros(2)
-        self.scores = np.zeros(b)
         self._reported_at = np.zeros(b, dtype=np.int64)
-        self._predictions = np.zeros((round_length, b), dtype=np.float32)
         self._label, self._importance, self._forecast = np.zeros((3, 1), dtype=np.float32)
-        self._terms: dict[tuple[Interaction, ...], int] = {}
+        self._terms: dict[tuple[Any, ...], int] = {}
         self.max_terms = max_terms
         self._measure()
 
@@ -85,46 +95,47 @@ class SafeRace(Race):
         yield ChampionChanged(at=0, configuration=BASE, previous=None)
         yield from self.widen()
 
+    def admit(
+        self, configuration: VWConfiguration, parent: int | None
+    ) -> Generator[Event, None, int]:
+        """See `Race.admit`; one that names no namespaces has the features as they are."""
+        if self.represents and configuration.namespaces is None:
+            configuration = replace(configuration, namespaces=self.representations.raw)
+        return (yield from super().admit(configuration, parent))
+
+    def parameters(self, configuration: VWConfiguration) -> dict[str, Any]:
+        """See `Race.parameters`; namespaces are told as the features that they are."""
+        told = super().parameters(configuration)
+        if self.represents:
+            told["features"] = self.representations.told(told.pop("namespaces"))
+        return told
+
     def predict(self, example: Floats) -> float:
         """The guarded mixture's forecast; nothing is learned."""
-        row = self._predictions[0]
-        self.models.predict(example, self.live, row)
-        return float(
-            guarded_forecast(
-                row.astype(np.float64),
-                self.live,
-                BASE,
-                self.losses,
-                self.totals,
-                self.rho,
-                self.classes,
-            )
-        )
+        return self.ensemble.predict(example, self.live)
 
     def learn(
         self, examples: Floats, labels: Floats, importances: Floats, forecasts: Floats
     ) -> int:
         """Learn until the round ends; importances weigh what models learn, not their losses."""
-        block = slice(min(len(labels), self.round_length - self.at % self.round_length))
-        labels, predictions = labels[block], self._predictions[block]
-        self.models.learn(examples[block], labels, importances[block], self.live, predictions)
-        mix(
-            predictions,
-            labels,
-            self.live,
-            BASE,
-            self.champion_slot,
-            self.gamma,
-            self.rho,
-            self.classes,
-            self.losses,
-            self.totals,
-            self.windows.sums,
-            self.scores,
-            forecasts,
-        )
-        self.at += block.stop
-        return len(predictions)
+        room = self.round_length - self.at % self.round_length
+        n = self.ensemble.until(labels[:room], self.at)
+        block = examples[:n], labels[:n], importances[:n]
+        self.ensemble.learn(*block, self.live, self.champion_slot, forecasts[:n])
+        self.at += n
+        self.ensemble.move(self.at, self.live)
+        return n
+
+    def notes(self) -> dict[str, float]:
+        """Of a regression: how near the loss ever came to what the guarantee allows.
+
+        ``over_anchor`` is the largest ratio of the loss, less what the guard was given, to the
+        anchor's, at most 1 + ρ; ``share_of_bound`` that of the loss to the bound by the baselines.
+        """
+        if self.ensemble.classes:
+            return {}
+        over, share = self.ensemble.totals[[OVER_ANCHOR, SHARE_OF_BOUND]].tolist()
+        return {"over_anchor": over, "share_of_bound": share}
 
     def learn_one(self, example: Floats, label: float, importance: float) -> bool:
         """Learn one example; say whether the round has ended."""
@@ -135,6 +146,17 @@ class SafeRace(Race):
     def is_due(self) -> bool:
         """Whether a round has ended."""
         return self.at % self.round_length == 0
+
+    def model(self) -> Learner | Race | None:
+        """The race itself where its models see representations: none of them stands alone."""
+        return self if self.represents else super().model()
+
+    def champion_learner(self) -> Learner | None:
+        """See `Race.champion_learner`; UsageError if it cannot stand alone."""
+        learner = super().champion_learner()
+        if not self.represents or learner is None:
+            return learner
+        return alone(learner, self.schema, self.representations, *self.ensemble.unit)
 
     # -- decisions at the end of a round -------------------------------------------------------
 
@@ -230,10 +252,13 @@ class SafeRace(Race):
         return 5 * self.schema.n_features
 
     def _terms_of(self, configuration: VWConfiguration) -> int:
-        interactions = configuration.interactions
-        if interactions not in self._terms:
-            self._terms[interactions] = self.schema.dimension(interactions) + 1
-        return self._terms[interactions]
+        key = configuration.interactions, configuration.namespaces
+        if key not in self._terms:
+            self._terms[key] = self._widened(self.schema).dimension(*key) + 1
+        return self._terms[key]
+
+    def _widened(self, schema: Schema) -> Schema:
+        return represent(schema).schema if self.represents else schema
 
     def _consult_oracle(self) -> Iterator[Event]:
         """S grows by the champion's frontier, as far as terms allow."""
@@ -246,6 +271,15 @@ class SafeRace(Race):
             if self._terms_of(proposal) <= most:
                 number = yield from self.admit(proposal, self.champion)
                 self.candidates.join(number, live=number in self.holders)
+
+    def _proposals(self) -> list[VWConfiguration]:
+        """What the oracle proposes for the champion's namespaces, then other representations."""
+        if not self.represents:
+            return super()._proposals()
+        champion = self.configurations[self.champion]
+        assert champion.namespaces is not None
+        found = self.oracle(champion, champion.namespaces, self.random)
+        return [*found, *self.representations.variants(champion)]
 
     def _fill(self) -> Iterator[Event]:
         """Give free slots to who waits, as far as terms go."""
@@ -282,7 +316,8 @@ class SafeRace(Race):
 
     def _can_branch(self, configuration: VWConfiguration) -> bool:
         champion = self.configurations[self.champion]
-        return set(champion.interactions) <= set(configuration.interactions)
+        kept = set(champion.namespaces or ()) <= set(configuration.namespaces or ())
+        return kept and set(champion.interactions) <= set(configuration.interactions)
 
     def _extend(self, slot: int, lease: int) -> Iterator[Event]:
         self.lease_of[slot] = lease
@@ -301,9 +336,19 @@ class SafeRace(Race):
     def _achieved(self, slot: int) -> tuple[int, float]:
         return self.at - int(self.fresh_at[slot]), float(self.scores[slot])
 
+    def grow(self, schema: Schema) -> bool:
+        """See `Race.grow`; who has features of a kind has those of new namespaces too."""
+        widened = super().grow(schema)
+        self.ensemble.front.grow(schema.n_features)
+        if widened and self.represents:
+            self._reshape(self.representations.whole)
+        return widened
+
     def _measure(self) -> None:
         self._terms.clear()
-        self.max_terms = max(self.max_terms, 4 * self._terms_of(VWConfiguration()))
+        self.representations = represent(self.schema)
+        raw = self.representations.raw if self.represents else None
+        self.max_terms = max(self.max_terms, 4 * self._terms_of(VWConfiguration(namespaces=raw)))
         for slot in self.live.tolist():
             self.terms[slot] = self._terms_of(self.configurations[self.holders[slot]])
 
@@ -327,13 +372,14 @@ class SafeRace(Race):
         return {
             "examples": self.at - int(self.fresh_at[slot]),
             "lease": float(self.lease_of[slot]),
-            "loss": float(self.losses[slot] / max(self.totals[0], 1.0)),
+            "loss": float(self.losses[slot] / max(self.ensemble.totals[MASS], 1.0)),
         }
 
     def state(self) -> State:
         """See `Race.state`."""
         return super().state() | {
             "windows": values_of(self.windows, self.windows.kept),
+            "ensemble": self.ensemble.state(),
             "candidates": values_of(self.candidates, self.candidates.kept),
         }
 
@@ -342,6 +388,7 @@ class SafeRace(Race):
         super().fill(state)
         fill(self.windows, state["windows"], self.windows.kept)
         fill(self.candidates, state["candidates"], self.candidates.kept)
+        self.ensemble.fill(state["ensemble"])
         for numbers in values_of(self.candidates, self.candidates.kept).values():
             require_numbers(numbers, len(self.configurations))
         self.champion_slot = self.slot_of(self.champion)

@@ -20,7 +20,9 @@ class CommonWindows:
 
     Parameters
     ----------
-    n_slots : int
+    sums : ndarray of float64, shape (n_slots, 4)
+        See `algorithms.chacha.safe.mixture.mix`, which fills them. The array itself, no part of
+        it: of a pickled race a part would be a copy that nothing fills.
     round_length : int
         Examples between two looks.
     delta : float
@@ -34,12 +36,12 @@ class CommonWindows:
         The example before which each window begins.
     """
 
-    kept: ClassVar[tuple[str, ...]] = ("sums", "starts")
+    kept: ClassVar[tuple[str, ...]] = ("starts",)
 
-    def __init__(self, n_slots: int, round_length: int, delta: float) -> None:
+    def __init__(self, sums: Doubles, round_length: int, delta: float) -> None:
         self.round_length, self.delta = round_length, delta
-        self.sums = np.zeros((n_slots, 4))
-        self.starts = np.zeros(n_slots, dtype=np.int64)
+        self.sums = sums
+        self.starts = np.zeros(len(sums), dtype=np.int64)
 
     def begin(self, slots: int | slice, at: int) -> None:
         """Begin the windows of `slots` anew."""

@@ -13,23 +13,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from algorithms import plain, registry
+from algorithms import plain
 from algorithms.base import settings_of
 from algorithms.chacha.oracle import ConfigOracle, load_oracle
 from algorithms.chacha.race import Race
-from algorithms.chacha.racing import Racing
+from algorithms.chacha.race_file import FORMAT, UNFIT, file_in, racing_of
 from algorithms.errors import UsageError
 from algorithms.events import BoundsUpdated, Event, kind
 from algorithms.online.features import Example, FeatureMap
 from algorithms.online.inputs import importance_of, numeric_block
 from algorithms.online.live import Floats
-
-FORMAT = "leaseboard-chacha-4"
-"""The mark of a saved model; the number changes with what is saved."""
-
-_UNFIT = (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError,
-          ValueError)  # fmt: skip
-"""What building a race from values that no race has can raise."""
 
 
 class OnlineChaCha(ABC):
@@ -70,11 +63,7 @@ class OnlineChaCha(ABC):
         algorithm: str = "chacha",
         **settings: Any,
     ) -> None:
-        registry.entry(algorithm)  # no file: a saved model must not name code
-        built = registry.build(algorithm, settings)
-        if not isinstance(built, Racing):
-            raise UsageError(f"algorithm {algorithm!r} is no race: name one as 'chacha-paper'")
-        self.algorithm, self.settings = algorithm, built
+        self.algorithm, self.settings = algorithm, racing_of(algorithm, settings)
         self.seed = seed
         self.history: list[Event] = []
         self._oracle = oracle
@@ -198,7 +187,7 @@ class OnlineChaCha(ABC):
     def champion(self) -> dict[str, Any] | None:
         """The champion's hyperparameters; None before the first example."""
         race = self._race
-        return None if race is None else race.configurations[race.champion].parameters()
+        return None if race is None else race.parameters(race.configurations[race.champion])
 
     @property
     def live(self) -> list[dict[str, Any]]:
@@ -213,6 +202,12 @@ class OnlineChaCha(ABC):
         str
             The options with which ``vw`` trains such a model. With ``-t -i path`` alone it
             predicts as the champion does, from text with the same names.
+
+        Raises
+        ------
+        UsageError
+            If nothing was learned, or the champion sees what Vowpal Wabbit cannot compute:
+            standardised features or earlier labels.
         """
         learner = None if self._race is None else self._race.champion_learner()
         if learner is None:
@@ -256,12 +251,12 @@ class OnlineChaCha(ABC):
         )
         try:
             state = plain.read(Path(path), FORMAT)
-            name, own = state["class"], _file_in(state["settings"]) or state["oracle"]
+            name, own = state["class"], file_in(state["settings"]) or state["oracle"]
         except OSError as error:
             raise UsageError(
                 f"{str(path)!r} cannot be read ({error.strerror}): name a file that `save` wrote"
             ) from error
-        except _UNFIT as error:
+        except UNFIT as error:
             raise UsageError(unfit) from error
         if name != cls.__name__:
             raise UsageError(f"{str(path)!r} holds a {name}: load it as such")
@@ -275,7 +270,7 @@ class OnlineChaCha(ABC):
         try:
             model = cls(None, oracle, state["seed"], state["algorithm"], **state["settings"])
             model._fill(state)
-        except _UNFIT as error:
+        except UNFIT as error:
             raise UsageError(unfit) from error
         return model
 
@@ -317,12 +312,6 @@ class OnlineChaCha(ABC):
     @abstractmethod
     def learn_one(self, x: Example, y: Any, w: float = 1.0) -> None:
         """Learn one example."""
-
-
-def _file_in(settings: Mapping[str, Any]) -> str | None:
-    """The oracle in a file of the user's that the settings name."""
-    tune = settings.get("tune") or ""
-    return tune if ".py:" in tune else None
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from algorithms.chacha.safe import mixture, safe_race
+from algorithms.chacha.safe import ensemble, mixture
 from algorithms.online.pool import Pool
 from tasks.gate import accept, gate
 from tasks.jobs.run import run_job
@@ -96,7 +96,7 @@ PLANTS = {
     "the guard's tolerance doubled": (
         ("ci-streams", ["ambush"], ["vanilla", "chacha"]),
         "algorithms.chacha.chacha", "rho=self.tolerance,", "rho=2 * self.tolerance,",
-        ["curve of chacha over vanilla's"],
+        ["over_anchor of chacha"],
     ),
     "beta's sign in ER-UCB": (
         ("ci-arms", ["first pulls"], ["er-ucb"]),
@@ -134,7 +134,7 @@ def test_a_broken_guarantee_fails_even_where_no_score_is_worse(fault, part, plan
 
 def test_a_guard_that_is_too_wide_fails(part, plant, monkeypatch):
     """The radius times the square root of 1.1; the kernels around it run as Python."""
-    monkeypatch.setattr(safe_race, "mix", mixture.mix.py_func)
+    monkeypatch.setattr(ensemble, "mix", mixture.mix.py_func)
     monkeypatch.setattr(mixture, "guarded_forecast", mixture.guarded_forecast.py_func)
     assert broken(part("ci-streams", ["ambush"], ["vanilla", "chacha"], folder="before")) == []
     plant(
@@ -143,7 +143,7 @@ def test_a_guard_that_is_too_wide_fails(part, plant, monkeypatch):
         "return math.sqrt(1.1 * slack / (1.0 + 1.0 / rho))",
     )
     wide = part("ci-streams", ["ambush"], ["vanilla", "chacha"])
-    assert broken(wide) == ["curve of chacha over vanilla's"]
+    assert broken(wide) == ["over_anchor of chacha"]
 
 
 def test_a_mixture_that_forgets_too_soon_is_a_regression(part, plant):

@@ -31,7 +31,7 @@ def again(model, tmp_path):
     return load(folder)
 
 
-@pytest.mark.parametrize("algorithm", ["chacha", "vanilla"])
+@pytest.mark.parametrize("algorithm", ["chacha-paper", "vanilla"])
 def test_a_streams_champion_predicts_as_its_learner_does(race, tmp_path, algorithm):
     _, learner, fitted = race(algorithm, FRIED)
     model = again(fitted.model, tmp_path)

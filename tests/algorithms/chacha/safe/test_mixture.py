@@ -5,24 +5,53 @@ import math
 import numpy as np
 import pytest
 
-from algorithms.chacha.safe.mixture import MASS, SLACK, learning_rate, mix, posterior_mean
+from algorithms.chacha.safe.anchor import new_anchor
+from algorithms.chacha.safe.guard import STARTING
+from algorithms.chacha.safe.mixture import (
+    ANCHOR_LOST,
+    COUNT,
+    GIVEN,
+    LOST,
+    MASS,
+    N_TOTALS,
+    SLACK,
+    learning_rate,
+    mix,
+    posterior_mean,
+)
 
 
-def run_mix(predictions, labels, *, champion=0, gamma=0.5, rho=0.01, classes=False):
-    n_slots = predictions.shape[1]
-    losses, totals, windows = np.zeros(n_slots), np.zeros(2), np.zeros((n_slots, 4))
-    forecasts, scores = np.empty(len(labels), dtype=np.float32), np.zeros(n_slots)
+def run_mix(
+    predictions,
+    labels,
+    *,
+    champion=0,
+    gamma=0.5,
+    rho=0.01,
+    classes=False,
+    experts=(0,),
+    limits=(-np.inf, np.inf),
+    before=1,
+):
+    n_slots, n = predictions.shape[1], len(labels)
+    losses, totals, windows = np.zeros(n_slots), np.zeros(N_TOTALS), np.zeros((n_slots, 4))
+    totals[COUNT] = before
+    forecasts, scores = np.empty(n, dtype=np.float32), np.zeros(n_slots)
+    labels = np.asarray(labels, dtype=np.float32)
     mix(
-        np.asarray(predictions, dtype=np.float32),
-        np.asarray(labels, dtype=np.float32),
+        np.asarray(predictions, dtype=np.float64),
+        labels,
+        np.clip(labels.astype(np.float64), *limits),
+        np.tile(np.asarray(limits, dtype=np.float64), (n, 1)),
         np.arange(n_slots),
-        0,
+        np.array(experts),
         champion,
         gamma,
         rho,
         classes,
         losses,
         totals,
+        new_anchor(len(experts)),
         windows,
         scores,
         forecasts,
@@ -84,7 +113,46 @@ def test_the_first_forecast_is_the_base():
     forecasts, _, totals, *_ = run_mix(np.array([[1.0, 3.0]]), np.array([3.0]))
 
     assert forecasts.tolist() == [1.0]
-    assert totals[SLACK] == pytest.approx(0.01 * 4)
+    # What the base lost is given once, besides the share of it.
+    assert totals[SLACK] == pytest.approx(4 + 0.01 * 4)
+    assert totals[GIVEN] == totals[LOST] == 4
+
+
+def test_the_anchor_is_the_experts_average():
+    forecasts, *_ = run_mix(np.array([[1.0, 3.0, 8.0]]), np.array([3.0]), experts=(0, 2))
+
+    assert forecasts.tolist() == [4.5]
+
+
+def test_slack_is_given_for_the_first_examples_only():
+    n = STARTING + 100
+    _, _, totals, *_ = run_mix(np.full((n, 1), 1.0), np.zeros(n), before=0)
+
+    assert totals[GIVEN] == STARTING
+    assert totals[SLACK] == pytest.approx(STARTING + 0.01 * n)
+
+
+def test_a_label_beyond_the_range_weighs_as_the_range_does_and_gives_nothing():
+    predictions = np.array([[1.0, 2.0]])
+    _, losses, totals, windows, scores = run_mix(predictions, np.array([1e6]), limits=(0, 4))
+
+    assert losses.tolist() == [9.0, 4.0]
+    assert windows[1, 0] == 5.0
+    assert totals[SLACK] == pytest.approx(0.01 * 9)
+    assert totals[GIVEN] == 0
+    assert scores.tolist() == [(1e6 - 1) ** 2, (1e6 - 2) ** 2]
+    assert totals[LOST] == totals[ANCHOR_LOST] == (1e6 - 1) ** 2
+
+
+def test_a_first_label_far_from_0_weighs_nothing():
+    _, losses, totals, windows, scores = run_mix(
+        np.zeros((1, 2)), np.array([1e6]), limits=(0, 0), before=0
+    )
+
+    assert losses.tolist() == [0.0, 0.0]
+    assert totals[[SLACK, GIVEN]].tolist() == [0.0, 0.0]
+    assert not windows.any()
+    assert scores.tolist() == [1e12, 1e12]
 
 
 def test_a_better_model_takes_over():
@@ -100,11 +168,12 @@ def test_forecasts_rounded_to_float32_keep_the_guarantee():
     rng = np.random.default_rng(1)
     labels = (1e6 + rng.normal(0, 1, 500)).astype(np.float32)
     predictions = (labels[:, None] + rng.normal(0, [0.3, 3.0], (500, 2))).astype(np.float32)
-    forecasts, *_ = run_mix(predictions, labels, gamma=0.9)
+    forecasts, _, totals, *_ = run_mix(predictions, labels, gamma=0.9)
 
     base = np.cumsum((predictions[:, 0].astype(float) - labels) ** 2)
     loss = np.cumsum((forecasts.astype(float) - labels) ** 2)
-    assert (loss <= 1.01 * base * (1 + 1e-9)).all()
+    assert (loss <= (1.01 * base + totals[GIVEN]) * (1 + 1e-9)).all()
+    assert totals[LOST] == pytest.approx(loss[-1])
 
 
 def test_classes_are_weighed_by_logistic_loss():

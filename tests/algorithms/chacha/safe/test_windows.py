@@ -13,7 +13,7 @@ CHALLENGER = np.array([2.0, 4.0, 2.0, 4.0])
 @pytest.fixture
 def windows():
     """Two slots that have seen four examples; the champion is in slot 0."""
-    windows = CommonWindows(2, round_length=4, delta=0.1)
+    windows = CommonWindows(np.zeros((2, 4)), round_length=4, delta=0.1)
     for slot, losses in enumerate((CHAMPION, CHALLENGER)):
         gains = CHAMPION - losses
         windows.sums[slot] = gains.sum(), (gains**2).sum(), losses.sum(), (losses**2).sum()

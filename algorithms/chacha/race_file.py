@@ -1,0 +1,72 @@
+"""What files hold of a race: plain values, from which it is built anew without executing any."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from algorithms import plain, registry
+from algorithms.base import settings_of
+from algorithms.chacha.race import Race
+from algorithms.chacha.racing import Racing
+from algorithms.errors import UsageError
+from algorithms.online.schema import Schema
+
+FORMAT = "leaseboard-chacha-5"
+"""The mark of a file with a race; the number changes with what is saved."""
+
+UNFIT = (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError,
+         ValueError)  # fmt: skip
+"""What building a race from values that no race has can raise."""
+
+
+def racing_of(algorithm: str, settings: Mapping[str, Any]) -> Racing:
+    """The registered race called `algorithm`; UsageError if it is none, or in a file."""
+    registry.entry(algorithm)  # no file: what is saved must not name code
+    built = registry.build(algorithm, settings)
+    if not isinstance(built, Racing):
+        raise UsageError(f"algorithm {algorithm!r} is no race: name one as 'chacha-paper'")
+    return built
+
+
+def file_in(settings: Mapping[str, Any]) -> str | None:
+    """The oracle in a file of the user's that the settings name."""
+    tune = settings.get("tune") or ""
+    return tune if ".py:" in tune else None
+
+
+def write_race(
+    path: Path, algorithm: str, settings: Mapping[str, Any], seed: int, race: Race
+) -> None:
+    """Write a race, with the registered algorithm and the settings that it is one of."""
+    racing = racing_of(algorithm, settings)
+    state = {
+        "algorithm": algorithm,
+        "settings": settings_of(racing),
+        "seed": seed,
+        "race": race.state(),
+    }
+    plain.write(path, state, FORMAT)
+
+
+def read_race(path: Path, schema: Schema, task: str) -> Race:
+    """The race that `write_race` wrote, for examples of `schema`.
+
+    Raises
+    ------
+    UsageError
+        If the file holds none of this version. Nothing that it holds is executed.
+    """
+    try:
+        state = plain.read(path, FORMAT)
+        if file_in(state["settings"]) is not None:
+            raise ValueError("it names an oracle in a file")
+        race = racing_of(state["algorithm"], state["settings"]).race(schema, state["seed"], task)
+        race.fill(state["race"])
+    except (OSError, *UNFIT) as error:
+        raise UsageError(
+            f"{str(path)!r} holds no race of this version ({FORMAT}), or a damaged one:"
+            " register the model anew"
+        ) from error
+    return race

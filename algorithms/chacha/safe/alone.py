@@ -1,0 +1,47 @@
+"""A live model without its race: of examples and labels as they come."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from algorithms.chacha.safe.front import Representations
+from algorithms.errors import UsageError
+from algorithms.online.kernel_learner import KernelLearner
+from algorithms.online.learner import Learner
+from algorithms.online.schema import Schema
+
+
+def alone(
+    learner: Learner,
+    schema: Schema,
+    representations: Representations,
+    center: float,
+    spread: float,
+) -> KernelLearner:
+    """The model of `schema` that forecasts ``center + spread * p`` where `learner` says p.
+
+    Parameters
+    ----------
+    learner : Learner
+        Of the kernel, over the schema of `representations`; it is used up.
+    schema : Schema
+        Of examples as they come.
+    representations : Representations
+    center, spread : float
+
+    Raises
+    ------
+    UsageError
+        If it sees what only the race can compute: standardised features or earlier labels.
+    """
+    names = learner.configuration.namespaces or ()
+    beyond = [name for name in names if name not in representations.raw]
+    if beyond:
+        raise UsageError(
+            f"the champion sees {', '.join(beyond)}, which the race computes and no model alone"
+            ' can: build with tune="interactions+learning-rate" to have one that sees features'
+            " as they are, or keep the race by `save`"
+        )
+    assert isinstance(learner, KernelLearner)
+    learner.rescale(spread, center)
+    return learner.over(schema, replace(learner.configuration, namespaces=None))

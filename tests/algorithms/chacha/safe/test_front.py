@@ -1,0 +1,296 @@
+"""Representations and companions by hand, and against the forecasters that stand alone."""
+
+import numpy as np
+import pytest
+
+from algorithms.chacha.safe.front import (
+    LAST,
+    MEAN_SO_FAR,
+    MOST_RIDGE,
+    N_COMPANIONS,
+    N_PAST,
+    RIDGE,
+    RIDGE_ON_PAST,
+    SEASON,
+    Front,
+    advance,
+    look,
+    represent,
+)
+from algorithms.chacha.safe.scale import COUNT, HIGH, LOW, MEAN, admit, new_scale
+from algorithms.online.configuration import VWConfiguration
+from algorithms.online.schema import Schema
+from algorithms.reference.labels import LastLabel, RunningMean, SeasonalLast
+from algorithms.reference.ridge import CLIP, OnlineRidge
+
+TWO = Schema(("a", "b"), ((0,), (1, 2)), ("x", "y", "z"))
+
+
+def sample(n=200, d=3, seed=0):
+    """Labels that no range clips but the second: the first two are the extremes."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(2, 3, (n, d)).astype(np.float32)
+    y = x @ np.arange(1, d + 1) + 5 * np.sin(np.arange(n) * 2 * np.pi / 7)
+    y += rng.normal(size=n)
+    y[:4] = -60, 60, -60, 60
+    return x, y.astype(np.float32)
+
+
+def advanced(front, x, y):
+    """What `advance` writes: wide rows, companions, labels as shown, limits."""
+    n, d = x.shape
+    wide = np.empty((n, N_PAST + 2 * d), np.float32)
+    companions, shown, limits = np.empty((n, N_COMPANIONS)), np.empty(n), np.empty((n, 2))
+    advance(x, y, np.ones_like(y), wide, companions, shown, limits, *front.arrays)
+    return wide, companions, shown, limits
+
+
+def looked(front, example):
+    d = len(example)
+    extended, wide = np.empty(N_PAST + d), np.empty(N_PAST + 2 * d, np.float32)
+    companions = np.empty(N_COMPANIONS)
+    look(example, extended, wide, companions, *front.arrays)
+    return extended, wide, companions
+
+
+def test_look_sees_what_advance_writes_and_learns_nothing():
+    x, y = sample(60)
+    wide, companions, *_ = advanced(Front(3), x, y)
+    front = Front(3)
+    for t in range(len(y)):
+        before = [array.copy() for array in front.arrays]
+        for _ in range(2):
+            _, seen, forecasts = looked(front, x[t])
+            assert seen.tolist() == wide[t].tolist()
+            assert forecasts.tolist() == companions[t].tolist()
+        for array, old in zip(front.arrays, before, strict=True):
+            assert np.array_equal(array, old)
+        advanced(front, x[t : t + 1], y[t : t + 1])
+
+
+def test_blocks_of_any_size_leave_the_same():
+    x, y = sample(100)
+    whole, parts = Front(3), Front(3)
+    expected = advanced(whole, x, y)
+    found = [advanced(parts, x[cut], y[cut]) for cut in map(slice, (0, 1, 8, 60), (1, 8, 60, 100))]
+
+    for one, pieces in zip(expected, zip(*found, strict=True), strict=True):
+        assert np.array_equal(one, np.concatenate(pieces))
+    for array, other in zip(whole.arrays, parts.arrays, strict=True):
+        assert np.array_equal(array, other)
+
+
+def test_later_labels_change_nothing_before():
+    x, y = sample(100)
+    other = y.copy()
+    other[50:] = np.random.default_rng(1).normal(0, 1e5, 50)
+    for one, two in zip(advanced(Front(3), x, y), advanced(Front(3), x, other), strict=True):
+        assert np.array_equal(one[:50], two[:50])
+    at_50 = [written[50].tolist() for written in advanced(Front(3), x, other)]
+    assert [written[50].tolist() for written in advanced(Front(3), x, y)][:2] == at_50[:2]
+
+
+def test_features_are_standardised_by_the_rows_before():
+    x = np.array([[1, 7], [3, 7], [8, 7], [4, 9]], np.float32)
+    wide, *_ = advanced(Front(2), x, np.array([0, 1, 0, 1], np.float32))
+    standard, raw = wide[:, N_PAST : N_PAST + 2], wide[:, N_PAST + 2 :]
+
+    # Before the third row mean 2 and deviation 1, before the fourth 4 and √(26/3).
+    assert standard[:, 0].tolist() == pytest.approx([0, 0, 6, 0])
+    assert standard[:, 1].tolist() == [0, 0, 0, 0]  # has not varied before
+    assert raw.tolist() == x.tolist()
+
+
+def test_standardised_features_are_clipped():
+    x = np.array([[1], [3], [1e9], [-1e12]], np.float32)
+    wide, *_ = advanced(Front(1), x, np.array([0, 1, 0, 1], np.float32))
+
+    assert wide[2, N_PAST] == CLIP
+    assert wide[3, N_PAST] < 0
+
+
+def test_the_labels_past_by_hand():
+    front = Front(1)
+    y = np.array([4, 6, 5, 3], np.float32)
+    advanced(front, np.zeros((4, 1), np.float32), y)
+    extended, wide, _ = looked(front, np.zeros(1, np.float32))
+
+    # Two seasons of length 2 have passed; no other has.
+    assert extended[:N_PAST].tolist() == [3, 5, 6, 5]
+    expected = (np.array([3, 5, 6, 5]) - y.mean()) / y.std()
+    assert wide[:N_PAST].tolist() == pytest.approx(expected.tolist(), rel=1e-6)
+
+
+def test_lags_that_are_not_known_yet_are_the_mean():
+    front = Front(1)
+    extended, wide, companions = looked(front, np.ones(1, np.float32))
+    assert extended[:N_PAST].tolist() == [0, 0, 0, 0]
+    assert wide.tolist() == [0, 0, 0, 0, 0, 1]
+    assert companions.tolist() == [0] * N_COMPANIONS
+
+    advanced(front, np.ones((2, 1), np.float32), np.array([4, 6], np.float32))
+    extended, *_ = looked(front, np.ones(1, np.float32))
+    assert extended[:N_PAST].tolist() == [6, 4, 5, 6]
+
+
+def test_labels_are_shown_within_the_range_that_was_known_before_them():
+    x, y = sample(80)
+    y[40] = 1e6
+    _, _, shown, limits = advanced(Front(3), x, y)
+    scale = new_scale()
+    for t, label in enumerate(y.tolist()):
+        assert limits[t].tolist() == scale[[LOW, HIGH]].tolist()
+        admit(label, scale)
+
+    rest = [t for t in range(80) if t != 40]
+    assert shown[rest].tolist() == y[rest].tolist()
+    assert shown[40] == limits[40, 1] < 1e3
+
+
+@pytest.mark.parametrize(
+    ("companion", "reference"),
+    [
+        (MEAN_SO_FAR, RunningMean()),
+        (LAST, LastLabel()),
+        (SEASON, SeasonalLast()),
+        (RIDGE, OnlineRidge()),
+    ],
+    ids=lambda value: type(value).__name__ if not isinstance(value, int) else "",
+)
+def test_companions_are_the_forecasters_that_stand_alone(companion, reference):
+    x, y = sample(600)
+    _, companions, shown, _ = advanced(Front(3), x, y)
+    assert shown.tolist() == y.tolist()
+
+    learned = y
+    expected = reference.forecaster(3, "regression").learn_many(x, learned)
+    # The reference ridge clips to the labels seen, the front to a wider range.
+    low, high = np.minimum.accumulate(learned), np.maximum.accumulate(learned)
+    found = companions[1:, companion]
+    if companion == RIDGE:
+        found = np.clip(found, low[:-1], high[:-1])
+    np.testing.assert_allclose(found, expected[1:], rtol=1e-5, atol=1e-4)
+    assert companions[0, companion] == expected[0] == 0
+
+
+def test_ridge_on_the_past_finds_what_only_the_past_tells():
+    rng = np.random.default_rng(0)
+    y = np.zeros(1000)
+    for t in range(2, 1000):
+        y[t] = 1.5 * y[t - 1] - 0.9 * y[t - 2] + rng.normal()
+    x = rng.normal(size=(1000, 2)).astype(np.float32)
+    _, companions, *_ = advanced(Front(2), x, y.astype(np.float32))
+    losses = ((companions - y[:, None])[200:] ** 2).mean(axis=0)
+
+    assert losses[RIDGE_ON_PAST] < 1.2  # the noise has 1
+    assert losses[RIDGE] > 5
+
+
+def test_forecasts_stay_within_the_range():
+    x, y = sample(300)
+    y[100:103] = 1e6
+    _, companions, _, limits = advanced(Front(3), x * 1e6, y)
+
+    assert (companions >= limits[:, :1]).all()
+    assert (companions <= limits[:, 1:]).all()
+
+
+def test_with_too_many_features_ridge_is_the_mean():
+    x, y = sample(20, MOST_RIDGE + 1)
+    front = Front(MOST_RIDGE + 1)
+    _, companions, *_ = advanced(front, x, y)
+
+    assert companions[:, RIDGE].tolist() == companions[:, MEAN_SO_FAR].tolist()
+    assert companions[:, RIDGE_ON_PAST].tolist() == companions[:, MEAN_SO_FAR].tolist()
+
+
+def test_growing_keeps_what_was_learned():
+    x, y = sample(100)
+    front = Front(3)
+    advanced(front, x[:60], y[:60])
+    _, before, forecasts = looked(front, x[60])
+    front.grow(5)
+    _, after, grown = looked(front, np.append(x[60], [0, 0]).astype(np.float32))
+
+    assert grown.tolist() == forecasts.tolist()
+    assert after[: N_PAST + 3].tolist() == before[: N_PAST + 3].tolist()
+    assert front.scale[COUNT] == 60
+
+
+def test_columns_that_came_later_are_as_if_they_had_been_0_before():
+    x, y = sample(150)
+    padded = np.column_stack([x, np.zeros(150), np.zeros(150)]).astype(np.float32)
+    padded[60:, 3:] = np.random.default_rng(1).normal(size=(90, 2))
+    front, whole = Front(3), Front(5)
+    advanced(front, x[:60], y[:60])
+    front.grow(5)
+    _, grown, *_ = advanced(front, padded[60:], y[60:])
+    _, expected, *_ = advanced(whole, padded, y)
+
+    np.testing.assert_allclose(grown, expected[60:], rtol=1e-6)
+
+
+def test_what_was_learned_goes_on_elsewhere():
+    x, y = sample(100)
+    front, other = Front(3), Front(3)
+    advanced(front, x[:60], y[:60])
+    other.fill(front.state())
+
+    for one, two in zip(
+        advanced(front, x[60:], y[60:]), advanced(other, x[60:], y[60:]), strict=True
+    ):
+        assert np.array_equal(one, two)
+    with pytest.raises(ValueError, match="shape"):
+        Front(4).fill(front.state())
+
+
+def test_the_wide_schema_names_every_representation():
+    found = represent(TWO)
+
+    assert found.schema.namespaces == ("a", "b", "a:", "b:", ":last", ":season")
+    assert found.schema.columns == ((7,), (8, 9), (4,), (5, 6), (0, 1, 2), (3,))
+    assert found.schema.n_features == N_PAST + 2 * 3
+    assert (found.raw, found.standard) == (("a", "b"), ("a:", "b:"))
+    assert (found.last, found.season) == (":last", ":season")
+
+
+def test_names_that_are_taken_are_told_apart():
+    """Of a user's namespaces none has a colon, `FeatureMap` sees to it."""
+    found = represent(Schema(("a", "last", "season"), ((0,), (1,), (2,)), ("x", "y", "z")))
+    names = found.schema.namespaces
+
+    assert len(set(names)) == len(names) == 8
+    assert not {found.last, found.season, *found.standard} & {"a", "last", "season"}
+
+
+def test_variants_are_raw_or_standardised_with_more_and_less_of_the_past():
+    champion = VWConfiguration((("a", "b"), ("a", ":last")), 0.5, ("a", "b", ":last"))
+    variants = represent(TWO).variants(champion)
+
+    at_rate = [one for one in variants if one.learning_rate == 0.5]
+    assert [(one.namespaces, one.interactions) for one in at_rate] == [
+        (("a:", "b:"), (("a:", "b:"),)),
+        ((":last", "a:", "b:"), ((":last", "a:"), ("a:", "b:"))),
+        ((":last", ":season", "a:", "b:"), ((":last", "a:"), ("a:", "b:"))),
+        (("a", "b"), (("a", "b"),)),
+        ((":last", ":season", "a", "b"), ((":last", "a"), ("a", "b"))),
+    ]
+    assert {one.learning_rate for one in variants} == {0.0625, 0.5, 4.0}
+    assert champion not in variants
+    assert len(variants) == 15
+    assert variants[10:] == at_rate
+
+
+def test_variants_have_a_namespace_that_the_champion_does_not_know_yet():
+    champion = VWConfiguration((), 0.5, ("a",))
+    own = VWConfiguration((), 0.5, ("a", "b"))
+
+    assert own in represent(TWO).variants(champion)
+
+
+def test_the_mean_of_a_front_is_that_of_its_labels():
+    x, y = sample(50)
+    front = Front(3)
+    advanced(front, x, y)
+
+    assert front.scale[MEAN] == pytest.approx(y.astype(float).mean())

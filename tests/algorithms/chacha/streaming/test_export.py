@@ -1,0 +1,89 @@
+"""A champion that sees features as they are is handed to Vowpal Wabbit; any other is named."""
+
+import numpy as np
+import pytest
+from vowpalwabbit import Workspace
+
+from algorithms.chacha.safe.front import N_COMPANIONS, N_PAST, look
+from algorithms.chacha.streaming import ChaChaRegressor
+from algorithms.errors import UsageError
+
+
+def trained(n, labels=None, **settings):
+    """A model of four features that has learned `n` examples far from 0, and the examples."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(n, 4)).astype(np.float32)
+    y = 1000 + 50 * (x[:, 0] + 2 * x[:, 1] * x[:, 2]) if labels is None else labels
+    model = ChaChaRegressor(b=12, **settings)
+    model.learn_many(x, np.asarray(y, dtype=np.float32))
+    return model, x
+
+
+def said(race, slot, row):
+    """What the model in `slot` forecasts, in the labels' own unit."""
+    wide = np.empty(N_PAST + 2 * len(row), dtype=np.float32)
+    front = race.ensemble.front.arrays
+    look(row, np.empty(N_PAST + len(row)), wide, np.empty(N_COMPANIONS), *front)
+    center, spread = race.ensemble.unit
+    return center + spread * race.models.learner(slot).predict(wide)
+
+
+def in_vw(path, rows):
+    workspace = Workspace(arg_list=["-t", "--quiet", "-i", str(path)])
+    lines = (" ".join(f"|{'abcd'[i]} {i}:{v}" for i, v in enumerate(row)) for row in rows)
+    return [workspace.predict(line) for line in lines]
+
+
+def test_every_model_of_features_as_they_are_predicts_the_same_in_vw(tmp_path):
+    model, x = trained(700)
+    race = model._race
+    plain = [
+        slot
+        for slot in race.live.tolist()
+        if set(race.configurations[race.holders[slot]].namespaces) <= set(race.representations.raw)
+    ]
+    crossed = [race.configurations[race.holders[slot]].interactions for slot in plain]
+    rows = np.concatenate((x[:20], 30 * x[:5]))  # some beyond the range of labels
+
+    assert any(crossed)
+    for slot in plain:
+        race.champion = int(race.holders[slot])
+        model.export(tmp_path / "champion.vw")
+        expected = [said(race, slot, row) for row in rows]
+        np.testing.assert_allclose(in_vw(tmp_path / "champion.vw", rows), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("labels", [np.full(5, 7.0), np.zeros(5), np.array([7.0])], ids=str)
+def test_of_equal_labels_their_value_is_exported(labels, tmp_path):
+    model, x = trained(len(labels), labels)
+    model.export(tmp_path / "champion.vw")
+
+    assert in_vw(tmp_path / "champion.vw", x) == labels.tolist()
+
+
+def test_a_champion_that_sees_more_is_named_with_the_mend(tmp_path):
+    model, _ = trained(100)
+    race = model._race
+    race.champion = next(
+        int(number)
+        for number in race.holders[race.live]
+        if race.representations.last in race.configurations[number].namespaces
+    )
+    with pytest.raises(
+        UsageError, match=r'sees .*last.*: build with tune="interactions\+'
+    ) as told:
+        model.export(tmp_path / "champion.vw")
+
+    assert "\n" not in str(told.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_mend_exports(tmp_path):
+    model, x = trained(700, tune="interactions+learning-rate")
+    command = model.export(tmp_path / "champion.vw")
+    learner = model._race.champion_learner()
+
+    assert "--interactions" in command
+    np.testing.assert_allclose(
+        in_vw(tmp_path / "champion.vw", x[:20]), learner.predict_many(x[:20]), rtol=1e-6
+    )

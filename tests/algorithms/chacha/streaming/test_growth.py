@@ -1,0 +1,78 @@
+"""Features and namespaces that come late are seen by the models and their companions."""
+
+import numpy as np
+import pytest
+
+from algorithms.chacha.safe.front import MOST_RIDGE
+from algorithms.chacha.streaming import ChaChaRegressor
+
+
+def stream(n, d, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, d)).astype(np.float32)
+    return x, (5 + x[:, 0] + 3 * x[:, -1]).astype(np.float32)
+
+
+def as_dicts(x):
+    return [{f"x{i}": v for i, v in enumerate(row)} for row in x.tolist()]
+
+
+@pytest.mark.parametrize("start", [3, MOST_RIDGE - 2, MOST_RIDGE, MOST_RIDGE + 1])
+def test_features_join_also_where_the_ridge_regressions_stop(start, tmp_path):
+    x, y = stream(300, start)
+    more, labels = stream(300, start + 3, seed=1)
+    model = ChaChaRegressor(b=6)
+    for example, label in zip(as_dicts(x), y.tolist(), strict=True):
+        model.learn_one(example, label)
+    model.save(tmp_path / "model")
+    twin = ChaChaRegressor.load(tmp_path / "model")
+    forecasts = []
+    for one in (model, twin):
+        told = []
+        for example, label in zip(as_dicts(more), labels.tolist(), strict=True):
+            told.append(one.predict_one(example))
+            one.learn_one(example, label)
+        forecasts.append(told)
+    late = np.mean((np.array(forecasts[0][150:]) - labels[150:]) ** 2)
+
+    assert forecasts[0] == forecasts[1]
+    assert np.isfinite(forecasts[0]).all()
+    assert repr(model.live) == repr(twin.live)
+    assert late < np.var(labels)
+
+
+def test_growth_alone_changes_no_forecast_of_what_has_none_of_the_new():
+    """A feature that is 0 wherever it counts leaves models and companions as they were."""
+    x, y = stream(200, 4)
+    model = ChaChaRegressor(b=6)
+    model.learn_many(x, y)
+    race = model._race
+    before = [race.predict(row) for row in x[:20]]
+    wide = np.concatenate((x[:20], np.zeros((20, 1), dtype=np.float32)), axis=1)
+    model._adopt(model._features.extended([("", "new")]))
+
+    np.testing.assert_allclose([race.predict(row) for row in wide], before, rtol=1e-6)
+
+
+def test_a_new_namespace_is_seen_by_every_model_with_features_of_its_kind(tmp_path):
+    model = ChaChaRegressor(b=8)
+    rng = np.random.default_rng(0)
+    for t in range(400):
+        a, b = rng.normal(size=2).tolist()
+        example = {"first": {"a": a}}
+        if t >= 100:
+            example["second"] = {"b": b}
+        model.learn_one(example, a + (3 * b if t >= 100 else 0.0))
+    race = model._race
+    known = race.representations
+
+    for number in race.holders[race.live].tolist():
+        names = set(race.configurations[number].namespaces)
+        assert names >= set(known.raw) or names >= set(known.standard)
+    one, other = ({"first": {"a": 0.0}, "second": {"b": v}} for v in (-1.0, 1.0))
+    base = [race.models.learner(0).configuration.namespaces]
+    assert base == [tuple(sorted(known.raw))]
+    assert model.predict_one(other) - model.predict_one(one) > 3
+    model.save(tmp_path / "model")
+    twin = ChaChaRegressor.load(tmp_path / "model")
+    assert (twin.live, twin.predict_one(other)) == (model.live, model.predict_one(other))

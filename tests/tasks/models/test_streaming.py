@@ -1,0 +1,110 @@
+"""A race whose models see what it computes is served whole, and forecasts as it would have."""
+
+import threading
+
+import mlflow.pyfunc
+import numpy as np
+import pytest
+
+from algorithms.chacha.safe.safe_race import SafeRace
+from algorithms.errors import UsageError
+from tasks.models import logged
+from tasks.models.load import load
+from tasks.models.streaming import EXPORTED, RACE
+from tasks.preprocess import as_stream
+
+FRIED = "synthetic:fried?rows=400&seed=0"
+
+
+@pytest.fixture
+def raced(race):
+    """What chacha's run left, and its model: on 400 rows, with four live models."""
+    _, left, fitted = race("chacha", FRIED, settings={"b": 4})
+    return left, fitted
+
+
+def next_forecasts(left, fitted):
+    """What the race would forecast for each row if that came next."""
+    return np.array([left.predict(row) for row in as_stream(fitted.dataset).features])
+
+
+def test_the_registered_race_forecasts_what_the_race_would_have_next(raced, tmp_path):
+    left, fitted = raced
+    fitted.model.save(tmp_path)
+    features = fitted.dataset.features
+    expected = next_forecasts(left, fitted)
+
+    assert isinstance(left, SafeRace)
+    assert {path.name for path in tmp_path.iterdir() if path.is_file()} == {"model.json", RACE}
+    np.testing.assert_array_equal(load(tmp_path).predict(features), expected)
+    np.testing.assert_array_equal(fitted.model.predict(features), expected)
+    assert np.ptp(expected) > 0
+
+
+def test_a_served_race_learns_nothing_and_is_asked_from_many_threads(raced, tmp_path):
+    left, fitted = raced
+    fitted.model.save(tmp_path)
+    model, features = load(tmp_path), fitted.dataset.features
+    found = []
+    threads = [
+        threading.Thread(target=lambda: found.append(model.predict(features))) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(found) == 4
+    for one in found:
+        np.testing.assert_array_equal(one, next_forecasts(left, fitted))
+
+
+def test_a_race_is_served_by_mlflow(raced, tmp_path):
+    left, fitted = raced
+    logged._write(tmp_path / "model", fitted.model, fitted.dataset.features, "m-1")
+    served = mlflow.pyfunc.load_model(str(tmp_path / "model"))
+
+    np.testing.assert_array_equal(
+        served.predict(fitted.dataset.features), next_forecasts(left, fitted)
+    )
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "text"])
+def test_a_damaged_race_is_one_clear_line(raced, tmp_path, damage):
+    _, fitted = raced
+    fitted.model.save(tmp_path)
+    content = (tmp_path / RACE).read_bytes()
+    middle = len(content) // 2
+    (tmp_path / RACE).write_bytes(
+        {
+            "cut": content[:middle],
+            "flipped": content[:middle] + bytes([content[middle] ^ 255]) + content[middle + 1 :],
+            "empty": b"",
+            "text": b"no race",
+        }[damage]
+    )
+    with pytest.raises(UsageError, match=r"holds no race of this version .*: register") as caught:
+        load(tmp_path)
+
+    assert "\n" not in str(caught.value)
+
+
+def test_a_race_whose_models_stand_alone_leaves_its_champion(race, tmp_path):
+    settings = {"b": 4, "tune": "interactions+learning-rate"}
+    _, left, fitted = race("chacha", FRIED, settings=settings)
+    fitted.model.save(tmp_path)
+
+    assert not isinstance(left, SafeRace)
+    assert (tmp_path / EXPORTED).exists()
+    np.testing.assert_allclose(
+        load(tmp_path).predict(fitted.dataset.features),
+        left.predict_many(as_stream(fitted.dataset).features),
+        rtol=1e-6,
+    )
+
+
+def test_a_race_of_a_users_own_code_is_not_registered(race, tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text("from algorithms.chacha.chacha import ChaCha\nclass Mine(ChaCha):\n    pass\n")
+    with pytest.raises(UsageError, match=r"unknown algorithm '.*mine.py:Mine'"):
+        race(f"{path}:Mine", FRIED, settings={"b": 2})
