@@ -211,9 +211,9 @@ class StreamAlgorithm(Algorithm[StreamBench]):
     bench: ClassVar[str] = "stream"
 
     def prepare(self, bench: StreamBench) -> None:
-        """Run over four examples, on a bench of their own, with labels that differ."""
-        n = min(4, bench.budget)
-        labels = np.array([-1, 1, -1, 1], dtype=np.float32)[:n]
+        """Run over eight examples, on a bench of their own, with labels that differ."""
+        n = min(8, bench.budget)
+        labels = np.resize(np.array([-1, 1], dtype=np.float32), n)
         few = replace(bench.stream, features=bench.stream.features[:n], labels=labels)
         for _ in self.run(StreamBench(few), seed=0):
             pass
