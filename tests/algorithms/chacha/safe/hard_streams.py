@@ -1,0 +1,71 @@
+"""Streams on which a forecaster that dares too much loses."""
+
+import numpy as np
+
+from algorithms.benches.stream import Namespace, Stream
+
+
+def stream_of(features, labels, task="regression"):
+    features = np.ascontiguousarray(features, dtype=np.float32)
+    names = "abcdefghij"[: features.shape[1]]
+    spaces = tuple(Namespace(name, i, i + 1) for i, name in enumerate(names))
+    labels = np.asarray(labels, dtype=np.float32)
+    return Stream(features, labels, spaces, tuple(names), task)
+
+
+def planes(n, seed=0):
+    """2dplanes: interactions of its first feature with all others explain it."""
+    rng = np.random.default_rng(seed)
+    x = rng.integers(-1, 2, (n, 10)).astype(float)
+    x[:, 0] = rng.choice([-1, 1], n)
+    up = 3 + 3 * x[:, 1] + 2 * x[:, 2] + x[:, 3]
+    down = -3 + 3 * x[:, 4] + 2 * x[:, 5] + x[:, 6]
+    return x, np.where(x[:, 0] > 0, up, down) + rng.normal(0, 1, n)
+
+
+def noise(n, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, 5)), rng.normal(3, 1, n)
+
+
+def abrupt(n):
+    x, y = planes(n)
+    y[n // 2 :] = 50 - 4 * y[n // 2 :]
+    return x, y
+
+
+def outliers(n):
+    x, y = noise(n)
+    y[[n // 4, n // 2, -1]] = [1e6, -1e7, 1e5]
+    return x, y
+
+
+def constant_then_not(n):
+    x, y = noise(n)
+    y[: 2 * n // 3] = 3.0
+    return x, y
+
+
+def constant(n):
+    return noise(n)[0], np.zeros(n)
+
+
+def tiny_labels(n):
+    x, y = planes(n)
+    return x, 1e-6 * y
+
+
+def trend(n):
+    x, y = noise(n)
+    return x, y + np.linspace(0, 100, n)
+
+
+def trap(n):
+    """The challengers' gains on the first half turn into losses on the second."""
+    x, y = planes(n)
+    rest = n - n // 2
+    y[n // 2 :] = -y[n // 2 :] + np.random.default_rng(1).normal(0, 8, rest)
+    return x, y
+
+
+HARD = (planes, noise, abrupt, outliers, constant_then_not, constant, tiny_labels, trend, trap)
