@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
 import struct
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -34,9 +35,9 @@ class FeatureMap:
     feature ``name=text`` with value 1; None is a missing feature. A missing feature counts 0,
     which VW leaves out. What was never seen before gets a column of its own.
 
-    Features without a namespace are grouped: those of the first example in their order into up
-    to `most_namespaces` groups of equal size, as ChaCha's authors group columns; later ones
-    each join the smallest group.
+    Features without a namespace are grouped: those of the first example, in the order of their
+    names, into up to `most_namespaces` groups of equal size, as ChaCha's authors group columns;
+    later ones each join the smallest group.
 
     Parameters
     ----------
@@ -107,7 +108,7 @@ class FeatureMap:
         return found
 
     def read_quickly(self, example: Example) -> bool:
-        """Fill `example` with an example that has exactly the known columns, in their order.
+        """Fill `example` with an example that has exactly the known columns, in any order.
 
         Most examples of most streams do, and are served ten times faster so. False where
         `values` and `row` must look closer.
@@ -117,21 +118,25 @@ class FeatureMap:
         try:
             if example == self._last:  # learned after it was predicted
                 return True
-            if list(example) != self._plain or not self._plain:
+            if len(example) != self.n_features or self._pick is None:
                 return False
             self._last = None
-            values = example.values()
+            values = self._pick(example)
             self._format.pack_into(self._buffer, 0, *values)
             if not math.isfinite(sum(values)):
                 return False
-        except (struct.error, TypeError, ValueError, OverflowError):
+        except (struct.error, KeyError, TypeError, ValueError, OverflowError):
             return False
         self._last = example.copy()
         return True
 
     def unknown(self, values: Mapping[Key, float]) -> list[Key]:
-        """The keys of `values` that have no column yet, in order."""
-        return [key for key in values if key not in self._columns]
+        """The keys of `values` that have no column yet, in the order of their names.
+
+        A mapping has no order that means anything: the same example, told in another one, is
+        learned the same. Numbers in names count as such, so that an array's columns keep theirs.
+        """
+        return sorted((key for key in values if key not in self._columns), key=_by_name)
 
     def absent(self, keys: list[Key]) -> list[Key]:
         """The keys that have a column and are not among `keys`, in order."""
@@ -174,9 +179,9 @@ class FeatureMap:
 
     def _make_buffer(self) -> None:
         nested = any(space for space, _ in self._columns)
-        self._plain = [] if nested else [name for _, name in self._columns]
+        self._pick = None if nested else _picker([name for _, name in self._columns])
         # "=" checks that a value fits 32 bits, which the default format does not.
-        self._format = struct.Struct(f"={len(self._plain)}f")
+        self._format = struct.Struct(f"={self.n_features}f")
         self._buffer = bytearray(self._format.size)
         self.example = np.frombuffer(self._buffer, dtype=np.float32)
         self._last = None
@@ -207,7 +212,7 @@ class FeatureMap:
         return features
 
     def __getstate__(self) -> dict[str, Any]:
-        scratch = ("_plain", "_format", "_buffer", "_last", "example")
+        scratch = ("_pick", "_format", "_buffer", "_last", "example")
         return {name: value for name, value in vars(self).items() if name not in scratch}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -235,6 +240,21 @@ class FeatureMap:
             smallest = min(sizes, key=sizes.__getitem__)
             sizes[smallest] += 1
             yield smallest
+
+
+def _picker(names: list[str]) -> Callable[[Mapping[Hashable, Any]], tuple[Any, ...]] | None:
+    """What takes the values of `names` out of an example; None if there are none."""
+    if len(names) > 1:
+        return operator.itemgetter(*names)
+    return (lambda example: (example[names[0]],)) if names else None
+
+
+def _by_name(key: Key) -> tuple[Any, ...]:
+    """Sorts x2 before x10, and nothing like anything else."""
+    parts = [re.split(r"(\d+)", name) for name in key]
+    for part in parts:
+        part[1::2] = [f"{len(n := digits.lstrip('0')):09d}{n}" for digits in part[1::2]]
+    return parts, key
 
 
 def _declared(namespaces: Any) -> dict[str, str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -32,7 +32,7 @@ class OnlineChaCha(ABC):
     ----------
     namespaces : mapping of str to sequence of str, optional
         Which features belong to which namespace, for examples without namespaces of their own.
-        By default the features of the first example are cut into up to ten groups.
+        By default the features of the first example, by name, are cut into up to ten groups.
     oracle : ConfigOracle, optional
         Proposes what to try next, in the place of that of the setting `tune`.
     seed : int
@@ -63,13 +63,12 @@ class OnlineChaCha(ABC):
         algorithm: str = "chacha",
         **settings: Any,
     ) -> None:
-        self.algorithm, self.settings = algorithm, racing_of(algorithm, settings)
-        self.seed = seed
+        self.namespaces, self.oracle, self.seed = namespaces, oracle, seed
+        self.algorithm, self.settings = algorithm, settings
         self.history: list[Event] = []
-        self._oracle = oracle
+        self._racing = racing_of(algorithm, settings)
         self._features = FeatureMap(namespaces)
         self._race: Race | None = None
-        _join_river(type(self))
 
     # The stream
 
@@ -97,29 +96,14 @@ class OnlineChaCha(ABC):
         if race.learn_one(row, label, importance):
             self._record(race.decide())
 
-    def predict_many(self, X: ArrayLike) -> Floats:
-        """Forecasts for a block of examples, none of which is learned.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of numbers, shape (n_examples, n_features)
-
-        Returns
-        -------
-        ndarray of float32, shape (n_examples,)
-            For classes, margins.
-
-        Raises
-        ------
-        UsageError
-            If a column holds no numbers, or one that was learned is not there.
-        """
+    def _forecast_block(self, X: ArrayLike) -> Floats:
         keys, block = numeric_block(X)
         absent = self._features.absent(keys)
-        if absent:
+        if absent and not hasattr(X, "columns"):
             raise UsageError(
                 f"columns {', '.join(repr(name) for _, name in absent)} were learned and are not"
-                " in the block: add them, or use predict_one, where an absent feature counts 0"
+                " in the block: add them, or name those that are there by a DataFrame's columns,"
+                " where an absent feature counts 0"
             )
         known = [i for i, key in enumerate(keys) if not self._features.unknown({key: 0.0})]
         rows = np.zeros((len(block), self._features.n_features), dtype=np.float32)
@@ -176,7 +160,8 @@ class OnlineChaCha(ABC):
         return race
 
     def _new_race(self, features: FeatureMap) -> Race:
-        return self.settings.race(features.schema(), self.seed, self._task, self._oracle)
+        oracle = copy.deepcopy(self.oracle)  # a race may change its own, never what was given
+        return self._racing.race(features.schema(), self.seed, self._task, oracle)
 
     def _record(self, events: Iterable[Event]) -> None:
         self.history.extend(e for e in events if not isinstance(e, BoundsUpdated))
@@ -268,7 +253,8 @@ class OnlineChaCha(ABC):
         if isinstance(oracle, str):
             oracle = load_oracle(oracle)
         try:
-            model = cls(None, oracle, state["seed"], state["algorithm"], **state["settings"])
+            namespaces = _namespaces(state["features"]["declared"])
+            model = cls(namespaces, oracle, state["seed"], state["algorithm"], **state["settings"])
             model._fill(state)
         except UNFIT as error:
             raise UsageError(unfit) from error
@@ -278,9 +264,9 @@ class OnlineChaCha(ABC):
         """What `_fill` needs to make a fresh model this one."""
         return {
             "algorithm": self.algorithm,
-            "settings": settings_of(self.settings),
+            "settings": settings_of(self._racing),
             "seed": self.seed,
-            "oracle": None if self._oracle is None else type(self._oracle).__name__,
+            "oracle": None if self.oracle is None else type(self.oracle).__name__,
             "features": self._features.state(),
             "history": [
                 (type(event).__name__, dataclasses.asdict(event)) for event in self.history
@@ -295,15 +281,6 @@ class OnlineChaCha(ABC):
         if state["race"] is not None:
             self._race = self._new_race(self._features)
             self._race.fill(state["race"])
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        _join_river(type(self))
-
-    @property
-    def _supervised(self) -> bool:
-        """River's word for "learns from labels"."""
-        return True
 
     @abstractmethod
     def predict_one(self, x: Example) -> Any:
@@ -332,9 +309,9 @@ def _replacing(path: Path) -> Iterator[Path]:
             partial.unlink()
 
 
-def _join_river(cls: type[OnlineChaCha]) -> None:
-    """Make River, where it is in use, take `cls` for its own kind of estimator."""
-    base = sys.modules.get("river.base")
-    if base is not None:
-        kind = base.Regressor if cls._task == "regression" else base.Classifier
-        kind.register(cls)
+def _namespaces(declared: Mapping[str, str]) -> dict[str, list[str]] | None:
+    """What was handed in as `namespaces`, by the namespace of every feature."""
+    found: dict[str, list[str]] = {}
+    for feature, space in declared.items():
+        found.setdefault(space, []).append(feature)
+    return found or None

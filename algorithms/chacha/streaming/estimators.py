@@ -8,19 +8,20 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from algorithms.chacha.oracle import ConfigOracle
 from algorithms.chacha.streaming.base import OnlineChaCha
+from algorithms.chacha.streaming.blocks import examples_of, in_kind
+from algorithms.chacha.streaming.river_base import MiniBatchClassifier, MiniBatchRegressor
 from algorithms.online.features import Example
 from algorithms.online.inputs import regression_label
 from algorithms.online.text import read_text
 
 
-class ChaChaRegressor(OnlineChaCha):
-    """ChaCha with River's regressor protocol.
-
-    Import River before building the model, and River takes it for one of its own.
+class ChaChaRegressor(OnlineChaCha, MiniBatchRegressor):
+    """ChaCha for numbers; one of River's regressors where River is installed.
 
     Examples
     --------
@@ -79,6 +80,25 @@ class ChaChaRegressor(OnlineChaCha):
             raise ValueError("labels must be one finite number an example")
         return self._learn_block(X, labels, w)
 
+    def predict_many(self, X: ArrayLike) -> Any:
+        """Forecasts for a block of examples, none of which is learned.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of numbers, shape (n_examples, n_features)
+            A column that a DataFrame has not counts 0.
+
+        Returns
+        -------
+        ndarray of float32, shape (n_examples,); of a DataFrame, a Series with its index
+
+        Raises
+        ------
+        UsageError
+            If a column holds no numbers, or an array has too few.
+        """
+        return in_kind(X, self._forecast_block(X))
+
     def learn_text(self, text: str | bytes) -> NDArray[np.float32]:
         r"""Learn lines of Vowpal Wabbit's text format in order, read as VW reads them.
 
@@ -110,8 +130,8 @@ class ChaChaRegressor(OnlineChaCha):
         return self._advance(block.rows, block.labels, block.importances)
 
 
-class ChaChaClassifier(OnlineChaCha):
-    """ChaCha for two classes with River's classifier protocol: logistic loss, on VW workspaces.
+class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):
+    """ChaCha for two classes by logistic loss; one of River's classifiers where it is installed.
 
     Examples
     --------
@@ -153,6 +173,35 @@ class ChaChaClassifier(OnlineChaCha):
         classes = self._with(y)
         self._learn(x, 2.0 * classes.index(y) - 1.0, w)
         self.classes = classes
+
+    def learn_many(self, X: ArrayLike, y: ArrayLike, w: ArrayLike | None = None) -> None:
+        """Learn a block in order, each example as by `learn_one`.
+
+        Parameters
+        ----------
+        X : array-like of numbers or DataFrame, shape (n_examples, n_features)
+        y : array-like, shape (n_examples,)
+        w : array-like, shape (n_examples,), optional
+            Importances.
+        """
+        examples, labels = examples_of(X), np.asarray(y).tolist()
+        importances = [1.0] * len(examples) if w is None else np.asarray(w).tolist()
+        if not len(examples) == len(labels) == len(importances):
+            raise ValueError(
+                f"{len(labels)} labels and {len(importances)} importances for {len(examples)}"
+                " examples: give one each"
+            )
+        for one in zip(examples, labels, importances, strict=True):
+            self.learn_one(*one)
+
+    def predict_many(self, X: ArrayLike) -> Any:
+        """The likelier class of each row: an array, of a DataFrame a Series with its index."""
+        return in_kind(X, [self.predict_one(x) for x in examples_of(X)])
+
+    def predict_proba_many(self, X: ArrayLike) -> pd.DataFrame:
+        """The probabilities of the classes seen so far, a column each."""
+        rows = [self.predict_proba_one(x) for x in examples_of(X)]
+        return pd.DataFrame(rows, index=getattr(X, "index", None), columns=self.classes)
 
     def _state(self) -> dict[str, Any]:
         return super()._state() | {"classes": self.classes}

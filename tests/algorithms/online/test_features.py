@@ -42,8 +42,18 @@ def test_declared_and_nested_namespaces():
 def test_texts_booleans_and_missing_values():
     features = learned({"c": "red", "b": True, "m": None, "n": np.float32(2)})
 
-    assert features.schema().features == ("c=red", "b", "n")
+    assert features.schema().features == ("b", "c=red", "n")
     assert features.row(features.values({"c": "blue", "b": False, "n": 1})).tolist() == [0, 0, 1]
+
+
+def test_columns_are_in_the_order_of_names_whose_numbers_count():
+    names = ["x10", "x9", "b", "10", "9", "x9y2", "x09", "c=" + "1" * 5000]
+    order = ["9", "10", "b", "c=" + "1" * 5000, "x09", "x9", "x9y2", "x10"]
+
+    for told in (names, names[::-1]):
+        assert learned(dict.fromkeys(told, 1.0)).schema().features == tuple(order)
+    nested = learned({"s10": {"y": 1.0, "x": 1.0}, "s9": {"z": 1.0}}).schema()
+    assert (nested.namespaces, nested.features) == (("s9", "s10"), ("z", "x", "y"))
 
 
 def test_what_means_something_in_vws_text_is_replaced():
@@ -53,7 +63,12 @@ def test_what_means_something_in_vws_text_is_replaced():
 
 @pytest.mark.parametrize(
     "example",
-    [{"x": 3.5, "y": -2}, {"x": True, "y": 0.1}, {"x": np.float64(0.1), "y": np.int8(3)}],
+    [
+        {"x": 3.5, "y": -2},
+        {"y": 2.5, "x": 0.5},
+        {"x": True, "y": 0.1},
+        {"x": np.float64(0.1), "y": np.int8(3)},
+    ],
     ids=str,
 )
 def test_the_quick_way_reads_the_same(example):
@@ -66,8 +81,8 @@ def test_the_quick_way_reads_the_same(example):
 @pytest.mark.parametrize(
     "example",
     [
-        {"y": 1.0, "x": 1.0},
         {"x": 1.0},
+        {"x": 1.0, "z": 1.0},
         {"x": 1.0, "y": 1.0, "z": 1.0},
         {"x": 1.0, "y": None},
         {"x": 1.0, "y": "2"},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import pickle
 
@@ -252,13 +251,30 @@ def test_a_column_that_holds_no_numbers_is_named(column, words):
     assert model.examples == 0
 
 
-def test_a_block_that_lacks_learned_columns_is_not_predicted():
-    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [0.5, 1.5], "c": [1.0, 0.0]})
+def test_a_column_that_a_frame_lacks_counts_zero_and_an_array_has_all():
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [0.5, 1.5], "c": [1.0, 0.0]}, index=[7, 3])
     model = ChaChaRegressor(**EVAL)
     model.learn_many(frame, np.ones(2))
 
-    with pytest.raises(UsageError, match="columns 'b', 'c' were learned and are not in the block"):
-        model.predict_many(frame[["a"]])
+    found = model.predict_many(frame[["c"]])
+    assert found.index.tolist() == [7, 3]
+    assert found.tolist() == pytest.approx([model.predict_one({"c": c}) for c in (1.0, 0.0)])
+    with pytest.raises(UsageError, match="columns 'a', 'b', 'c' were learned and are not in the"):
+        model.predict_many(frame[["a"]].to_numpy())
+
+
+@pytest.mark.parametrize("settings", [{}, EVAL], ids=str)
+def test_the_order_of_a_mapping_means_nothing(settings):
+    x, y = product(300, d=12)
+    told, shuffled = ChaChaRegressor(**settings), ChaChaRegressor(**settings)
+    random = np.random.default_rng(1)
+    for example, label in zip(as_dicts(x), y.tolist(), strict=True):
+        turned = {name: example[name] for name in random.permutation(list(example)).tolist()}
+        assert told.predict_one(example) == shuffled.predict_one(turned)
+        told.learn_one(example, label)
+        shuffled.learn_one(turned, label)
+
+    assert told.champion == shuffled.champion
 
 
 def test_the_history_tells_of_champions():
@@ -300,33 +316,6 @@ def test_classes_are_learned_and_a_third_is_refused():
         with pytest.raises(error):
             model.learn_one({"a": 1.0}, label)
     assert model.examples == 100
-
-
-if importlib.util.find_spec("river"):
-
-    def test_river_takes_the_models_for_its_own():
-        from river import datasets, evaluate, metrics
-
-        mae = evaluate.progressive_val_score(
-            datasets.ChickWeights(), ChaChaRegressor(), metrics.MAE()
-        )
-        accuracy = evaluate.progressive_val_score(
-            datasets.Bananas().take(200),
-            ChaChaClassifier(algorithm="chacha-paper", b=2),
-            metrics.Accuracy(),
-        )
-
-        assert mae.get() < 40
-        assert accuracy.get() > 0.4
-
-    def test_river_may_delay_labels():
-        from river import datasets, evaluate, metrics
-
-        mae = evaluate.progressive_val_score(
-            datasets.ChickWeights(), ChaChaRegressor(**EVAL), metrics.MAE(), delay=10
-        )
-
-        assert mae.get() < 100
 
 
 @pytest.mark.parametrize(

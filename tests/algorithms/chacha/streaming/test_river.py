@@ -1,0 +1,134 @@
+"""The models as River's estimators: its own checks, and its tools around them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from river import base, checks, datasets, ensemble, evaluate, metrics, model_selection, utils
+from river.preprocessing import StandardScaler
+
+from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
+
+FEW = {"algorithm": "chacha-icml-eval", "b": 2}
+
+
+def mae(model, rows=300, **options):
+    return evaluate.progressive_val_score(
+        datasets.TrumpApproval().take(rows), model, metrics.MAE(), **options
+    ).get()
+
+
+@pytest.mark.parametrize("kind", [ChaChaRegressor])
+def test_rivers_own_checks_pass_whole(kind):
+    assert kind()._unit_test_skips() == set()
+    checks.check_estimator(kind())
+
+
+def test_river_takes_the_models_for_its_own():
+    assert isinstance(ChaChaRegressor(), base.MiniBatchRegressor)
+    assert isinstance(ChaChaClassifier(), base.MiniBatchClassifier)
+    assert not isinstance(ChaChaClassifier(), base.Regressor)
+    accuracy = evaluate.progressive_val_score(
+        datasets.Bananas().take(200), ChaChaClassifier(**FEW), metrics.Accuracy()
+    )
+
+    assert mae(ChaChaRegressor()) < 1
+    assert accuracy.get() > 0.4
+
+
+def test_a_clone_has_the_settings_and_nothing_else():
+    class Counting:
+        def __init__(self):
+            self.calls = 0
+
+        def __call__(self, champion, namespaces, random):
+            self.calls += 1
+            return []
+
+    model = ChaChaRegressor({"n": ["ordinal_date"]}, Counting(), 3, **FEW)
+    mae(model, 50)
+    twin = model.clone({"b": 4})
+
+    assert (twin.examples, twin.oracle.calls) == (0, 0)
+    assert (twin.namespaces, twin.seed, twin.settings) == ({"n": ["ordinal_date"]}, 3, {"b": 4})
+    assert model.settings == {"b": 2}
+
+
+def test_a_loaded_model_is_cloned_with_its_namespaces(tmp_path):
+    model = ChaChaRegressor({"poll": ["gallup", "ipsos"]}, **FEW)
+    mae(model, 20)
+    model.save(tmp_path / "model")
+    twin = ChaChaRegressor.load(tmp_path / "model").clone()
+
+    assert twin.namespaces == {"poll": ["gallup", "ipsos"]}
+    assert mae(twin, 20) == mae(model.clone(), 20)
+
+
+def test_pipelines_and_bags_hold_the_models():
+    bag = ensemble.BaggingRegressor(StandardScaler() | ChaChaRegressor(**FEW), n_models=3, seed=1)
+
+    assert mae(StandardScaler() | ChaChaRegressor()) < 1
+    assert mae(bag, 100) < 40
+    assert [model["ChaChaRegressor"].examples > 50 for model in bag] == [True] * 3
+
+
+def test_the_best_of_several_settings_is_selected():
+    models = utils.expand_param_grid(ChaChaRegressor(**FEW), {"b": [1, 3]})
+    selected = model_selection.GreedyRegressor(models, metrics.MAE())
+    mae(selected, 100)
+
+    assert [model.settings["b"] for model in selected.models] == [1, 3]
+    assert all(model.examples == 100 for model in selected.models)
+
+
+def test_labels_may_be_delayed():
+    assert mae(ChaChaRegressor(), delay=10) < 5
+
+
+@pytest.mark.parametrize("kind", [ChaChaRegressor, ChaChaClassifier])
+def test_batches_with_columns_that_come_and_go_are_learned_as_single_examples(kind):
+    random = np.random.default_rng(0)
+    batches, singles = kind(**FEW), kind(**FEW)
+    for names in (["a", "b"], ["b", "c", "d"], ["d"], ["d", "a", "c", "b"]):
+        frame = pd.DataFrame(random.normal(size=(20, len(names))), columns=names)
+        labels = pd.Series(random.normal(size=20))
+        labels = labels > 0 if kind is ChaChaClassifier else labels
+        batches.learn_many(frame, labels)
+        for x, y in zip(frame.to_dict("records"), labels.tolist(), strict=True):
+            singles.learn_one(x, y)
+    many = batches.predict_many(frame)
+
+    assert many.index.equals(frame.index)
+    assert many.tolist() == [singles.predict_one(x) for x in frame.to_dict("records")]
+    if kind is ChaChaClassifier:
+        shares = batches.predict_proba_many(frame)
+        assert shares.to_dict("records") == [
+            singles.predict_proba_one(x) for x in frame.to_dict("records")
+        ]
+
+
+def test_without_river_the_models_work_the_same():
+    code = """
+import sys
+{hide}
+from algorithms.chacha.streaming import ChaChaRegressor
+model = ChaChaRegressor(algorithm="chacha-icml-eval", b=2)
+for t in range(50):
+    model.learn_one({{"a": t % 3 - 1.0, "b": t % 5}}, t % 3)
+print(model.predict_one({{"a": 1.0, "b": 2.0}}), hasattr(model, "clone"))
+"""
+    hide = "import importlib.util as u; f = u.find_spec; u.find_spec = lambda n: None if n == 'river' else f(n)"  # noqa: E501
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", code.format(hide=each)],
+            capture_output=True, text=True, check=True,
+        ).stdout.split()
+        for each in ("", hide)
+    ]  # fmt: skip
+
+    assert told[0][0] == told[1][0]
+    assert [each[1] for each in told] == ["True", "False"]
