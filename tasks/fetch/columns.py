@@ -1,6 +1,8 @@
-"""Columns of any file format in five kinds: integers, reals, booleans, nominal, text."""
+"""Columns of any file format: integers, reals, booleans, dates, nominal, text."""
 
 from __future__ import annotations
+
+import re
 
 import numpy as np
 import pandas as pd
@@ -13,22 +15,29 @@ LARGEST = np.finfo(np.float32).max
 LONGEST_LABEL = 255
 """A column with a longer value, in characters, is free text; shorter strings are nominal."""
 
+_DAY = r"\d{4}-\d\d-\d\d"
+_ISO = re.compile(
+    rf"({_DAY})|({_DAY}[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(?:Z|[+-]\d\d(?::?\d\d)?)?"
+)
+"""A day, or what a clock shows, after which an offset may stand."""
+
 
 def tidy_frame(frame: pd.DataFrame) -> pd.DataFrame:
     """`frame` with text column names, rows numbered from 0 and every column tidied.
 
-    Columns that are already of one of the five kinds are shared with `frame`, not copied.
+    Columns that are already of one of these kinds are shared with `frame`, not copied.
     """
     frame = frame.reset_index(drop=True)
     return pd.DataFrame({str(name): tidy(frame[name]) for name in frame.columns}, copy=False)
 
 
 def tidy(column: pd.Series) -> pd.Series:
-    """`column` as integers, reals, booleans, an unordered nominal column, or text.
+    """`column` as integers, reals, booleans, dates, an unordered nominal column, or text.
 
-    Strings become nominal, with their categories sorted, unless one is longer than
-    `LONGEST_LABEL`; declared categories keep the declared order. Nullable integers with missing
-    values become reals; a date becomes the seconds since 1970, a decimal a real.
+    A date is what its clock shows, as a ``datetime64[us]`` without a zone; so are strings of which
+    every one is an ISO date. Other strings become nominal, with their categories sorted, unless
+    one is longer than `LONGEST_LABEL`; declared categories keep the declared order. Nullable
+    integers with missing values become reals, a decimal a real.
     """
     dtype = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):
@@ -37,13 +46,51 @@ def tidy(column: pd.Series) -> pd.Series:
         return _nominal(column) if column.isna().any() else column.astype(bool)
     if pd.api.types.is_numeric_dtype(dtype):
         return _plain_numbers(column)
-    if pd.api.types.is_datetime64_any_dtype(dtype):
-        seconds = column.to_numpy("datetime64[us]").astype("int64") / 1e6
-        return pd.Series(np.where(column.isna(), np.nan, seconds), column.index, name=column.name)
+    dates = as_dates(column)
+    if dates is not None:
+        return dates
     kind = pd.api.types.infer_dtype(column, skipna=True)
     if kind in ("decimal", "integer", "floating", "mixed-integer-float"):
         return column.astype("float64")
     return _nominal(column)
+
+
+def as_dates(column: pd.Series) -> pd.Series | None:
+    """`column` as ``datetime64[us]``, if it holds nothing but dates, or ISO dates as strings."""
+    if isinstance(column.dtype, pd.DatetimeTZDtype):
+        column = column.dt.tz_localize(None)
+    if pd.api.types.is_datetime64_dtype(column.dtype):
+        return column.astype("datetime64[us]")
+    if is_nominal(column) or pd.api.types.is_numeric_dtype(column.dtype):
+        return None
+    if pd.api.types.infer_dtype(column, skipna=True) not in ("string", "date", "datetime"):
+        return None
+    first = column.first_valid_index()
+    if first is None or not _ISO.fullmatch(str(column[first])):  # most strings are no dates
+        return None
+    codes, values = pd.factorize(column)
+    read = [_ISO.fullmatch(str(value)) for value in values]
+    shown = pd.Series([found and (found[1] or found[2]) for found in read], dtype=object)
+    try:
+        known = pd.to_datetime(shown, format="ISO8601").to_numpy()
+    except ValueError:  # the 30th of February
+        return None
+    if pd.isna(known).any():
+        return None
+    # The last entry is that of code -1, a missing value.
+    table = np.append(known.astype("datetime64[us]"), np.datetime64("NaT", "us"))
+    return pd.Series(table[codes], column.index, name=column.name)
+
+
+def in_seconds(dates: pd.Series) -> pd.Series:
+    """Dates as the seconds since 1970, as a target must be a number."""
+    seconds = dates.to_numpy().astype("int64") / 1e6
+    return pd.Series(np.where(dates.isna(), np.nan, seconds), dates.index, name=dates.name)
+
+
+def is_date(column: pd.Series) -> bool:
+    """Whether `column` holds dates, or times with their dates."""
+    return pd.api.types.is_datetime64_any_dtype(column.dtype)
 
 
 def is_nominal(column: pd.Series) -> bool:
@@ -59,9 +106,8 @@ def is_number(column: pd.Series) -> bool:
 
 def is_text(column: pd.Series) -> bool:
     """Whether `column` holds free text, which only a consumer of text can take."""
-    return not (
-        is_nominal(column) or is_number(column) or pd.api.types.is_bool_dtype(column.dtype)
-    )
+    known = is_nominal(column) or is_number(column) or is_date(column)
+    return not (known or pd.api.types.is_bool_dtype(column.dtype))
 
 
 def is_infinite(values: np.ndarray) -> bool:

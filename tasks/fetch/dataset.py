@@ -43,7 +43,7 @@ class Dataset:
     name : str
         The data set's own name.
     features : DataFrame of shape (n_rows, n_features)
-        Numbers, booleans, categories, or text; values may be missing.
+        Numbers, booleans, dates, categories, or text; values may be missing.
     target : Series of shape (n_rows,)
         float64 for a regression; categories, each of which occurs, for a classification.
     task : str
@@ -109,6 +109,8 @@ def finish(table: RawTable, reference: Reference, text: str) -> Dataset:
         frame = frame[frame[column].notna()]
         _check_shape(frame, text)
     target = columns.tidy(frame[column].reset_index(drop=True)).rename(str(column))
+    if columns.is_date(target):
+        target = columns.in_seconds(target)
     features = columns.tidy_frame(frame.drop(columns=column))
     _check_present(target, text)
     task = options.task or table.task or infer_task(target)

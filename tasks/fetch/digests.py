@@ -47,6 +47,9 @@ def _column(hasher: Any, column: pd.Series) -> None:
     if columns.is_nominal(column):
         _header(hasher, "nominal", name, [str(label) for label in column.cat.categories])
         _values(hasher, column.cat.codes.to_numpy(), "<i4")
+    elif columns.is_date(column):
+        _header(hasher, "date", name)
+        _values(hasher, column.to_numpy().view(np.int64), "<i8")
     elif columns.is_text(column):
         codes, texts = pd.factorize(column)
         _header(hasher, "text", name, [str(text) for text in texts])

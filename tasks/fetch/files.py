@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +50,9 @@ def read_parquet(path: Path, rows: int | None = None) -> pd.DataFrame:
             nested = [column for column in file.schema_arrow if pa.types.is_nested(column.type)]
             table = None if nested else file.read_row_groups(groups)
         # Column by column, each freed once it is converted: one copy in memory, not two.
-        frame = None if nested else table.to_pandas(split_blocks=True, self_destruct=True)
+        frame = None
+        if not nested:
+            frame = table.to_pandas(split_blocks=True, self_destruct=True, date_as_object=False)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise DataError(f"{path}: not a readable parquet file: {_first_line(error)}") from error
     for column in nested:
@@ -74,6 +76,10 @@ def read_csv(path: Path, rows: int | None = None) -> pd.DataFrame:
     header = _header(path)
     separator = max(",;\t", key=header.count)
     table = _arrow_table(path, separator, ".")
+    zoned = [field for field in table.schema if getattr(field.type, "tz", None)]
+    if zoned:  # Arrow moves them to UTC; what the clock shows is in the text
+        texts = {field.name: pa.string() for field in zoned}
+        table = _arrow_table(path, separator, ".", texts)
     if separator != "," and any(_has_decimal_commas(column) for column in table.columns):
         table = _arrow_table(path, separator, ",")
     for column in table.schema:
@@ -84,7 +90,9 @@ def read_csv(path: Path, rows: int | None = None) -> pd.DataFrame:
     return _frame(table)
 
 
-def _arrow_table(path: Path, separator: str, decimal_point: str) -> pa.Table:
+def _arrow_table(
+    path: Path, separator: str, decimal_point: str, types: Mapping[str, Any] | None = None
+) -> pa.Table:
     import pyarrow as pa
     from pyarrow import csv
 
@@ -96,6 +104,7 @@ def _arrow_table(path: Path, separator: str, decimal_point: str) -> pa.Table:
                 null_values=["", "?", "NA", "NaN", "nan", "null"],
                 strings_can_be_null=True,
                 decimal_point=decimal_point,
+                column_types=types,
             ),
         )
     except (pa.ArrowException, OSError) as error:
@@ -192,7 +201,7 @@ def _header(path: Path) -> str:
 def _frame(table: Any) -> pd.DataFrame:
     """The frame of an Arrow table; unlike a dict of columns it shows duplicate names."""
     empty = [i for i, column in enumerate(table.schema) if str(column.type) == "null"]
-    frame = table.to_pandas(split_blocks=True, self_destruct=True)  # `table` is gone now
+    frame = table.to_pandas(split_blocks=True, self_destruct=True, date_as_object=False)
     for position in empty:  # a column that is missing everywhere
         frame.isetitem(position, np.full(len(frame), np.nan))
     return frame

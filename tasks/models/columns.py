@@ -21,7 +21,7 @@ class Column(BaseModel):
     Attributes
     ----------
     name : str
-    kind : {"integer", "real", "boolean", "nominal"}
+    kind : {"integer", "real", "boolean", "nominal", "date"}
     dtype : str
         Of reals, as numpy names it; integers are read as int64, however narrow the data's were.
     categories : tuple of str
@@ -31,7 +31,7 @@ class Column(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
-    kind: Literal["integer", "real", "boolean", "nominal"]
+    kind: Literal["integer", "real", "boolean", "nominal", "date"]
     dtype: str = ""
     categories: tuple[str, ...] = ()
 
@@ -45,13 +45,14 @@ def typed(frame: pd.DataFrame, known: Sequence[Column]) -> pd.DataFrame:
     """A caller's `frame` with the columns of the data set, in its order and types.
 
     A missing value stays missing, and so becomes a nominal value that the data set has not.
-    Integers are int64, so that one beyond the data's own range is still the same number.
+    Integers are int64, so that one beyond the data's own range is still the same number; they and
+    booleans are reals where one is missing. Dates may be ISO strings.
 
     Raises
     ------
     ValueError
-        If a column is absent, or a value is not of its column's kind: a fraction or a missing
-        value among integers, an infinite number, anything but true and false among booleans.
+        If a column is absent, or a value is not of its column's kind: a fraction among integers,
+        an infinite number, anything but true and false among booleans, no ISO date among dates.
     """
     absent = [column.name for column in known if column.name not in frame.columns]
     if absent:
@@ -84,6 +85,8 @@ def _describe(column: pd.Series) -> Column:
         return Column(name=name, kind="nominal", categories=tuple(column.cat.categories))
     if columns.is_text(column):
         raise ValueError(f"column {name!r} holds free text, which no registered model takes")
+    if columns.is_date(column):
+        return Column(name=name, kind="date")
     if column.dtype == np.bool_:
         return Column(name=name, kind="boolean")
     if np.issubdtype(column.dtype, np.integer):
@@ -100,6 +103,8 @@ def _typed(values: pd.Series, column: Column) -> pd.Series:
         return pd.Series(nominal, name=column.name)
     if column.kind == "boolean":
         return _booleans(values, column.name)
+    if column.kind == "date":
+        return _dates(values, column.name)
     if values.dtype.kind in "mM":
         raise ValueError(f"column {column.name!r} must be {column.kind}: give seconds since 1970")
     try:
@@ -110,17 +115,30 @@ def _typed(values: pd.Series, column: Column) -> pd.Series:
 
 
 def _booleans(values: pd.Series, name: str) -> pd.Series:
-    _refuse(values, [not isinstance(v, bool | np.bool_) for v in values], name, "true or false")
-    return values.astype(bool)
+    missing = values.isna().to_numpy()
+    wrong = [not isinstance(v, bool | np.bool_) for v in values] & ~missing
+    _refuse(values, wrong, name, "true or false")
+    return values.astype("float64" if missing.any() else bool)
+
+
+def _dates(values: pd.Series, name: str) -> pd.Series:
+    if values.isna().all():
+        return pd.Series(pd.NaT, values.index, dtype="datetime64[us]", name=name)
+    found = columns.as_dates(values)
+    if found is None:
+        alone = [columns.as_dates(values[[row]]) is None for row in values.index]
+        _refuse(values, alone & values.notna().to_numpy(), name, "a date, such as 2024-02-29")
+        raise ValueError(f"column {name!r} mixes dates with their texts: give one of them")
+    return found
 
 
 def _integers(values: pd.Series, name: str) -> pd.Series:
     if values.dtype == np.int64:
         return values
-    reals = values.to_numpy(np.float64, na_value=np.nan)
+    reals, missing = values.to_numpy(np.float64, na_value=np.nan), values.isna().to_numpy()
     whole = (np.trunc(reals) == reals) & (reals >= -(2.0**63)) & (reals < 2.0**63)
-    _refuse(values, ~whole, name, "an integer of 64 bits")
-    return values.astype(np.int64)
+    _refuse(values, ~whole & ~missing, name, "an integer of 64 bits")
+    return pd.Series(reals, name=name) if missing.any() else values.astype(np.int64)
 
 
 def _reals(values: pd.Series, column: Column) -> pd.Series:

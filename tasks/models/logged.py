@@ -95,12 +95,15 @@ def _write(path: Path, model: SavedModel, features: pd.DataFrame, model_id: str)
 def _signature(model: SavedModel) -> Any:
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, DataType, Schema
+    from mlflow.types.schema import AnyType
 
-    kinds = {
-        "integer": DataType.long,
+    # MLflow's own integers and booleans are never missing; the model checks what they hold.
+    kinds: dict[str, Any] = {
+        "integer": AnyType(),
         "real": DataType.double,
-        "boolean": DataType.boolean,
+        "boolean": AnyType(),
         "nominal": DataType.string,
+        "date": DataType.datetime,
     }
     inputs = [ColSpec(kinds[column.kind], column.name) for column in model.description.columns]
     output = DataType.string if model.description.classes else DataType.double

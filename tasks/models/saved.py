@@ -29,6 +29,8 @@ class Description(BaseModel):
         By code; empty for a regression.
     options : StreamOptions, optional
         Of a stream: how features become numbers.
+    encoder : dict, optional
+        Of a stream: the state of the encoder, see `StreamEncoder.state`.
     shift : float, optional
         Of a stream: the target is the exponential of a prediction, less this.
     target : (float, float), optional
@@ -41,6 +43,7 @@ class Description(BaseModel):
     columns: tuple[Column, ...]
     classes: tuple[str, ...] = ()
     options: StreamOptions | None = None
+    encoder: dict[str, Any] | None = None
     shift: float | None = None
     target: tuple[float, float] | None = None
 

@@ -24,7 +24,8 @@ from tasks.fetch import Dataset
 from tasks.jobs.job import Job, Result
 from tasks.models.columns import describe
 from tasks.models.saved import Description, SavedModel
-from tasks.preprocess.streaming import StreamOptions, from_log, log_shift, namespaces, needs_log
+from tasks.preprocess.stream_encoder import StreamEncoder
+from tasks.preprocess.streaming import StreamOptions, from_log, log_shift, needs_log, order_of
 from tasks.preprocess.transformer import naming
 
 EXPORTED, RACE = "champion.vw", "race.npz"
@@ -93,15 +94,14 @@ class StreamModel(SavedModel):
 
     def __init__(self, description: Description, file: ModelFile) -> None:
         super().__init__(description)
-        assert description.options is not None
-        self.encoder = description.options.encoder()
+        self.encoder = _encoder(description)
         self.file = file
         self._lock = threading.Lock()  # a server predicts from many threads, none of these can
 
     def outputs(self, rows: pd.DataFrame) -> NDArray[np.float64]:
         """The forecasts for typed rows, shape (n_rows,): logarithms, margins."""
         with naming("the model's input"):
-            features = self.encoder.fit_transform(rows)
+            features = self.encoder.transform(rows)
         with self._lock:
             return np.array([self.file.predict(x) for x in features], dtype=np.float64)
 
@@ -129,6 +129,11 @@ def fitted(dataset: Dataset, job: Job, result: Result, learner: Any) -> tuple[St
             " such as vanilla and chacha, can be registered"
         )
     options = StreamOptions(**job.bench)
+    order = order_of(dataset, options, job.environment_seed)
+    rows, seen = dataset.features.iloc[order], None if job.budget is None else int(job.budget)
+    encoder = options.encoder().fit(rows)
+    if seen is not None:
+        encoder.follow(rows.iloc[:seen])
     shift = None
     if dataset.task == "regression":
         target = dataset.target.to_numpy(dtype=np.float64)
@@ -139,6 +144,7 @@ def fitted(dataset: Dataset, job: Job, result: Result, learner: Any) -> tuple[St
         columns=describe(dataset.features),
         classes=tuple(classes),
         options=options,
+        encoder=encoder.state(),
         shift=shift,
     )
     with tempfile.TemporaryDirectory() as scratch:
@@ -158,9 +164,13 @@ def read(description: Description, folder: Path) -> StreamModel:
     return StreamModel(description, kind(folder / name, _schema(description), task))
 
 
-def _schema(description: Description) -> Schema:
+def _encoder(description: Description) -> StreamEncoder:
     assert description.options is not None
-    n_features = len(description.columns)
-    nothing = np.empty((0, n_features), dtype=np.float32)
-    spaces = namespaces(n_features, description.options.namespaces)
-    return stream_schema(Stream(nothing, nothing[:, 0], spaces, names=()))
+    assert description.encoder is not None
+    return description.options.encoder().restore(description.encoder)
+
+
+def _schema(description: Description) -> Schema:
+    encoder = _encoder(description)
+    nothing = np.empty((0, len(encoder.names_)), dtype=np.float32)
+    return stream_schema(Stream(nothing, nothing[:, 0], encoder.namespaces(), names=()))

@@ -14,6 +14,7 @@ from scipy import sparse
 from algorithms.errors import DataError
 from tasks.fetch import columns
 from tasks.preprocess.categories import declared, places
+from tasks.preprocess.dates import known_dates, spread_dates
 from tasks.preprocess.transformer import Transformer
 
 Tokens = NDArray[np.int32]
@@ -25,9 +26,10 @@ APART: Tokens = np.array([-1], dtype=np.int32)
 class SparseEncoder(Transformer):
     """Columns of any kind as sparse features, in the order of the columns.
 
-    A number is itself, a boolean 0 or 1. A nominal column is an indicator for each category that
-    it declares; a missing category, or one that it does not declare, is none of them. A text
-    column is the counts of the words of the training rows.
+    A number is itself, a boolean 0 or 1, a date the columns of `tasks.preprocess.dates`. A nominal
+    column is an indicator for each category that it declares; a missing category, or one that it
+    does not declare, is none of them. A text column is the counts of the words of the training
+    rows.
 
     Parameters
     ----------
@@ -36,6 +38,8 @@ class SparseEncoder(Transformer):
 
     Attributes
     ----------
+    dates_ : dict
+        See `tasks.preprocess.dates.KnownDates`.
     known_ : list of list of str or None
         For each column the labels of its categories or its words; None for numbers.
     is_text_ : list of bool
@@ -57,6 +61,8 @@ class SparseEncoder(Transformer):
     def fit(self, frame: pd.DataFrame, y: Any = None) -> Self:
         """Learn the declared categories, and the words of the training rows."""
         del y
+        self.dates_ = known_dates(frame)
+        frame = spread_dates(frame, self.dates_)
         every = [column for _, column in frame.items()]
         self.is_text_ = [columns.is_text(column) for column in every]
         self.known_ = [_known(column) for column in every]
@@ -79,7 +85,7 @@ class SparseEncoder(Transformer):
             If a number is missing that may not be.
         """
         blocks = []
-        for place, (_, column) in enumerate(frame.items()):
+        for place, (_, column) in enumerate(spread_dates(frame, self.dates_).items()):
             known = self.known_[place]
             if known is None:
                 blocks.append(self._numbers(column))
@@ -96,7 +102,7 @@ class SparseEncoder(Transformer):
         first and last word have one neighbour. None without text.
         """
         texts = []
-        for place, (_, column) in enumerate(frame.items()):
+        for place, (_, column) in enumerate(spread_dates(frame, self.dates_).items()):
             if self.is_text_[place]:
                 first = np.int32(self.starts_[place])
                 words = _words(column, self.known_[place] or [])

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import math
 import string
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from algorithms import seeds
-from algorithms.benches.stream import Namespace, Stream
+from algorithms.benches.stream import Stream
 from algorithms.errors import DataError
 from tasks.fetch import columns
 from tasks.fetch.dataset import Dataset
+from tasks.preprocess.stream_encoder import Missing, StreamEncoder
 from tasks.preprocess.targets import in_float32
-from tasks.preprocess.transformer import Transformer, naming
+from tasks.preprocess.transformer import naming
 
 LOG_THRESHOLD = 100
 """Targets that reach so far are log-transformed (Wu et al. 2021, A.1)."""
-
-NAMED_COLUMNS = 5
-"""A message names so many columns with gaps."""
 
 
 class StreamOptions(BaseModel):
@@ -44,8 +39,10 @@ class StreamOptions(BaseModel):
         Features are rounded to so many decimals, as the authors' text files are; None: not.
     shuffle : bool
         Permute the rows by the environment's seed, before `max_rows` is applied.
-    missing : {"refuse", "zero"}
-        What a missing feature is: an error, or 0, which a linear model passes over.
+    missing : {"fill", "indicate", "zero", "refuse"}
+        What a missing number is: what the rows before let expect (`algorithms.online.gaps`); the
+        same, with a feature for each column with gaps that is 1 in them; 0, which a linear model
+        passes over; or an error.
 
     Notes
     -----
@@ -61,102 +58,41 @@ class StreamOptions(BaseModel):
     log_target: bool | Literal["code", "paper"] = "code"
     decimals: Annotated[int, Field(ge=0, le=15)] | None = 6
     shuffle: bool = False
-    missing: Literal["refuse", "zero"] = "refuse"
+    missing: Missing = "fill"
 
     def encoder(self) -> StreamEncoder:
         """What makes features of the columns."""
-        return StreamEncoder(self.decimals, self.missing)
+        return StreamEncoder(self.namespaces, self.decimals, self.missing)
 
 
 def as_stream(dataset: Dataset, options: StreamOptions | None = None, seed: int = 0) -> Stream:
     """The examples of `dataset` in order, features as written, target transformed.
 
-    Nominal columns become their category codes, booleans 0 and 1. A regression's target is
-    log-transformed by the rule of `options.log_target`, decided on the whole data set; two
-    classes become -1 and 1 in the order of the categories.
+    Columns become features as `StreamEncoder` says. A regression's target is log-transformed by
+    the rule of `options.log_target`, decided on the whole data set; two classes become -1 and 1
+    in the order of the categories.
 
     Raises
     ------
     DataError
-        More than two classes, a text column, a missing or an infinite value, or a target that
-        float32 cannot tell apart.
+        More than two classes, a text column, an infinite value, or a target that float32 cannot
+        tell apart.
     """
     options = options or StreamOptions()
-    labels = _labels(dataset, options)
-    order: slice | NDArray[np.int64] = slice(options.max_rows)
-    if options.shuffle:
-        order = seeds.generator(seed, "stream order").permutation(len(labels))[order]
+    labels, order = _labels(dataset, options), order_of(dataset, options, seed)
+    encoder = options.encoder()
     with naming(dataset.reference):
-        features = options.encoder().fit_transform(dataset.features.iloc[order])
+        features = encoder.fit_transform(dataset.features.iloc[order])
         told = in_float32(labels[order])
-    return Stream(
-        features=features,
-        labels=told,
-        namespaces=namespaces(features.shape[1], options.namespaces),
-        names=tuple(dataset.features.columns),
-        task=dataset.task,
-    )
+    return Stream(features, told, encoder.namespaces(), tuple(encoder.names_), dataset.task)
 
 
-@dataclass(eq=False)
-class StreamEncoder(Transformer):
-    """Columns as the float32 features of a stream, one each: what online learners see.
-
-    A number is itself, a boolean 0 or 1, a nominal value the number of the category that the
-    column declares. Nothing is learned from rows, as a stream has none to train on.
-
-    Parameters
-    ----------
-    decimals : int, optional
-        Reals are rounded to so many.
-    missing : {"refuse", "zero"}
-        What a missing value is: an error, or 0.
-
-    Examples
-    --------
-    >>> rows = pd.DataFrame({"x": [0.123, 2.0], "c": pd.Categorical(["v", "u"])})
-    >>> StreamEncoder(decimals=1).fit_transform(rows).tolist()
-    [[0.10000000149011612, 1.0], [2.0, 0.0]]
-    """
-
-    decimals: int | None = 6
-    missing: Literal["refuse", "zero"] = "refuse"
-
-    def fit(self, frame: pd.DataFrame, y: Any = None) -> Self:
-        """Nothing."""
-        del frame, y
-        return self
-
-    def transform(self, frame: pd.DataFrame) -> NDArray[np.float32]:
-        """The features of the rows, shape (n_rows, n_columns).
-
-        Raises
-        ------
-        DataError
-            A text column, a missing or an infinite value.
-        """
-        if self.missing == "refuse":
-            _refuse_gaps(frame)
-        features = np.empty((len(frame), frame.shape[1]), dtype=np.float32)
-        for position, (_, column) in enumerate(frame.items()):
-            features[:, position] = _feature(column, self.decimals)
-        return features
-
-
-def namespaces(n_features: int, most: int) -> tuple[Namespace, ...]:
-    """Up to `most` groups of ceil(n_features / most) neighbouring columns, named a, b, c, ...
-
-    Examples
-    --------
-    >>> [(space.name, space.start, space.stop) for space in namespaces(5, 3)]
-    [('a', 0, 2), ('b', 2, 4), ('c', 4, 5)]
-    """
-    size = math.ceil(n_features / most)
-    starts = range(0, n_features, size)
-    return tuple(
-        Namespace(letter, start, min(start + size, n_features))
-        for letter, start in zip(string.ascii_letters, starts, strict=False)
-    )
+def order_of(dataset: Dataset, options: StreamOptions, seed: int) -> slice | NDArray[np.int64]:
+    """The rows of `dataset` in the order in which they come."""
+    order = slice(options.max_rows)
+    if not options.shuffle:
+        return order
+    return seeds.generator(seed, "stream order").permutation(len(dataset.target))[order]
 
 
 def needs_log(target: NDArray[np.float64], rule: bool | str) -> bool:
@@ -205,38 +141,3 @@ def _labels(dataset: Dataset, options: StreamOptions) -> NDArray[np.float64]:
             f" a stream takes a regression or two classes; {mend}"
         )
     return 2.0 * dataset.target.cat.codes.to_numpy() - 1.0
-
-
-def _refuse_gaps(frame: pd.DataFrame) -> None:
-    """DataError that names the columns with missing values, if there are any."""
-    gaps = frame.isna()
-    names = [repr(name) for name in frame.columns[gaps.any()]]
-    if names:
-        more = f" and {len(names) - NAMED_COLUMNS} more" if len(names) > NAMED_COLUMNS else ""
-        listed = ", ".join(names[:NAMED_COLUMNS]) + more
-        subject = f"column {listed} is" if len(names) == 1 else f"columns {listed} are"
-        raise DataError(
-            f"{subject} missing (NaN) in {gaps.any(axis=1).sum()} rows: impute them,"
-            " or count them 0 with --set missing=zero (in a suite bench: {missing: zero})"
-        )
-
-
-def _feature(column: pd.Series, decimals: int | None) -> NDArray[Any]:
-    """One column as numbers, rounded; DataError where it cannot be a stream's feature."""
-    if columns.is_text(column):
-        raise DataError(f"column {column.name!r} holds free text: a stream takes numbers and"
-                        " nominal values, drop or encode it")  # fmt: skip
-    if columns.is_nominal(column):
-        values = column.cat.codes.to_numpy()
-        missing = values < 0
-    else:
-        values = column.to_numpy()
-        missing = np.isnan(values)
-    if columns.is_infinite(values):
-        raise DataError(f"column {column.name!r} has infinite values (beyond 3.4e38): a stream"
-                        " takes finite ones, drop those rows")  # fmt: skip
-    if missing.any():
-        values = np.where(missing, 0, values)
-    if decimals is not None and values.dtype.kind == "f":
-        values = np.round(values.astype(np.float64), decimals)
-    return values

@@ -13,6 +13,7 @@ from algorithms.errors import DataError
 from tasks.fetch import columns
 from tasks.fetch.dataset import Dataset
 from tasks.preprocess.categories import places, present
+from tasks.preprocess.dates import known_dates, spread_dates
 from tasks.preprocess.transformer import Transformer
 
 Scale = Literal["none", "standard"]
@@ -24,9 +25,9 @@ class TableEncoder(Transformer):
     """Mixed columns as dense float32 features, in the order of the columns.
 
     A number is itself, a boolean 0 or 1; a missing number is the median of the training rows, 0
-    where they have none. Any other column is nominal: one 0/1 feature for each category that
-    occurs in the training rows, in declared or else in sorted order. A missing category, or one
-    that does not occur there, is all zeros.
+    where they have none. A date is the columns of `tasks.preprocess.dates`. Any other column is
+    nominal: one 0/1 feature for each category that occurs in the training rows, in declared or
+    else in sorted order. A missing category, or one that does not occur there, is all zeros.
 
     Parameters
     ----------
@@ -36,6 +37,8 @@ class TableEncoder(Transformer):
 
     Attributes
     ----------
+    dates_ : dict
+        See `tasks.preprocess.dates.KnownDates`.
     categories_ : list of list of str or None
         For each column those with a feature; None for numbers.
     medians_ : list of float
@@ -55,7 +58,8 @@ class TableEncoder(Transformer):
     def fit(self, frame: pd.DataFrame, y: Any = None) -> Self:
         """Learn categories, medians and scales of the training rows; targets do not matter."""
         del y
-        every = [column for _, column in frame.items()]
+        self.dates_ = known_dates(frame)
+        every = [column for _, column in spread_dates(frame, self.dates_).items()]
         self.categories_ = [present(c) if _is_nominal(c) else None for c in every]
         self.medians_ = [0.0 if _is_nominal(c) else _median(_numbers(c)) for c in every]
         self.center_ = self.spread_ = np.empty(0)
@@ -82,6 +86,7 @@ class TableEncoder(Transformer):
 
     def _encoded(self, frame: pd.DataFrame) -> Floats:
         """The features before they are scaled."""
+        frame = spread_dates(frame, self.dates_)
         n_features = sum(1 if kept is None else len(kept) for kept in self.categories_)
         exact = np.float64 if self.scale == "standard" else np.float32
         features = np.empty((len(frame), n_features), dtype=exact)

@@ -12,22 +12,25 @@ from numpy.typing import NDArray
 from algorithms.errors import DataError
 from tasks.fetch import columns
 from tasks.preprocess.categories import declared, places
+from tasks.preprocess.dates import EVERY, known_dates, spread_dates
 from tasks.preprocess.transformer import Transformer
 
 Rows = NDArray[Any] | slice
-EVERY = slice(None)
 
 
 @dataclass(eq=False)
 class UnitRangeEncoder(Transformer):
     """Each column as one float32 feature, within [0, 1] on the training rows.
 
-    A nominal value is the number of its category, -1 if it is missing or of none. Every column is
-    scaled by the least and the greatest of its training values, as the paper of ABC does; a
-    missing number becomes the mean of its training values, 0 where there are none.
+    A date is the columns of `tasks.preprocess.dates`. A nominal value is the number of its
+    category, -1 if it is missing or of none. Every column is scaled by the least and the greatest
+    of its training values, as the paper of ABC does; a missing number becomes the mean of its
+    training values, 0 where there are none.
 
     Attributes
     ----------
+    dates_ : dict
+        See `tasks.preprocess.dates.KnownDates`.
     categories_ : list of list of str or None
         For each column its categories; None for numbers.
     means_, low_, spread_ : ndarray of float32, shape (n_columns,)
@@ -48,7 +51,8 @@ class UnitRangeEncoder(Transformer):
     def fit(self, frame: pd.DataFrame, y: Any = None, rows: Rows = EVERY) -> Self:
         """Learn means and ranges of the training rows, those of `frame` or `rows` of it."""
         del y
-        every = [column for _, column in frame.items()]
+        self.dates_ = known_dates(frame, rows)
+        every = [column for _, column in spread_dates(frame, self.dates_).items()]
         self.categories_ = [declared(c) if columns.is_nominal(c) else None for c in every]
         self.means_, self.low_, self.spread_ = np.empty((3, len(every)), dtype=np.float32)
         for i, column in enumerate(every):
@@ -69,6 +73,7 @@ class UnitRangeEncoder(Transformer):
         DataError
             For infinite values.
         """
+        frame = spread_dates(frame, self.dates_)
         n_rows = len(frame) if isinstance(rows, slice) else len(rows)
         features = np.empty((n_rows, len(self.means_)), dtype=np.float32)
         every = zip(self.categories_, frame.items(), strict=True)

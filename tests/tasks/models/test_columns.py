@@ -7,8 +7,9 @@ import pytest
 from tasks.models import columns
 
 DATA = pd.DataFrame(
-    {"tiny": np.array([1, 2], np.uint8), "x": np.array([0.5, 1], np.float32), "b": [True, False]}
-)
+    {"tiny": np.array([1, 2], np.uint8), "x": np.array([0.5, 1], np.float32), "b": [True, False],
+     "t": pd.to_datetime(["2024-02-29", "2024-03-01"])}
+)  # fmt: skip
 
 
 def read(name, values):
@@ -35,8 +36,6 @@ def test_an_integer_beyond_the_datas_own_width_stays_what_it_is(values, expected
     ("name", "values", "message"),
     [
         ("tiny", [1, 2.7], "column 'tiny': 2.7 in row 1 must be an integer of 64 bits"),
-        ("tiny", [1, None], "nan in row 1 must be an integer"),
-        ("tiny", pd.array([1, None], dtype="Int64"), "<NA> in row 1 must be an integer"),
         ("tiny", [np.inf], "inf in row 0 must be an integer"),
         ("tiny", np.array([2**63], np.uint64), "9223372036854775808 in row 0"),
         ("tiny", ["a"], "column 'tiny' must be integer: "),
@@ -44,12 +43,47 @@ def test_an_integer_beyond_the_datas_own_width_stays_what_it_is(values, expected
         ("x", pd.to_datetime(["2026-11-21"]), "column 'x' must be real: give seconds since 1970"),
         ("b", ["False"], "column 'b': False in row 0 must be true or false, not a str"),
         ("b", [0, 1], "column 'b': 0 in row 0 must be true or false"),
-        ("b", [True, None], "None in row 1 must be true or false"),
+        ("b", [True, None, 2], "2 in row 2 must be true or false"),
+        ("t", ["2024-02-29", "soon"], "column 't': soon in row 1 must be a date, such as 2024-"),
+        ("t", [1.7e9], r"column 't': 1700000000.0 in row 0 must be a date"),
+        ("t", [pd.Timestamp("2024"), "2024-01-02"], "'t' mixes dates with their texts"),
     ],
 )
 def test_what_is_not_of_its_columns_kind_is_refused(name, values, message):
     with pytest.raises(ValueError, match=message):
         read(name, values)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "expected"),
+    [
+        ("tiny", [1, None], [1.0, np.nan]),
+        ("tiny", pd.array([1, None], dtype="Int64"), [1.0, np.nan]),
+        ("b", [True, None], [1.0, np.nan]),
+        ("b", pd.array([None, False], dtype="boolean"), [np.nan, 0.0]),
+    ],
+)
+def test_an_integer_or_a_boolean_may_be_missing(name, values, expected):
+    assert read(name, values) == pytest.approx(expected, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["2024-02-29T18:30", None],
+        ["2024-02-29T18:30:00+05:00", None],
+        pd.to_datetime(["2024-02-29 18:30", None]),
+        pd.to_datetime(["2024-02-29 18:30", None]).tz_localize("Asia/Tokyo"),
+        [pd.Timestamp("2024-02-29 18:30").to_pydatetime(), None],
+    ],
+    ids=lambda values: str(values[0]),
+)
+def test_a_date_is_what_its_clock_shows(values):
+    found = read("t", values)
+
+    assert found[0] == pd.Timestamp("2024-02-29 18:30")
+    assert found[1] is pd.NaT
+    assert read("t", [None])[0] is pd.NaT
 
 
 def test_reals_and_booleans_are_read_as_the_data_has_them():

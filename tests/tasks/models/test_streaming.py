@@ -4,6 +4,7 @@ import threading
 
 import mlflow.pyfunc
 import numpy as np
+import pandas as pd
 import pytest
 
 from algorithms.chacha.safe.safe_race import SafeRace
@@ -12,6 +13,7 @@ from tasks.models import logged
 from tasks.models.load import load
 from tasks.models.streaming import EXPORTED, RACE
 from tasks.preprocess import as_stream
+from tasks.preprocess.stream_encoder import StreamEncoder
 
 FRIED = "synthetic:fried?rows=400&seed=0"
 
@@ -108,3 +110,42 @@ def test_a_race_of_a_users_own_code_is_not_registered(race, tmp_path):
     path.write_text("from algorithms.chacha.chacha import ChaCha\nclass Mine(ChaCha):\n    pass\n")
     with pytest.raises(UsageError, match=r"unknown algorithm '.*mine.py:Mine'"):
         race(f"{path}:Mine", FRIED, settings={"b": 2})
+
+
+@pytest.fixture
+def gappy(tmp_path):
+    """A csv with a date and with gaps in one of its two columns of numbers."""
+    random = np.random.default_rng(0)
+    times = pd.date_range("2024-01-01", periods=300, freq="7h")
+    x, whole = random.normal(size=300), random.integers(0, 9, 300)
+    frame = pd.DataFrame({"t": times, "x": x, "whole": whole, "y": x + whole + times.hour})
+    frame.loc[::7, "x"] = np.nan
+    frame.to_csv(tmp_path / "gappy.csv", index=False)
+    return f"file:{tmp_path / 'gappy.csv'}"
+
+
+@pytest.mark.parametrize("algorithm", ["chacha", "vanilla"])
+@pytest.mark.parametrize("missing", ["fill", "indicate", "zero"])
+def test_a_row_with_gaps_and_dates_is_served_as_what_was_learned_says(
+    race, gappy, tmp_path, algorithm, missing
+):
+    settings = {"b": 3} if algorithm == "chacha" else {}
+    _, _, fitted = race(
+        algorithm, gappy, settings=settings, budget=200, bench={"missing": missing}
+    )
+    fitted.model.save(tmp_path)
+    model = load(tmp_path)
+    rows = fitted.dataset.features.iloc[197:203]
+    sent = pd.DataFrame({"whole": [None, 3.0], "t": ["2024-05-05T05:00", None], "x": [1.0, None]})
+
+    assert np.array_equal(model.predict(rows), fitted.model.predict(rows))
+    assert np.isfinite(model.predict(sent)).all()  # `whole` was never missing, nor was `t`
+    logged._write(tmp_path / "model", fitted.model, fitted.dataset.features, "m-1")
+    served = mlflow.pyfunc.load_model(str(tmp_path / "model"))
+    sent = sent.assign(t=pd.to_datetime(sent["t"]))
+    assert np.array_equal(served.predict(sent), model.predict(sent))
+    # Rows that come after the budget are no part of what fills gaps.
+    first = pd.DataFrame({"x": fitted.dataset.features["x"].iloc[:200]})
+    stood = StreamEncoder(missing=missing).fit(first).transform(pd.DataFrame({"x": [np.nan]}))
+    known = model.encoder.transform(rows.assign(x=np.nan))
+    assert known[0, model.encoder.names_.index("x")] == stood[0, 0]

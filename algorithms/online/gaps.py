@@ -1,0 +1,70 @@
+"""What stands in the place of a missing number: decided by the rows before, never by later ones.
+
+The value before the gap, drawn towards the mean of the column's values so far:
+
+    stand-in = mean + r · (value before - mean)
+
+where r, within 0 and 1, is the correlation of a value with the one before it. Where neighbours
+have nothing in common that is the running mean (r = 0); in a column that moves slowly it is the
+last value (r = 1), and in a gap of many rows, each of which takes the stand-in before for the
+value before, it goes from the last value to the mean.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
+
+COUNT, MEAN, BEFORE, FOLLOWS, SQUARES, PRODUCTS = range(6)
+"""Of each column: how many values, their mean, the value or stand-in of the row before, whether
+that was a value, and the sums of which r is the ratio."""
+
+
+def new_gaps(n_columns: int) -> Doubles:
+    """The state of columns of which nothing was seen."""
+    return np.zeros((PRODUCTS + 1, n_columns))
+
+
+@njit(cache=True, nogil=True)
+def fill_gaps(rows: Floats, state: Doubles, learns: bool) -> None:
+    """Put a number in the place of each NaN.
+
+    Parameters
+    ----------
+    rows : ndarray of float32, shape (n, n_columns)
+        Written.
+    state : ndarray of float64, shape (6, n_columns)
+        Written if it `learns`; otherwise each of the rows is taken for the next one.
+    learns : bool
+
+    Examples
+    --------
+    >>> rows = np.array([[1.0], [3.0], [np.nan]], dtype=np.float32)
+    >>> fill_gaps(rows, new_gaps(1), learns=True)
+    >>> rows.tolist()
+    [[1.0], [3.0], [2.0]]
+    """
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            value, mean = np.float64(rows[i, j]), state[MEAN, j]
+            missing = np.isnan(value)
+            if missing:
+                squares, r = state[SQUARES, j], 0.0
+                if squares > 0.0:
+                    r = min(max(state[PRODUCTS, j] / squares, 0.0), 1.0)
+                value = mean + r * (state[BEFORE, j] - mean)
+                rows[i, j] = value
+            if not learns:
+                continue
+            if not missing:
+                if state[FOLLOWS, j] > 0.0:
+                    state[SQUARES, j] += (value - mean) ** 2
+                    state[PRODUCTS, j] += (value - mean) * (state[BEFORE, j] - mean)
+                state[COUNT, j] += 1.0
+                state[MEAN, j] += (value - mean) / state[COUNT, j]
+            state[BEFORE, j] = value
+            state[FOLLOWS, j] = 0.0 if missing else 1.0

@@ -1,0 +1,83 @@
+"""What fills a gap is decided by the rows before it."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from algorithms.online.gaps import fill_gaps, new_gaps
+
+NAN = np.nan
+
+
+def filled(values, state=None, *, learns=True):
+    rows = np.array(values, dtype=np.float32)
+    rows = rows[:, None] if rows.ndim == 1 else rows
+    fill_gaps(rows, new_gaps(rows.shape[1]) if state is None else state, learns)
+    return rows
+
+
+def test_values_stay_what_they_are_and_every_gap_gets_a_number():
+    rows = np.array([[NAN, 1.0], [2.0, NAN], [NAN, NAN], [4.0, 5.0]])
+    found = filled(rows)
+
+    known = ~np.isnan(rows)
+    assert (found[known] == rows[known]).all()
+    assert np.isfinite(found).all()
+    assert found[0, 0] == 0.0  # nothing is known yet
+
+
+def test_where_neighbours_have_nothing_in_common_it_is_the_mean():
+    values = np.random.default_rng(0).normal(5, 1, 10_000)
+    found = filled([*values, NAN])[-1, 0]
+
+    assert abs(found - values.mean()) < 0.05
+
+
+def test_where_values_move_slowly_it_is_the_last_one_and_in_a_long_gap_the_mean():
+    random = np.random.default_rng(0)
+    values = [0.0]
+    for step in random.normal(0, 1, 20_000):
+        values.append(0.99 * values[-1] + step)
+    found = filled([*values, *[NAN] * 1000])[-1000:, 0]
+
+    assert abs(found[0] - values[-1]) < 0.05 * abs(values[-1])
+    assert abs(found[-1] - np.mean(values)) < 0.05
+
+
+def test_one_who_does_not_learn_takes_every_row_for_the_next():
+    state = new_gaps(1)
+    filled([1.0, 2.0, 2.5, 4.0], state)
+    before = state.copy()
+    found = filled([NAN, 100.0, NAN], state, learns=False)
+
+    assert found[0] == found[2]
+    assert np.array_equal(state, before)
+    assert found[0] == filled([1.0, 2.0, 2.5, 4.0, NAN])[-1]
+
+
+numbers = st.floats(-1e6, 1e6, width=32) | st.just(NAN)
+
+
+@given(st.lists(numbers, min_size=1, max_size=30), st.integers(0, 29), numbers)
+def test_later_rows_change_nothing(values, place, other):
+    cut = place % len(values)
+    changed = [*values[: cut + 1], other, *values[cut + 1 :]]
+
+    assert np.array_equal(filled(values)[: cut + 1], filled(changed)[: cut + 1])
+
+
+@given(st.lists(numbers, max_size=30), st.lists(numbers, max_size=30))
+def test_blocks_of_any_size_give_the_same(first, second):
+    state = new_gaps(1)
+    apart = [*filled(first, state), *filled(second, state)]
+
+    assert np.array_equal(apart, [*filled([*first, *second])])
+
+
+@given(st.lists(numbers, min_size=1, max_size=30))
+def test_what_fills_a_gap_lies_within_the_values_before(values):
+    found = filled(values)[:, 0]
+    for place in np.flatnonzero(np.isnan(values)):
+        seen = [v for v in values[:place] if not np.isnan(v)] or [0.0]
+        slack = 1e-5 * max(map(abs, seen))
+        assert min(seen) - slack <= found[place] <= max(seen) + slack

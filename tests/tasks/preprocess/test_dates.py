@@ -1,0 +1,127 @@
+"""Columns of dates, as files and frames have them, become the same parts everywhere."""
+
+import datetime as dt
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from algorithms.errors import DataError
+from tasks.fetch import columns, load
+from tasks.fetch.kept import keep
+from tasks.preprocess.dates import known_dates, spread_dates
+from tasks.preprocess.sparse import SparseEncoder
+from tasks.preprocess.stream_encoder import StreamEncoder
+from tasks.preprocess.streaming import as_stream
+from tasks.preprocess.tables import TableEncoder
+from tasks.preprocess.unit_range import UnitRangeEncoder
+
+TIMES = pd.to_datetime(["2024-02-29 06:00", "2024-03-01 18:00", None, "2024-03-08 06:30"])
+WRITTEN = ["2024-02-29T06:00", "2024-03-01T18:00", None, "2024-03-08T06:30"]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        TIMES,
+        TIMES.astype("datetime64[ns]"),
+        TIMES.tz_localize("Europe/Berlin"),
+        WRITTEN,
+        pd.array(WRITTEN, dtype="string"),
+        [text and f"{text}:00+02:00" for text in WRITTEN],
+        [None if time is pd.NaT else time.to_pydatetime() for time in TIMES],
+    ],
+    ids=["us", "ns", "zone", "text", "string", "offset", "python"],
+)
+def test_however_they_are_given(column):
+    dates = columns.tidy(pd.Series(column, name="t"))
+
+    assert columns.is_date(dates)
+    assert not columns.is_text(dates)
+    assert dates.equals(pd.Series(TIMES, name="t").astype("datetime64[us]"))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [["2024-02-30"], ["2024-02-29", "later"], ["20240229"], ["12:30"], [dt.time(5)], [None]],
+    ids=str,
+)
+def test_what_is_no_date_stays_what_it_was(values):
+    assert columns.as_dates(pd.Series(values, dtype=object)) is None
+
+
+def test_only_parts_that_vary_are_columns_beside_the_days():
+    days = pd.DataFrame({"t": pd.to_datetime(["2024-03-01", "2024-03-02", "2024-03-04"])})
+    found = spread_dates(days, known_dates(days))
+
+    assert found["t weekday"].tolist() == ["friday", "saturday", "monday"]
+    assert found["t days"].tolist() == [0.0, 1.0, 3.0]
+    assert list(found) == ["t weekday", "t days"]
+
+
+@pytest.mark.parametrize(
+    "encoder",
+    [
+        TableEncoder(),
+        TableEncoder("standard"),
+        UnitRangeEncoder(),
+        SparseEncoder("zero"),
+        StreamEncoder(),
+    ],
+)
+@pytest.mark.parametrize("kind", ["given", "text"])
+def test_every_encoder_takes_them(encoder, kind):
+    frame = pd.DataFrame({"x": range(4), "t": TIMES if kind == "given" else WRITTEN})
+    found = encoder.fit(frame).transform(frame)
+    found = found.toarray() if hasattr(found, "toarray") else found
+
+    assert found.shape[0] == 4
+    assert found.shape[1] >= 5
+    assert np.isfinite(found).all()
+    later = pd.DataFrame({"x": [9], "t": ["1999-12-31T23:59:59.5+01:00"]})
+    assert encoder.transform(later).shape == (1, found.shape[1])
+    with pytest.raises(DataError, match="'t' held dates before and holds 'soon': give ISO dates"):
+        encoder.transform(pd.DataFrame({"x": [9], "t": ["soon"]}))
+
+
+def csv_of(tmp_path, *rows):
+    path = tmp_path / "sales.csv"
+    path.write_text("\n".join(["when,day,price,sold", *rows, ""]), encoding="utf-8")
+    return load(f"file:{path}?target=sold&task=regression")
+
+
+def test_a_csv_with_dates_is_a_stream(tmp_path):
+    data = csv_of(
+        tmp_path,
+        "2024-03-30T09:00:00+01:00,2024-03-30,1.5,3.5",
+        "2024-03-31T09:00:00+02:00,2024-03-31,,4.5",
+        "2024-04-01T10:00:00+02:00,,2.5,5.5",
+    )
+    stream = as_stream(data)
+    by_name = dict(zip(stream.names, stream.features.T.tolist(), strict=True))
+
+    assert by_name["when hour=9"] == [1, 1, 0]  # nine in the morning, in winter and summer time
+    assert by_name["when weekday=sunday"] == [0, 1, 0]
+    assert by_name["when days"] == pytest.approx([0, 1, 2 + 1 / 24])
+    assert by_name["day weekday=saturday"] == [1, 0, 0]
+    assert "day month=3" not in by_name
+    assert [space.stop - space.start for space in stream.namespaces] == [2, 3, 2, 1, 2, 1, 1]
+    assert stream.features.shape[1] == stream.namespaces[-1].stop
+
+
+def test_kept_data_have_the_same_dates(tmp_path):
+    data = csv_of(tmp_path, "2024-03-30T09:00,2024-03-30,1.5,3.5", ",2024-03-31,1,4.5")
+    opened = keep(data, tmp_path).open()
+
+    assert opened.features.equals(data.features)
+    assert opened.digest == data.digest
+    other = csv_of(tmp_path, "2024-03-30T09:01,2024-03-30,1.5,3.5", ",2024-03-31,1,4.5")
+    assert other.digest != data.digest
+
+
+def test_a_target_of_dates_is_seconds(tmp_path):
+    path = tmp_path / "due.csv"
+    path.write_text("x,due\n1,1970-01-01\n2,1970-01-02\n", encoding="utf-8")
+    data = load(f"file:{path}?task=regression")
+
+    assert data.target.tolist() == [0.0, 86_400.0]
