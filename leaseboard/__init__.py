@@ -14,6 +14,7 @@ from leaseboard._names import check
 if TYPE_CHECKING:
     from algorithms.apple.estimator import AppleClassifier, AppleRegressor
     from algorithms.base import Algorithm
+    from algorithms.chacha.scikit import StreamClassifier, StreamRegressor
     from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
     from tasks.automl.estimators import PolicyClassifier, PolicyRegressor
     from tasks.automl.select import select
@@ -27,6 +28,8 @@ __all__ = [
     "ChaChaRegressor",
     "PolicyClassifier",
     "PolicyRegressor",
+    "StreamClassifier",
+    "StreamRegressor",
     "race",
     "select",
 ]
@@ -39,6 +42,8 @@ _PLACES = {
     "ChaChaRegressor": "algorithms.chacha.streaming",
     "PolicyClassifier": "tasks.automl.estimators",
     "PolicyRegressor": "tasks.automl.estimators",
+    "StreamClassifier": "algorithms.chacha.scikit",
+    "StreamRegressor": "algorithms.chacha.scikit",
     "race": "tasks.steps.interactive",
     "select": "tasks.automl.select",
 }

@@ -18,6 +18,7 @@ from algorithms.base import settings_of
 from algorithms.chacha.oracle import ConfigOracle, load_oracle
 from algorithms.chacha.race import Race
 from algorithms.chacha.race_file import FORMAT, UNFIT, file_in, racing_of
+from algorithms.chacha.streaming.blocks import is_frame
 from algorithms.errors import UsageError
 from algorithms.events import BoundsUpdated, Event, kind
 from algorithms.online.features import Example, FeatureMap
@@ -99,7 +100,7 @@ class OnlineChaCha(ABC):
     def _forecast_block(self, X: ArrayLike) -> Floats:
         keys, block = numeric_block(X)
         absent = self._features.absent(keys)
-        if absent and not hasattr(X, "columns"):
+        if absent and not is_frame(X):
             raise UsageError(
                 f"columns {', '.join(repr(name) for _, name in absent)} were learned and are not"
                 " in the block: add them, or name those that are there by a DataFrame's columns,"
@@ -281,6 +282,17 @@ class OnlineChaCha(ABC):
         if state["race"] is not None:
             self._race = self._new_race(self._features)
             self._race.fill(state["race"])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what `save` writes: joblib's own pickles would part arrays that are shared."""
+        given = (self.namespaces, self.oracle, self.seed, self.algorithm)
+        return self._unpickled, (given, self.settings, self._state())
+
+    @classmethod
+    def _unpickled(cls, given: tuple[Any, ...], settings: dict[str, Any], state: Any) -> Self:
+        model = cls(*given, **settings)
+        model._fill(state)
+        return model
 
     @abstractmethod
     def predict_one(self, x: Example) -> Any:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from algorithms.online.inputs import numeric_block
 
 
+def is_frame(X: Any) -> bool:
+    """Whether `X` is a DataFrame, whose columns have names."""
+    return hasattr(X, "columns")
+
+
 def examples_of(X: Any) -> list[dict[Hashable, Any]]:
     """The rows of a DataFrame, or of an array, whose columns are called 0, 1, 2..."""
-    if isinstance(X, pd.DataFrame):
+    if is_frame(X):
         records: list[dict[Hashable, Any]] = X.to_dict("records")
         return records
     keys, block = numeric_block(X)
@@ -24,6 +28,17 @@ def examples_of(X: Any) -> list[dict[Hashable, Any]]:
 
 def in_kind(X: Any, answers: Sequence[Any] | NDArray[Any]) -> Any:
     """One answer a row: for a DataFrame a Series with its index, for an array an array."""
-    if isinstance(X, pd.DataFrame):
+    if is_frame(X):
+        import pandas as pd  # heavy, and whoever has a DataFrame has it already
+
         return pd.Series(answers, index=X.index)
     return np.asarray(answers)
+
+
+def shares_in_kind(
+    X: Any, rows: Sequence[Mapping[Hashable, float]], classes: Sequence[Any]
+) -> Any:
+    """A DataFrame with a row for each of `X` and a column for each class."""
+    import pandas as pd
+
+    return pd.DataFrame(rows, index=getattr(X, "index", None), columns=list(classes))

@@ -8,12 +8,11 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from algorithms.chacha.oracle import ConfigOracle
 from algorithms.chacha.streaming.base import OnlineChaCha
-from algorithms.chacha.streaming.blocks import examples_of, in_kind
+from algorithms.chacha.streaming.blocks import examples_of, in_kind, shares_in_kind
 from algorithms.chacha.streaming.river_base import MiniBatchClassifier, MiniBatchRegressor
 from algorithms.online.features import Example
 from algorithms.online.inputs import regression_label
@@ -198,10 +197,10 @@ class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):
         """The likelier class of each row: an array, of a DataFrame a Series with its index."""
         return in_kind(X, [self.predict_one(x) for x in examples_of(X)])
 
-    def predict_proba_many(self, X: ArrayLike) -> pd.DataFrame:
-        """The probabilities of the classes seen so far, a column each."""
+    def predict_proba_many(self, X: ArrayLike) -> Any:
+        """The probabilities of the classes seen so far: a DataFrame with a column each."""
         rows = [self.predict_proba_one(x) for x in examples_of(X)]
-        return pd.DataFrame(rows, index=getattr(X, "index", None), columns=self.classes)
+        return shares_in_kind(X, rows, self.classes)
 
     def _state(self) -> dict[str, Any]:
         return super()._state() | {"classes": self.classes}

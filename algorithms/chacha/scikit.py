@@ -1,0 +1,248 @@
+"""The classes for streams in scikit-learn's form: `partial_fit`, `fit`, `predict`, `score`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
+    from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
+
+
+class _ScikitStream(BaseEstimator):
+    """What both estimators share; their docstrings document it."""
+
+    _kind: str
+    model_: Any
+
+    def __init__(
+        self,
+        algorithm: str = "chacha",
+        *,
+        settings: Mapping[str, Any] | None = None,
+        namespaces: Mapping[str, list[str]] | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.algorithm = algorithm
+        self.settings = settings
+        self.namespaces = namespaces
+        self.random_state = random_state
+
+    def _fresh(self) -> Any:
+        """The model that has seen nothing."""
+        from algorithms.chacha import streaming
+
+        kind, seed = getattr(streaming, self._kind), self.random_state
+        if not isinstance(seed, int | np.integer):
+            seed = check_random_state(seed).randint(2**31 - 1)
+        return kind(self.namespaces, None, int(seed), self.algorithm, **self.settings or {})
+
+    def _checked(self, X: Any, y: Any, *, reset: bool, **how: Any) -> tuple[Any, Any]:
+        X, y = validate_data(self, X, y, dtype=np.float32, reset=reset, **how)
+        return self._named(X), y
+
+    def _seen(self, X: Any) -> Any:
+        check_is_fitted(self, "model_")
+        return self._named(validate_data(self, X, dtype=np.float32, reset=False))
+
+    def _named(self, X: NDArray[np.float32]) -> Any:
+        """`X` with the names that its columns came with, by which the model knows them."""
+        names = getattr(self, "feature_names_in_", None)
+        return X if names is None else pd.DataFrame(X, columns=names)
+
+
+class StreamRegressor(RegressorMixin, _ScikitStream):
+    """`ChaChaRegressor` for scikit-learn's loops and tools.
+
+    Parameters
+    ----------
+    algorithm : str
+        The registered name of a race, such as ``"chacha"`` or ``"chacha-paper"``.
+    settings : mapping of str to value, optional
+        Of the algorithm, as in ``{"b": 10}``.
+    namespaces : mapping of str to list of str, optional
+        Which columns belong to which namespace.
+    random_state : int, RandomState instance or None
+        An integer makes the model reproducible.
+
+    Attributes
+    ----------
+    model_ : ChaChaRegressor
+        The model itself, for its `champion`, `live`, `save` and so on.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+        Where X had names that are all strings.
+
+    Notes
+    -----
+    The order of the rows counts: the model learns them one after the other, once. A sample weight
+    is an importance, learned at once, which is not the same as a row that comes several times.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(2000, 4))
+    >>> y = 1 + 2 * X[:, 0] * X[:, 3]
+    >>> model = StreamRegressor()
+    >>> for start in range(0, 2000, 500):
+    ...     model = model.partial_fit(X[start : start + 500], y[start : start + 500])
+    >>> model.model_.examples, model.score(X, y) > 0.9
+    (2000, True)
+    """
+
+    _kind = "ChaChaRegressor"
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from nothing.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of numbers, shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Importances.
+        """
+        X, y = self._checked(X, y, reset=True, y_numeric=True)
+        return self._learn(self._fresh(), X, y, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Go on with some more examples; parameters as for `fit`."""
+        first = not hasattr(self, "model_")
+        X, y = self._checked(X, y, reset=first, y_numeric=True)
+        return self._learn(self._fresh() if first else self.model_, X, y, sample_weight)
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Forecasts, an ndarray of float64 of shape (n_samples,)."""
+        X = self._seen(X)
+        return np.asarray(self.model_.predict_many(X), dtype=np.float64)
+
+    def _learn(self, model: ChaChaRegressor, X: Any, y: Any, weights: ArrayLike | None) -> Self:
+        model.learn_many(X, y, _some(weights))
+        self.model_ = model
+        return self
+
+
+class StreamClassifier(ClassifierMixin, _ScikitStream):
+    """`ChaChaClassifier` for scikit-learn's loops and tools.
+
+    Parameters, attributes and notes are those of `StreamRegressor`, and:
+
+    Attributes
+    ----------
+    model_ : ChaChaClassifier
+    classes_ : ndarray of shape (2,)
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(400, 2))
+    >>> y = np.where(X[:, 0] > 0, "up", "down")
+    >>> model = StreamClassifier("chacha-icml-eval").partial_fit(X[:1], y[:1], ["up", "down"])
+    >>> model.partial_fit(X[1:], y[1:]).score(X, y) > 0.9
+    True
+    """
+
+    _kind = "ChaChaClassifier"
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from nothing.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of numbers, shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Importances.
+        """
+        X, y = self._checked(X, y, reset=True)
+        return self._learn(self._fresh(), X, y, sample_weight, _classes(y))
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Go on with some more examples.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+        classes : array-like, optional
+            All classes; needed in the first call if `y` does not hold them all.
+        """
+        first = not hasattr(self, "model_")
+        X, y = self._checked(X, y, reset=first)
+        known = self.classes_ if not first else _classes(y if classes is None else classes)
+        model = self._fresh() if first else self.model_
+        return self._learn(model, X, y, sample_weight, known)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The probability of each class, in the order of `classes_`."""
+        X = self._seen(X)
+        shares = self.model_.predict_proba_many(X)
+        every = shares.reindex(columns=self.classes_.tolist(), fill_value=0.0)
+        return np.asarray(every, dtype=np.float64)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The likeliest class of each row, an ndarray of shape (n_samples,)."""
+        likeliest = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[likeliest])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _checked(self, X: Any, y: Any, *, reset: bool, **how: Any) -> tuple[Any, Any]:
+        X, y = super()._checked(X, y, reset=reset, **how)
+        check_classification_targets(y)
+        return X, y
+
+    def _learn(
+        self,
+        model: ChaChaClassifier,
+        X: Any,
+        y: NDArray[Any],
+        weights: ArrayLike | None,
+        classes: NDArray[Any],
+    ) -> Self:
+        unknown = np.setdiff1d(y, classes)
+        if len(unknown):
+            raise ValueError(
+                f"y holds {unknown.tolist()[0]!r}, which is none of the classes"
+                f" {classes.tolist()}: name all of them in the first call of partial_fit"
+            )
+        model.learn_many(X, y, _some(weights))
+        self.classes_, self.model_ = classes, model
+        return self
+
+
+def _some(weights: ArrayLike | None) -> ArrayLike | None:
+    """`weights`; ValueError if there is nothing to learn by them."""
+    if weights is not None and not np.asarray(weights).any():
+        raise ValueError("all sample weights are zero: weigh at least one row more")
+    return weights
+
+
+def _classes(labels: ArrayLike) -> NDArray[Any]:
+    """The classes among `labels`, sorted; ValueError unless they are two."""
+    classes = np.unique(np.asarray(labels))
+    if len(classes) > 2:
+        raise ValueError(
+            "Only binary classification is supported. The type of the target is"
+            f" {type_of_target(classes)}: wrap the estimator in OneVsRestClassifier"
+        )
+    if len(classes) < 2:
+        raise ValueError(f"two classes are needed, but there is one class: {classes[0]}")
+    return classes
