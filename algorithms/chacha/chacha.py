@@ -15,6 +15,7 @@ from algorithms.chacha.oracle import ConfigOracle, Tune
 from algorithms.chacha.racing import Racing
 from algorithms.chacha.safe.front import represent
 from algorithms.chacha.safe.frontier import make_frontier_oracle
+from algorithms.chacha.safe.intervals import HIGHEST, LEVELS
 from algorithms.chacha.safe.safe_race import SafeRace
 from algorithms.online.engine import choose_engine
 from algorithms.online.live import KernelModels, LiveModels, WorkspaceModels
@@ -64,6 +65,9 @@ class ChaCha(Racing):
     tune : str, optional
         Interactions, learning rate, or both, on the features as they are; or one's own oracle,
         ``path/to/file.py:Class``. By default both, and representations.
+    levels : tuple of float
+        Of the prediction intervals of a regression (`algorithms.online.conformal`); 90 % is kept
+        beside them.
     engine, vw_options
         See `Racing`.
 
@@ -131,6 +135,7 @@ class ChaCha(Racing):
     memory: Annotated[float, Field(gt=1)] = 1000.0
     max_terms: Annotated[int, Field(ge=1)] = 600
     tune: Tune | None = None
+    levels: tuple[Annotated[float, Field(gt=0, le=HIGHEST)], ...] = LEVELS
 
     @property
     def capacity(self) -> int:
@@ -167,6 +172,7 @@ class ChaCha(Racing):
             max_terms=self.max_terms,
             represents=represents,
             classes=task == "classification",
+            levels=self.levels,
         )
 
     def loss(self, bench: StreamBench) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +20,16 @@ from algorithms.chacha.safe.front import (
     advance,
     look,
 )
-from algorithms.chacha.safe.mixture import GIVEN, LOST, N_TOTALS, guarded_forecast, mix
+from algorithms.chacha.safe.intervals import Intervals
+from algorithms.chacha.safe.mixture import (
+    GIVEN,
+    LOST,
+    N_TOTALS,
+    OVER_ANCHOR,
+    SHARE_OF_BOUND,
+    guarded_forecast,
+    mix,
+)
 from algorithms.chacha.safe.scale import HIGH, LOW, MEAN, SETTLED, deviation
 from algorithms.online.live import Doubles, Floats, LiveModels, Slots
 from algorithms.plain import fill, values_of
@@ -43,6 +53,8 @@ class Ensemble:
         Whether models see representations, and labels in a unit that follows them.
     classes : bool
         The labels are -1 and 1; there are no companions.
+    levels : sequence of float
+        Of the prediction intervals, which classes do not have.
 
     Attributes
     ----------
@@ -64,6 +76,7 @@ class Ensemble:
         gamma: float,
         represents: bool,
         classes: bool,
+        levels: Sequence[float] = (),
     ) -> None:
         self.models, self.b = models, b
         self.rho, self.gamma = rho, gamma
@@ -74,6 +87,7 @@ class Ensemble:
         self.losses, self.scores, self.sums = np.zeros(n), np.zeros(n), np.zeros((n, 4))
         self.totals = np.zeros(N_TOTALS)
         self.anchor = new_anchor(len(self.experts))
+        self.intervals = None if classes else Intervals(levels)
         self.place = np.array([0.0, 0.0 if self.represents else 1.0])
 
     def mixed(self, live: Slots) -> Slots:
@@ -149,6 +163,8 @@ class Ensemble:
             self.scores,
             forecasts,
         )
+        if self.intervals is not None:
+            self.intervals.learn(labels, importances, forecasts)
 
     def until(self, labels: Floats, at: int) -> int:
         """How many of `labels`, which come after `at` others, go before `move` has to be asked."""
@@ -196,6 +212,19 @@ class Ensemble:
         """What the forecasts have lost."""
         return float(self.totals[LOST])
 
+    def notes(self) -> dict[str, float]:
+        """Of a regression: how near the loss came to what the guarantee allows, and intervals.
+
+        ``over_anchor`` is the largest ratio of the loss, less what the guard was given, to the
+        anchor's, at most 1 + ρ; ``share_of_bound`` that of the loss to the bound by the baselines.
+        For the rest see `Intervals.notes`.
+        """
+        if self.intervals is None:
+            return {}
+        over, share = self.totals[[OVER_ANCHOR, SHARE_OF_BOUND]].tolist()
+        told = self.intervals.notes(deviation(self.front.scale))
+        return {"over_anchor": over, "share_of_bound": share, **told}
+
     def _value(self, values: Doubles, predictions: Floats, limits: Doubles) -> None:
         """Write what the live models forecast, in the labels' own unit and range."""
         center, spread = self.place
@@ -207,9 +236,12 @@ class Ensemble:
 
     def state(self) -> dict[str, Any]:
         """All but the models, as plain values."""
-        return values_of(self, self.kept) | {"front": self.front.state()}
+        intervals = None if self.intervals is None else self.intervals.state()
+        return values_of(self, self.kept) | {"front": self.front.state(), "intervals": intervals}
 
     def fill(self, state: Any) -> None:
         """Go on from `state`; ValueError if it is of other sizes."""
         fill(self, state, self.kept)
         self.front.fill(state["front"])
+        if self.intervals is not None:
+            self.intervals.fill(state["intervals"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from algorithms.chacha.safe.alone import alone
 from algorithms.chacha.safe.candidates import Candidates
 from algorithms.chacha.safe.ensemble import Ensemble
 from algorithms.chacha.safe.front import represent
-from algorithms.chacha.safe.mixture import MASS, OVER_ANCHOR, SHARE_OF_BOUND
+from algorithms.chacha.safe.mixture import MASS
 from algorithms.chacha.safe.windows import CommonWindows
 from algorithms.events import BoundsUpdated, ChampionChanged, Event, LeaseGranted
 from algorithms.online.configuration import VWConfiguration
@@ -41,6 +41,8 @@ class SafeRace(Race):
         Whether configurations choose representations (`algorithms.chacha.safe.front`).
     classes : bool
         The labels are -1 and 1.
+    levels : sequence of float
+        Of the prediction intervals of a regression.
     """
 
     kept = (*Race.kept, "terms", "fresh_at", "lease_of", "_reported_at")
@@ -60,6 +62,7 @@ class SafeRace(Race):
         max_terms: int,
         represents: bool = True,
         classes: bool = False,
+        levels: Sequence[float] = (),
     ) -> None:
         super().__init__(schema, models, oracle, random, b)
         self.round_length, self.represents = round_length, represents
@@ -71,6 +74,7 @@ class SafeRace(Race):
             gamma=1.0 - 1.0 / memory,
             represents=represents,
             classes=classes,
+            levels=levels,
         )
         self.losses, self.scores = self.ensemble.losses, self.ensemble.scores
         self.representations = represent(schema)
@@ -127,15 +131,8 @@ class SafeRace(Race):
         return n
 
     def notes(self) -> dict[str, float]:
-        """Of a regression: how near the loss ever came to what the guarantee allows.
-
-        ``over_anchor`` is the largest ratio of the loss, less what the guard was given, to the
-        anchor's, at most 1 + ρ; ``share_of_bound`` that of the loss to the bound by the baselines.
-        """
-        if self.ensemble.classes:
-            return {}
-        over, share = self.ensemble.totals[[OVER_ANCHOR, SHARE_OF_BOUND]].tolist()
-        return {"over_anchor": over, "share_of_bound": share}
+        """See `Ensemble.notes`."""
+        return self.ensemble.notes()
 
     def learn_one(self, example: Floats, label: float, importance: float) -> bool:
         """Learn one example; say whether the round has ended."""

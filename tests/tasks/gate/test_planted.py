@@ -98,6 +98,12 @@ PLANTS = {
         "algorithms.chacha.chacha", "rho=self.tolerance,", "rho=2 * self.tolerance,",
         ["over_anchor of chacha"],
     ),
+    "intervals that miss twice as often": (
+        ("ci-streams", ["fried"], ["vanilla", "chacha"]),
+        "algorithms.chacha.safe.intervals",
+        "self.alphas = np.round(1.0 -", "self.alphas = np.round(1.1 -",
+        ["coverage_in_worst_window of chacha", "coverage of chacha"],
+    ),
     "beta's sign in ER-UCB": (
         ("ci-arms", ["first pulls"], ["er-ucb"]),
         "algorithms.er_ucb", "y = reward - self.beta[:, 0]", "y = reward + self.beta[:, 0]",

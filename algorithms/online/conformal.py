@@ -1,0 +1,280 @@
+"""Prediction intervals that keep their level on any stream: adaptive conformal inference.
+
+An interval around a forecast ŷ_t misses with probability α if its half width is the (1 - α)
+quantile of |y - ŷ|. Errors drift, so the level that is asked of the quantile is steered by the
+misses themselves [1]_, here on its logarithm: with α_1 = α,
+
+    q_t = the (1 - α_t) quantile of the last W scores,
+    α_{t+1} = min(1, α_t exp(C (α - miss_t))).
+
+Below α_t = 1 / (n + 1), where n scores say nothing, the largest score is multiplied by
+((n + 1) α_t)^-TAIL: misses in a row widen the interval exponentially, and it stays bounded.
+
+Scores are the errors as they are, or the errors over a *local level*, exp(w·φ): w regresses the
+logarithm of the error on where the forecast lies among those before and on the errors just before.
+Whichever of the two had the smaller interval score lately is taken. So an interval is wider where
+forecasts are worse, if that can be learned.
+
+**Theorem 1.** For any labels and forecasts, of every 1,000 consecutive examples at most
+M = 1000 α + 50 are missed.
+
+*Proof.* Where M of the last 999 were missed, the interval is unbounded. ∎
+
+**Theorem 2.** For any labels and forecasts, if no score is above R times the largest of the W
+before it, the misses among every n consecutive examples with an interval lie between
+
+    n α + B  and  n α - B - α E,    B = (ln(W + 1) + ln(R) / TAIL) / C + 1,
+
+with E the examples among them that ended at α_t = 1. B is 56 for R = 1.
+
+*Proof.* The steps of ln α_t telescope: C Σ (miss - α) = ln α_first - ln α_end - (what the minimum
+took off), and α_t ≤ 1. A miss needs α_t ≥ R^(-1/TAIL) / (W + 1): otherwise the interval holds R
+times the largest score. So α_t ≥ R^(-1/TAIL) exp(-C) / (W + 1) at all times. A step is cut by C α
+at most, and only if it ends at 1. ∎ So the share of misses goes to α as 1 / n. Where errors are
+independent α_t differs from α by a fifth or so, and misses from n α by two or three.
+
+Where many errors are exactly equal (constant labels, an exact line, discrete labels that are hit)
+the quantile may hold more than 1 - α of them, and no quantile holds less: then α_t = 1, and
+coverage is above its level. A constant label has intervals of width 0 and coverage 1. No interval
+is made empty in order to miss.
+
+Gibbs and Candès steer α_t itself, and have an unbounded interval whenever it falls below 0: at
+99 % after two misses. Steps on the quantile in the place of α_t [2]_ need the scale of errors;
+steps that decrease [3]_ settle better where nothing changes, and lose the bound for windows. Of
+what one rate costs, see Zaffran et al. [4]_; on the logarithm one rate serves all levels.
+
+References
+----------
+.. [1] Gibbs, Candès. Adaptive conformal inference under distribution shift. NeurIPS 2021.
+.. [2] Angelopoulos, Candès, Tibshirani. Conformal PID control for time series prediction.
+       NeurIPS 2023.
+.. [3] Angelopoulos, Barber, Bates. Online conformal prediction with decaying step sizes.
+       ICML 2024.
+.. [4] Zaffran, Féron, Goude, Josse, Dieuleveut. Adaptive conformal predictions for time series.
+       ICML 2022.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
+
+WINDOW, EXTRA = 1000, 50
+"""Of theorem 1: consecutive examples, and how many more misses than expected they may have."""
+
+SCORES = 250
+"""W, which is also the memory of the mean forecast and of the interval scores."""
+
+C = 0.1
+"""How far a miss moves ln α_t."""
+
+TAIL = 0.5
+"""How fast an interval grows beyond the largest score, as a power of 1 / α_t."""
+
+N_LOCAL = 4
+"""What the local level is regressed on: a constant, where the forecast lies and its square, and
+the errors just before over the median error."""
+
+RATE, RECENT = 0.003, 20.0
+"""The rate of that regression, and the memory of "just before", in examples."""
+
+FARTHEST, MOST = 3.0, 2.0
+"""Bounds of what is regressed on and learned there, and of the logarithm of the local level."""
+
+AT, MEAN, VARIANCE, ERRORS, MASS = range(5)
+"""The running values: examples, mean and variance of forecasts, sum and mass of recent errors."""
+
+STEERED, PLAIN_LOSS, LOCAL_LOSS, MISSED, COVERED, WIDTHS, BOUNDED, MOST_MISSED = range(8)
+"""The fields of a level: α_t, interval scores of both kinds of scores, misses among the last 999;
+and of what came after the first 1,000 examples how many were covered, the sum and the number of
+bounded widths, and the most misses in a window."""
+
+LEAST_STEERED = 1e-250
+"""Below it α_t does not go, so that every number stays finite."""
+
+
+def allowed_misses(alpha: float) -> int:
+    """M of theorem 1.
+
+    Examples
+    --------
+    >>> [allowed_misses(alpha) for alpha in (0.5, 0.2, 0.1, 0.05, 0.01)]
+    [550, 250, 150, 100, 60]
+    """
+    return round(WINDOW * alpha) + EXTRA
+
+
+@njit(cache=True, nogil=True)
+def quantile(ordered: Doubles, n: int, alpha: float) -> float:
+    """The score that is exceeded with probability `alpha`, after n scores in order.
+
+    Examples
+    --------
+    >>> scores = np.array([1.0, 2.0, 4.0])
+    >>> [float(quantile(scores, 3, alpha)) for alpha in (1.0, 0.5, 0.375, 0.25, 0.0625)]
+    [1.0, 2.0, 3.0, 4.0, 8.0]
+    """
+    place = (1.0 - alpha) * (n + 1) - 1.0
+    if place <= 0.0:
+        return float(ordered[0])
+    if place >= n - 1:
+        return float(ordered[n - 1] * ((n + 1) * alpha) ** -TAIL)
+    i = int(place)
+    return float(ordered[i] + (ordered[i + 1] - ordered[i]) * (place - i))
+
+
+@njit(cache=True, nogil=True)
+def exchange(ordered: Doubles, n: int, old: float, new: float) -> None:
+    """Put `new` among n scores in order; where there is no room left, in the place of `old`.
+
+    Examples
+    --------
+    >>> scores = np.array([1.0, 2.0, 4.0])
+    >>> exchange(scores, 3, 1.0, 3.0)
+    >>> scores.tolist()
+    [2.0, 3.0, 4.0]
+    """
+    i = int(np.searchsorted(ordered, old)) if n == len(ordered) else n
+    while i > 0 and ordered[i - 1] > new:
+        ordered[i] = ordered[i - 1]
+        i -= 1
+    while i < n - 1 and ordered[i + 1] < new:
+        ordered[i] = ordered[i + 1]
+        i += 1
+    ordered[i] = new
+
+
+@njit(cache=True, nogil=True)
+def local_level(
+    forecast: float, ordered: Doubles, running: Doubles, weights: Doubles, row: Doubles
+) -> float:
+    """The factor by which an error is expected to differ; `row` is what it is regressed on."""
+    row[0], row[1:] = 1.0, 0.0
+    if running[VARIANCE] > 0.0:
+        place = (forecast - running[MEAN]) / math.sqrt(running[VARIANCE])
+        row[1] = min(max(place, -FARTHEST), FARTHEST)
+        row[2] = row[1] * row[1]
+    middle = ordered[0, int(min(running[AT], SCORES)) // 2]
+    if middle > 0.0 and running[ERRORS] > 0.0:
+        recent = math.log(running[ERRORS] / running[MASS] / middle)
+        row[3] = min(max(recent, -FARTHEST), FARTHEST)
+    total = 0.0
+    for i in range(N_LOCAL):
+        total += weights[i] * row[i]
+    return math.exp(min(max(total, -MOST), MOST))
+
+
+@njit(cache=True, nogil=True)
+def half_widths(
+    alpha: float, most: float, local: float, ordered: Doubles, running: Doubles, level: Doubles
+) -> tuple[float, float, float]:
+    """Half the width of a level's interval, and what it would be by each kind of score.
+
+    It is infinite while there are too few scores for the level, and where theorem 1 asks for it.
+    """
+    n = int(min(running[AT], SCORES))
+    if (n + 1) * alpha < 1.0:
+        return math.inf, math.inf, math.inf
+    plain = quantile(ordered[0], n, level[STEERED])
+    near = local * quantile(ordered[1], n, level[STEERED])
+    if level[MISSED] >= most:
+        return math.inf, plain, near
+    return (near if level[LOCAL_LOSS] < level[PLAIN_LOSS] else plain), plain, near
+
+
+@njit(cache=True, nogil=True)
+def follow(
+    labels: Floats,
+    importances: Floats,
+    forecasts: Floats,
+    alphas: Doubles,
+    most: Doubles,
+    scores: Doubles,
+    ordered: Doubles,
+    misses: NDArray[np.uint8],
+    levels: Doubles,
+    running: Doubles,
+    weights: Doubles,
+) -> None:
+    """Give each forecast of a block its intervals, then take its label.
+
+    Parameters
+    ----------
+    labels, importances, forecasts : ndarray of float32, shape (n,)
+        An example of importance 0 teaches nothing.
+    alphas, most : ndarray of float64, shape (n_levels,)
+        α of each level, and M.
+    scores, ordered : ndarray of float64, shape (2, SCORES)
+        The last scores of both kinds, in a ring, and in order; updated, as all that follow.
+    misses : ndarray of uint8, shape (n_levels, WINDOW)
+        Which of the last examples were missed, in a ring.
+    levels : ndarray of float64, shape (n_levels, 8)
+        See `STEERED` and those after it.
+    running : ndarray of float64, shape (5,)
+        See `AT` and those after it.
+    weights : ndarray of float64, shape (N_LOCAL,)
+        Of the local level.
+    """
+    row, share = np.empty(N_LOCAL), 1.0 / SCORES
+    narrower, wider = np.exp(C * alphas), math.exp(-C)
+    for t in range(len(labels)):
+        if importances[t] <= 0.0:
+            continue
+        forecast = np.float64(forecasts[t])
+        error = abs(np.float64(labels[t]) - forecast)
+        local = local_level(forecast, ordered, running, weights, row)
+        at = int(running[AT])
+        for k in range(len(alphas)):
+            alpha, level = alphas[k], levels[k]
+            half, plain, near = half_widths(alpha, most[k], local, ordered, running, level)
+            missed = error > half
+            if plain < math.inf:
+                step = narrower[k] * wider if missed else narrower[k]
+                level[STEERED] = max(min(level[STEERED] * step, 1.0), LEAST_STEERED)
+                loss = plain + max(error - plain, 0.0) / alpha
+                level[PLAIN_LOSS] += share * (loss - level[PLAIN_LOSS])
+                loss = near + max(error - near, 0.0) / alpha
+                level[LOCAL_LOSS] += share * (loss - level[LOCAL_LOSS])
+            misses[k, at % WINDOW] = missed
+            level[MISSED] += missed
+            if at >= WINDOW:
+                level[COVERED] += not missed
+                if half < math.inf:
+                    level[WIDTHS] += 2.0 * half
+                    level[BOUNDED] += 1.0
+            if at >= 2 * WINDOW - 1:
+                level[MOST_MISSED] = max(level[MOST_MISSED], level[MISSED])
+            level[MISSED] -= misses[k, (at + 1) % WINDOW]
+        n, place = min(at, SCORES), at % SCORES
+        middle = ordered[0, n // 2]
+        exchange(ordered[0], n, scores[0, place], error)
+        exchange(ordered[1], n, scores[1, place], error / local)
+        scores[0, place], scores[1, place] = error, error / local
+        if middle > 0.0:
+            _learn_level(error, middle, weights, row)
+            kept = 1.0 - 1.0 / RECENT
+            running[ERRORS] = kept * running[ERRORS] + min(error, RECENT * middle)
+            running[MASS] = kept * running[MASS] + 1.0
+        running[AT] += 1.0
+        part = max(share, 1.0 / running[AT])
+        difference = forecast - running[MEAN]
+        running[MEAN] += part * difference
+        running[VARIANCE] += part * ((1.0 - part) * difference**2 - running[VARIANCE])
+
+
+@njit(cache=True, nogil=True)
+def _learn_level(error: float, middle: float, weights: Doubles, row: Doubles) -> None:
+    """One normalised gradient step of the regression on ln(error / median error)."""
+    target = math.log(error / middle) if error > 0.0 else -FARTHEST
+    rest, length = min(max(target, -FARTHEST), FARTHEST), 0.0
+    for i in range(N_LOCAL):
+        rest -= weights[i] * row[i]
+        length += row[i] * row[i]
+    for i in range(N_LOCAL):
+        weights[i] += RATE * rest * row[i] / length

@@ -1,0 +1,113 @@
+"""The default's intervals keep their level on streams on which forecasts go wrong."""
+
+import numpy as np
+import pytest
+
+from algorithms.benches.stream import StreamBench
+from algorithms.chacha.chacha import ChaCha
+from algorithms.chacha.safe.intervals import Intervals
+from tests.algorithms.chacha.safe.hard_streams import (
+    abrupt,
+    constant,
+    constant_then_not,
+    noise,
+    outliers,
+    planes,
+    stream_of,
+    tiny_labels,
+    trap,
+    trend,
+)
+
+
+def steps(n):
+    x, y = noise(n)
+    return x, y + np.repeat(np.random.default_rng(5).normal(0, 10, n // 500), 500)
+
+
+def heavy(n):
+    return noise(n)[0], np.random.default_rng(6).standard_t(1.5, n)
+
+
+def walk(n):
+    return noise(n)[0], np.cumsum(np.random.default_rng(7).normal(size=n))
+
+
+def line(n):
+    x = noise(n)[0]
+    return x, 3 * x[:, 0] - 2 * x[:, 1] + 1
+
+
+def discrete(n):
+    x, y = noise(n)
+    return x, np.clip(np.round(x[:, 0] + 0.7 * y), -2, 4)
+
+
+def bursts(n):
+    x, y = noise(n)
+    return x, y * np.where(np.arange(n) // 1000 % 2, 10, 0.1)
+
+
+def notes(make, n=6000, **settings):
+    x, y = make(n)
+    bench = StreamBench(stream_of(x, y))
+    for _ in ChaCha(b=8, **settings).run(bench, seed=0):
+        pass
+    return bench.score().metrics
+
+
+STREAMS = [planes, noise, abrupt, outliers, tiny_labels, trend, trap]
+STREAMS += [steps, heavy, walk, line, discrete, bursts]
+
+
+@pytest.mark.parametrize("make", STREAMS)
+def test_ninety_percent_are_covered_and_no_window_is_far_from_it(make):
+    metrics = notes(make)
+
+    assert 0.89 <= metrics["coverage"] <= 0.91
+    assert metrics["coverage_in_worst_window"] >= 0.86
+    assert metrics["unbounded_intervals"] == 0
+    assert np.isfinite(metrics["interval_width"])
+
+
+def test_labels_that_are_hit_exactly_are_covered_and_what_comes_then_as_well():
+    assert notes(constant)["coverage"] == 1
+
+    after = notes(constant_then_not)
+    assert after["coverage"] > 0.91
+    assert after["coverage_in_worst_window"] >= 0.86
+
+
+def test_a_short_stream_tells_of_none():
+    assert "coverage" not in notes(noise, n=1000)
+    assert "coverage_in_worst_window" not in notes(noise, n=1999)
+    assert notes(noise, n=1999)["coverage"] == pytest.approx(0.9, abs=0.01)
+
+
+def test_the_unit_of_labels_is_that_of_intervals():
+    _, y = planes(3000)
+    intervals = []
+    for factor in (1.0, 2.0**20):
+        model = Intervals()
+        labels = (factor * y).astype(np.float32)
+        model.learn(labels, np.ones_like(labels), np.full_like(labels, factor))
+        intervals.append(
+            np.array([model.around(factor, level) for level in model.levels]) / factor
+        )
+
+    assert intervals[0] == pytest.approx(intervals[1], rel=1e-12)
+
+
+def test_a_state_that_no_intervals_have_is_refused():
+    for name, place, value in (
+        ("running", 0, np.nan),
+        ("running", 0, 1.5),
+        ("running", 0, -1.0),
+        ("tracked", (0, 0), 2.0),
+        ("tracked", (0, 0), 0.0),
+        ("ordered", (0, 3), np.inf),
+    ):
+        state = {key: array.copy() for key, array in Intervals().state().items()}
+        state[name][place] = value
+        with pytest.raises(ValueError, match=r"must be|is no number|not finite"):
+            Intervals().fill(state)

@@ -1,0 +1,187 @@
+"""Intervals where the answer is known, and the theorems, tried to be broken."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from algorithms.chacha.safe.intervals import LEVELS, Intervals
+from algorithms.online.conformal import (
+    SCORES,
+    STEERED,
+    TAIL,
+    WINDOW,
+    C,
+    allowed_misses,
+)
+
+
+def step(intervals, label, forecast=0.0, w=1.0):
+    one = (np.array([value], dtype=np.float32) for value in (label, w, forecast))
+    intervals.learn(*one)
+
+
+def learned(labels, forecasts=None, levels=LEVELS):
+    intervals, labels = Intervals(levels), np.asarray(labels, dtype=np.float32)
+    forecasts = np.zeros(len(labels)) if forecasts is None else forecasts
+    intervals.learn(labels, np.ones_like(labels), np.asarray(forecasts, dtype=np.float32))
+    return intervals
+
+
+def halves(intervals, forecast=0.0):
+    return np.array(
+        [intervals.around(forecast, level)[1] - forecast for level in intervals.levels]
+    )
+
+
+def worst(missed, window=WINDOW):
+    """The most misses in a window, by level, of an array of shape (n, n_levels)."""
+    total = np.concatenate((np.zeros((1, missed.shape[1])), np.cumsum(missed, axis=0)))
+    return (total[window:] - total[:-window]).max(axis=0)
+
+
+def test_there_is_no_interval_before_there_is_evidence():
+    intervals = Intervals()
+    for count in range(100):
+        bounded = np.isfinite(halves(intervals))
+        assert bounded.tolist() == [count >= few for few in (1, 4, 9, 19, 99)]
+        step(intervals, count % 7)
+
+
+def test_an_example_without_importance_teaches_nothing():
+    intervals = learned(np.arange(20.0))
+    before = intervals.state()["ordered"].copy()
+    step(intervals, 1e6, w=0.0)
+
+    assert np.array_equal(intervals.ordered, before)
+
+
+def test_the_quantile_of_a_distribution_that_does_not_change_is_found():
+    labels = np.random.default_rng(0).normal(size=20_000)
+    intervals = learned(labels)
+    tracked = []
+    for label in labels[:4000]:
+        step(intervals, label)
+        tracked.append(halves(intervals))
+
+    expected = [0.674, 1.282, 1.645, 1.960, 2.576]
+    assert np.mean(tracked, axis=0) == pytest.approx(expected, rel=0.04)
+    assert intervals.notes(1.0)["coverage"] == pytest.approx(0.9, abs=0.001)
+    assert intervals.notes(1.0)["coverage_in_worst_window"] > 0.88
+
+
+def test_it_is_wider_where_forecasts_are_worse():
+    rng = np.random.default_rng(1)
+    forecasts = rng.normal(size=20_000)
+    labels = forecasts + rng.normal(size=20_000) * np.exp(forecasts)
+    intervals = learned(labels, forecasts)
+
+    low, high = (intervals.around(f, 0.9)[1] - f for f in (-1.5, 1.5))
+    assert 4 < high / low < 40  # e^3 = 20
+
+
+def test_one_label_hides_nothing():
+    labels = np.random.default_rng(2).normal(size=3000)
+    intervals = learned(labels)
+    before = halves(intervals)
+    step(intervals, 1e6)
+
+    assert (halves(intervals)[:4] < 2 * before[:4]).all()
+
+
+def test_a_new_level_of_errors_is_found_within_a_few_misses():
+    labels = np.random.default_rng(3).normal(size=2000)
+    intervals, missed = learned(1e-8 * labels), []
+    for label in 1e5 * labels:
+        missed.append(np.abs(label) > halves(intervals))
+        step(intervals, label)
+
+    assert (worst(np.array(missed)) <= [545, 235, 135, 80, 30]).all()
+
+
+def test_constant_labels_have_intervals_of_width_0_that_hold_them():
+    intervals = learned(np.full(3000, 7.0), np.full(3000, 7.0))
+
+    assert intervals.around(7.0, 0.9) == (7.0, 7.0)
+    assert intervals.notes(0.0) == {
+        "coverage": 1.0,
+        "unbounded_intervals": 0.0,
+        "coverage_in_worst_window": 1.0,
+    }
+
+
+def test_what_comes_in_blocks_is_what_comes_one_by_one():
+    rng = np.random.default_rng(4)
+    labels, forecasts = rng.normal(size=(2, 2300)).astype(np.float32)
+    whole, single = learned(labels, forecasts), Intervals()
+    for label, forecast in zip(labels, forecasts, strict=True):
+        step(single, label, forecast)
+
+    for name in Intervals.kept:
+        assert np.array_equal(getattr(whole, name), getattr(single, name)), name
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(st.tuples(st.integers(1, 400), st.floats(0, 1), st.floats(1e-3, 1e3)), min_size=1),
+    st.integers(0, 4),
+    st.integers(0, 2**32 - 1),
+)
+def test_no_labels_break_the_bound_for_windows(phases, aim, seed):
+    """An adversary sees the interval of one level before it chooses the label."""
+    rng, intervals, missed = np.random.default_rng(seed), Intervals(), []
+    for length, chance, factor in phases:
+        for _ in range(length):
+            half = halves(intervals)
+            beyond = half[aim] * (1 + factor) + 1e-6
+            hit = rng.random() < chance and beyond < 1e30
+            label = beyond if hit else rng.random() * min(half[aim], 1.0)
+            missed.append(np.float64(np.float32(label)) > half)
+            step(intervals, label)
+
+    most = [allowed_misses(alpha) for alpha in intervals.alphas]
+    if len(missed) >= WINDOW:
+        assert (worst(np.array(missed)) <= most).all()
+
+
+def test_the_bound_for_windows_holds_even_where_nothing_is_steered():
+    intervals, missed = learned(np.ones(100)), []
+    for _ in range(2500):
+        missed.append([np.isfinite(halves(intervals)[2])])
+        step(intervals, 2.0 if missed[-1][0] else 0.0)
+        intervals.tracked[:, STEERED] = 1.0
+
+    assert worst(np.array(missed)) == [150]
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(st.tuples(st.integers(1, 300), st.floats(0, 1)), min_size=1, max_size=20),
+    st.integers(0, 4),
+    st.integers(0, 2**32 - 1),
+)
+def test_no_labels_without_records_break_the_long_run(phases, aim, seed):
+    rng, intervals = np.random.default_rng(seed), Intervals()
+    past = np.abs(rng.normal(size=SCORES)).tolist()
+    for label in past:
+        step(intervals, label)
+    missed, at_one, largest = [], [], 1.0
+    for length, chance in phases:
+        for _ in range(length):
+            half = halves(intervals)
+            most = min(half[aim] * 1.01, max(past[-SCORES:]))
+            label = most if rng.random() < chance else 1e-3
+            tops = intervals.ordered[:, -1].copy()
+            missed.append(np.float64(np.float32(label)) > half)
+            step(intervals, label)
+            past.append(label)
+            latest = intervals.scores[:, int(intervals.running[0] - 1) % SCORES]
+            largest = max(largest, (latest / tops).max())
+            at_one.append(intervals.tracked[:, STEERED] == 1.0)
+
+    bound = (math.log(SCORES + 1) + math.log(largest) / TAIL) / C + 1
+    excess = np.sum(missed, axis=0) - len(missed) * intervals.alphas
+    assert (excess <= bound).all()
+    assert (excess >= -bound - intervals.alphas * np.sum(at_one, axis=0)).all()
