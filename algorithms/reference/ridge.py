@@ -154,7 +154,7 @@ def learn_ridge(
         label = float(labels[t])
         if classes:
             forecasts[t] = value
-            label = _reweight(row, value, label)
+            label = reweigh(row, value, label)
         else:
             forecasts[t] = min(max(value, totals[LOW]), totals[HIGH])
             first = totals[COUNT] == 0.0
@@ -239,7 +239,7 @@ def rotate(triangle: Doubles, rotated: Doubles, row: Doubles, label: float) -> N
 
 
 @njit(cache=True, nogil=True)
-def _reweight(row: Doubles, margin: float, label: float) -> float:
+def reweigh(row: Doubles, margin: float, label: float) -> float:
     """Scale `row` by the root of the logistic weight; return the working response so scaled."""
     bounded = min(max(margin, -15.0), 15.0)
     chance = 1.0 / (1.0 + math.exp(-bounded))

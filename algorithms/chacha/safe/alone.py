@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from algorithms.chacha.safe.front import Representations
+from algorithms.chacha.safe.representations import Representations
 from algorithms.errors import UsageError
 from algorithms.online.kernel_learner import KernelLearner
 from algorithms.online.learner import Learner

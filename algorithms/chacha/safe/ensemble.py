@@ -22,6 +22,7 @@ from algorithms.chacha.safe.front import (
 )
 from algorithms.chacha.safe.intervals import Intervals
 from algorithms.chacha.safe.mixture import (
+    FIRST,
     GIVEN,
     LOST,
     N_TOTALS,
@@ -30,6 +31,7 @@ from algorithms.chacha.safe.mixture import (
     guarded_forecast,
     mix,
 )
+from algorithms.chacha.safe.odds import Odds
 from algorithms.chacha.safe.scale import HIGH, LOW, MEAN, SETTLED, deviation
 from algorithms.online.live import Doubles, Floats, LiveModels, Slots
 from algorithms.plain import fill, values_of
@@ -39,7 +41,7 @@ BASELINES = (MEAN_SO_FAR, LAST, SEASON, RIDGE)
 
 
 class Ensemble:
-    """The models of `b` slots, and for a regression the companions, as one forecaster.
+    """The models of `b` slots and the companions as one forecaster.
 
     Parameters
     ----------
@@ -52,13 +54,13 @@ class Ensemble:
     represents : bool
         Whether models see representations, and labels in a unit that follows them.
     classes : bool
-        The labels are -1 and 1; there are no companions.
+        The labels are -1 and 1, and what is forecast are log odds of the second class.
     levels : sequence of float
         Of the prediction intervals, which classes do not have.
 
     Attributes
     ----------
-    losses, scores : ndarray of float64, shape (b,) or (b + N_COMPANIONS,)
+    losses, scores : ndarray of float64, shape (b + N_COMPANIONS,)
         See `algorithms.chacha.safe.mixture.mix`, as for `totals`, `sums` and `anchor`.
     place : ndarray of float64, shape (2,)
         Models learn labels less the first and over the second; 0 while all labels are equal.
@@ -80,10 +82,10 @@ class Ensemble:
     ) -> None:
         self.models, self.b = models, b
         self.rho, self.gamma = rho, gamma
-        self.represents, self.classes = represents and not classes, classes
-        self.front = Front(n_features)
-        n = b if classes else b + N_COMPANIONS
-        self.experts = np.array([0, *([] if classes else [b + k for k in BASELINES])])
+        self.represents, self.classes = represents, classes
+        self.front, self.odds = Front(n_features, classes), Odds(b) if classes else None
+        n = b + N_COMPANIONS
+        self.experts = np.array([0, *(b + k for k in BASELINES)])
         self.losses, self.scores, self.sums = np.zeros(n), np.zeros(n), np.zeros((n, 4))
         self.totals = np.zeros(N_TOTALS)
         self.anchor = new_anchor(len(self.experts))
@@ -94,26 +96,22 @@ class Ensemble:
         """The `live` slots and the companions'."""
         return np.concatenate((live, np.arange(self.b, len(self.losses))))
 
-    def predict(self, example: Floats, live: Slots) -> float:
+    def predict(self, example: Floats, live: Slots, champion: int) -> float:
         """The forecast for one example; nothing is learned."""
-        predictions, values = np.zeros((1, self.b), dtype=np.float32), np.zeros(len(self.losses))
-        if self.classes:
-            self.models.predict(example, live, predictions[0])
-            values[:] = predictions[0]
-            base = float(values[0])
-        else:
-            d = len(example)
-            wide = np.empty(N_PAST + 2 * d, dtype=np.float32)
-            look(example, np.empty(N_PAST + d), wide, values[self.b :], *self.front.arrays)
-            seen = wide if self.represents else example
-            self.models.predict(seen, live, predictions[0])
-            self._value(values[None], predictions, self.front.scale[None, [LOW, HIGH]])
-            base = float(np.float32(anchored(values, self.experts, self.anchor)))
-        return float(
-            guarded_forecast(
-                values, self.mixed(live), base, self.losses, self.totals, self.rho, self.classes
-            )
+        d, values = len(example), np.zeros((1, len(self.losses)))
+        companions, predictions = values[0, self.b :], np.zeros((1, self.b), dtype=np.float32)
+        wide = np.empty(N_PAST + 2 * d, dtype=np.float32)
+        look(example, np.empty(N_PAST + d), wide, companions, self.front.arrays, self.classes)
+        self.models.predict(wide if self.represents else example, live, predictions[0])
+        self._value(values, predictions, self.front.scale[None, [LOW, HIGH]])
+        row = values[0]
+        base = float(np.float32(anchored(row, self.experts, self.anchor)))
+        forecast = float(
+            guarded_forecast(row, self.mixed(live), base, self.losses, self.totals, self.rho)
         )
+        if self.odds is None:
+            return forecast
+        return self.odds.margin(row, live, champion, forecast)
 
     def learn(
         self,
@@ -126,25 +124,19 @@ class Ensemble:
     ) -> None:
         """Forecast each example of a block, which `until` allows, and learn it."""
         n, d = examples.shape
-        predictions = np.zeros((n, self.b), dtype=np.float32)
-        values = np.zeros((n, len(self.losses)))
+        values, predictions = np.zeros((n, len(self.losses))), np.zeros((n, self.b), np.float32)
         shown, limits = labels.astype(np.float64), np.zeros((n, 2))
-        if self.classes:
-            self.models.learn(examples, labels, importances, live, predictions)
-            values[:] = predictions
-        else:
-            wide = np.empty((n, N_PAST + 2 * d), dtype=np.float32)
-            companions = values[:, self.b :]
-            advance(
-                examples, labels, importances, wide, companions, shown, limits, *self.front.arrays
-            )  # fmt: skip
-            center, spread = self.place
-            if spread:
-                far = np.clip((shown - center) / spread, -FARTHEST, FARTHEST)
-                placed = far.astype(np.float32)
-                seen = wide if self.represents else examples
-                self.models.learn(seen, placed, importances, live, predictions)
-            self._value(values, predictions, limits)
+        wide, companions = np.empty((n, N_PAST + 2 * d), dtype=np.float32), values[:, self.b :]
+        advance(
+            examples, labels, importances, wide, companions, shown, limits, self.front.arrays,
+            self.classes,
+        )  # fmt: skip
+        center, spread = self.place
+        if spread:
+            far = np.clip((shown - center) / spread, -FARTHEST, FARTHEST)
+            seen = wide if self.represents else examples
+            self.models.learn(seen, far.astype(np.float32), importances, live, predictions)
+        self._value(values, predictions, limits)
         mix(
             values,
             labels,
@@ -155,7 +147,6 @@ class Ensemble:
             champion,
             self.gamma,
             self.rho,
-            self.classes,
             self.losses,
             self.totals,
             self.anchor,
@@ -165,6 +156,19 @@ class Ensemble:
         )
         if self.intervals is not None:
             self.intervals.learn(labels, importances, forecasts)
+        if self.odds is not None:
+            self.odds.learn(values, live, champion, labels, importances, forecasts)
+
+    def begin(self, slot: int, parent: int | None) -> None:
+        """Weigh the new model in `slot` as if it had the losses of the one in slot `parent`."""
+        self.losses[slot] = 0.0 if parent is None else self.losses[parent]
+        self.scores[slot] = 0.0
+        if self.odds is not None:
+            self.odds.begin(slot, parent)
+
+    def achieved(self, slot: int) -> float:
+        """The model's squared loss so far, or for classes its errors."""
+        return float((self.scores if self.odds is None else self.odds.errors)[slot])
 
     def until(self, labels: Floats, at: int) -> int:
         """How many of `labels`, which come after `at` others, go before `move` has to be asked."""
@@ -201,29 +205,33 @@ class Ensemble:
         center, spread = self.place.tolist()
         return (center, spread) if spread else (float(self.front.scale[MEAN]), 0.0)
 
+    def notes(self) -> dict[str, float]:
+        """How near the loss ever came to what the theorems allow.
+
+        ``over_anchor`` is the largest ratio of the loss, less what the guard was given, to the
+        anchor's, at most 1 + ρ; ``share_of_bound`` that of the loss to the bound by the baselines.
+        For classes both are of squared loss, and ``nats_over_best`` is the largest excess of the
+        log loss over that of the best of what people try first, `regret_bound` at most. The first
+        example, at which all forecast 0, is left out. For the rest see `Intervals.notes`.
+        """
+        over, share = self.totals[[OVER_ANCHOR, SHARE_OF_BOUND]].tolist()
+        told = {"over_anchor": over, "share_of_bound": share}
+        if self.odds is not None:
+            told["nats_over_best"] = self.odds.over_best
+        if self.intervals is not None:
+            told |= self.intervals.notes(deviation(self.front.scale))
+        return told
+
     def promised(self) -> float:
-        """What the forecasts may have lost by the guard's theorem, in the labels' own unit."""
-        best = float(self.scores[self.experts].min())
+        """What `lost` may be by the guard's theorem, in the labels' own unit."""
+        best = float(self.scores[self.experts].min() - self.totals[FIRST])
         allowed = best + float(self.anchor[ALLOWED])
         return (1.0 + self.rho) * allowed + float(self.totals[GIVEN])
 
     @property
     def lost(self) -> float:
-        """What the forecasts have lost."""
+        """What the forecasts have lost on all examples but the first."""
         return float(self.totals[LOST])
-
-    def notes(self) -> dict[str, float]:
-        """Of a regression: how near the loss came to what the guarantee allows, and intervals.
-
-        ``over_anchor`` is the largest ratio of the loss, less what the guard was given, to the
-        anchor's, at most 1 + ρ; ``share_of_bound`` that of the loss to the bound by the baselines.
-        For the rest see `Intervals.notes`.
-        """
-        if self.intervals is None:
-            return {}
-        over, share = self.totals[[OVER_ANCHOR, SHARE_OF_BOUND]].tolist()
-        told = self.intervals.notes(deviation(self.front.scale))
-        return {"over_anchor": over, "share_of_bound": share, **told}
 
     def _value(self, values: Doubles, predictions: Floats, limits: Doubles) -> None:
         """Write what the live models forecast, in the labels' own unit and range."""
@@ -237,7 +245,9 @@ class Ensemble:
     def state(self) -> dict[str, Any]:
         """All but the models, as plain values."""
         intervals = None if self.intervals is None else self.intervals.state()
-        return values_of(self, self.kept) | {"front": self.front.state(), "intervals": intervals}
+        odds = None if self.odds is None else self.odds.state()
+        parts = {"front": self.front.state(), "intervals": intervals, "odds": odds}
+        return values_of(self, self.kept) | parts
 
     def fill(self, state: Any) -> None:
         """Go on from `state`; ValueError if it is of other sizes."""
@@ -245,3 +255,5 @@ class Ensemble:
         self.front.fill(state["front"])
         if self.intervals is not None:
             self.intervals.fill(state["intervals"])
+        if self.odds is not None:
+            self.odds.fill(state["odds"])

@@ -33,9 +33,6 @@ What is used is less than S, or more by what is stated (`algorithms.chacha.safe.
   `CAP` mean losses of the base are carried. That is also the bound for windows: from any example
   on, the guarded loss is at most 1 + ρ times the base's plus the slack that was carried to there.
 
-For classes the loss is 0 or 1, so the forecast may leave the base's class whenever the slack
-is at least 1, the most that one example can cost.
-
 References
 ----------
 .. [1] Even-Dar, Kearns, Mansour, Wortman. Regret to the best vs. regret to the average.
@@ -98,32 +95,3 @@ def slack_change(base: float, forecast: float, label: float, rho: float) -> floa
     3.04
     """
     return (1.0 + rho) * (base - label) ** 2 - (forecast - label) ** 2
-
-
-@njit(cache=True, nogil=True)
-def guarded_class(base: float, proposal: float, slack: float) -> float:
-    """The margin whose class is `proposal`'s if one more error is affordable, else `base`'s.
-
-    Examples
-    --------
-    >>> guarded_class(base=-0.2, proposal=0.7, slack=0.5)
-    -0.2
-    >>> guarded_class(base=-0.2, proposal=0.7, slack=1.0)
-    0.7
-    """
-    agree = (base > 0.0) == (proposal > 0.0)
-    return proposal if agree or slack >= 1.0 else base
-
-
-@njit(cache=True, nogil=True)
-def slack_change_of_class(base: float, forecast: float, label: float, rho: float) -> float:
-    """What one example adds to the slack for errors of class.
-
-    Examples
-    --------
-    >>> slack_change_of_class(base=-0.2, forecast=0.7, label=1.0, rho=0.01)
-    1.01
-    """
-    base_error = 1.0 if (base > 0.0) != (label > 0.0) else 0.0
-    error = 1.0 if (forecast > 0.0) != (label > 0.0) else 0.0
-    return (1.0 + rho) * base_error - error

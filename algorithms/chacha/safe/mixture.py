@@ -9,9 +9,7 @@ where L_c discounts c's squared losses by γ an example and N = Σ γ^s is their
 This is dynamic model averaging [1]_. Without forgetting it is the exponentially weighted
 forecaster, whose regret to the best live model is at most ln(b) / η as long as squared loss is
 η-exp-concave there, η ≤ 1 / (2 max (p - y)²) [2]_; σ² in the place of the maximum reacts
-faster, and the guard, not the mixture, is what bounds the loss. For classes the predictions are
-margins, the loss is the logistic one, and the weights are w_c ∝ exp(-(L_c - L_best)): the
-posterior without a variance to estimate.
+faster, and the guard, not the mixture, is what bounds the loss.
 
 References
 ----------
@@ -33,23 +31,24 @@ from algorithms.chacha.safe.guard import (
     CAP,
     START,
     STARTING,
-    guarded_class,
     guarded_value,
     slack_change,
-    slack_change_of_class,
 )
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 Slots = NDArray[np.int64]
 
-MASS, SLACK, RECENT, COUNT, GIVEN, ANCHOR_LOST, LOST, OVER_ANCHOR, SHARE_OF_BOUND = range(9)
+MASS, SLACK, RECENT, COUNT, FIRST, GIVEN, ANCHOR_LOST, LOST, OVER_ANCHOR, SHARE_OF_BOUND = range(
+    10
+)
 """The running totals of a mixture: N of the module's formula, the guard's slack, the anchor's
-discounted loss, the examples, what was given to the slack at the start, what the anchor and the
-forecasts lost; and the largest ratios at any time of the forecasts' loss, less what was given, to
-the anchor's, and of the forecasts' loss to what the baselines' and the constants allow."""
+discounted loss, the examples, what all lost on the first, where all forecast 0; from there on what
+was given to the slack at the start, what the anchor and the forecasts lost, and the largest ratios
+at any time of the forecasts' loss, less what was given, to the anchor's, and of the forecasts'
+loss to what the baselines' and the constants allow."""
 
-N_TOTALS = 9
+N_TOTALS = 10
 
 ADVANTAGE, SQUARES, LOSS, LOSS_SQUARES = 0, 1, 2, 3
 """The sums over the window that a model and the champion have in common."""
@@ -68,33 +67,18 @@ def squared_loss(prediction: float, label: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def logistic_loss(margin: float, label: float) -> float:
-    """ln(1 + exp(-y m)) for a label of -1 or 1, without overflow.
-
-    Examples
-    --------
-    >>> round(logistic_loss(0.0, 1.0), 4), logistic_loss(-1e4, 1.0)
-    (0.6931, 10000.0)
-    """
-    agreement = margin * label
-    return max(-agreement, 0.0) + math.log1p(math.exp(-abs(agreement)))
-
-
-@njit(cache=True, nogil=True)
-def learning_rate(live: Slots, losses: Doubles, mass: float, classes: bool) -> float:
-    """η, so that the weight of a model is exp(-η (L_c - L_best)); 1 / (2 σ²) for squared loss.
+def learning_rate(live: Slots, losses: Doubles, mass: float) -> float:
+    """η = 1 / (2 σ²), so that the weight of a model is exp(-η (L_c - L_best)).
 
     As the best loss goes to 0, η goes to infinity: no noise is left to excuse an error.
 
     Examples
     --------
-    >>> learning_rate(np.arange(2), np.array([5.0, 8.0]), 10.0, False)
+    >>> learning_rate(np.arange(2), np.array([5.0, 8.0]), 10.0)
     1.0
-    >>> learning_rate(np.arange(2), np.array([0.0, 8.0]), 10.0, False)
+    >>> learning_rate(np.arange(2), np.array([0.0, 8.0]), 10.0)
     inf
     """
-    if classes:
-        return 1.0
     best = math.inf
     for slot in live:
         best = min(best, losses[slot])
@@ -144,13 +128,10 @@ def guarded_forecast(
     losses: Doubles,
     totals: Doubles,
     rho: float,
-    classes: bool,
 ) -> np.float32:
     """The posterior mean, as far as the guard lets it leave the anchor."""
-    eta = learning_rate(live, losses, totals[MASS], classes)
+    eta = learning_rate(live, losses, totals[MASS])
     mean = posterior_mean(values, live, losses, eta)
-    if classes:
-        return np.float32(guarded_class(anchor, mean, totals[SLACK]))
     value = guarded_value(anchor, mean, totals[SLACK], rho)
     forecast = np.float32(value)
     if abs(np.float64(forecast) - anchor) > abs(value - anchor):
@@ -170,7 +151,6 @@ def mix(
     champion: int,
     gamma: float,
     rho: float,
-    classes: bool,
     losses: Doubles,
     totals: Doubles,
     anchor: Doubles,
@@ -190,15 +170,13 @@ def mix(
     live, losses
         See `posterior_mean`; `losses` is updated.
     experts : ndarray of int64
-        Whose loss the guard compares with. For classes the first alone.
+        Whose loss the guard compares with.
     champion : int
         The slot whose loss the challengers' is paired with.
     gamma : float
         What a loss is worth one example later.
     rho : float
         See `algorithms.chacha.safe.guard`.
-    classes : bool
-        The labels are -1 and 1 and the guard counts errors of class.
     totals : ndarray of float64, shape (N_TOTALS,)
         Updated.
     anchor : ndarray of float64
@@ -207,7 +185,7 @@ def mix(
         Sums of D, of D², of the model's own loss and of its square, where D is the champion's
         loss minus the model's on one example; updated.
     scores : ndarray of float64, shape (n_slots,)
-        Sums of what the bench measures, squared loss or errors of class; updated.
+        Sums of squared loss; updated.
     forecasts : ndarray of float32, shape (n,)
         Written.
     """
@@ -215,52 +193,48 @@ def mix(
         row = values[t]
         label = np.float64(labels[t])
         # Before the first label all forecast 0: what that loses says nothing but where 0 is.
-        first = not classes and totals[COUNT] == 0.0
-        seen = label if classes else (0.0 if first else shown[t])
-        exact = row[experts[0]] if classes else anchored(row, experts, anchor)
+        first = totals[COUNT] == 0.0
+        seen = 0.0 if first else shown[t]
+        exact = anchored(row, experts, anchor)
         base = np.float64(np.float32(exact))  # what can be forecast: for it the guard is exact
-        forecasts[t] = guarded_forecast(row, live, base, losses, totals, rho, classes)
+        forecasts[t] = guarded_forecast(row, live, base, losses, totals, rho)
         forecast = np.float64(forecasts[t])
         totals[MASS] = gamma * totals[MASS] + 1.0
-        if classes:
-            totals[SLACK] += slack_change_of_class(base, forecast, label, rho)
-            standard = logistic_loss(row[champion], label)
-        else:
-            totals[COUNT] += 1.0
-            begins = totals[COUNT] <= STARTING and label == seen
-            gift = START * (base - label) ** 2 if begins else 0.0
-            totals[RECENT] = gamma * totals[RECENT] + (base - seen) ** 2
-            # What a label beyond the range would add hides bad forecasts for long.
-            change = min(
-                slack_change(base, forecast, label, rho),
-                slack_change(base, forecast, seen, rho),
-            )
-            most = CAP * totals[RECENT] / totals[MASS]
-            totals[SLACK] = min(totals[SLACK] + change + gift, most)
-            totals[GIVEN] += gift
-            totals[ANCHOR_LOST] += (base - label) ** 2
-            totals[LOST] += (forecast - label) ** 2
-            if totals[ANCHOR_LOST] > 0.0:
-                over = (totals[LOST] - totals[GIVEN]) / totals[ANCHOR_LOST]
-                totals[OVER_ANCHOR] = max(totals[OVER_ANCHOR], over)
-            anchor[ALLOWED] += max(0.0, (base - label) ** 2 - (exact - label) ** 2)
-            if not first:
-                weigh(row, experts, label, limits[t, 0], limits[t, 1], anchor)
-            standard = squared_loss(row[champion], seen)
+        totals[COUNT] += 1.0
+        begins = not first and totals[COUNT] <= STARTING and label == seen
+        gift = START * (base - label) ** 2 if begins else 0.0
+        totals[RECENT] = gamma * totals[RECENT] + (base - seen) ** 2
+        # What a label beyond the range would add hides bad forecasts for long.
+        change = min(
+            slack_change(base, forecast, label, rho),
+            slack_change(base, forecast, seen, rho),
+        )
+        most = CAP * totals[RECENT] / totals[MASS]
+        totals[SLACK] = min(totals[SLACK] + change + gift, most)
+        anchor[ALLOWED] += max(0.0, (base - label) ** 2 - (exact - label) ** 2)
+        standard = squared_loss(row[champion], seen)
         for slot in live:
-            loss = logistic_loss(row[slot], label) if classes else squared_loss(row[slot], seen)
+            loss = squared_loss(row[slot], seen)
             losses[slot] = gamma * losses[slot] + loss
             difference = standard - loss
             windows[slot, ADVANTAGE] += difference
             windows[slot, SQUARES] += difference * difference
             windows[slot, LOSS] += loss
             windows[slot, LOSS_SQUARES] += loss * loss
-            right = (row[slot] > 0) == (label > 0)
-            scores[slot] += (not right) if classes else squared_loss(row[slot], label)
-        if not classes:
-            best = math.inf
-            for slot in experts:
-                best = min(best, scores[slot])
-            allowed = (1.0 + rho) * (best + anchor[ALLOWED]) + totals[GIVEN]
-            if allowed > 0.0:
-                totals[SHARE_OF_BOUND] = max(totals[SHARE_OF_BOUND], totals[LOST] / allowed)
+            scores[slot] += squared_loss(row[slot], label)
+        if first:
+            totals[FIRST] = label * label
+            continue
+        weigh(row, experts, label, limits[t, 0], limits[t, 1], anchor)
+        totals[GIVEN] += gift
+        totals[ANCHOR_LOST] += (base - label) ** 2
+        totals[LOST] += (forecast - label) ** 2
+        if totals[ANCHOR_LOST] > 0.0:
+            over = (totals[LOST] - totals[GIVEN]) / totals[ANCHOR_LOST]
+            totals[OVER_ANCHOR] = max(totals[OVER_ANCHOR], over)
+        best = math.inf
+        for slot in experts:
+            best = min(best, scores[slot] - totals[FIRST])
+        allowed = (1.0 + rho) * (best + anchor[ALLOWED]) + totals[GIVEN]
+        if allowed > 0.0:
+            totals[SHARE_OF_BOUND] = max(totals[SHARE_OF_BOUND], totals[LOST] / allowed)

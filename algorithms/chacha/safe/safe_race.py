@@ -14,8 +14,8 @@ from algorithms.chacha.race import EMPTY, Race
 from algorithms.chacha.safe.alone import alone
 from algorithms.chacha.safe.candidates import Candidates
 from algorithms.chacha.safe.ensemble import Ensemble
-from algorithms.chacha.safe.front import represent
 from algorithms.chacha.safe.mixture import MASS
+from algorithms.chacha.safe.representations import represent
 from algorithms.chacha.safe.windows import CommonWindows
 from algorithms.events import BoundsUpdated, ChampionChanged, Event, LeaseGranted
 from algorithms.online.configuration import VWConfiguration
@@ -38,7 +38,7 @@ class SafeRace(Race):
     rho, delta, round_length, memory, max_terms
         See `algorithms.chacha.chacha.ChaCha`.
     represents : bool
-        Whether configurations choose representations (`algorithms.chacha.safe.front`).
+        Whether configurations choose representations (`algorithms.chacha.safe.representations`).
     classes : bool
         The labels are -1 and 1.
     levels : sequence of float
@@ -76,7 +76,7 @@ class SafeRace(Race):
             classes=classes,
             levels=levels,
         )
-        self.losses, self.scores = self.ensemble.losses, self.ensemble.scores
+        self.losses = self.ensemble.losses
         self.representations = represent(schema)
         self.champion_slot = BASE
         self.candidates = Candidates()
@@ -115,8 +115,8 @@ class SafeRace(Race):
         return told
 
     def predict(self, example: Floats) -> float:
-        """The guarded mixture's forecast; nothing is learned."""
-        return self.ensemble.predict(example, self.live)
+        """The guarded mixture's forecast, for classes log odds; nothing is learned."""
+        return self.ensemble.predict(example, self.live, self.champion_slot)
 
     def learn(
         self, examples: Floats, labels: Floats, importances: Floats, forecasts: Floats
@@ -300,8 +300,7 @@ class SafeRace(Race):
         self.fresh_at[slot] = self.at
         self.windows.begin(slot, self.at)
         # A branch shares the champion's past; a fresh model must first catch up with it.
-        self.losses[slot] = 0.0 if parent is None else self.losses[parent]
-        self.scores[slot] = 0.0
+        self.ensemble.begin(slot, parent)
         self.lease_of[slot] = self.candidates.leases.get(number, self._n_min)
         yield LeaseGranted(
             at=self.at,
@@ -331,7 +330,7 @@ class SafeRace(Race):
         self.terms[slot] = 0
 
     def _achieved(self, slot: int) -> tuple[int, float]:
-        return self.at - int(self.fresh_at[slot]), float(self.scores[slot])
+        return self.at - int(self.fresh_at[slot]), self.ensemble.achieved(slot)
 
     def grow(self, schema: Schema) -> bool:
         """See `Race.grow`; who has features of a kind has those of new namespaces too."""

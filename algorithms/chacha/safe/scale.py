@@ -14,8 +14,9 @@ COUNT, LEAST, SECOND_LEAST, SECOND_MOST, MOST, LOW, HIGH, MEAN, SQUARES = range(
 """The fields of a scale: how many labels, the two least and the two largest, the range that labels
 are clipped to, and of the clipped ones the mean and the sum of squared deviations."""
 
-BELOW, BELOW_AT, ABOVE, ABOVE_AT = range(9, 13)
-"""Its last fields: the label that was last beyond the range on each side, and which one it was."""
+BELOW, BELOW_AT, ABOVE, ABOVE_AT, KNOWN = range(9, 14)
+"""Its last fields: the label that was last beyond the range on each side, and which one it was;
+and whether the range was known beforehand, as that of classes is."""
 
 NEAR = 5
 """Two labels beyond the range on one side confirm each other if they are no further apart."""
@@ -30,9 +31,11 @@ MARGIN = 3.0
 """Widths by which the range is extended on both sides."""
 
 
-def new_scale() -> Doubles:
-    """The scale of no labels."""
-    return np.zeros(ABOVE_AT + 1)
+def new_scale(low: float = 0.0, high: float = 0.0) -> Doubles:
+    """The scale of no labels; if `low` and `high` differ they are the range, once and for all."""
+    scale = np.zeros(KNOWN + 1)
+    scale[LOW], scale[HIGH], scale[KNOWN] = low, high, low < high
+    return scale
 
 
 @njit(cache=True, nogil=True)
@@ -41,7 +44,7 @@ def clipped(label: float, scale: Doubles) -> float:
 
     The first three labels are shown as they are: nobody can say yet which one is strange.
     """
-    if scale[COUNT] < SETTLED - 1:
+    if scale[COUNT] < SETTLED - 1 and not scale[KNOWN]:
         return label
     return float(min(max(label, scale[LOW]), scale[HIGH]))
 
@@ -72,6 +75,18 @@ def admit(label: float, scale: Doubles) -> None:
     shown = clipped(label, scale)
     scale[COUNT] += 1.0
     count = scale[COUNT]
+    if not scale[KNOWN]:
+        _extend(label, scale, count)
+    difference = shown - scale[MEAN]
+    scale[MEAN] += difference / count
+    scale[SQUARES] += difference * (shown - scale[MEAN])
+    if count == SETTLED and not scale[KNOWN]:
+        _begin(scale)
+
+
+@njit(cache=True, nogil=True)
+def _extend(label: float, scale: Doubles, count: float) -> None:
+    """Take the label into the range."""
     if count <= SETTLED:
         _order(label, scale, count)
     elif label < scale[LOW]:
@@ -93,11 +108,6 @@ def admit(label: float, scale: Doubles) -> None:
     if count > SETTLED:
         low, high = min(low, scale[LOW]), max(high, scale[HIGH])
     scale[LOW], scale[HIGH] = max(low, -_LARGEST), min(high, _LARGEST)
-    difference = shown - scale[MEAN]
-    scale[MEAN] += difference / count
-    scale[SQUARES] += difference * (shown - scale[MEAN])
-    if count == SETTLED:
-        _begin(scale)
 
 
 @njit(cache=True, nogil=True)

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from algorithms.chacha.safe import ensemble, mixture
+from algorithms.chacha.safe import bayes, ensemble, mixture, odds
 from algorithms.online.pool import Pool
 from tasks.gate import accept, gate
 from tasks.jobs.run import run_job
@@ -150,6 +150,14 @@ def test_a_guard_that_is_too_wide_fails(part, plant, monkeypatch):
     )
     wide = part("ci-streams", ["ambush"], ["vanilla", "chacha"])
     assert broken(wide) == ["over_anchor of chacha"]
+
+
+def test_odds_that_follow_the_worst_break_their_promise(part, monkeypatch):
+    which = ("ci-streams", ["classes"], ["vanilla", "chacha"])
+    monkeypatch.setattr(odds, "tell_odds", odds.tell_odds.py_func)
+    assert broken(part(*which, folder="before")) == []
+    monkeypatch.setattr(odds, "update", lambda chances, state: bayes.update(1 - chances, state))
+    assert broken(part(*which)) == ["nats_over_best of chacha"]
 
 
 def test_a_mixture_that_forgets_too_soon_is_a_regression(part, plant):

@@ -15,15 +15,10 @@ from algorithms.chacha.safe.front import (
     Front,
     advance,
     look,
-    represent,
 )
 from algorithms.chacha.safe.scale import COUNT, HIGH, LOW, MEAN, admit, new_scale
-from algorithms.online.configuration import VWConfiguration
-from algorithms.online.schema import Schema
 from algorithms.reference.labels import LastLabel, RunningMean, SeasonalLast
 from algorithms.reference.ridge import CLIP, OnlineRidge
-
-TWO = Schema(("a", "b"), ((0,), (1, 2)), ("x", "y", "z"))
 
 
 def sample(n=200, d=3, seed=0):
@@ -41,7 +36,7 @@ def advanced(front, x, y):
     n, d = x.shape
     wide = np.empty((n, N_PAST + 2 * d), np.float32)
     companions, shown, limits = np.empty((n, N_COMPANIONS)), np.empty(n), np.empty((n, 2))
-    advance(x, y, np.ones_like(y), wide, companions, shown, limits, *front.arrays)
+    advance(x, y, np.ones_like(y), wide, companions, shown, limits, front.arrays, front.classes)
     return wide, companions, shown, limits
 
 
@@ -49,7 +44,7 @@ def looked(front, example):
     d = len(example)
     extended, wide = np.empty(N_PAST + d), np.empty(N_PAST + 2 * d, np.float32)
     companions = np.empty(N_COMPANIONS)
-    look(example, extended, wide, companions, *front.arrays)
+    look(example, extended, wide, companions, front.arrays, front.classes)
     return extended, wide, companions
 
 
@@ -244,53 +239,33 @@ def test_what_was_learned_goes_on_elsewhere():
         Front(4).fill(front.state())
 
 
-def test_the_wide_schema_names_every_representation():
-    found = represent(TWO)
-
-    assert found.schema.namespaces == ("a", "b", "a:", "b:", ":last", ":season")
-    assert found.schema.columns == ((7,), (8, 9), (4,), (5, 6), (0, 1, 2), (3,))
-    assert found.schema.n_features == N_PAST + 2 * 3
-    assert (found.raw, found.standard) == (("a", "b"), ("a:", "b:"))
-    assert (found.last, found.season) == (":last", ":season")
-
-
-def test_names_that_are_taken_are_told_apart():
-    """Of a user's namespaces none has a colon, `FeatureMap` sees to it."""
-    found = represent(Schema(("a", "last", "season"), ((0,), (1,), (2,)), ("x", "y", "z")))
-    names = found.schema.namespaces
-
-    assert len(set(names)) == len(names) == 8
-    assert not {found.last, found.season, *found.standard} & {"a", "last", "season"}
-
-
-def test_variants_are_raw_or_standardised_with_more_and_less_of_the_past():
-    champion = VWConfiguration((("a", "b"), ("a", ":last")), 0.5, ("a", "b", ":last"))
-    variants = represent(TWO).variants(champion)
-
-    at_rate = [one for one in variants if one.learning_rate == 0.5]
-    assert [(one.namespaces, one.interactions) for one in at_rate] == [
-        (("a:", "b:"), (("a:", "b:"),)),
-        ((":last", "a:", "b:"), ((":last", "a:"), ("a:", "b:"))),
-        ((":last", ":season", "a:", "b:"), ((":last", "a:"), ("a:", "b:"))),
-        (("a", "b"), (("a", "b"),)),
-        ((":last", ":season", "a", "b"), ((":last", "a"), ("a", "b"))),
-    ]
-    assert {one.learning_rate for one in variants} == {0.0625, 0.5, 4.0}
-    assert champion not in variants
-    assert len(variants) == 15
-    assert variants[10:] == at_rate
-
-
-def test_variants_have_a_namespace_that_the_champion_does_not_know_yet():
-    champion = VWConfiguration((), 0.5, ("a",))
-    own = VWConfiguration((), 0.5, ("a", "b"))
-
-    assert own in represent(TWO).variants(champion)
-
-
 def test_the_mean_of_a_front_is_that_of_its_labels():
     x, y = sample(50)
     front = Front(3)
     advanced(front, x, y)
 
     assert front.scale[MEAN] == pytest.approx(y.astype(float).mean())
+
+
+def test_classes_have_logistic_regressions():
+    x, y = sample(300)
+    y = np.where(y > 0, 1, -1).astype(np.float32)
+    _, companions, shown, limits = advanced(Front(3, classes=True), x, y)
+    margins = OnlineRidge().forecaster(3, "classification").learn_many(x, y)
+
+    assert shown.tolist() == y.tolist()
+    assert np.unique(limits, axis=0).tolist() == [[-1, 1]]
+    # The companion sees features rounded to float32.
+    np.testing.assert_allclose(companions[:, RIDGE], np.tanh(margins / 2), atol=2e-3)
+    wrong = (companions[100:, RIDGE_ON_PAST] > 0) != (y[100:] > 0)
+    assert wrong.mean() < 0.25
+
+
+def test_a_rare_class_is_seen_from_its_first_label_on():
+    """No range of the labels before clips it."""
+    y = np.full(200, -1, np.float32)
+    y[50::50] = 1
+    _, companions, shown, _ = advanced(Front(1, classes=True), np.zeros((200, 1), np.float32), y)
+
+    assert shown.tolist() == y.tolist()
+    assert companions[151, MEAN_SO_FAR] == pytest.approx(y[:151].mean())

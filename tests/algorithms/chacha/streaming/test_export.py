@@ -23,7 +23,7 @@ def said(race, slot, row):
     """What the model in `slot` forecasts, in the labels' own unit."""
     wide = np.empty(N_PAST + 2 * len(row), dtype=np.float32)
     front = race.ensemble.front.arrays
-    look(row, np.empty(N_PAST + len(row)), wide, np.empty(N_COMPANIONS), *front)
+    look(row, np.empty(N_PAST + len(row)), wide, np.empty(N_COMPANIONS), front, False)
     center, spread = race.ensemble.unit
     return center + spread * race.models.learner(slot).predict(wide)
 

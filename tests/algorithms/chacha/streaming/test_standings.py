@@ -26,7 +26,7 @@ def test_features_are_told_by_their_kind():
 
 @pytest.mark.parametrize(
     "model",
-    [ChaChaRegressor(b=4, algorithm="chacha-paper"), ChaChaClassifier(b=4)],
+    [ChaChaRegressor(b=4, algorithm="chacha-paper"), ChaChaClassifier(b=4, tune="interactions")],
     ids=["paper", "classes"],
 )
 def test_where_all_see_the_same_nothing_is_told(model):

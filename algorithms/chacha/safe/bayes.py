@@ -1,0 +1,91 @@
+"""A chance that is nearly as good as that of the best of a few forecasters, at all times.
+
+K experts give each label that may come a chance. Bayes' rule with a fixed share averages them:
+
+    p̄_t = Σ_k w_t(k) p_t(k),    v_t(k) = w_t(k) p_t(k)(y_t) / p̄_t(y_t),
+    w_{t+1}(k) = (1 - α_t) v_t(k) + α_t / K,
+
+with w_1 = 1/K and the shares α_t of `algorithms.chacha.safe.anchor`, for which
+A = Σ ln 1 / (1 - α_t) is less than 1.6.
+
+**Theorem.** For every sequence of labels and every expert k, at each time T,
+
+    Σ_{t≤T} -ln p̄_t(y_t) ≤ Σ_{t≤T} -ln p_t(k)(y_t) + ln K + A,
+
+and over every interval r ≤ t ≤ s the same with ln (K / α_r) + A in the place of the constant.
+
+*Proof.* p̄_t(y_t) = w_t(k) p_t(k)(y_t) / v_t(k), and v_t(k) ≤ w_{t+1}(k) / (1 - α_t). So
+
+    -ln p̄_t(y_t) + ln p_t(k)(y_t) = ln v_t(k) - ln w_t(k)
+                                   ≤ ln w_{t+1}(k) - ln w_t(k) + ln 1 / (1 - α_t).
+
+The sum telescopes; w ≤ 1, w_1 = 1/K and w_r ≥ α_r / K. ∎
+
+The log loss is mixable, so the constant does not grow with time, and no label, learning rate or
+bound of the losses enters it [1]_.
+
+References
+----------
+.. [1] Vovk. Aggregating strategies. COLT 1990. Cesa-Bianchi, Lugosi. Prediction, learning, and
+       games. 2006, chapter 9.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from algorithms.chacha.safe.anchor import SHARES, share
+
+Doubles = NDArray[np.float64]
+
+
+def new_weights(n_experts: int) -> Doubles:
+    """What a mixture that has seen nothing knows: how many labels came, then the weights."""
+    return np.concatenate(([0.0], np.full(n_experts, 1.0 / n_experts)))
+
+
+def regret_bound(n_experts: int) -> float:
+    """By how many nats the mixture may ever have lost more than its best expert: ln K + A.
+
+    Examples
+    --------
+    >>> round(regret_bound(7), 3)
+    3.546
+    """
+    return math.log(n_experts) + SHARES
+
+
+@njit(cache=True, nogil=True)
+def average(chances: Doubles, state: Doubles) -> float:
+    """p̄_t of one label, which the experts give these chances.
+
+    Examples
+    --------
+    >>> average(np.array([0.2, 0.6]), new_weights(2))
+    0.4
+    """
+    total = 0.0
+    for k in range(len(chances)):
+        total += state[1 + k] * chances[k]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def update(chances: Doubles, state: Doubles) -> None:
+    """Take into the weights that the label came which the experts gave these chances.
+
+    Examples
+    --------
+    >>> state = new_weights(2)
+    >>> update(np.array([0.2, 0.6]), state)
+    >>> state.round(4).tolist()  # of 1/4 and 3/4, then a share of .2762
+    [1.0, 0.319, 0.681]
+    """
+    state[0] += 1.0
+    alpha, total, n = share(state[0]), average(chances, state), len(chances)
+    for k in range(n):
+        state[1 + k] = (1.0 - alpha) * state[1 + k] * chances[k] / total + alpha / n

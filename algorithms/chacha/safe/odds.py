@@ -1,0 +1,350 @@
+"""For two classes: from forecasts of labels -1 and 1 to the chance of the second class.
+
+The race learns squared loss, which is proper: (1 + ŷ) / 2 is a chance. It is not the best one.
+Near 0 and 1 it is too sure, and what a few forecasts say together is more than what their
+average says. So a logistic regression *stacks* them: on the logits of the guarded mixture, of a
+nimble one that weighs the models by their last ten or so losses, of the champion and of the two
+logistic companions, and on the last label, it learns online, by an extended Kalman filter [1]_
+that forgets, beginning with the guarded mixture alone.
+
+The chance that is told is an average of this and of what people try first, by Bayes' rule
+(`algorithms.chacha.safe.bayes`): so it is calibrated where the stack is, and its log loss is
+never more than a constant above that of the best of them.
+
+References
+----------
+.. [1] Anderson, Blair, 1982; as the logistic companions, see `algorithms.reference.ridge`.
+.. [2] Platt. Probabilistic outputs for support vector machines. 1999: the same with one logit.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from algorithms.chacha.safe.bayes import average, new_weights, update
+from algorithms.chacha.safe.front import LAST, RIDGE, RIDGE_ON_PAST, SEASON
+from algorithms.plain import fill, values_of
+
+Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
+Slots = NDArray[np.int64]
+
+FREQUENCY, AFTER_LAST, AFTER_SEASON, LOGISTIC, INITIAL, MIXTURE, STACK = range(7)
+"""The experts: how often the class came; how often after the label before, and after the one a
+season ago; the logistic regression; c_init; the guarded mixture; and the stack of them."""
+
+N_EXPERTS = 7
+
+INPUTS = 7
+"""Of the stack: a constant, five logits, and the last label."""
+
+NEAREST = 0.02
+"""The logits that are stacked are of chances no nearer to 0 and 1."""
+
+SUREST = 1e-3
+"""No expert gives a class less."""
+
+FORGETTING = 0.999
+"""What an example is worth to the stack one example later."""
+
+VARIANCE = 0.1
+"""Of each weight of the stack at first, and at most."""
+
+FLATTEST = 0.02
+"""The stack counts no example for less curvature: one that it was wrong about, and sure, must not
+throw it far."""
+
+NIMBLE = 0.9
+"""What a loss is worth to the nimble mixture one example later."""
+
+
+class Odds:
+    """What turns forecasts of labels -1 and 1 into log odds of the second class.
+
+    Parameters
+    ----------
+    b : int
+        Slots for models; c_init is in slot 0. What follows them are companions.
+
+    Attributes
+    ----------
+    recent : ndarray of float64, shape (b,)
+        Of each slot, the squared losses that the nimble mixture weighs by.
+    errors : ndarray of float64, shape (b,)
+        Of each slot, how often its model was for the wrong class.
+    weights : ndarray of float64, shape (INPUTS,)
+        Of the stack.
+    spread : ndarray of float64, shape (INPUTS, INPUTS)
+        Their covariance.
+    counts : ndarray of float64, shape (5, 2)
+        How often each class came: at all, after the first and second class, and after them one
+        season ago.
+    bayes : ndarray of float64
+        See `algorithms.chacha.safe.bayes`.
+    lost : ndarray of float64, shape (N_EXPERTS + 2,)
+        The log loss of each expert, of what was told, and the largest excess of the latter over
+        the least of the former at any time.
+    """
+
+    kept: ClassVar[tuple[str, ...]] = (
+        *("recent", "errors", "weights", "spread", "counts", "bayes", "lost"),
+    )
+
+    def __init__(self, b: int) -> None:
+        self.recent, self.errors = np.zeros((2, b))
+        self.weights = np.zeros(INPUTS)
+        self.weights[1] = 1.0
+        self.spread = VARIANCE * np.eye(INPUTS)
+        self.counts = np.zeros((5, 2))
+        self.bayes = new_weights(N_EXPERTS)
+        self.lost = np.zeros(N_EXPERTS + 2)
+
+    def begin(self, slot: int, parent: int | None) -> None:
+        """Make room for a new model in `slot`, to be weighed like the one in slot `parent`."""
+        self.recent[slot] = 0.0 if parent is None else self.recent[parent]
+        self.errors[slot] = 0.0
+
+    def margin(self, values: Doubles, live: Slots, champion: int, forecast: float) -> float:
+        """The log odds of the second class; nothing is learned.
+
+        Parameters
+        ----------
+        values : ndarray of float64, shape (b + N_COMPANIONS,)
+            What models and companions forecast.
+        live : ndarray of int64
+            The occupied slots.
+        champion : int
+            Its slot.
+        forecast : float
+            Of the guarded mixture.
+        """
+        inputs, chances = np.empty(INPUTS), np.empty(N_EXPERTS)
+        _consider(
+            values, live, champion, forecast, self.recent, self.weights, self.counts, inputs,
+            chances,
+        )  # fmt: skip
+        return float(np.float32(_log_odds(average(chances, self.bayes))))
+
+    def learn(
+        self,
+        values: Doubles,
+        live: Slots,
+        champion: int,
+        labels: Floats,
+        importances: Floats,
+        forecasts: Floats,
+    ) -> None:
+        """Put log odds in the place of each of the `forecasts` of a block, then learn its label.
+
+        Parameters
+        ----------
+        values : ndarray of float64, shape (n, b + N_COMPANIONS)
+        live, champion
+            See `margin`.
+        labels, importances : ndarray of float32, shape (n,)
+            An example of importance 0 teaches nothing.
+        forecasts : ndarray of float32, shape (n,)
+            Of the guarded mixture; overwritten.
+        """
+        tell_odds(
+            values, live, champion, labels, importances, self.recent, self.errors, self.weights,
+            self.spread, self.counts, self.bayes, self.lost, forecasts,
+        )  # fmt: skip
+
+    @property
+    def over_best(self) -> float:
+        """By how many nats the log loss was ever above that of the best expert, at most."""
+        return float(self.lost[-1])
+
+    def state(self) -> dict[str, Any]:
+        """All that was learned, as plain values."""
+        return values_of(self, self.kept)
+
+    def fill(self, state: Any) -> None:
+        """Go on from `state`; ValueError if it is of another size."""
+        fill(self, state, self.kept)
+
+
+@njit(cache=True, nogil=True)
+def tell_odds(
+    values: Doubles,
+    live: Slots,
+    champion: int,
+    labels: Floats,
+    importances: Floats,
+    recent: Doubles,
+    errors: Doubles,
+    weights: Doubles,
+    spread: Doubles,
+    counts: Doubles,
+    bayes: Doubles,
+    lost: Doubles,
+    forecasts: Floats,
+) -> None:
+    """See `Odds.learn`."""
+    inputs, chances, gain = np.empty(INPUTS), np.empty(N_EXPERTS), np.empty(INPUTS)
+    for t in range(len(labels)):
+        forecast = np.float64(forecasts[t])
+        _consider(
+            values[t], live, champion, forecast, recent, weights, counts, inputs, chances
+        )  # fmt: skip
+        forecasts[t] = _log_odds(average(chances, bayes))
+        second = labels[t] > 0.0
+        for slot in live:
+            errors[slot] += (values[t, slot] > 0.0) != second
+        if importances[t] <= 0.0:
+            continue
+        for slot in live:
+            loss = (values[t, slot] - labels[t]) ** 2
+            recent[slot] = NIMBLE * recent[slot] + loss
+        stack(inputs, chances[STACK], second, weights, spread, gain)
+        _count(values[t, len(recent) :], second, counts)
+        if not second:
+            for k in range(N_EXPERTS):
+                chances[k] = 1.0 - chances[k]
+        least = math.inf
+        lost[N_EXPERTS] -= math.log(average(chances, bayes))
+        for k in range(N_EXPERTS):
+            lost[k] -= math.log(chances[k])
+            least = min(least, lost[k])
+        lost[N_EXPERTS + 1] = max(lost[N_EXPERTS + 1], lost[N_EXPERTS] - least)
+        update(chances, bayes)
+
+
+@njit(cache=True, nogil=True)
+def stack(
+    inputs: Doubles, chance: float, second: bool, weights: Doubles, spread: Doubles, gain: Doubles
+) -> None:
+    """Learn one label by logistic regression: a step of the extended Kalman filter.
+
+    Parameters
+    ----------
+    inputs : ndarray of float64, shape (INPUTS,)
+    chance : float
+        Of the second class, by these weights.
+    second : bool
+        Whether it came.
+    weights, spread : ndarray of float64
+        See `Odds`; updated. No variance grows beyond `VARIANCE`.
+    gain : ndarray of float64, shape (INPUTS,)
+        Scratch.
+
+    Examples
+    --------
+    >>> weights, spread = np.array([0.0]), np.array([[0.1]])
+    >>> stack(np.array([1.0]), 0.5, True, weights, spread, np.empty(1))
+    >>> weights.round(4).tolist()  # .1 / 1.025 * .5
+    [0.0488]
+    >>> spread.round(4).tolist()  # .1 / 1.025 / .999
+    [[0.0977]]
+    """
+    n, total = len(inputs), 0.0
+    for i in range(n):
+        gain[i] = 0.0
+        for j in range(n):
+            gain[i] += spread[i, j] * inputs[j]
+        total += gain[i] * inputs[i]
+    curvature = max(chance * (1.0 - chance), FLATTEST)
+    share = 1.0 / (1.0 + curvature * total)
+    largest = VARIANCE
+    for i in range(n):
+        weights[i] += share * gain[i] * ((1.0 if second else 0.0) - chance)
+        for j in range(n):
+            spread[i, j] -= curvature * share * gain[i] * gain[j]
+            spread[i, j] /= FORGETTING
+        largest = max(largest, spread[i, i])
+    for i in range(n):
+        for j in range(n):
+            spread[i, j] *= VARIANCE / largest
+
+
+@njit(cache=True, nogil=True)
+def nimble(values: Doubles, live: Slots, recent: Doubles) -> float:
+    """The models' average by weights exp(-L), with L their `recent` losses.
+
+    Examples
+    --------
+    >>> round(nimble(np.array([1.0, -1.0]), np.arange(2), np.array([0.5, 1.5])), 4)
+    0.4621
+    """
+    best = math.inf
+    for slot in live:
+        best = min(best, recent[slot])
+    total = mean = 0.0
+    for slot in live:
+        weight = math.exp(best - recent[slot])
+        total += weight
+        mean += weight * values[slot]
+    return float(mean / total)
+
+
+@njit(cache=True, nogil=True)
+def _consider(
+    values: Doubles,
+    live: Slots,
+    champion: int,
+    forecast: float,
+    recent: Doubles,
+    weights: Doubles,
+    counts: Doubles,
+    inputs: Doubles,
+    chances: Doubles,
+) -> None:
+    """Write the stack's inputs, and which chance each expert gives the second class."""
+    companions = values[len(recent) :]
+    inputs[0], inputs[6] = 1.0, companions[LAST]
+    inputs[1], inputs[2] = _logit(forecast), _logit(nimble(values, live, recent))
+    inputs[3], inputs[4] = _logit(values[champion]), _logit(companions[RIDGE])
+    inputs[5] = _logit(companions[RIDGE_ON_PAST])
+    margin = 0.0
+    for j in range(INPUTS):
+        margin += weights[j] * inputs[j]
+    margin = min(max(margin, -30.0), 30.0)
+    chances[FREQUENCY] = _share(counts[0])
+    chances[AFTER_LAST] = _share(counts[_after(companions[LAST])])
+    season = _after(companions[SEASON])
+    chances[AFTER_SEASON] = _share(counts[season + 2 if season else 0])
+    chances[LOGISTIC] = 0.5 + 0.5 * companions[RIDGE]
+    chances[INITIAL] = 0.5 + 0.5 * values[0]
+    chances[MIXTURE] = 0.5 + 0.5 * forecast
+    chances[STACK] = 1.0 / (1.0 + math.exp(-margin))
+    for k in range(N_EXPERTS):
+        chances[k] = min(max(chances[k], SUREST), 1.0 - SUREST)
+
+
+@njit(cache=True, nogil=True)
+def _count(companions: Doubles, second: bool, counts: Doubles) -> None:
+    came = 1 if second else 0
+    counts[0, came] += 1.0
+    last, season = _after(companions[LAST]), _after(companions[SEASON])
+    if last:
+        counts[last, came] += 1.0
+        counts[season + 2, came] += 1.0
+
+
+@njit(cache=True, nogil=True)
+def _after(label: float) -> int:
+    """The row of `counts` for what comes after `label`; 0 before there is one."""
+    return 0 if label == 0.0 else (2 if label > 0.0 else 1)
+
+
+@njit(cache=True, nogil=True)
+def _share(counts: Doubles) -> float:
+    """Krichevsky and Trofimov's estimate of the second class's share."""
+    return float((counts[1] + 0.5) / (counts[0] + counts[1] + 1.0))
+
+
+@njit(cache=True, nogil=True)
+def _logit(forecast: float) -> float:
+    chance = min(max(0.5 + 0.5 * forecast, NEAREST), 1.0 - NEAREST)
+    return math.log(chance / (1.0 - chance))
+
+
+@njit(cache=True, nogil=True)
+def _log_odds(chance: float) -> float:
+    return math.log(chance / (1.0 - chance))
