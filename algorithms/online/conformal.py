@@ -95,6 +95,9 @@ STEERED, PLAIN_LOSS, LOCAL_LOSS, MISSED, COVERED, WIDTHS, BOUNDED, MOST_MISSED =
 and of what came after the first 1,000 examples how many were covered, the sum and the number of
 bounded widths, and the most misses in a window."""
 
+GIVEN, PLAIN, LOCAL = 0, PLAIN_LOSS, LOCAL_LOSS
+"""Of the half widths of a level: what is given, and by each kind of score."""
+
 LEAST_STEERED = 1e-250
 """Below it α_t does not go, so that every number stays finite."""
 
@@ -108,6 +111,22 @@ def allowed_misses(alpha: float) -> int:
     [550, 250, 150, 100, 60]
     """
     return round(WINDOW * alpha) + EXTRA
+
+
+def rates_after(alphas: Doubles, delay: int) -> Doubles:
+    """What α_t is multiplied by if a label was held, and if not, so many forecasts after its own.
+
+    C becomes C / (1 + 2 C α delay): what is steered later must be steered more gently.
+
+    Examples
+    --------
+    >>> np.log(rates_after(np.array([0.1]), 0)).round(6).tolist()
+    [[0.01, -0.09]]
+    >>> np.log(rates_after(np.array([0.1]), 100)).round(6).tolist()
+    [[0.003333, -0.03]]
+    """
+    slowed = C / (1.0 + 2.0 * C * alphas * delay)
+    return np.exp(slowed[:, None] * np.stack((alphas, alphas - 1.0), axis=1))
 
 
 @njit(cache=True, nogil=True)
@@ -151,41 +170,118 @@ def exchange(ordered: Doubles, n: int, old: float, new: float) -> None:
 
 
 @njit(cache=True, nogil=True)
-def local_level(
-    forecast: float, ordered: Doubles, running: Doubles, weights: Doubles, row: Doubles
-) -> float:
-    """The factor by which an error is expected to differ; `row` is what it is regressed on."""
-    row[0], row[1:] = 1.0, 0.0
+def ask(
+    forecast: float,
+    alphas: Doubles,
+    most: Doubles,
+    ordered: Doubles,
+    levels: Doubles,
+    running: Doubles,
+    weights: Doubles,
+    regressed: Doubles,
+    halves: Doubles,
+) -> None:
+    """Write half the width of the interval of each level, and what `settle` needs beside it.
+
+    Parameters
+    ----------
+    alphas, most, ordered, levels, running, weights
+        See `follow`; only read.
+    regressed : ndarray of float64, shape (N_LOCAL + 1,)
+        Written: what the local level is regressed on, and the level.
+    halves : ndarray of float64, shape (n_levels, 3)
+        Written: `GIVEN`, and what it would be by each kind of score. Infinite while there are too
+        few scores for the level; the first also where theorem 1 asks for it.
+    """
+    n = int(min(running[AT], SCORES))
+    regressed[0], regressed[1:] = 1.0, 0.0
     if running[VARIANCE] > 0.0:
         place = (forecast - running[MEAN]) / math.sqrt(running[VARIANCE])
-        row[1] = min(max(place, -FARTHEST), FARTHEST)
-        row[2] = row[1] * row[1]
-    middle = ordered[0, int(min(running[AT], SCORES)) // 2]
+        regressed[1] = min(max(place, -FARTHEST), FARTHEST)
+        regressed[2] = regressed[1] * regressed[1]
+    middle = ordered[0, n // 2]
     if middle > 0.0 and running[ERRORS] > 0.0:
         recent = math.log(running[ERRORS] / running[MASS] / middle)
-        row[3] = min(max(recent, -FARTHEST), FARTHEST)
+        regressed[3] = min(max(recent, -FARTHEST), FARTHEST)
     total = 0.0
     for i in range(N_LOCAL):
-        total += weights[i] * row[i]
-    return math.exp(min(max(total, -MOST), MOST))
+        total += weights[i] * regressed[i]
+    local = regressed[N_LOCAL] = math.exp(min(max(total, -MOST), MOST))
+    for k in range(len(alphas)):
+        level = levels[k]
+        if (n + 1) * alphas[k] < 1.0:
+            halves[k, :] = math.inf
+            continue
+        halves[k, PLAIN] = quantile(ordered[0], n, level[STEERED])
+        halves[k, LOCAL] = local * quantile(ordered[1], n, level[STEERED])
+        kind = LOCAL if level[LOCAL_LOSS] < level[PLAIN_LOSS] else PLAIN
+        halves[k, GIVEN] = math.inf if level[MISSED] >= most[k] else halves[k, kind]
 
 
 @njit(cache=True, nogil=True)
-def half_widths(
-    alpha: float, most: float, local: float, ordered: Doubles, running: Doubles, level: Doubles
-) -> tuple[float, float, float]:
-    """Half the width of a level's interval, and what it would be by each kind of score.
+def settle(
+    error: float,
+    forecast: float,
+    regressed: Doubles,
+    halves: Doubles,
+    rates: Doubles,
+    alphas: Doubles,
+    scores: Doubles,
+    ordered: Doubles,
+    misses: NDArray[np.uint8],
+    levels: Doubles,
+    running: Doubles,
+    weights: Doubles,
+) -> None:
+    """Take the error of a forecast whose intervals were asked for.
 
-    It is infinite while there are too few scores for the level, and where theorem 1 asks for it.
+    Parameters
+    ----------
+    error : float
+        |y - forecast|.
+    regressed, halves
+        What `ask` wrote when the forecast was made.
+    rates : ndarray of float64, shape (n_levels, 2)
+        What α_t is multiplied by if the label was held, and if it was missed.
+    alphas and all that follow
+        See `follow`.
     """
-    n = int(min(running[AT], SCORES))
-    if (n + 1) * alpha < 1.0:
-        return math.inf, math.inf, math.inf
-    plain = quantile(ordered[0], n, level[STEERED])
-    near = local * quantile(ordered[1], n, level[STEERED])
-    if level[MISSED] >= most:
-        return math.inf, plain, near
-    return (near if level[LOCAL_LOSS] < level[PLAIN_LOSS] else plain), plain, near
+    at, share = int(running[AT]), 1.0 / SCORES
+    for k in range(len(alphas)):
+        level, half = levels[k], halves[k, GIVEN]
+        missed = error > half
+        if halves[k, PLAIN] < math.inf:
+            step = level[STEERED] * rates[k, int(missed)]
+            level[STEERED] = max(min(step, 1.0), LEAST_STEERED)
+            for kind in (PLAIN, LOCAL):
+                width = halves[k, kind]
+                loss = width + max(error - width, 0.0) / alphas[k]
+                level[kind] += share * (loss - level[kind])
+        misses[k, at % WINDOW] = missed
+        level[MISSED] += missed
+        if at >= WINDOW:
+            level[COVERED] += not missed
+            if half < math.inf:
+                level[WIDTHS] += 2.0 * half
+                level[BOUNDED] += 1.0
+        if at >= 2 * WINDOW - 1:
+            level[MOST_MISSED] = max(level[MOST_MISSED], level[MISSED])
+        level[MISSED] -= misses[k, (at + 1) % WINDOW]
+    n, place, near = min(at, SCORES), at % SCORES, error / regressed[N_LOCAL]
+    middle = ordered[0, n // 2]
+    exchange(ordered[0], n, scores[0, place], error)
+    exchange(ordered[1], n, scores[1, place], near)
+    scores[0, place], scores[1, place] = error, near
+    if middle > 0.0:
+        _learn_level(error, middle, weights, regressed)
+        kept = 1.0 - 1.0 / RECENT
+        running[ERRORS] = kept * running[ERRORS] + min(error, RECENT * middle)
+        running[MASS] = kept * running[MASS] + 1.0
+    running[AT] += 1.0
+    part = max(share, 1.0 / running[AT])
+    difference = forecast - running[MEAN]
+    running[MEAN] += part * difference
+    running[VARIANCE] += part * ((1.0 - part) * difference**2 - running[VARIANCE])
 
 
 @njit(cache=True, nogil=True)
@@ -193,6 +289,7 @@ def follow(
     labels: Floats,
     importances: Floats,
     forecasts: Floats,
+    rates: Doubles,
     alphas: Doubles,
     most: Doubles,
     scores: Doubles,
@@ -202,12 +299,14 @@ def follow(
     running: Doubles,
     weights: Doubles,
 ) -> None:
-    """Give each forecast of a block its intervals, then take its label.
+    """`ask` for the intervals of each forecast of a block, then `settle` it by its label.
 
     Parameters
     ----------
     labels, importances, forecasts : ndarray of float32, shape (n,)
         An example of importance 0 teaches nothing.
+    rates
+        See `settle`.
     alphas, most : ndarray of float64, shape (n_levels,)
         α of each level, and M.
     scores, ordered : ndarray of float64, shape (2, SCORES)
@@ -221,60 +320,26 @@ def follow(
     weights : ndarray of float64, shape (N_LOCAL,)
         Of the local level.
     """
-    row, share = np.empty(N_LOCAL), 1.0 / SCORES
-    narrower, wider = np.exp(C * alphas), math.exp(-C)
+    regressed, halves = np.empty(N_LOCAL + 1), np.empty((len(alphas), 3))
     for t in range(len(labels)):
         if importances[t] <= 0.0:
             continue
         forecast = np.float64(forecasts[t])
         error = abs(np.float64(labels[t]) - forecast)
-        local = local_level(forecast, ordered, running, weights, row)
-        at = int(running[AT])
-        for k in range(len(alphas)):
-            alpha, level = alphas[k], levels[k]
-            half, plain, near = half_widths(alpha, most[k], local, ordered, running, level)
-            missed = error > half
-            if plain < math.inf:
-                step = narrower[k] * wider if missed else narrower[k]
-                level[STEERED] = max(min(level[STEERED] * step, 1.0), LEAST_STEERED)
-                loss = plain + max(error - plain, 0.0) / alpha
-                level[PLAIN_LOSS] += share * (loss - level[PLAIN_LOSS])
-                loss = near + max(error - near, 0.0) / alpha
-                level[LOCAL_LOSS] += share * (loss - level[LOCAL_LOSS])
-            misses[k, at % WINDOW] = missed
-            level[MISSED] += missed
-            if at >= WINDOW:
-                level[COVERED] += not missed
-                if half < math.inf:
-                    level[WIDTHS] += 2.0 * half
-                    level[BOUNDED] += 1.0
-            if at >= 2 * WINDOW - 1:
-                level[MOST_MISSED] = max(level[MOST_MISSED], level[MISSED])
-            level[MISSED] -= misses[k, (at + 1) % WINDOW]
-        n, place = min(at, SCORES), at % SCORES
-        middle = ordered[0, n // 2]
-        exchange(ordered[0], n, scores[0, place], error)
-        exchange(ordered[1], n, scores[1, place], error / local)
-        scores[0, place], scores[1, place] = error, error / local
-        if middle > 0.0:
-            _learn_level(error, middle, weights, row)
-            kept = 1.0 - 1.0 / RECENT
-            running[ERRORS] = kept * running[ERRORS] + min(error, RECENT * middle)
-            running[MASS] = kept * running[MASS] + 1.0
-        running[AT] += 1.0
-        part = max(share, 1.0 / running[AT])
-        difference = forecast - running[MEAN]
-        running[MEAN] += part * difference
-        running[VARIANCE] += part * ((1.0 - part) * difference**2 - running[VARIANCE])
+        ask(forecast, alphas, most, ordered, levels, running, weights, regressed, halves)
+        settle(
+            error, forecast, regressed, halves, rates, alphas, scores, ordered, misses, levels,
+            running, weights,
+        )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
-def _learn_level(error: float, middle: float, weights: Doubles, row: Doubles) -> None:
+def _learn_level(error: float, middle: float, weights: Doubles, regressed: Doubles) -> None:
     """One normalised gradient step of the regression on ln(error / median error)."""
     target = math.log(error / middle) if error > 0.0 else -FARTHEST
     rest, length = min(max(target, -FARTHEST), FARTHEST), 0.0
     for i in range(N_LOCAL):
-        rest -= weights[i] * row[i]
-        length += row[i] * row[i]
+        rest -= weights[i] * regressed[i]
+        length += regressed[i] * regressed[i]
     for i in range(N_LOCAL):
-        weights[i] += RATE * rest * row[i] / length
+        weights[i] += RATE * rest * regressed[i] / length

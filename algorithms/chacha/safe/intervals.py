@@ -12,6 +12,7 @@ from algorithms.online.conformal import (
     AT,
     BOUNDED,
     COVERED,
+    GIVEN,
     LEAST_STEERED,
     MOST_MISSED,
     N_LOCAL,
@@ -19,11 +20,13 @@ from algorithms.online.conformal import (
     STEERED,
     WIDTHS,
     WINDOW,
+    Doubles,
     Floats,
     allowed_misses,
+    ask,
     follow,
-    half_widths,
-    local_level,
+    rates_after,
+    settle,
 )
 from algorithms.plain import fill, values_of
 
@@ -43,6 +46,9 @@ class Intervals:
     ----------
     levels : sequence of float
         Between 0 and `HIGHEST`, beside `TOLD`.
+    later : bool
+        Labels come later. Then theorem 1 is given up: misses that are not known yet cannot be
+        counted, and to answer old ones by unbounded intervals would make misses come in waves.
     """
 
     kept: ClassVar[tuple[str, ...]] = (
@@ -54,23 +60,58 @@ class Intervals:
         "weights",
     )
 
-    def __init__(self, levels: Sequence[float] = LEVELS) -> None:
+    def __init__(self, levels: Sequence[float] = LEVELS, *, later: bool = False) -> None:
         self.levels = tuple(sorted({TOLD, *levels}))
         self.alphas = np.round(1.0 - np.array(self.levels), 12)
-        self.most = np.array([float(allowed_misses(alpha)) for alpha in self.alphas])
+        most = np.inf if later else 0.0
+        self.most = np.array([most + allowed_misses(alpha) for alpha in self.alphas])
+        self.rates = rates_after(self.alphas, 0)
         self.scores, self.ordered = np.zeros((2, 2, SCORES))
         self.misses = np.zeros((len(self.levels), WINDOW), dtype=np.uint8)
         self.tracked = np.zeros((len(self.levels), MOST_MISSED + 1))
         self.tracked[:, STEERED] = self.alphas
         self.running, self.weights = np.zeros(5), np.zeros(N_LOCAL)
 
+    @property
+    def _arrays(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in self.kept)
+
     def learn(self, labels: Floats, importances: Floats, forecasts: Floats) -> None:
         """Take the labels of forecasts that were made before them, in order."""
-        arrays = (getattr(self, name) for name in self.kept)
-        follow(labels, importances, forecasts, self.alphas, self.most, *arrays)
+        follow(labels, importances, forecasts, self.rates, self.alphas, self.most, *self._arrays)
 
-    def around(self, forecast: float, level: float) -> tuple[float, float]:
+    def ask(self, forecast: float) -> Doubles:
+        """What `settle` needs of the intervals that a forecast has, shape (n_asked,)."""
+        asked = np.empty(self.n_asked)
+        regressed, halves = self._parts(asked)
+        state = self.ordered, self.tracked, self.running, self.weights, regressed, halves
+        ask(forecast, self.alphas, self.most, *state)
+        return asked
+
+    def settle(self, label: float, forecast: float, asked: Doubles, delay: int) -> None:
+        """Take the label of a forecast whose intervals were asked for `delay` forecasts ago."""
+        rates, (regressed, halves) = rates_after(self.alphas, delay), self._parts(asked)
+        error = abs(label - forecast)
+        settle(error, forecast, regressed, halves, rates, self.alphas, *self._arrays)
+
+    @property
+    def n_asked(self) -> int:
+        """How many numbers `ask` answers with."""
+        return N_LOCAL + 1 + 3 * len(self.levels)
+
+    def _parts(self, asked: Doubles) -> tuple[Doubles, Doubles]:
+        return asked[: N_LOCAL + 1], asked[N_LOCAL + 1 :].reshape(-1, 3)
+
+    def around(
+        self, forecast: float, level: float, asked: Doubles | None = None
+    ) -> tuple[float, float]:
         """The interval around a forecast; unbounded where there is too little evidence.
+
+        Parameters
+        ----------
+        forecast, level : float
+        asked : ndarray of float64, shape (n_asked,), optional
+            What `ask` answered when the forecast was made.
 
         Raises
         ------
@@ -82,10 +123,8 @@ class Intervals:
                 f"level {level!r} is none of {', '.join(map(str, self.levels))}, which are kept"
                 f" from the first example on: name it there, as in levels=({level!r},)"
             )
-        k = self.levels.index(level)
-        state = self.ordered, self.running
-        local = local_level(forecast, *state, self.weights, np.empty(N_LOCAL))
-        half, _, _ = half_widths(self.alphas[k], self.most[k], local, *state, self.tracked[k])
+        _, halves = self._parts(self.ask(forecast) if asked is None else asked)
+        half = float(halves[self.levels.index(level), GIVEN])
         return forecast - half, forecast + half
 
     def notes(self, deviation: float) -> dict[str, float]:
@@ -115,9 +154,8 @@ class Intervals:
     def fill(self, state: Any) -> None:
         """Go on from `state`; ValueError if no intervals have it."""
         fill(self, state, self.kept)
-        arrays = [getattr(self, name) for name in self.kept]
         steered, at = self.tracked[:, STEERED], self.running[AT]
-        if not all(np.isfinite(array).all() for array in arrays):
+        if not all(np.isfinite(array).all() for array in self._arrays):
             raise ValueError("a value is not finite")
         if not ((steered >= LEAST_STEERED) & (steered <= 1.0)).all():
             raise ValueError(f"{steered} must be from {LEAST_STEERED} to 1")

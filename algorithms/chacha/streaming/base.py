@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from algorithms.chacha.oracle import ConfigOracle, load_oracle
 from algorithms.chacha.race import Race
 from algorithms.chacha.race_file import FORMAT, UNFIT, file_in, racing_of
 from algorithms.chacha.streaming.blocks import is_frame
+from algorithms.chacha.streaming.later_labels import LaterLabels, Pending
 from algorithms.errors import UsageError
 from algorithms.events import BoundsUpdated, Event, kind
 from algorithms.online.features import Example, FeatureMap
@@ -26,7 +26,7 @@ from algorithms.online.inputs import importance_of, numeric_block
 from algorithms.online.live import Floats
 
 
-class OnlineChaCha(ABC):
+class OnlineChaCha(LaterLabels):
     """What the regressor and the classifier share.
 
     Parameters
@@ -41,6 +41,8 @@ class OnlineChaCha(ABC):
     algorithm : str
         The registered name of a race: ``"chacha"``, ``"chacha-paper"``, ``"chacha-flaml"`` and
         so on.
+    pending : int
+        How many examples may wait for their labels, see `forecast_one`.
     **settings
         Those of the algorithm, such as ``b=10``, ``tolerance=0.0``, ``engine="vw"``.
 
@@ -62,14 +64,16 @@ class OnlineChaCha(ABC):
         oracle: ConfigOracle | None = None,
         seed: int = 0,
         algorithm: str = "chacha",
+        pending: int = 10_000,
         **settings: Any,
     ) -> None:
         self.namespaces, self.oracle, self.seed = namespaces, oracle, seed
-        self.algorithm, self.settings = algorithm, settings
+        self.algorithm, self.pending, self.settings = algorithm, pending, settings
         self.history: list[Event] = []
         self._racing = racing_of(algorithm, settings)
         self._features = FeatureMap(namespaces)
         self._race: Race | None = None
+        self._pending = Pending(pending)
 
     # The stream
 
@@ -255,7 +259,8 @@ class OnlineChaCha(ABC):
             oracle = load_oracle(oracle)
         try:
             namespaces = _namespaces(state["features"]["declared"])
-            model = cls(namespaces, oracle, state["seed"], state["algorithm"], **state["settings"])
+            given = namespaces, oracle, state["seed"], state["algorithm"], state["most_pending"]
+            model = cls(*given, **state["settings"])
             model._fill(state)
         except UNFIT as error:
             raise UsageError(unfit) from error
@@ -267,6 +272,8 @@ class OnlineChaCha(ABC):
             "algorithm": self.algorithm,
             "settings": settings_of(self._racing),
             "seed": self.seed,
+            "most_pending": self.pending,
+            "pending": self._pending.state(),
             "oracle": None if self.oracle is None else type(self.oracle).__name__,
             "features": self._features.state(),
             "history": [
@@ -282,10 +289,11 @@ class OnlineChaCha(ABC):
         if state["race"] is not None:
             self._race = self._new_race(self._features)
             self._race.fill(state["race"])
+        self._pending.fill(state["pending"], self._n_beside())
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what `save` writes: joblib's own pickles would part arrays that are shared."""
-        given = (self.namespaces, self.oracle, self.seed, self.algorithm)
+        given = (self.namespaces, self.oracle, self.seed, self.algorithm, self.pending)
         return self._unpickled, (given, self.settings, self._state())
 
     @classmethod
@@ -293,14 +301,6 @@ class OnlineChaCha(ABC):
         model = cls(*given, **settings)
         model._fill(state)
         return model
-
-    @abstractmethod
-    def predict_one(self, x: Example) -> Any:
-        """The forecast for one example; nothing is learned."""
-
-    @abstractmethod
-    def learn_one(self, x: Example, y: Any, w: float = 1.0) -> None:
-        """Learn one example."""
 
 
 @contextmanager

@@ -150,9 +150,10 @@ class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):
         oracle: ConfigOracle | None = None,
         seed: int = 0,
         algorithm: str = "chacha",
+        pending: int = 10_000,
         **settings: Any,
     ) -> None:
-        super().__init__(namespaces, oracle, seed, algorithm, **settings)
+        super().__init__(namespaces, oracle, seed, algorithm, pending, **settings)
         self.classes: list[Hashable] = []
 
     def predict_one(self, x: Example) -> Hashable:

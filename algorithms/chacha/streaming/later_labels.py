@@ -1,0 +1,187 @@
+"""Forecasts now, labels later: by an id, in any order, some never, in bounded memory."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.errors import UsageError
+from algorithms.online.features import Example
+from algorithms.plain import fill
+
+Doubles = NDArray[np.float64]
+
+
+class Pending:
+    """The examples that wait for their labels, with what was said of them.
+
+    Parameters
+    ----------
+    most : int
+        Of more, the oldest is dropped.
+
+    Attributes
+    ----------
+    waiting : dict of Hashable to (dict, Any, int, ndarray of float64)
+        By id, the oldest first: a copy of the example, its forecast, how many were made before
+        it, and what was said beside it.
+    made, dropped : int
+        How many forecasts were made, and dropped.
+    """
+
+    def __init__(self, most: int) -> None:
+        if not isinstance(most, int) or isinstance(most, bool) or most < 1:
+            raise UsageError(f"pending={most!r} must be a whole number of examples, 1 at least")
+        self.most = most
+        self.waiting: dict[Hashable, tuple[Example, Any, int, Doubles]] = {}
+        self.made = self.dropped = 0
+
+    def add(self, key: Hashable, x: Example, forecast: Any, beside: Doubles) -> None:
+        """Keep an example until it is answered; its id is not among those that wait."""
+        self.waiting[key] = _copied(x), forecast, self.made, beside
+        self.made += 1
+        if len(self.waiting) > self.most:
+            del self.waiting[next(iter(self.waiting))]
+            self.dropped += 1
+
+    def get(self, key: Hashable) -> tuple[Example, Any, int, Doubles]:
+        """An example that waits, its forecast, how many were made since, and what was beside it.
+
+        Raises
+        ------
+        UsageError
+            If none of this id waits.
+        """
+        if key not in self.waiting:
+            raise UsageError(
+                f"id {key!r} waits for no label: it was never forecast, is answered, or was among"
+                f" the {self.dropped} dropped as the oldest of more than {self.most}; forecast it"
+                " first, or allow more by pending="
+            )
+        x, forecast, before, beside = self.waiting[key]
+        return x, forecast, self.made - 1 - before, beside
+
+    def state(self) -> dict[str, Any]:
+        """All that it holds, as plain values."""
+        waiting = [(key, *said[:3]) for key, said in self.waiting.items()]
+        beside = np.array([said[3] for said in self.waiting.values()], dtype=np.float64)
+        return {
+            "waiting": waiting,
+            "beside": beside,
+            "made": self.made,
+            "dropped": self.dropped,
+        }
+
+    def fill(self, state: Any, width: int) -> None:
+        """Go on from `state`; ValueError if it holds too many, or not `width` numbers of each."""
+        waiting, beside = state["waiting"], np.asarray(state["beside"])
+        if len(waiting) > self.most:
+            raise ValueError(f"{len(waiting)} examples wait, and at most {self.most} can")
+        if waiting and (beside.shape != (len(waiting), width) or beside.dtype != np.float64):
+            raise ValueError(f"no {width} numbers beside each of {len(waiting)} forecasts")
+        self.waiting = {
+            key: (x, forecast, before, numbers)
+            for (key, x, forecast, before), numbers in zip(waiting, beside, strict=True)
+        }
+        fill(self, state, ("made", "dropped"))
+
+
+class LaterLabels(ABC):
+    """What a model of a stream does where labels come after other forecasts were made."""
+
+    _pending: Pending
+
+    def forecast_one(self, key: Hashable, x: Example) -> Any:
+        """Forecast an example whose label comes later, and remember it until then.
+
+        Parameters
+        ----------
+        key : Hashable
+            An id for `answer_one`; to be saved, a number, a text, or a tuple of them.
+        x : dict
+            A copy is kept: some 1 KB with ten features. Of more examples than the model's
+            `pending` the oldest is dropped.
+
+        Returns
+        -------
+        What `predict_one` returns.
+
+        Raises
+        ------
+        UsageError
+            If the id waits for its label already.
+
+        Examples
+        --------
+        >>> from algorithms.chacha.streaming import ChaChaRegressor
+        >>> model = ChaChaRegressor(b=3)
+        >>> for t in range(100):
+        ...     forecast = model.forecast_one(t, {"a": t % 3 - 1.0})
+        ...     if t >= 10:
+        ...         model.answer_one(t - 10, (t - 10) % 3)
+        >>> model.examples, model.waiting
+        (90, 10)
+        """
+        if key in self._pending.waiting:
+            raise UsageError(
+                f"id {key!r} waits for its label already: answer it first, or take another id"
+            )
+        forecast = self.predict_one(x)
+        self._pending.add(key, x, forecast, self._beside(forecast))
+        return forecast
+
+    def _beside(self, forecast: Any) -> Doubles:
+        """What is kept beside a forecast that waits: `_n_beside` numbers."""
+        return np.empty(0)
+
+    def _n_beside(self) -> int:
+        return 0
+
+    def answer_one(self, key: Hashable, y: Any, w: float = 1.0) -> None:
+        """Learn the label of an example that was forecast, in whatever order labels come.
+
+        The model learns as by ``learn_one(x, y, w)``: what it knows depends on the labels that it
+        was told and their order, not on when their forecasts were made.
+
+        Raises
+        ------
+        UsageError
+            If the id does not wait: a label is learned once.
+        """
+        x, *_ = self._pending.get(key)
+        self.learn_one(x, y, w)
+        del self._pending.waiting[key]
+
+    @property
+    def waiting(self) -> int:
+        """How many examples wait for their labels."""
+        return len(self._pending.waiting)
+
+    @property
+    def dropped(self) -> int:
+        """How many examples were dropped while they waited, because too many did."""
+        return self._pending.dropped
+
+    @abstractmethod
+    def predict_one(self, x: Example) -> Any:
+        """The forecast for one example; nothing is learned."""
+
+    @abstractmethod
+    def learn_one(self, x: Example, y: Any, w: float = 1.0) -> None:
+        """Learn one example."""
+
+
+def _copied(x: Example) -> dict[Hashable, Any]:
+    """An example that was read before, as plain values that nobody else can change."""
+    return {
+        name: _copied(value)
+        if isinstance(value, Mapping)
+        else value
+        if value is None or isinstance(value, str)
+        else float(value)
+        for name, value in x.items()
+    }

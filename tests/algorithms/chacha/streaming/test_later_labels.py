@@ -1,0 +1,203 @@
+"""Labels that come later, in any order, twice or never; and what a model knows after them."""
+
+import datetime as dt
+import math
+
+import numpy as np
+import pytest
+
+from algorithms import plain
+from algorithms.chacha.race_file import FORMAT
+from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
+from algorithms.errors import UsageError
+
+OF_PENDING = {"pending", "most_pending", "later"}
+SMALL = {"b": 4}
+
+
+def examples(n, seed=0):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, 3))
+    labels = rows[:, 0] + np.cumsum(rng.normal(0, 0.1, n))
+    return [dict(zip("abc", row, strict=True)) for row in rows.tolist()], labels.tolist()
+
+
+def known(model, tmp_path):
+    """The bytes of what a model saves, but for what is pending."""
+    model.save(tmp_path / "model")
+    state = plain.read(tmp_path / "model", FORMAT)
+    plain.write(tmp_path / "rest", {k: v for k, v in state.items() if k not in OF_PENDING}, FORMAT)
+    return (tmp_path / "rest").read_bytes()
+
+
+def whole(model, tmp_path):
+    model.save(tmp_path / "model")
+    return (tmp_path / "model").read_bytes()
+
+
+@pytest.fixture(scope="module", params=[0.0, 0.1], ids=["all", "some never"])
+def learned(request):
+    """Which labels come, and a model that learned them at once."""
+    x, y = examples(1500)
+    comes = np.random.default_rng(1).random(1500) >= request.param
+    model = ChaChaRegressor(**SMALL)
+    for t in np.flatnonzero(comes):
+        model.learn_one(x[t], y[t])
+    return comes, model
+
+
+@pytest.mark.parametrize("delay", [0, 100, 1000])
+def test_the_same_labels_make_the_same_state_whenever_they_come(delay, learned, tmp_path):
+    comes, at_once = learned
+    x, y = examples(1500)
+    model = ChaChaRegressor(pending=1200, **SMALL)
+    for t in range(1500 + delay):
+        if t < 1500:
+            model.forecast_one(t, x[t])
+        if t >= delay and comes[t - delay]:
+            model.answer_one(t - delay, y[t - delay])
+
+    assert model.waiting == 1500 - comes.sum()
+    assert known(model, tmp_path) == known(at_once, tmp_path)
+
+
+def test_labels_come_in_any_order(tmp_path):
+    x, y = examples(300)
+    order = np.random.default_rng(2).permutation(300).tolist()
+    model, at_once = ChaChaRegressor(**SMALL), ChaChaRegressor(**SMALL)
+    for t in range(300):
+        model.forecast_one(f"order {t}", x[t])
+    for t in order:
+        model.answer_one(f"order {t}", y[t], w=1.0 + t % 2)
+        at_once.learn_one(x[t], y[t], w=1.0 + t % 2)
+
+    assert known(model, tmp_path) == known(at_once, tmp_path)
+
+
+def test_what_waits_is_saved_and_goes_on_exactly(tmp_path):
+    x, y = examples(400)
+    model = ChaChaRegressor({"mine": ["a", "b"]}, pending=50, **SMALL)
+    for t in range(200):
+        model.forecast_one((t, "é"), x[t] | {"text": "red", "none": None, "space": {"d": t}})
+        if t % 3:
+            model.answer_one((t, "é"), y[t])
+    model.save(tmp_path / "saved")
+    twin = ChaChaRegressor.load(tmp_path / "saved")
+
+    assert (twin.waiting, twin.dropped, twin.pending) == (49, 18, 50)
+    for one in (model, twin):
+        for t in range(198, 51, -3):
+            one.answer_one((t, "é"), y[t])
+    assert whole(model, tmp_path) == whole(twin, tmp_path)
+
+
+def test_a_label_that_waits_is_learned_once_and_others_are_refused(tmp_path):
+    x, y = examples(50)
+    model = ChaChaRegressor(**SMALL)
+    for t in range(50):
+        model.forecast_one(t, x[t])
+    model.answer_one(7, y[7])
+    before = whole(model, tmp_path)
+
+    for key in (7, 50, "7"):
+        with pytest.raises(UsageError, match=f"id {key!r} waits for no label: .* forecast it"):
+            model.answer_one(key, 1.0)
+        with pytest.raises(UsageError, match=f"id {key!r} waits for no label"):
+            model.forecast_interval_one(key)
+    with pytest.raises(UsageError, match="id 8 waits for its label already: answer it first"):
+        model.forecast_one(8, x[8])
+    for wrong in (math.nan, math.inf, "many", None):
+        with pytest.raises((TypeError, ValueError)):
+            model.answer_one(8, wrong)
+    for wrong in ({"a": math.inf}, {"a": object()}, 3):
+        with pytest.raises((TypeError, ValueError)):
+            model.forecast_one("new", wrong)
+    with pytest.raises(TypeError, match="unhashable"):
+        model.forecast_one([1], x[0])
+
+    assert whole(model, tmp_path) == before
+    model.answer_one(8, y[8])
+    assert model.examples == 2
+
+
+def test_of_too_many_the_oldest_are_dropped():
+    x, y = examples(30)
+    model = ChaChaRegressor(pending=10, **SMALL)
+    for t in range(30):
+        model.forecast_one(t, x[t])
+
+    assert (model.waiting, model.dropped) == (10, 20)
+    model.answer_one(20, y[20])
+    with pytest.raises(UsageError, match="among the 20 dropped as the oldest of more than 10"):
+        model.answer_one(19, y[19])
+
+
+@pytest.mark.parametrize("most", [0, -1, 1.5, True, "10"])
+def test_how_many_may_wait_is_a_whole_number(most):
+    with pytest.raises(UsageError, match=f"pending={most!r} must be a whole number"):
+        ChaChaRegressor(pending=most)
+
+
+def test_an_example_that_changes_while_it_waits_is_learned_as_it_was(tmp_path):
+    x = {"a": 1, "b": True, "space": {"c": np.float32(0.5)}, "text": "red"}
+    model, at_once = ChaChaRegressor(**SMALL), ChaChaRegressor(**SMALL)
+    at_once.learn_one(x, 3)
+    model.forecast_one(0, x)
+    x["a"] = x["space"]["c"] = 9.0
+    model.answer_one(0, 3)
+
+    assert known(model, tmp_path) == known(at_once, tmp_path)
+
+
+def test_an_id_that_cannot_be_saved_is_told(tmp_path):
+    model = ChaChaRegressor(**SMALL)
+    model.forecast_one(dt.date(2026, 1, 1), {"a": 1.0})
+
+    with pytest.raises(UsageError, match="is a date, which is not saved: keep numbers"):
+        model.save(tmp_path / "model")
+
+
+def test_classes_come_later_too(tmp_path):
+    model = ChaChaClassifier(algorithm="chacha-icml-eval", b=2)
+    at_once = ChaChaClassifier(algorithm="chacha-icml-eval", b=2)
+    for t in range(60):
+        x = {"a": t % 3 - 1.0}
+        at_once.learn_one(x, t % 3 == 2)
+        forecast = model.forecast_one(t, x)
+        assert forecast == model.predict_one(x)
+        if t >= 20:
+            model.answer_one(t - 20, (t - 20) % 3 == 2)
+    for t in range(40, 60):
+        model.answer_one(t, t % 3 == 2)
+
+    assert known(model, tmp_path) == known(at_once, tmp_path)
+
+
+def test_intervals_of_forecasts_that_wait_are_as_wide_as_the_delay_makes_them():
+    """A random walk: 50 steps ahead the error is seven times that of one."""
+    walk = np.cumsum(np.random.default_rng(3).normal(size=4000))
+    model, held, widths = ChaChaRegressor(**SMALL), [], []
+    for t, label in enumerate(walk.tolist()):
+        x = {"a": float(t % 7)}
+        model.forecast_one(t, x)
+        ends = model.forecast_interval_one(t)
+        if t < 50:
+            assert ends == (-math.inf, math.inf)
+            continue
+        if t >= 1000:
+            held.append(ends[0] <= label <= ends[1])
+            widths.append(np.diff(ends)[0] / np.diff(model.predict_interval_one(x))[0])
+        model.answer_one(t - 50, walk[t - 50])
+
+    assert 0.88 < np.mean(held) < 0.92
+    assert 5 < np.mean(widths) < 10
+
+
+def test_published_races_take_labels_later_and_keep_no_intervals():
+    model = ChaChaRegressor(algorithm="chacha-paper")
+    model.forecast_one("a", {"x": 1.0})
+
+    with pytest.raises(UsageError, match="'chacha-paper' keeps no prediction intervals"):
+        model.forecast_interval_one("a")
+    model.answer_one("a", 1.0)
+    assert model.examples == 1
