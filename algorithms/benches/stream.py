@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.base import Algorithm, Bench, Score
+from algorithms.benches.measures import of_margins, of_numbers
 from algorithms.benches.predictions import losses, taken
 from algorithms.benches.sealed import sealed
 from algorithms.errors import DivergedError
@@ -43,6 +44,8 @@ class Stream:
         The columns' names.
     task : str
         ``regression`` or ``classification``.
+    shift : float, optional
+        Where labels are logarithms: the target is the exponential of a label, less this.
     """
 
     features: NDArray[np.float32]
@@ -50,6 +53,15 @@ class Stream:
     namespaces: tuple[Namespace, ...]
     names: tuple[str, ...]
     task: str = "regression"
+    shift: float | None = None
+
+    def in_own_unit(self, values: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Labels of a regression, or forecasts of them, in the unit of the target."""
+        told = values.astype(np.float64)
+        if self.shift is None:
+            return told
+        with np.errstate(over="ignore"):
+            return np.asarray(np.exp(told) - self.shift, dtype=np.float64)
 
 
 class Progressive:
@@ -163,10 +175,18 @@ class StreamBench(Bench):
         self.at = stop
 
     def score(self) -> Score:
-        """The progressive loss until now; NaN before the first example."""
+        """The progressive loss until now, NaN before the first example, and people's measures."""
         live = self._model_examples / self.at if self.at else 0.0
-        metrics = {"models_per_example": live} | self._notes
+        metrics = {"models_per_example": live} | self._measures() | self._notes
         return Score(self._progressive.mean, self.metric, "min", metrics)
+
+    def _measures(self) -> dict[str, float]:
+        if not self.at:
+            return {}
+        forecasts, labels = self._recorded[: self.at], self.stream.labels[: self.at]
+        if self.stream.task == "regression":
+            return of_numbers(self.stream.in_own_unit(forecasts), self.stream.in_own_unit(labels))
+        return of_margins(forecasts, labels)
 
     def twin(self) -> StreamBench:
         """A fresh bench with a copy of the labels; it shows the same features."""

@@ -31,6 +31,12 @@ Cluster = Annotated[
     str | None,
     typer.Option("--cluster", help="A Dask scheduler, such as tcp://10.0.0.1:8786, to run on."),
 ]
+Metric = Annotated[
+    str | None,
+    typer.Option(
+        "--metric", help="What ranks on the board in the place of the score, such as mae or skill."
+    ),
+]
 Local = Annotated[bool, typer.Option("--local", help="The same steps without Prefect.")]
 
 

@@ -85,6 +85,7 @@ def race(
     mirrors = paths.mirrors(tuple(mirror or ()))
     with new_folder(out) as folder:
         attempt = _attempt(job, folder, mirrors, fault=fault, keep=register is not None)
+        attempt = attempt.with_skill(job, mirrors)
         result = attempt.result
         _print(result, attempt, as_json=as_json)  # before anything can go wrong
         attempt.keep()
@@ -116,12 +117,23 @@ def _checked(job: Job) -> tuple[Job, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """What came of the job, where its files are, and its model or where that was kept."""
+    """What came of the job, where its files are, and its model or where that was kept.
+
+    `best` is the first try that the result's skill is over.
+    """
 
     result: Result
     home: Path
     model: Any = None
     traceback: str = ""
+    best: str = ""
+
+    def with_skill(self, job: Job, mirrors: tuple[Path, ...]) -> _Attempt:
+        """It, measured against the best of what a person tries first, on a stream."""
+        from tasks.jobs.skill import with_skill
+
+        result, best = with_skill(job, self.result, mirrors=mirrors)
+        return replace(self, result=result, best=best)
 
     @property
     def failures(self) -> list[str]:
@@ -210,6 +222,7 @@ def _attempt(
 def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
     from tasks.folder.results import EVENTS
     from tasks.jobs.job import plain
+    from tasks.score.measured import told
 
     failures = attempt.failures
     for failure in failures[:MOST_FAILURES]:
@@ -226,6 +239,9 @@ def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
             f" {result.metric} {result.score:.6g}"
             f" in {result.cpu_seconds:.3f} CPU s ({result.units:g} {result.unit})"
         )
+        measured = told(result.metrics, attempt.best)
+        if measured:
+            say(f"measured: {measured}")
         if not result.complete:
             say(
                 f"it ended early: {result.units:g} of {result.budget:g} {result.unit},"

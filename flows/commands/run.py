@@ -13,6 +13,7 @@ from flows.commands.options import (
     Cluster,
     Conf,
     Local,
+    Metric,
     Mirrors,
     Out,
     SuiteName,
@@ -39,6 +40,7 @@ def run(
     mirror: Mirrors = None,
     conf: Conf = None,
     tracking_uri: TrackingUri = None,
+    metric: Metric = None,
     register: Annotated[
         bool, typer.Option("--register", help="Register the winners, see `leaseboard model`.")
     ] = False,
@@ -53,7 +55,7 @@ def run(
     codes = []
     for loaded, home in open_suites(suite, out, conf):
         with resumable(home):
-            code = exit_code(execute(loaded, home, how))
+            code = exit_code(execute(_ranked_by(metric, loaded), home, how))
         if register and code == 0:
             from flows.commands.model import register_winners
 
@@ -97,6 +99,7 @@ def _show_plan(loaded: Suite, home: Path, mirror: list[Path] | None) -> int:
 
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Output folders of earlier runs.")],
+    metric: Metric = None,
 ) -> None:
     """Build the report of one or several runs again from their results and events.
 
@@ -110,7 +113,17 @@ def report(
 
     for folder in runs:
         check_folder(folder)
-        say(page.build(folder, page.suite_of(folder)))
+        suite = page.suite_of(folder)
+        if suite is None and metric is not None:
+            raise UsageError(f"{str(folder)!r} is of no suite: run one, with --metric {metric}")
+        say(page.build(folder, suite and _ranked_by(metric, suite)))
+
+
+def _ranked_by(metric: str | None, suite: Suite) -> Suite:
+    """`suite`, whose boards rank by `metric` if it is given."""
+    from tasks.score.measured import check_measure
+
+    return suite.model_copy(update={"metric": check_measure(metric)}) if metric else suite
 
 
 def _together(codes: list[int]) -> int:

@@ -79,12 +79,13 @@ def as_stream(dataset: Dataset, options: StreamOptions | None = None, seed: int 
         tell apart.
     """
     options = options or StreamOptions()
-    labels, order = _labels(dataset, options), order_of(dataset, options, seed)
+    (labels, shift), order = _labels(dataset, options), order_of(dataset, options, seed)
     encoder = options.encoder()
     with naming(dataset.reference):
         features = encoder.fit_transform(dataset.features.iloc[order])
         told = in_float32(labels[order])
-    return Stream(features, told, encoder.namespaces(), tuple(encoder.names_), dataset.task)
+    names = tuple(encoder.names_)
+    return Stream(features, told, encoder.namespaces(), names, dataset.task, shift)
 
 
 def order_of(dataset: Dataset, options: StreamOptions, seed: int) -> slice | NDArray[np.int64]:
@@ -127,10 +128,13 @@ def from_log(logarithms: NDArray[np.float64], shift: float) -> NDArray[np.float6
     return np.exp(logarithms) - shift
 
 
-def _labels(dataset: Dataset, options: StreamOptions) -> NDArray[np.float64]:
+def _labels(dataset: Dataset, options: StreamOptions) -> tuple[NDArray[np.float64], float | None]:
+    """The labels, and what was added to those that are logarithms."""
     if dataset.task == "regression":
         target = dataset.target.to_numpy(dtype=np.float64)
-        return log_target(target) if needs_log(target, options.log_target) else target
+        if needs_log(target, options.log_target):
+            return log_target(target), log_shift(target)
+        return target, None
     classes = dataset.target.cat.categories
     if len(classes) != 2:
         mend = "name a numeric column, or one of two classes, with target="
@@ -140,4 +144,4 @@ def _labels(dataset: Dataset, options: StreamOptions) -> NDArray[np.float64]:
             f"{dataset.reference}: target {dataset.target.name!r} has {len(classes)} classes:"
             f" a stream takes a regression or two classes; {mend}"
         )
-    return 2.0 * dataset.target.cat.codes.to_numpy() - 1.0
+    return 2.0 * dataset.target.cat.codes.to_numpy() - 1.0, None

@@ -70,7 +70,8 @@ def jobs_text(row: Row) -> str:
 def score_name(board: Board) -> str:
     """What the score column holds."""
     if len(board.table.problems) == 1:
-        return f"mean score, {'less' if board.table.directions[0] == 'min' else 'more'} is better"
+        better = "less" if board.table.directions[0] == "min" else "more"
+        return f"mean {board.metric}, {better} is better"
     return board.scale
 
 

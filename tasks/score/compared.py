@@ -12,6 +12,7 @@ from tasks.jobs.job import Result
 from tasks.score.first_tries import verdict
 from tasks.score.frame import as_frame
 from tasks.score.leaderboard import Board, leaderboard
+from tasks.score.measured import by_measure
 from tasks.score.significance import Comparison, compare_all
 from tasks.score.summary import Answer, summarise
 
@@ -43,17 +44,27 @@ class Compared:
 
 
 def compared(results: Results, suite: Suite | None = None) -> Compared:
-    """Compare the algorithms of some results, by the scale of their suite if there is one."""
+    """Compare the algorithms of some results, by the scale and metric of their suite, if any.
+
+    Raises
+    ------
+    UsageError
+        If no job has the metric.
+    """
     scale = suite.normalise if suite is not None else None
     meaningless = () if suite is None else tuple(d.data for d in suite.data if not d.meaningful)
+    frame, metric = as_frame(results), suite.metric if suite is not None else None
     board = leaderboard(
-        as_frame(results),
+        by_measure(frame, metric) if metric else frame,
         zero=scale.zero if scale else None,
         one=scale.one if scale else None,
         meaningless=meaningless,
+        metric=metric or "score",
     )
     tests = compare_all(board.table)
     names = {} if suite is None else {d.data: d.name for d in suite.data if d.name}
     first_tries = verdict(board, names)
     title = suite.title if suite is not None else "Leaderboard"
+    if metric:
+        title += f", by {metric}"
     return Compared(title, board, tests, summarise(board, tests, first_tries))

@@ -89,6 +89,8 @@ class Board:
         repetitions; None for fewer than two algorithms.
     unscaled : tuple of str
         Data sets that the common scale leaves out, because it has no meaning there.
+    metric : str
+        What is compared: the score, or a measure in its place.
     """
 
     table: ScoreTable
@@ -97,6 +99,7 @@ class Board:
     values: Floats
     lead: Interval | None = None
     unscaled: tuple[str, ...] = field(default=())
+    metric: str = "score"
 
 
 def leaderboard(
@@ -104,6 +107,7 @@ def leaderboard(
     zero: str | None = None,
     one: str | None = None,
     meaningless: tuple[str, ...] = (),
+    metric: str = "score",
 ) -> Board:
     """The board of a frame of results (see `tasks.score.frame.as_frame`).
 
@@ -114,14 +118,19 @@ def leaderboard(
         and the best algorithm of each data set are.
     meaningless : tuple of str
         Data sets that the suite leaves out of the common scale. They are ranked all the same.
+    metric : str
+        What the frame's scores are.
     """
     table = score_table(frame)
     if zero is not None and one is not None:
-        values, scale = normalised(table, zero, one), f"normalised score: {zero} is 0, {one} is 1"
+        values, scale = (
+            normalised(table, zero, one),
+            f"normalised {metric}: {zero} is 0, {one} is 1",
+        )
     else:
         values, scale = (
             scaled(table),
-            "scaled score: in each repetition the worst algorithm is 0, the best 1",
+            f"scaled {metric}: in each repetition the worst algorithm is 0, the best 1",
         )
     left_out = [p in meaningless for p in table.problems]
     values[:, left_out] = np.nan
@@ -172,6 +181,7 @@ def leaderboard(
         unscaled=tuple(
             p for p, there in zip(table.problems, everywhere.tolist(), strict=True) if not there
         ),
+        metric=metric,
     )
 
 

@@ -106,6 +106,7 @@ def race(
     seed: int = 0,
     repetitions: int = 1,
     budget: float | None = None,
+    metric: str | None = None,
     mirrors: Sequence[Path] = (),
     tracking_uri: str | None = None,
 ) -> Raced:
@@ -129,6 +130,8 @@ def race(
     repetitions : int
     budget : float, optional
         Units of the bench, such as trials.
+    metric : str, optional
+        What ranks in the place of the score, such as ``"mae"`` or ``"skill"``.
     mirrors : sequence of Path
         Data mirrors; by default those of ``LEASEBOARD_MIRROR``.
     tracking_uri : str, optional
@@ -163,6 +166,7 @@ def race(
         "data": [with_options(str(place), target=target, task=task) for place in places],
         "seeds": list(range(seed, seed + repetitions)),
         "budget": budget,
+        "metric": metric,
     }
     try:
         suite = Suite.model_validate(content)

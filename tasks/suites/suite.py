@@ -12,6 +12,7 @@ from pydantic import (
     model_validator,
 )
 
+from algorithms.benches.measures import Measure
 from algorithms.errors import UsageError, unknown
 from algorithms.seeds import derive_seed
 from tasks.jobs.job import Job, text_keys
@@ -89,7 +90,9 @@ class Suite(Strict):
     Seeds are either listed (`seeds`: each is the seed of the job and of its environment, as a
     paper's authors list them) or derived (`seed` and `repetitions`: the job's from seed, data,
     algorithm and repetition, the environment's from seed, data and repetition). `relative_to`
-    names baselines, to whose errors and times the others are put in relation.
+    names baselines, to whose errors and times the others are put in relation. `metric` is what
+    boards rank by in the place of the score, see
+    `algorithms.benches.measures`; it makes no job another.
     """
 
     title: Name
@@ -103,6 +106,7 @@ class Suite(Strict):
     bench: Settings = Field(default_factory=dict)
     limits: Limits = Limits()
     tracking: Tracking = Tracking()
+    metric: Measure | None = None
     normalise: Normalise | None = None
     relative_to: list[str] = Field(default_factory=list)
     published: list[Printed] = Field(default_factory=list)

@@ -165,3 +165,15 @@ def test_a_path_among_the_settings_is_text_and_failed_configurations_are_told(
     assert json.loads(said.out.splitlines()[-1])["bench_options"]["pipelines"].endswith("pipes.py")
     assert "configuration 1 failed: " in said.err
     assert "planted" in said.err
+
+
+def test_measures_and_skill_over_the_best_first_try_are_told(race, capsys):
+    told, _, code = race("chacha")
+    with pytest.raises(SystemExit):
+        main(["race", "last-label", DATA])
+    said = capsys.readouterr().out
+
+    assert code == 0
+    assert {"rmse", "mae", "r2", "skill"} <= told["metrics"].keys()
+    assert "measured: rmse " in said
+    assert " over online-ridge" in said

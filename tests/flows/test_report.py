@@ -153,3 +153,18 @@ def test_a_folder_without_results_is_wrong_usage(call, tmp_path):
     assert code == 64
     assert len(printed.err.splitlines()) == 1
     assert "results.parquet" in printed.err
+
+
+def test_a_measure_ranks_in_the_place_of_the_score_where_it_is_asked_for(call, tmp_path):
+    (tmp_path / "two.yaml").write_text(
+        SUITE.replace("algorithms: [", "algorithms: [online-ridge, ")
+    )
+    asked = ("run", "two.yaml", "--local", "--out", "out")
+    assert call(*asked)[1].out.split("\n")[0].rstrip() == "Two learners"
+    by_mae = call(*asked, "--metric", "mae")[1].out
+    assert by_mae.split("\n")[0].rstrip() == "Two learners, by mae"
+    assert suite_of(tmp_path / "out").metric == "mae"
+    assert call("report", "out", "--metric", "skill")[0] == 0
+    assert suite_of(tmp_path / "out").metric == "skill"
+    assert call("report", "out", "--metric", "skil")[0] == 64
+    assert call(*asked, "--metric", "kappa")[0] == 64

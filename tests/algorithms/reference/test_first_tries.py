@@ -1,0 +1,45 @@
+"""The best of what a person tries first."""
+
+import numpy as np
+import pytest
+
+from algorithms import registry
+from algorithms.benches.stream import Namespace, Stream, StreamBench
+from algorithms.reference.first_tries import FIRST_TRIES, best_first_try
+
+
+def bench(labels, features=None, budget=None, task="regression"):
+    labels = np.asarray(labels, np.float32)
+    x = np.zeros((len(labels), 1), np.float32) if features is None else features
+    return StreamBench(Stream(x, labels, (Namespace("a", 0, 1),), ("x",), task), budget=budget)
+
+
+def test_they_are_the_registered_ones():
+    assert {name: type(registry.build(name)) for name in FIRST_TRIES} == FIRST_TRIES
+
+
+def test_the_one_that_loses_least_is_named_with_its_loss():
+    random = np.random.default_rng(0)
+    walk, noise = random.normal(size=(2, 500)).cumsum(axis=1)[0], random.normal(size=500)
+    x, noise_in = random.normal(size=(2, 500, 1)).astype(np.float32)
+
+    assert best_first_try(bench(walk))[0] == "last-label"
+    assert best_first_try(bench(noise, noise_in))[0] == "running-mean"
+    assert best_first_try(bench(3 * x[:, 0], x))[0] == "online-ridge"
+    assert best_first_try(bench(np.tile(random.normal(size=20), 25)))[0] == "seasonal-last"
+    name, loss = best_first_try(bench([1, 2, 4, 9], budget=3))
+    assert (name, loss) == ("last-label", pytest.approx(2.0))
+
+
+def test_classes_are_compared_by_their_errors():
+    name, loss = best_first_try(bench([1, 1, 1, -1, -1, -1], task="classification"))
+
+    assert name == "last-label"
+    assert loss == pytest.approx(2 / 6)
+
+
+def test_the_bench_itself_is_left_alone():
+    own = bench([1, 2, 3])
+    best_first_try(own)
+
+    assert own.at == 0
