@@ -98,13 +98,26 @@ class Ensemble:
 
     def predict(self, example: Floats, live: Slots, champion: int) -> float:
         """The forecast for one example; nothing is learned."""
+        return self._forecast(self._row(example, live), live, champion)
+
+    def parts(self, example: Floats, live: Slots, champion: int) -> Doubles:
+        """The forecast, that of the model in slot 0, and those of the companions."""
+        row = self._row(example, live)
+        forecast = self._forecast(row, live, champion)
+        return np.concatenate(([forecast, row[0]], row[self.b :]))
+
+    def _row(self, example: Floats, live: Slots) -> Doubles:
+        """What the models and the companions forecast, shape (n_slots,)."""
         d, values = len(example), np.zeros((1, len(self.losses)))
         companions, predictions = values[0, self.b :], np.zeros((1, self.b), dtype=np.float32)
         wide = np.empty(N_PAST + 2 * d, dtype=np.float32)
         look(example, np.empty(N_PAST + d), wide, companions, self.front.arrays, self.classes)
         self.models.predict(wide if self.represents else example, live, predictions[0])
         self._value(values, predictions, self.front.scale[None, [LOW, HIGH]])
-        row = values[0]
+        row: Doubles = values[0]
+        return row
+
+    def _forecast(self, row: Doubles, live: Slots, champion: int) -> float:
         base = float(np.float32(anchored(row, self.experts, self.anchor)))
         forecast = float(
             guarded_forecast(row, self.mixed(live), base, self.losses, self.totals, self.rho)

@@ -20,7 +20,7 @@ from algorithms.chacha.safe.windows import CommonWindows
 from algorithms.events import BoundsUpdated, ChampionChanged, Event, LeaseGranted
 from algorithms.online.configuration import VWConfiguration
 from algorithms.online.learner import Learner
-from algorithms.online.live import Floats, LiveModels, Slots
+from algorithms.online.live import Doubles, Floats, LiveModels, Slots
 from algorithms.online.schema import Schema
 from algorithms.plain import fill, values_of
 
@@ -117,6 +117,10 @@ class SafeRace(Race):
     def predict(self, example: Floats) -> float:
         """The guarded mixture's forecast, for classes log odds; nothing is learned."""
         return self.ensemble.predict(example, self.live, self.champion_slot)
+
+    def parts(self, example: Floats) -> Doubles:
+        """See `Ensemble.parts`."""
+        return self.ensemble.parts(example, self.live, self.champion_slot)
 
     def learn(
         self, examples: Floats, labels: Floats, importances: Floats, forecasts: Floats

@@ -83,9 +83,13 @@ class OnlineChaCha(LaterLabels):
         return 0 if self._race is None else self._race.at
 
     def _forecast(self, x: Example) -> float:
-        features, race = self._features, self._race
-        row = features.example if features.read_quickly(x) else features.row(features.values(x))
+        row, race = self._row(x), self._race
         return 0.0 if race is None else race.predict(row)
+
+    def _row(self, x: Example) -> Floats:
+        """An example as a row of the known features."""
+        features = self._features
+        return features.example if features.read_quickly(x) else features.row(features.values(x))
 
     def _learn(self, x: Example, label: float, w: Any) -> None:
         importance = importance_of(w)
@@ -289,7 +293,7 @@ class OnlineChaCha(LaterLabels):
         if state["race"] is not None:
             self._race = self._new_race(self._features)
             self._race.fill(state["race"])
-        self._pending.fill(state["pending"], self._n_beside())
+        self._pending.fill(state["pending"], self._n_said())
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what `save` writes: joblib's own pickles would part arrays that are shared."""

@@ -13,14 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from algorithms.chacha.oracle import ConfigOracle
 from algorithms.chacha.streaming.base import OnlineChaCha
 from algorithms.chacha.streaming.blocks import examples_of, in_kind, shares_in_kind
-from algorithms.chacha.streaming.interval_forecasts import IntervalForecasts
 from algorithms.chacha.streaming.river_base import MiniBatchClassifier, MiniBatchRegressor
+from algorithms.chacha.streaming.waiting_forecasts import WaitingForecasts
 from algorithms.online.features import Example
 from algorithms.online.inputs import regression_label
 from algorithms.online.text import read_text
 
 
-class ChaChaRegressor(IntervalForecasts, MiniBatchRegressor):
+class ChaChaRegressor(WaitingForecasts, MiniBatchRegressor):
     """ChaCha for numbers; one of River's regressors where River is installed.
 
     Examples

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from algorithms.chacha.chacha import ChaCha
 from algorithms.chacha.safe.intervals import Intervals
@@ -19,8 +18,6 @@ from algorithms.online.features import Example
 
 class IntervalForecasts(OnlineChaCha):
     """What the default's regressor says beside its forecast: where the label will be."""
-
-    _later: Intervals | None = None
 
     def predict_interval_one(self, x: Example, level: float = 0.9) -> tuple[float, float]:
         """The interval that holds the label of one example with probability `level`.
@@ -79,59 +76,15 @@ class IntervalForecasts(OnlineChaCha):
             return pd.DataFrame(ends, index=X.index, columns=["low", "high"])
         return ends
 
-    def forecast_interval_one(self, key: Hashable, level: float = 0.9) -> tuple[float, float]:
-        """The interval around a forecast that waits for its label, see `forecast_one`.
-
-        It is made of the errors of forecasts that waited, so it is as wide as the delay of labels
-        makes it, which `predict_interval_one` does not know of. At 90 % nine labels must have been
-        answered before the forecast.
-
-        Raises
-        ------
-        UsageError
-            If the id does not wait, the level is not kept, or the algorithm has no intervals.
-        """
-        _, forecast, _, asked = self._pending.get(key)
-        return self._of_waiting().around(forecast, level, asked)
-
-    def answer_one(self, key: Hashable, y: Any, w: float = 1.0) -> None:
-        """See `LaterLabels.answer_one`."""
-        _, forecast, delay, asked = self._pending.get(key)
-        super().answer_one(key, y, w)
-        if len(asked) and w > 0:
-            self._of_waiting().settle(float(y), forecast, asked, delay)
-
-    def _beside(self, forecast: Any) -> NDArray[np.float64]:
-        if not isinstance(self._racing, ChaCha):
-            return np.empty(0)
-        return self._of_waiting().ask(forecast)
-
-    def _n_beside(self) -> int:
-        racing = self._racing
-        return Intervals(racing.levels).n_asked if isinstance(racing, ChaCha) else 0
-
-    def _of_waiting(self) -> Intervals:
-        if self._later is None:
-            self._later = self._new_intervals(later=True)
-        return self._later
-
-    def _state(self) -> dict[str, Any]:
-        return super()._state() | {"later": None if self._later is None else self._later.state()}
-
-    def _fill(self, state: dict[str, Any]) -> None:
-        super()._fill(state)
-        if state["later"] is not None:
-            self._of_waiting().fill(state["later"])
-
     def _intervals(self) -> Intervals:
         race = self._race
         if isinstance(race, SafeRace) and race.ensemble.intervals is not None:
             return race.ensemble.intervals
         return self._new_intervals()
 
-    def _new_intervals(self, *, later: bool = False) -> Intervals:
+    def _new_intervals(self) -> Intervals:
         if isinstance(self._racing, ChaCha):
-            return Intervals(self._racing.levels, later=later)
+            return Intervals(self._racing.levels)
         raise UsageError(
             f"{self.algorithm!r} keeps no prediction intervals: take algorithm='chacha'"
         )

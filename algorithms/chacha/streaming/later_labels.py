@@ -28,7 +28,7 @@ class Pending:
     ----------
     waiting : dict of Hashable to (dict, Any, int, ndarray of float64)
         By id, the oldest first: a copy of the example, its forecast, how many were made before
-        it, and what was said beside it.
+        it, and what else was said.
     made, dropped : int
         How many forecasts were made, and dropped.
     """
@@ -40,16 +40,16 @@ class Pending:
         self.waiting: dict[Hashable, tuple[Example, Any, int, Doubles]] = {}
         self.made = self.dropped = 0
 
-    def add(self, key: Hashable, x: Example, forecast: Any, beside: Doubles) -> None:
+    def add(self, key: Hashable, x: Example, forecast: Any, said: Doubles) -> None:
         """Keep an example until it is answered; its id is not among those that wait."""
-        self.waiting[key] = _copied(x), forecast, self.made, beside
+        self.waiting[key] = _copied(x), forecast, self.made, said
         self.made += 1
         if len(self.waiting) > self.most:
             del self.waiting[next(iter(self.waiting))]
             self.dropped += 1
 
     def get(self, key: Hashable) -> tuple[Example, Any, int, Doubles]:
-        """An example that waits, its forecast, how many were made since, and what was beside it.
+        """An example that waits, its forecast, how many were made since, and what else was said.
 
         Raises
         ------
@@ -62,30 +62,30 @@ class Pending:
                 f" the {self.dropped} dropped as the oldest of more than {self.most}; forecast it"
                 " first, or allow more by pending="
             )
-        x, forecast, before, beside = self.waiting[key]
-        return x, forecast, self.made - 1 - before, beside
+        x, forecast, before, said = self.waiting[key]
+        return x, forecast, self.made - 1 - before, said
 
     def state(self) -> dict[str, Any]:
         """All that it holds, as plain values."""
-        waiting = [(key, *said[:3]) for key, said in self.waiting.items()]
-        beside = np.array([said[3] for said in self.waiting.values()], dtype=np.float64)
+        waiting = [(key, *one[:3]) for key, one in self.waiting.items()]
+        said = np.array([one[3] for one in self.waiting.values()], dtype=np.float64)
         return {
             "waiting": waiting,
-            "beside": beside,
+            "said": said,
             "made": self.made,
             "dropped": self.dropped,
         }
 
     def fill(self, state: Any, width: int) -> None:
         """Go on from `state`; ValueError if it holds too many, or not `width` numbers of each."""
-        waiting, beside = state["waiting"], np.asarray(state["beside"])
+        waiting, said = state["waiting"], np.asarray(state["said"])
         if len(waiting) > self.most:
             raise ValueError(f"{len(waiting)} examples wait, and at most {self.most} can")
-        if waiting and (beside.shape != (len(waiting), width) or beside.dtype != np.float64):
-            raise ValueError(f"no {width} numbers beside each of {len(waiting)} forecasts")
+        if waiting and (said.shape != (len(waiting), width) or said.dtype != np.float64):
+            raise ValueError(f"no {width} numbers of each of {len(waiting)} forecasts")
         self.waiting = {
             key: (x, forecast, before, numbers)
-            for (key, x, forecast, before), numbers in zip(waiting, beside, strict=True)
+            for (key, x, forecast, before), numbers in zip(waiting, said, strict=True)
         }
         fill(self, state, ("made", "dropped"))
 
@@ -103,12 +103,12 @@ class LaterLabels(ABC):
         key : Hashable
             An id for `answer_one`; to be saved, a number, a text, or a tuple of them.
         x : dict
-            A copy is kept: some 1 KB with ten features. Of more examples than the model's
-            `pending` the oldest is dropped.
+            A copy is kept with what was said of it, some 1.5 KB with ten features. Of more
+            examples than the model's `pending` the oldest is dropped.
 
         Returns
         -------
-        What `predict_one` returns.
+        The forecast; by the regressor's default weighed by how forecasts that waited did.
 
         Raises
         ------
@@ -130,15 +130,15 @@ class LaterLabels(ABC):
             raise UsageError(
                 f"id {key!r} waits for its label already: answer it first, or take another id"
             )
-        forecast = self.predict_one(x)
-        self._pending.add(key, x, forecast, self._beside(forecast))
+        forecast, said = self._say(x)
+        self._pending.add(key, x, forecast, said)
         return forecast
 
-    def _beside(self, forecast: Any) -> Doubles:
-        """What is kept beside a forecast that waits: `_n_beside` numbers."""
-        return np.empty(0)
+    def _say(self, x: Example) -> tuple[Any, Doubles]:
+        """A forecast that waits, and `_n_said` numbers that are kept of it."""
+        return self.predict_one(x), np.empty(0)
 
-    def _n_beside(self) -> int:
+    def _n_said(self) -> int:
         return 0
 
     def answer_one(self, key: Hashable, y: Any, w: float = 1.0) -> None:

@@ -11,7 +11,7 @@ from algorithms.chacha.race_file import FORMAT
 from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
 from algorithms.errors import UsageError
 
-OF_PENDING = {"pending", "most_pending", "later"}
+OF_PENDING = {"pending", "most_pending", "waited"}
 SMALL = {"b": 4}
 
 
@@ -191,6 +191,29 @@ def test_intervals_of_forecasts_that_wait_are_as_wide_as_the_delay_makes_them():
 
     assert 0.88 < np.mean(held) < 0.92
     assert 5 < np.mean(widths) < 10
+
+
+def test_what_follows_the_last_label_is_not_trusted_where_it_is_old():
+    """An autoregression that forgets in 20 steps: one ahead it is known, 100 ahead not at all."""
+    rng = np.random.default_rng(4)
+    noise, label, labels = rng.normal(size=4000), 0.0, []
+    for t in range(4000):
+        label = 0.95 * label + noise[t]
+        labels.append(label + 3.0 * (t % 2))
+    x = [{"a": float(t % 2), "b": float(b)} for t, b in enumerate(rng.normal(size=4000))]
+    model, forecasts, others = ChaChaRegressor(**SMALL), [], []
+    for t in range(4000):
+        others.append(model.predict_one(x[t]))
+        forecasts.append(model.forecast_one(t, x[t]))
+        if t >= 100:
+            model.answer_one(t - 100, labels[t - 100])
+
+    waited, trusted = (
+        np.mean((np.array(found) - labels)[1000:] ** 2) / np.var(labels[1000:])
+        for found in (forecasts, others)
+    )
+    assert waited < 1
+    assert trusted > 1.3
 
 
 def test_published_races_take_labels_later_and_keep_no_intervals():

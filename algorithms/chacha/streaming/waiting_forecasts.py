@@ -1,0 +1,77 @@
+"""Forecasts of ChaCha's regressor whose labels come later."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from algorithms.chacha.chacha import ChaCha
+from algorithms.chacha.safe.safe_race import SafeRace
+from algorithms.chacha.safe.scale import clipped
+from algorithms.chacha.safe.waited import N_PARTS, Waited
+from algorithms.chacha.streaming.interval_forecasts import IntervalForecasts
+from algorithms.chacha.streaming.later_labels import Doubles
+from algorithms.online.features import Example
+
+
+class WaitingForecasts(IntervalForecasts):
+    """What the default's regressor makes of forecasts that wait, see `forecast_one`.
+
+    They are weighed by how forecasts that waited did (`algorithms.chacha.safe.waited`), so they
+    may differ from `predict_one`. What the model knows of labels does not depend on that.
+    """
+
+    _waited: Waited | None = None
+
+    def forecast_interval_one(self, key: Hashable, level: float = 0.9) -> tuple[float, float]:
+        """The interval around a forecast that waits for its label.
+
+        It is made of the errors of forecasts that waited, so it is as wide as the delay of labels
+        makes it, which `predict_interval_one` does not know of. At 90 % nine labels must have been
+        answered before the forecast.
+
+        Raises
+        ------
+        UsageError
+            If the id does not wait, the level is not kept, or the algorithm has no intervals.
+        """
+        _, forecast, _, said = self._pending.get(key)
+        if not len(said):
+            return self._new_intervals().around(forecast, level)
+        return self._with_waited().around(forecast, level, said)
+
+    def answer_one(self, key: Hashable, y: Any, w: float = 1.0) -> None:
+        """See `LaterLabels.answer_one`."""
+        _, forecast, delay, said = self._pending.get(key)
+        super().answer_one(key, y, w)
+        if isinstance(self._race, SafeRace) and w > 0:
+            shown = clipped(float(y), self._race.ensemble.front.scale)
+            self._with_waited().settle(float(y), shown, forecast, said, delay)
+
+    def _say(self, x: Example) -> tuple[Any, Doubles]:
+        if not isinstance(self._racing, ChaCha):
+            return super()._say(x)
+        row, parts = self._row(x), np.zeros(N_PARTS)
+        if isinstance(self._race, SafeRace):
+            parts = self._race.parts(row)
+        return self._with_waited().say(parts)
+
+    def _n_said(self) -> int:
+        return Waited(self._racing.levels).n_said if isinstance(self._racing, ChaCha) else 0
+
+    def _with_waited(self) -> Waited:
+        if self._waited is None:
+            assert isinstance(self._racing, ChaCha)
+            self._waited = Waited(self._racing.levels)
+        return self._waited
+
+    def _state(self) -> dict[str, Any]:
+        waited = None if self._waited is None else self._waited.state()
+        return super()._state() | {"waited": waited}
+
+    def _fill(self, state: dict[str, Any]) -> None:
+        super()._fill(state)
+        if state["waited"] is not None:
+            self._with_waited().fill(state["waited"])
