@@ -6,6 +6,7 @@ import math
 import operator
 import re
 import struct
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any
 
@@ -13,7 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.errors import UsageError
+from algorithms.online.gaps import fill_gaps, new_gaps
+from algorithms.online.hashing import hash_name
 from algorithms.online.schema import Schema
+from algorithms.online.values import Days, parts_of
 
 Example = Mapping[Hashable, Any]
 """``{feature: value}``, or ``{namespace: {feature: value}}``, or both mixed."""
@@ -21,8 +25,11 @@ Example = Mapping[Hashable, Any]
 Key = tuple[str, str]
 """A namespace, "" if the example names none, and a feature."""
 
-LARGEST = float(np.finfo(np.float32).max)
-"""Models compute in 32 bits; what is beyond is as good as infinite."""
+MOST_VALUES = 32
+"""A name has a column for so many texts, those that were seen first."""
+
+BUCKETS = 16
+"""The columns that all its other texts share."""
 
 _AS_IN = "as in {'a': ['x', 'y']}"
 _NOT_IN_VW = re.compile(r"[\s|:]")
@@ -32,8 +39,14 @@ class FeatureMap:
     """The columns of examples that come as dictionaries.
 
     A number is a feature's value; a boolean counts 1 or 0; a text is a nominal value, the
-    feature ``name=text`` with value 1; None is a missing feature. A missing feature counts 0,
-    which VW leaves out. What was never seen before gets a column of its own.
+    feature ``name=text`` with value 1. A date is the texts ``name hour``, ``name weekday`` and
+    ``name month``, and the number ``name days`` since the first date that was learned. What was
+    never seen before gets a column of its own; of a name with more than `MOST_VALUES` texts, the
+    later ones share `BUCKETS` columns, into which they are hashed.
+
+    None and NaN are a missing value: in its place stands what the examples before let expect
+    (`algorithms.online.gaps`), nothing for a text. A feature that an example does not name counts
+    0, which VW leaves out.
 
     Features without a namespace are grouped: those of the first example, in the order of their
     names, into up to `most_namespaces` groups of equal size, as ChaCha's authors group columns;
@@ -66,6 +79,9 @@ class FeatureMap:
         self._spaces: dict[str, list[int]] = {}
         self._features: list[str] = []
         self._groups: list[str] = []
+        self._begins: dict[Key, float] = {}
+        self._n_values: Counter[Key] = Counter()
+        self._gaps = new_gaps(0)
         self._last: dict[Hashable, Any] | None = None
         self._make_buffer()
 
@@ -89,9 +105,9 @@ class FeatureMap:
         Raises
         ------
         TypeError
-            If `example` is not a mapping, or a value is neither a number nor a text.
+            If `example` is not a mapping, or a value is neither a number nor a text nor a date.
         ValueError
-            If a value is not finite.
+            If a value is infinite, or two have one name.
         """
         if not isinstance(example, Mapping):
             raise TypeError(
@@ -102,10 +118,30 @@ class FeatureMap:
         for name, value in example.items():
             if isinstance(value, Mapping):
                 for feature, inner in value.items():
-                    _collect(found, str(name), feature, inner)
+                    self._collect(found, str(name), str(feature), inner)
             else:
-                _collect(found, "", name, value)
+                self._collect(found, "", str(name), value)
         return found
+
+    def _collect(self, found: dict[Key, float], space: str, name: str, value: Any) -> None:
+        """Put the features of one value under their keys; what is missing only where it was."""
+        for part, content in parts_of(name, value):
+            if isinstance(content, str):
+                key, number = self._key_of(space, part, content), 1.0
+            else:
+                key, number = (space, part), content
+            if math.isnan(number) and key not in self._columns:
+                continue
+            if key in found:
+                raise ValueError(f"feature {key[1]!r} comes twice in an example: give it once")
+            found[key] = number
+
+    def _key_of(self, space: str, name: str, text: str) -> Key:
+        """The feature that is 1 where `name` has this text."""
+        key = space, f"{name}={text}"
+        if key in self._columns or self._n_values[_counted(key)] < MOST_VALUES:
+            return key
+        return space, f"{name}=#{hash_name(text, 0) % BUCKETS}"
 
     def read_quickly(self, example: Example) -> bool:
         """Fill `example` with an example that has exactly the known columns, in any order.
@@ -151,6 +187,9 @@ class FeatureMap:
         copy._spaces = {name: list(columns) for name, columns in self._spaces.items()}
         copy._features = list(self._features)
         copy._groups = list(self._groups)
+        copy._begins = dict(self._begins)
+        copy._n_values = self._n_values.copy()
+        copy._gaps = self._gaps
         copy.add(keys)
         return copy
 
@@ -163,6 +202,8 @@ class FeatureMap:
             self._spaces.setdefault(_vw_name(space), []).append(len(self._features))
             self._columns[key] = len(self._features)
             self._features.append(_vw_name(key[1]))
+        self._n_values.update(map(_counted, keys))
+        self._gaps = np.hstack([self._gaps, new_gaps(len(keys))])
         self._make_buffer()
 
     def text_keys(self) -> dict[Key, int]:
@@ -196,6 +237,8 @@ class FeatureMap:
                 for key, column in self._columns.items()
             ],
             "groups": self._groups,
+            "begins": [(*key, begin) for key, begin in self._begins.items()],
+            "gaps": self._gaps,
         }
 
     @classmethod
@@ -208,6 +251,10 @@ class FeatureMap:
             features._spaces.setdefault(str(space), []).append(column)
             features._features.append(str(feature))
         features._groups = [str(group) for group in state["groups"]]
+        features._begins = {(space, name): begin for space, name, begin in state["begins"]}
+        features._n_values.update(map(_counted, features._columns))
+        features._gaps = new_gaps(len(features._columns))
+        features._gaps[:] = state["gaps"]
         features._make_buffer()
         return features
 
@@ -219,14 +266,30 @@ class FeatureMap:
         vars(self).update(state)
         self._make_buffer()
 
-    def row(self, values: Mapping[Key, float]) -> NDArray[np.float32]:
-        """A dense row of the known features, shape (n_features,)."""
+    def row(self, values: Mapping[Key, float], *, learns: bool = False) -> NDArray[np.float32]:
+        """A dense row of the known features without gaps, shape (n_features,).
+
+        If it `learns`, the values are part of what the next row's gaps are filled by.
+        """
         row = np.zeros(len(self._features), dtype=np.float32)
         columns = self._columns
         for key, value in values.items():
             if key in columns:
-                row[columns[key]] = value
+                row[columns[key]] = value - self._begin(key, value, learns)
+        self.fill(row[None], learns=learns)
         return row
+
+    def fill(self, rows: NDArray[np.float32], *, learns: bool) -> None:
+        """Put a number in the place of each NaN of the known features."""
+        fill_gaps(rows, self._gaps, learns)
+
+    def _begin(self, key: Key, value: float, learns: bool) -> float:
+        """From where a value is counted: days from the first ones, others from 0."""
+        if not isinstance(value, Days):
+            return 0.0
+        if learns:
+            self._begins.setdefault(key, float(value))
+        return self._begins.get(key, float(value))
 
     def _homes(self, count: int) -> Iterator[str]:
         """The group of each of `count` new features without a namespace."""
@@ -277,23 +340,9 @@ def _declared(namespaces: Any) -> dict[str, str]:
     return found
 
 
-def _collect(found: dict[Key, float], space: str, feature: Hashable, value: Any) -> None:
-    """Check one value and put it under its key."""
-    name = str(feature)
-    if isinstance(value, str):
-        found[space, f"{name}={value}"] = 1.0
-    elif hasattr(value, "__float__"):
-        number = float(value)
-        if not abs(number) <= LARGEST:
-            raise ValueError(
-                f"feature {name!r} is {number}: a value must be finite in 32 bits, leave the"
-                " feature out or impute it"
-            )
-        found[space, name] = number
-    elif value is not None:
-        raise TypeError(
-            f"feature {name!r} is a {type(value).__name__}: a value must be a number or a text"
-        )
+def _counted(key: Key) -> Key:
+    """Under which name a feature counts among the texts of one name."""
+    return key[0], key[1].partition("=")[0]
 
 
 def _vw_name(name: str) -> str:

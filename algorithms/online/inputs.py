@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from numbers import Real
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.errors import UsageError
-from algorithms.online.features import LARGEST, Key
+from algorithms.online.features import Key
+from algorithms.online.values import LARGEST
 
 
 def regression_label(y: Any) -> float:
@@ -32,39 +34,69 @@ def importance_of(w: Any) -> float:
     return float(w)
 
 
+def labels_of(y: Any) -> NDArray[np.float32]:
+    """A regressor's labels; TypeError or ValueError if one is no finite number."""
+    given = np.asarray(y)
+    if given.ndim != 1:
+        raise ValueError(f"labels of shape {given.shape} must be one number an example")
+    if given.dtype.kind not in "fiu" or not (np.abs(given) <= LARGEST).all():
+        return np.array([regression_label(label) for label in given.tolist()], dtype=np.float32)
+    return given.astype(np.float32)
+
+
+def importances_of(w: Any, n: int) -> NDArray[np.float32]:
+    """The importances of `n` examples, 1 where none are given; ValueError for one that is none."""
+    found = np.ones(n) if w is None else np.asarray(w)
+    if found.shape != (n,):
+        raise ValueError(f"importances of shape {found.shape} for {n} examples: give one each")
+    if found.dtype.kind not in "fiu" or not ((found >= 0) & (found <= LARGEST)).all():
+        return np.array([importance_of(one) for one in found.tolist()], dtype=np.float32)
+    return found.astype(np.float32)
+
+
+def is_numeric(X: Any) -> bool:
+    """Whether NumPy reads `X` as `learn_one` reads its values: not a frame of other kinds."""
+    dtypes = getattr(X, "dtypes", ())
+    return all(isinstance(dtype, np.dtype) and dtype.kind in "fiub" for dtype in dtypes)
+
+
 def numeric_block(X: Any) -> tuple[list[Key], NDArray[np.float32]]:
-    """The keys of the columns of `X`, and its values; ValueError if they cannot be learned."""
-    names = getattr(X, "columns", None)
-    if any(getattr(dtype, "kind", "") in "mM" for dtype in getattr(X, "dtypes", ())):
-        raise UsageError(_not_numeric(X))  # NumPy would take times for numbers
+    """The keys of the columns of `X`, and its values, of which NaN is missing.
+
+    Raises
+    ------
+    UsageError
+        If it holds other things than numbers.
+    ValueError
+        If a value is infinite, two columns have one name, or it is no table.
+    """
     try:
-        block = np.ascontiguousarray(X, dtype=np.float32)
+        with np.errstate(over="ignore"):
+            block = np.array(X, dtype=np.float32, order="C")
     except (TypeError, ValueError) as error:
-        raise UsageError(_not_numeric(X)) from error
+        raise UsageError(
+            "a block must hold numbers, in rows of equal length: make a DataFrame of texts and"
+            " dates, or use learn_one"
+        ) from error
+    if block.shape == (0,):
+        block = block.reshape(0, 0)
     if block.ndim != 2:
         raise ValueError(f"a block of shape {block.shape} must be (n_examples, n_features)")
-    if not np.isfinite(block).all():
-        row, column = np.argwhere(~np.isfinite(block))[0]
+    if np.isinf(block).any():
+        row, column = np.argwhere(np.isinf(block))[0]
         raise ValueError(
-            f"example {row} has a value in column {column} that is not finite: impute it"
+            f"example {row} has a value in column {column} that is infinite in 32 bits: leave the"
+            " example out"
         )
-    keys = [("", str(name)) for name in (range(block.shape[1]) if names is None else names)]
-    return keys, block
+    names = getattr(X, "columns", range(block.shape[1]))
+    return [("", name) for name in unique_names(names)], block
 
 
-def _not_numeric(X: Any) -> str:
-    """Why `X` is no block of numbers: its first column that is none, where columns have names."""
-    for name in getattr(X, "columns", ()):
-        column = np.asarray(X[name])
-        try:
-            column.astype(np.float32)
-        except (TypeError, ValueError):
-            numeric = False
-        else:
-            numeric = column.dtype.kind not in "mM"
-        if not numeric:
-            return (
-                f"column {str(name)!r} holds {X[name].dtype} and no numbers: drop or encode it,"
-                " or learn examples with texts by learn_one"
-            )
-    return "a block must hold numbers, in rows of equal length: encode the texts, or use learn_one"
+def unique_names(names: Iterable[Any]) -> list[str]:
+    """The names of columns as texts; ValueError if two are the same."""
+    found: dict[str, None] = {}
+    for name in map(str, names):
+        if name in found:
+            raise ValueError(f"column {name!r} comes twice: give each a name of its own")
+        found[name] = None
+    return list(found)

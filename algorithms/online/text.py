@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.online.features import LARGEST, FeatureMap, Key
+from algorithms.online.features import FeatureMap, Key
 from algorithms.online.text_scan import (
     ANONYMOUS,
     BLANKS,
@@ -29,6 +29,7 @@ from algorithms.online.text_scan import (
     scan,
     scatter,
 )
+from algorithms.online.values import LARGEST
 
 
 @dataclass(frozen=True, slots=True)

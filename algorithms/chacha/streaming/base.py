@@ -10,19 +10,25 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from algorithms import plain
 from algorithms.base import settings_of
 from algorithms.chacha.oracle import ConfigOracle, load_oracle
 from algorithms.chacha.race import Race
 from algorithms.chacha.race_file import FORMAT, UNFIT, file_in, racing_of
-from algorithms.chacha.streaming.blocks import is_frame
+from algorithms.chacha.streaming.blocks import examples_of, is_frame
 from algorithms.chacha.streaming.later_labels import LaterLabels, Pending
 from algorithms.errors import UsageError
 from algorithms.events import BoundsUpdated, Event, kind
-from algorithms.online.features import Example, FeatureMap
-from algorithms.online.inputs import importance_of, numeric_block
+from algorithms.online.features import Example, FeatureMap, Key
+from algorithms.online.inputs import (
+    importance_of,
+    importances_of,
+    is_numeric,
+    labels_of,
+    numeric_block,
+)
 from algorithms.online.live import Floats
 
 
@@ -49,9 +55,12 @@ class OnlineChaCha(LaterLabels):
     Notes
     -----
     What is wrong is refused before anything is changed, so a failed call leaves the model as it
-    was: an example that is not a mapping, or a value or label of another type (TypeError); a
-    value, label or importance that is NaN or infinite, a third class, more interactions of new
-    features than memory allows (ValueError). A missing feature, or one that is None, counts 0.
+    was: an example that is not a mapping, or a value or label of another type (TypeError); a value
+    that is infinite, a label or importance that is NaN or infinite, two features or columns of one
+    name, a third class, more interactions of new features than memory allows (ValueError; of a
+    frame with new texts, the examples before that one have been learned). What a value may be
+    says `algorithms.online.features.FeatureMap`: numbers, booleans, texts, dates, and None or NaN
+    for a missing one. A feature that is not named counts 0.
     What is learned with a feature or a namespace that is new gives it a place; a new namespace
     also makes new interactions for the oracle to propose.
     """
@@ -93,19 +102,25 @@ class OnlineChaCha(LaterLabels):
 
     def _learn(self, x: Example, label: float, w: Any) -> None:
         importance = importance_of(w)
-        features, race = self._features, self._race
-        if race is not None and features.read_quickly(x):
-            row = features.example
-        else:
-            values = features.values(x)
-            unknown = features.unknown(values)
-            if unknown or race is None:
-                race = self._adopt(self._features.extended(unknown))
-            row = self._features.row(values)
+        race, row = self._to_learn(x)
         if race.learn_one(row, label, importance):
             self._record(race.decide())
 
+    def _to_learn(self, x: Example) -> tuple[Race, NDArray[np.float32]]:
+        """The race, with a place for each feature of the example, and the example's row."""
+        features, race = self._features, self._race
+        if race is not None and features.read_quickly(x):
+            features.fill(features.example[None], learns=True)
+            return race, features.example
+        values = features.values(x)
+        unknown = features.unknown(values)
+        if unknown or race is None:
+            race = self._adopt(features.extended(unknown))
+        return race, self._features.row(values, learns=True)
+
     def _forecast_block(self, X: ArrayLike) -> Floats:
+        if not is_numeric(X):
+            return np.array([self._forecast(x) for x in examples_of(X)], dtype=np.float32)
         keys, block = numeric_block(X)
         absent = self._features.absent(keys)
         if absent and not is_frame(X):
@@ -119,23 +134,40 @@ class OnlineChaCha(LaterLabels):
         rows[:, self._features.columns([keys[i] for i in known])] = block[:, known]
         if self._race is None:
             return np.zeros(len(block), dtype=np.float32)
+        self._features.fill(rows, learns=False)
         return np.array([self._race.predict(row) for row in rows], dtype=np.float32)
 
-    def _learn_block(self, X: ArrayLike, labels: Floats, w: ArrayLike | None) -> Floats:
-        keys, block = numeric_block(X)
-        if len(labels) != len(block):
-            raise ValueError(f"{len(labels)} labels for {len(block)} examples: give one each")
-        importances = np.ones(len(block), np.float32)
-        if w is not None:
-            importances = np.asarray(w, dtype=np.float32)
-            if (
-                importances.shape != labels.shape
-                or not (np.isfinite(importances) & (importances >= 0)).all()
-            ):
-                raise ValueError("importances must be one finite number >= 0 an example")
-        if not len(block):
+    def _learn_block(self, X: ArrayLike, y: ArrayLike, w: ArrayLike | None) -> Floats:
+        """Learn a block as its examples one by one, which a block of numbers need not be."""
+        labels = labels_of(y)
+        importances = importances_of(w, len(labels))
+        block = numeric_block(X) if is_numeric(X) else None
+        n_examples = len(X if block is None else block[1])  # type: ignore[arg-type]
+        if len(labels) != n_examples:
+            raise ValueError(f"{len(labels)} labels for {n_examples} examples: give one each")
+        if not n_examples:
             return np.zeros(0, dtype=np.float32)
-        unknown = self._features.unknown(dict.fromkeys(keys, 0.0))
+        if block is not None:
+            known, rows = block
+            unknown = self._features.unknown(dict.fromkeys(known, 0.0))
+            if not unknown or not np.isnan(rows[0]).any():
+                return self._advance(self._rows(known, unknown, rows), labels, importances)
+        examples = examples_of(X)
+        self._check(examples)
+        forecasts = np.empty(n_examples, dtype=np.float32)
+        for i, x in enumerate(examples):
+            _, row = self._to_learn(x)
+            one = slice(i, i + 1)
+            forecasts[one] = self._advance(row[None], labels[one], importances[one])
+        return forecasts
+
+    def _check(self, examples: Iterable[Example]) -> None:
+        """TypeError or ValueError if one of the examples cannot be learned."""
+        for x in examples:
+            self._features.values(x)
+
+    def _rows(self, keys: list[Key], unknown: list[Key], block: Floats) -> Floats:
+        """The rows of a block of numbers, which has the columns `keys`, to be learned."""
         if unknown or self._race is None:
             self._adopt(self._features.extended(unknown))
         columns = self._features.columns(keys)
@@ -143,7 +175,8 @@ class OnlineChaCha(LaterLabels):
             rows = np.zeros((len(block), self._features.n_features), dtype=np.float32)
             rows[:, columns] = block
             block = rows
-        return self._advance(block, labels, importances)
+        self._features.fill(block, learns=True)
+        return block
 
     def _advance(self, examples: Floats, labels: Floats, importances: Floats) -> Floats:
         race, done = self._race, 0

@@ -16,7 +16,7 @@ from algorithms.chacha.streaming.blocks import examples_of, in_kind, shares_in_k
 from algorithms.chacha.streaming.river_base import MiniBatchClassifier, MiniBatchRegressor
 from algorithms.chacha.streaming.waiting_forecasts import WaitingForecasts
 from algorithms.online.features import Example
-from algorithms.online.inputs import regression_label
+from algorithms.online.inputs import importances_of, regression_label
 from algorithms.online.text import read_text
 
 
@@ -61,11 +61,11 @@ class ChaChaRegressor(WaitingForecasts, MiniBatchRegressor):
     def learn_many(
         self, X: ArrayLike, y: ArrayLike, w: ArrayLike | None = None
     ) -> NDArray[np.float32]:
-        """Learn a block in order.
+        """Learn a block in order, each example as by `learn_one`.
 
         Parameters
         ----------
-        X : array-like or DataFrame of numbers, shape (n_examples, n_features)
+        X : array-like of numbers or DataFrame, shape (n_examples, n_features)
         y : array-like, shape (n_examples,)
         w : array-like, shape (n_examples,), optional
             Importances.
@@ -75,17 +75,14 @@ class ChaChaRegressor(WaitingForecasts, MiniBatchRegressor):
         ndarray of float32, shape (n_examples,)
             Progressive forecasts: of each example before its label was learned.
         """
-        labels = np.asarray(y, dtype=np.float32)
-        if labels.ndim != 1 or not np.isfinite(labels).all():
-            raise ValueError("labels must be one finite number an example")
-        return self._learn_block(X, labels, w)
+        return self._learn_block(X, y, w)
 
     def predict_many(self, X: ArrayLike) -> Any:
         """Forecasts for a block of examples, none of which is learned.
 
         Parameters
         ----------
-        X : array-like or DataFrame of numbers, shape (n_examples, n_features)
+        X : array-like of numbers or DataFrame, shape (n_examples, n_features)
             A column that a DataFrame has not counts 0.
 
         Returns
@@ -95,7 +92,7 @@ class ChaChaRegressor(WaitingForecasts, MiniBatchRegressor):
         Raises
         ------
         UsageError
-            If a column holds no numbers, or an array has too few.
+            If an array holds other things than numbers, or has too few columns.
         """
         return in_kind(X, self._forecast_block(X))
 
@@ -127,6 +124,7 @@ class ChaChaRegressor(WaitingForecasts, MiniBatchRegressor):
             return block.labels
         if self._race is None or features.n_features > self._features.n_features:
             self._adopt(features)
+        self._features.fill(block.rows, learns=True)
         return self._advance(block.rows, block.labels, block.importances)
 
 
@@ -186,12 +184,10 @@ class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):
             Importances.
         """
         examples, labels = examples_of(X), np.asarray(y).tolist()
-        importances = [1.0] * len(examples) if w is None else np.asarray(w).tolist()
-        if not len(examples) == len(labels) == len(importances):
-            raise ValueError(
-                f"{len(labels)} labels and {len(importances)} importances for {len(examples)}"
-                " examples: give one each"
-            )
+        if len(examples) != len(labels):
+            raise ValueError(f"{len(labels)} labels for {len(examples)} examples: give one each")
+        importances = importances_of(w, len(examples)).tolist()
+        self._check(examples)
         for one in zip(examples, labels, importances, strict=True):
             self.learn_one(*one)
 

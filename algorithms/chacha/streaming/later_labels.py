@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from algorithms.errors import UsageError
 from algorithms.online.features import Example
+from algorithms.online.values import copied
 from algorithms.plain import fill
 
 Doubles = NDArray[np.float64]
@@ -67,7 +68,7 @@ class Pending:
 
     def state(self) -> dict[str, Any]:
         """All that it holds, as plain values."""
-        waiting = [(key, *one[:3]) for key, one in self.waiting.items()]
+        waiting = [(key, _plain(x), *one) for key, (x, *one, _) in self.waiting.items()]
         said = np.array([one[3] for one in self.waiting.values()], dtype=np.float64)
         return {
             "waiting": waiting,
@@ -84,7 +85,7 @@ class Pending:
         if waiting and (said.shape != (len(waiting), width) or said.dtype != np.float64):
             raise ValueError(f"no {width} numbers of each of {len(waiting)} forecasts")
         self.waiting = {
-            key: (x, forecast, before, numbers)
+            key: (_read(x), forecast, before, numbers)
             for (key, x, forecast, before), numbers in zip(waiting, said, strict=True)
         }
         fill(self, state, ("made", "dropped"))
@@ -178,10 +179,20 @@ class LaterLabels(ABC):
 def _copied(x: Example) -> dict[Hashable, Any]:
     """An example that was read before, as plain values that nobody else can change."""
     return {
-        name: _copied(value)
-        if isinstance(value, Mapping)
-        else value
-        if value is None or isinstance(value, str)
-        else float(value)
+        name: _copied(value) if isinstance(value, Mapping) else copied(value)
         for name, value in x.items()
     }
+
+
+def _plain(x: Any) -> Any:
+    """What `_copied` made, with each date as a list of its text, which no other value is."""
+    if isinstance(x, Mapping):
+        return {name: _plain(value) for name, value in x.items()}
+    return [str(x)] if isinstance(x, np.datetime64) else x
+
+
+def _read(x: Any) -> Any:
+    """What `_plain` was made of."""
+    if isinstance(x, Mapping):
+        return {name: _read(value) for name, value in x.items()}
+    return np.datetime64(x[0]) if isinstance(x, list) else x

@@ -224,3 +224,24 @@ def test_published_races_take_labels_later_and_keep_no_intervals():
         model.forecast_interval_one("a")
     model.answer_one("a", 1.0)
     assert model.examples == 1
+
+
+def test_dates_and_gaps_wait_as_they_are_in_memory_and_in_a_file(tmp_path):
+    x = {
+        "t": dt.datetime(2024, 2, 29, 18),
+        "d": dt.date(2024, 3, 1),
+        "g": None,
+        "n": math.nan,
+        "c": "a",
+    }
+    at_once, later = ChaChaRegressor(b=3), ChaChaRegressor(b=3)
+    for model in (at_once, later):
+        for t in range(40):
+            model.learn_one({**x, "g": 1.0 * t, "n": t % 3}, t % 3)
+    later.forecast_one("late", x)
+    later.save(tmp_path / "model")
+    at_once.learn_one(x, 5.0)
+    for model in (later, ChaChaRegressor.load(tmp_path / "model")):
+        model.answer_one("late", 5.0)
+        assert model.predict_one(x) == at_once.predict_one(x)
+        assert model._features.schema() == at_once._features.schema()

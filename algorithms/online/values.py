@@ -1,0 +1,86 @@
+"""What a value in an example is: a number, a text, a date, or missing."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from algorithms.online.dates import WEEKDAYS, date_parts, has_hour, is_date, microseconds_of
+
+LARGEST = float(np.finfo(np.float32).max)
+"""Models compute in 32 bits; what is beyond is as good as infinite."""
+
+PANDAS_GAPS = ("NAType", "NaTType")
+"""Its types of NA and NaT; pandas itself is not needed, and heavy."""
+
+
+class Days(float):
+    """The days from 1970 to a date; models count them from the first one that was learned."""
+
+
+def parts_of(name: str, value: Any) -> list[tuple[str, float | str]]:
+    """The features that a value is, by name: numbers, of which NaN is missing, and texts.
+
+    Raises
+    ------
+    TypeError
+        If the value is neither a number nor a text nor a date.
+    ValueError
+        If it is infinite.
+
+    Examples
+    --------
+    >>> parts_of("when", np.datetime64("2024-02-29"))
+    [('when weekday', 'thursday'), ('when month', '2'), ('when days', 19782.0)]
+    """
+    if isinstance(value, str):
+        return [(name, value)]
+    if _is_missing(value):
+        return [(name, math.nan), (f"{name} days", math.nan)]
+    if is_date(value):
+        return _date(name, value)
+    if isinstance(value, np.timedelta64) or not hasattr(value, "__float__"):
+        raise TypeError(
+            f"feature {name!r} is a {type(value).__name__}: a value must be a number, a text or a"
+            " date"
+        )
+    number = float(value)
+    if abs(number) > LARGEST:
+        raise ValueError(
+            f"feature {name!r} is {number}: a value must be finite in 32 bits, or missing (None)"
+        )
+    return [(name, number)]
+
+
+def copied(value: Any) -> Any:
+    """A value that was read before, as one that nobody else can change; None if it is missing."""
+    if isinstance(value, str):
+        return value
+    if _is_missing(value):
+        return None
+    if is_date(value):
+        unit = "us" if has_hour(value) else "D"
+        return np.datetime64(microseconds_of(value), "us").astype(f"datetime64[{unit}]")
+    return float(value)
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value is one that says so; NaN is a number."""
+    if value is None or type(value).__name__ in PANDAS_GAPS:
+        return True
+    return isinstance(value, np.datetime64) and bool(np.isnat(value))
+
+
+def _date(name: str, value: Any) -> list[tuple[str, float | str]]:
+    parts = date_parts(microseconds_of(value))
+    hour: list[tuple[str, float | str]] = []
+    if has_hour(value):
+        hour = [(f"{name} hour", str(parts.hour))]
+    return [
+        *hour,
+        (f"{name} weekday", WEEKDAYS[parts.weekday]),
+        (f"{name} month", str(parts.month)),
+        (f"{name} days", Days(parts.days)),
+    ]
