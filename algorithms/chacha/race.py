@@ -129,17 +129,21 @@ class Race(ABC):
         ValueError
             If a live model would have too many terms; nothing is changed.
         """
+        self.require_fit(schema)
+        self.models.grow(self._widened(schema))
+        widened = schema.namespaces != self.schema.namespaces
+        self.schema = schema
+        self._measure()
+        return widened
+
+    def require_fit(self, schema: Schema) -> None:
+        """ValueError if a live model would have too many terms over the columns of `schema`."""
         wide = self._widened(schema)
         if not all(fits(wide, self.configurations[n]) for n in self.holders[self.live]):
             raise ValueError(
                 f"{schema.n_features} features give a live model's interactions more than"
                 f" {MAX_TERMS} terms: use fewer features a namespace"
             )
-        self.models.grow(wide)
-        widened = schema.namespaces != self.schema.namespaces
-        self.schema = schema
-        self._measure()
-        return widened
 
     def _widened(self, schema: Schema) -> Schema:
         """The columns that models see of examples with those of `schema`."""

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
@@ -138,7 +138,7 @@ class StreamClassifier(ClassifierMixin, _ScikitStream):
     Attributes
     ----------
     model_ : ChaChaClassifier
-    classes_ : ndarray of shape (2,)
+    classes_ : ndarray of shape (n_classes,)
 
     Examples
     --------
@@ -199,11 +199,6 @@ class StreamClassifier(ClassifierMixin, _ScikitStream):
         likeliest = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[likeliest])
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
     def _checked(self, X: Any, y: Any, *, reset: bool, **how: Any) -> tuple[Any, Any]:
         X, y = super()._checked(X, y, reset=reset, **how)
         check_classification_targets(y)
@@ -236,13 +231,8 @@ def _some(weights: ArrayLike | None) -> ArrayLike | None:
 
 
 def _classes(labels: ArrayLike) -> NDArray[Any]:
-    """The classes among `labels`, sorted; ValueError unless they are two."""
+    """The classes among `labels`, sorted; ValueError unless they are two at least."""
     classes = np.unique(np.asarray(labels))
-    if len(classes) > 2:
-        raise ValueError(
-            "Only binary classification is supported. The type of the target is"
-            f" {type_of_target(classes)}: wrap the estimator in OneVsRestClassifier"
-        )
     if len(classes) < 2:
         raise ValueError(f"two classes are needed, but there is one class: {classes[0]}")
     return classes

@@ -1,5 +1,6 @@
 """ChaCha for one's own streams: predict one, learn one, save, inspect, hand over to VW."""
 
-from algorithms.chacha.streaming.estimators import ChaChaClassifier, ChaChaRegressor
+from algorithms.chacha.streaming.classifier import ChaChaClassifier
+from algorithms.chacha.streaming.regressor import ChaChaRegressor
 
 __all__ = ["ChaChaClassifier", "ChaChaRegressor"]

@@ -29,7 +29,9 @@ from algorithms.online.inputs import (
     labels_of,
     numeric_block,
 )
+from algorithms.online.learner import Learner
 from algorithms.online.live import Floats
+from algorithms.online.schema import Schema
 
 
 class OnlineChaCha(LaterLabels):
@@ -61,6 +63,7 @@ class OnlineChaCha(LaterLabels):
     frame with new texts, the examples before that one have been learned). What a value may be
     says `algorithms.online.features.FeatureMap`: numbers, booleans, texts, dates, and None or NaN
     for a missing one. A feature that is not named counts 0.
+    from algorithms.online.learner import Learner
     What is learned with a feature or a namespace that is new gives it a place; a new namespace
     also makes new interactions for the oracle to propose.
     """
@@ -202,8 +205,11 @@ class OnlineChaCha(LaterLabels):
         return race
 
     def _new_race(self, features: FeatureMap) -> Race:
+        return self._race_over(features.schema())
+
+    def _race_over(self, schema: Schema) -> Race:
         oracle = copy.deepcopy(self.oracle)  # a race may change its own, never what was given
-        return self._racing.race(features.schema(), self.seed, self._task, oracle)
+        return self._racing.race(schema, self.seed, self._task, oracle)
 
     def _record(self, events: Iterable[Event]) -> None:
         self.history.extend(e for e in events if not isinstance(e, BoundsUpdated))
@@ -236,12 +242,16 @@ class OnlineChaCha(LaterLabels):
             If nothing was learned, or the champion sees what Vowpal Wabbit cannot compute:
             standardised features or earlier labels.
         """
-        learner = None if self._race is None else self._race.champion_learner()
+        learner = None if self._race is None else self._champion_learner()
         if learner is None:
             raise UsageError("nothing to export: no champion has learned an example yet")
         with _replacing(Path(path)) as partial:
             learner.save(partial)
         return learner.command_line()
+
+    def _champion_learner(self) -> Learner | None:
+        assert self._race is not None
+        return self._race.champion_learner()
 
     def save(self, path: str | Path) -> None:
         """Write the whole state as numbers and texts; `load` goes on from it exactly.

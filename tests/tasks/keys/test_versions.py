@@ -236,7 +236,7 @@ def test_another_version_of_a_library_is_another_key(monkeypatch):
         (
             "from leaseboard import ChaChaRegressor",
             "algorithms.chacha.streaming",
-            {"algorithms/chacha/streaming/estimators.py"},
+            {"algorithms/chacha/streaming/regressor.py"},
         ),
         ("import leaseboard", "tasks.steps.interactive", {"tasks/steps/interactive.py"}),
     ],

@@ -291,7 +291,7 @@ def test_an_own_oracle_is_asked():
     assert [row["interactions"] for row in model.live] == [[], ["ab"]]
 
 
-def test_classes_are_learned_and_a_third_is_refused():
+def test_classes_are_learned_and_what_is_none_is_refused():
     model = ChaChaClassifier(algorithm="chacha-icml-eval", b=2)
     assert model.predict_one({"a": 1.0}) is None
     for t in range(100):
@@ -301,7 +301,7 @@ def test_classes_are_learned_and_a_third_is_refused():
     assert model.predict_one({"a": 1.0}) == "yes"
     assert probabilities["yes"] > 0.8
     assert sum(probabilities.values()) == pytest.approx(1)
-    for label, error in [("perhaps", ValueError), (None, ValueError), ([], TypeError)]:
+    for label, error in [(float("nan"), ValueError), (None, ValueError), ([], TypeError)]:
         with pytest.raises(error):
             model.learn_one({"a": 1.0}, label)
     assert model.examples == 100

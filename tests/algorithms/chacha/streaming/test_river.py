@@ -22,7 +22,7 @@ def mae(model, rows=300, **options):
     ).get()
 
 
-@pytest.mark.parametrize("kind", [ChaChaRegressor])
+@pytest.mark.parametrize("kind", [ChaChaRegressor, ChaChaClassifier])
 def test_rivers_own_checks_pass_whole(kind):
     assert kind()._unit_test_skips() == set()
     checks.check_estimator(kind())

@@ -1,0 +1,178 @@
+"""ChaCha for classes that come as a stream, two or more, each when it comes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from algorithms.chacha.one_vs_rest import OneVsRest
+from algorithms.chacha.oracle import ConfigOracle
+from algorithms.chacha.race import Race
+from algorithms.chacha.streaming.base import OnlineChaCha
+from algorithms.chacha.streaming.blocks import examples_of, in_kind, shares_in_kind
+from algorithms.chacha.streaming.river_base import MiniBatchClassifier
+from algorithms.errors import UsageError
+from algorithms.online.features import Example, FeatureMap
+from algorithms.online.live import Floats
+from algorithms.online.schema import Schema
+
+
+class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):
+    """ChaCha for classes, each against the rest; one of River's classifiers where it is installed.
+
+    A class may come at any time. Two are one race; from the third on each new class brings one
+    more, which takes as long as the first: see `algorithms.chacha.one_vs_rest`. `champion` is then
+    a dict of one champion a class but the first, rows of `live` have a ``class``, and numbers of
+    configurations in `history` go through all races.
+
+    Attributes
+    ----------
+    classes : list
+        In the order in which they came.
+
+    Examples
+    --------
+    >>> model = ChaChaClassifier(b=4)
+    >>> for t in range(600):
+    ...     model.learn_one({"a": t % 3 - 1.0}, ("down", "none", "up")[t % 3])
+    >>> [model.predict_one({"a": a}) for a in (-1.0, 0.0, 1.0)]
+    ['down', 'none', 'up']
+    >>> round(model.predict_proba_one({"a": 1.0})["up"], 1)
+    1.0
+    """
+
+    _task = "classification"
+    _race: Any
+
+    def __init__(
+        self,
+        namespaces: Mapping[str, list[str]] | None = None,
+        oracle: ConfigOracle | None = None,
+        seed: int = 0,
+        algorithm: str = "chacha",
+        pending: int = 10_000,
+        **settings: Any,
+    ) -> None:
+        super().__init__(namespaces, oracle, seed, algorithm, pending, **settings)
+        self.classes: list[Hashable] = []
+
+    @property
+    def _multiclass(self) -> bool:
+        """River's word for "more than two classes"."""
+        return True
+
+    def predict_one(self, x: Example) -> Hashable:
+        """The likeliest class, of several the first that came; None before the first example."""
+        probabilities = self.predict_proba_one(x)
+        return max(probabilities, key=probabilities.__getitem__, default=None)
+
+    def predict_proba_one(self, x: Example) -> dict[Hashable, float]:
+        """The probability of each class seen so far."""
+        chances: Any = self._forecast(x)
+        return dict(zip(self.classes, chances.tolist(), strict=True)) if self.classes else {}
+
+    def learn_one(self, x: Example, y: Hashable, w: float = 1.0) -> None:
+        """Learn one example."""
+        classes = self._with([y])
+        self._learn(x, classes.index(y), w)
+        self.classes = classes
+
+    def learn_many(self, X: ArrayLike, y: ArrayLike, w: ArrayLike | None = None) -> None:
+        """Learn a block in order, each example as by `learn_one`.
+
+        Parameters
+        ----------
+        X : array-like of numbers or DataFrame, shape (n_examples, n_features)
+        y : array-like, shape (n_examples,)
+        w : array-like, shape (n_examples,), optional
+            Importances.
+        """
+        labels = np.asarray(y).tolist()
+        classes = self._with(labels)
+        places = {label: place for place, label in enumerate(classes)}
+        self._learn_block(X, np.array([places[one] for one in labels], dtype=np.float32), w)
+        self.classes = classes
+
+    def predict_many(self, X: ArrayLike) -> Any:
+        """The likeliest class of each row: an array, of a DataFrame a Series with its index."""
+        return in_kind(X, [self.predict_one(x) for x in examples_of(X)])
+
+    def predict_proba_many(self, X: ArrayLike) -> Any:
+        """The probabilities of the classes seen so far: a DataFrame with a column each."""
+        rows = [self.predict_proba_one(x) for x in examples_of(X)]
+        return shares_in_kind(X, rows, self.classes)
+
+    @property
+    def champion(self) -> dict[Any, Any] | None:
+        """The champion's hyperparameters; of more than two classes by class."""
+        if self._race is None:
+            return None
+        champions = self._race.champions()
+        if len(champions) == 1:
+            return champions[0]  # type: ignore[no-any-return]
+        return dict(zip(self.classes[1:], champions, strict=True))
+
+    @property
+    def live(self) -> list[dict[str, Any]]:
+        """See `OnlineChaCha.live`; of more than two classes with the ``class`` of each model."""
+        races: list[Race] = [] if self._race is None else self._race.races
+        if len(races) < 2:
+            return [row for race in races for row in race.standings()]
+        return [
+            {"class": label, **row}
+            for label, race in zip(self.classes[1:], races, strict=True)
+            for row in race.standings()
+        ]
+
+    def export(self, path: str | Path) -> str:
+        """Write the champion as a VW model file, which predicts above 0 for the second class.
+
+        Otherwise as `OnlineChaCha.export`; UsageError too for more than two classes.
+        """
+        if len(self.classes) > 2:
+            raise UsageError(
+                f"{len(self.classes)} classes have {len(self.classes) - 1} champions, and a VW"
+                " model file holds one model: keep them by `save`"
+            )
+        return super().export(path)
+
+    def _champion_learner(self) -> Any:
+        return self._race.races[0].champion_learner()
+
+    def _advance(self, examples: Floats, labels: Floats, importances: Floats) -> Floats:
+        race: Any = self._race
+        chances = race.learn(examples, labels.astype(np.int64), importances)
+        self._record(race.decide())
+        likeliest = chances.argmax(axis=1) if chances.shape[1] else np.zeros(len(chances))
+        return np.asarray(likeliest, dtype=np.float32)
+
+    def _new_race(self, features: FeatureMap) -> Any:
+        def of_one(schema: Schema) -> Race:
+            return self._race_over(schema)
+
+        return OneVsRest(of_one, features.schema())
+
+    def _state(self) -> dict[str, Any]:
+        return super()._state() | {"classes": self.classes}
+
+    def _fill(self, state: dict[str, Any]) -> None:
+        super()._fill(state)
+        self.classes = self._with(state["classes"])
+        if self._race is not None and len(self.classes) != self._race.n_classes:
+            raise ValueError(f"{self.classes} are not {self._race.n_classes} classes")
+
+    def _with(self, labels: list[Hashable]) -> list[Hashable]:
+        """The classes, with those among `labels` that are new."""
+        classes = dict.fromkeys(self.classes)
+        for label in labels:
+            hash(label)
+            if label is None or (isinstance(label, Real) and math.isnan(label)):
+                raise ValueError(f"label {label!r} is no class: give a value to be predicted")
+            classes[label] = None
+        return list(classes)
