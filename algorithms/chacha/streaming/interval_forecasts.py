@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from numpy.typing import ArrayLike
 
 from algorithms.chacha.chacha import ChaCha
 from algorithms.chacha.safe.intervals import Intervals
 from algorithms.chacha.safe.safe_race import SafeRace
 from algorithms.chacha.streaming.base import OnlineChaCha
+from algorithms.chacha.streaming.blocks import is_frame
 from algorithms.errors import UsageError
 from algorithms.online.features import Example
 
@@ -56,7 +55,7 @@ class IntervalForecasts(OnlineChaCha):
         """
         return self._intervals().around(self._forecast(x), level)
 
-    def predict_interval_many(self, X: ArrayLike, level: float = 0.9) -> Any:
+    def predict_interval_many(self, X: Any, level: float = 0.9) -> Any:
         """The intervals for a block of examples, none of which is learned.
 
         Parameters
@@ -72,7 +71,9 @@ class IntervalForecasts(OnlineChaCha):
         intervals = self._intervals()
         forecasts = self._forecast_block(X).tolist()
         ends = np.array([intervals.around(f, level) for f in forecasts]).reshape(-1, 2)
-        if isinstance(X, pd.DataFrame):
+        if is_frame(X):
+            import pandas as pd  # heavy, and whoever has a DataFrame has it already
+
             return pd.DataFrame(ends, index=X.index, columns=["low", "high"])
         return ends
 
