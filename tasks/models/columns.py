@@ -21,7 +21,7 @@ class Column(BaseModel):
     Attributes
     ----------
     name : str
-    kind : {"integer", "real", "boolean", "nominal", "date"}
+    kind : {"integer", "real", "boolean", "nominal", "date", "text"}
     dtype : str
         Of reals, as numpy names it; integers are read as int64, however narrow the data's were.
     categories : tuple of str
@@ -31,14 +31,21 @@ class Column(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
-    kind: Literal["integer", "real", "boolean", "nominal", "date"]
+    kind: Literal["integer", "real", "boolean", "nominal", "date", "text"]
     dtype: str = ""
     categories: tuple[str, ...] = ()
 
 
-def describe(features: pd.DataFrame) -> tuple[Column, ...]:
-    """The columns of a data set's features; ValueError for one that holds free text."""
-    return tuple(_describe(features[name]) for name in features.columns)
+def describe(features: pd.DataFrame, *, texts: bool = False) -> tuple[Column, ...]:
+    """The columns of a data set's features; ValueError for free text, unless that is taken."""
+    found = tuple(_describe(features[name]) for name in features.columns)
+    for column in found:
+        if column.kind == "text" and not texts:
+            raise ValueError(
+                f"column {column.name!r} holds free text, which a registered model takes of a"
+                " stream alone"
+            )
+    return found
 
 
 def typed(frame: pd.DataFrame, known: Sequence[Column]) -> pd.DataFrame:
@@ -67,9 +74,9 @@ def example(features: pd.DataFrame) -> pd.DataFrame:
     """
     head = features.iloc[:EXAMPLE_ROWS]
     plain = {}
-    for column in describe(features):
+    for column in describe(features, texts=True):
         values = head[column.name]
-        if column.kind == "nominal":
+        if column.kind in ("nominal", "text"):
             text = values.astype(object)
             plain[column.name] = text.where(text.notna(), None)
         elif column.kind in ("integer", "real"):
@@ -84,7 +91,7 @@ def _describe(column: pd.Series) -> Column:
     if columns.is_nominal(column):
         return Column(name=name, kind="nominal", categories=tuple(column.cat.categories))
     if columns.is_text(column):
-        raise ValueError(f"column {name!r} holds free text, which no registered model takes")
+        return Column(name=name, kind="text")
     if columns.is_date(column):
         return Column(name=name, kind="date")
     if column.dtype == np.bool_:
@@ -105,6 +112,8 @@ def _typed(values: pd.Series, column: Column) -> pd.Series:
         return _booleans(values, column.name)
     if column.kind == "date":
         return _dates(values, column.name)
+    if column.kind == "text":
+        return values.astype(object).where(values.notna(), None)
     if values.dtype.kind in "mM":
         raise ValueError(f"column {column.name!r} must be {column.kind}: give seconds since 1970")
     try:

@@ -103,6 +103,7 @@ def _signature(model: SavedModel) -> Any:
         "real": DataType.double,
         "boolean": AnyType(),
         "nominal": DataType.string,
+        "text": DataType.string,
         "date": DataType.datetime,
     }
     inputs = [ColSpec(kinds[column.kind], column.name) for column in model.description.columns]

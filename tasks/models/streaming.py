@@ -141,7 +141,7 @@ def fitted(dataset: Dataset, job: Job, result: Result, learner: Any) -> tuple[St
     classes = dataset.target.cat.categories if dataset.task == "classification" else ()
     description = Description(
         kind="stream",
-        columns=describe(dataset.features),
+        columns=describe(dataset.features, texts=True),
         classes=tuple(classes),
         options=options,
         encoder=encoder.state(),

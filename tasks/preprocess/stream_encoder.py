@@ -6,6 +6,7 @@ import math
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -25,10 +26,13 @@ Missing = Literal["fill", "indicate", "zero", "refuse"]
 NAMED_COLUMNS = 5
 """A message names so many columns with gaps."""
 
+WORDS = 256
+"""The features of a column of free text."""
+
 INDICATORS = "missing"
 """The namespace of all indicators of gaps."""
 
-LEARNED = ("dates_", "values_", "names_", "sizes_", "gaps_")
+LEARNED = ("dates_", "values_", "texts_", "names_", "sizes_", "gaps_")
 
 
 @dataclass(eq=False)
@@ -38,7 +42,8 @@ class StreamEncoder(Transformer):
     A number is itself, a boolean 0 or 1, a nominal value the number of the category that the
     column declares: one feature each. A date is the columns of `tasks.preprocess.dates`: the days
     are one feature; hour, weekday and month have a feature for each value that occurs, which is 1
-    where the date has it.
+    where the date has it. Free text is its words, hashed into `WORDS` features with signs, of
+    Euclidean length 1.
 
     As a stream has no rows to train on, only which features there are is learned from all rows.
     `fit_transform` fills each gap by the rows before it alone; `transform` takes every row for the
@@ -59,6 +64,8 @@ class StreamEncoder(Transformer):
         See `tasks.preprocess.dates.KnownDates`.
     values_ : dict of str to list of str
         Of each nominal part of a date the values that have a feature.
+    texts_ : list of str
+        The columns of free text.
     names_ : list of str
         Of the features.
     sizes_ : list of int
@@ -104,7 +111,7 @@ class StreamEncoder(Transformer):
         Raises
         ------
         DataError
-            A text column, an infinite value, or a missing one where that is refused.
+            An infinite value, or a missing one where that is refused.
         """
         return self._filled(self._numbers(frame), learns=False)
 
@@ -137,22 +144,24 @@ class StreamEncoder(Transformer):
         wide = spread_dates(frame, self.dates_)
         parts = [f"{name} {part}" for name, (_, parts) in self.dates_.items() for part in parts]
         self.values_ = {name: present(wide[name]) for name in parts}
-        self.sizes_ = [len(self.values_.get(name, [name])) for name in wide]
-        self.names_ = [
-            feature
-            for name in wide
-            for feature in (
-                [f"{name}={value}" for value in self.values_[name]]
-                if name in self.values_
-                else [str(name)]
-            )
-        ]
+        self.texts_ = [str(name) for name, column in wide.items() if columns.is_text(column)]
+        named = [self._names_of(str(name)) for name in wide]
+        self.sizes_ = list(map(len, named))
+        self.names_ = list(chain.from_iterable(named))
         self.gaps_: list[int] = []
         features = self._numbers(frame)
         if self.missing == "indicate":
             self.gaps_ = np.flatnonzero(np.isnan(features).any(axis=0)).tolist()
             self.names_ += [f"{self.names_[place]} is missing" for place in self.gaps_]
         return features
+
+    def _names_of(self, name: str) -> list[str]:
+        """The features of a column."""
+        if name in self.texts_:
+            return [f"{name} #{place}" for place in range(WORDS)]
+        return (
+            [f"{name}={value}" for value in self.values_[name]] if name in self.values_ else [name]
+        )
 
     def _numbers(self, frame: pd.DataFrame) -> Floats:
         """A number for each column and row, or several; gaps are NaN."""
@@ -166,6 +175,8 @@ class StreamEncoder(Transformer):
             if name in self.values_:
                 at = places(column, self.values_[str(name)])
                 features[:, start : start + size] = at[:, None] == np.arange(size)
+            elif name in self.texts_:
+                features[:, start : start + size] = _words(column)
             else:
                 features[:, start] = _feature(column, self.decimals)
             start += size
@@ -217,11 +228,16 @@ def _refuse_gaps(frame: pd.DataFrame) -> None:
         )
 
 
+def _words(column: pd.Series) -> NDArray[Any]:
+    """The words of texts, counted by their hashes; none where a text is missing."""
+    from sklearn.feature_extraction.text import HashingVectorizer  # a second that few streams need
+
+    counted = HashingVectorizer(n_features=WORDS).transform(column.fillna("").astype(str))
+    return np.asarray(counted.toarray())
+
+
 def _feature(column: pd.Series, decimals: int | None) -> NDArray[Any]:
     """One column as numbers, rounded; DataError where it cannot be a stream's feature."""
-    if columns.is_text(column):
-        raise DataError(f"column {column.name!r} holds free text: a stream takes numbers and"
-                        " nominal values, drop or encode it")  # fmt: skip
     if columns.is_nominal(column):
         codes = column.cat.codes.to_numpy()
         return np.where(codes < 0, np.nan, codes)

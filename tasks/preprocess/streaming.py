@@ -75,7 +75,7 @@ def as_stream(dataset: Dataset, options: StreamOptions | None = None, seed: int 
     Raises
     ------
     DataError
-        More than two classes, a text column, an infinite value, or a target that float32 cannot
+        More than two classes, an infinite value, or a target that float32 cannot
         tell apart.
     """
     options = options or StreamOptions()

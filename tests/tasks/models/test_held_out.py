@@ -138,7 +138,7 @@ def test_text_is_refused_in_one_line(race, tmp_path):
     text = [f"film {i} was {'good' if i % 2 else 'bad'}, " * 20 for i in range(60)]
     frame = pd.DataFrame({"text": text, "y": ["good", "bad"] * 30})
     frame.to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(UsageError, match="column 'text' holds free text, which no registered"):
+    with pytest.raises(UsageError, match="column 'text' holds free text, which a registered"):
         race("linear", f"file:{tmp_path / 't.parquet'}")
 
 

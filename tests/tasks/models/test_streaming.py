@@ -1,5 +1,6 @@
 """A race whose models see what it computes is served whole, and forecasts as it would have."""
 
+import itertools
 import threading
 
 import mlflow.pyfunc
@@ -149,3 +150,18 @@ def test_a_row_with_gaps_and_dates_is_served_as_what_was_learned_says(
     stood = StreamEncoder(missing=missing).fit(first).transform(pd.DataFrame({"x": [np.nan]}))
     known = model.encoder.transform(rows.assign(x=np.nan))
     assert known[0, model.encoder.names_.index("x")] == stood[0, 0]
+
+
+def test_a_model_of_a_stream_with_free_text_is_served(race, tmp_path):
+    random = np.random.default_rng(0)
+    words = np.array(["".join(pair) for pair in itertools.product("bdfgk", "aeiou")])
+    texts = [" ".join(random.choice(words, 90)) for _ in range(60)]
+    labels = [text.count("ba") / 9 for text in texts]
+    pd.DataFrame({"text": texts, "y": labels}).to_csv(tmp_path / "notes.csv", index=False)
+    _, _, fitted = race("vanilla", f"file:{tmp_path / 'notes.csv'}")
+    logged._write(tmp_path / "model", fitted.model, fitted.dataset.features, "m-1")
+    served = mlflow.pyfunc.load_model(str(tmp_path / "model"))
+    sent = pd.DataFrame({"text": ["ba ba ba", "du", None]})
+
+    assert np.array_equal(served.predict(sent), fitted.model.predict(sent))
+    assert served.predict(sent)[0] > served.predict(sent)[1]

@@ -8,7 +8,7 @@ import pytest
 
 from tasks.fetch.dataset import RawTable, finish
 from tasks.fetch.references import Reference
-from tasks.preprocess.stream_encoder import StreamEncoder
+from tasks.preprocess.stream_encoder import WORDS, StreamEncoder
 from tasks.preprocess.streaming import StreamOptions, as_stream
 
 ROWS = pd.DataFrame(
@@ -97,3 +97,18 @@ def test_a_row_is_served_as_the_one_that_comes_next():
     assert served[0, 0] == StreamEncoder().fit_transform(rows)[5, 0]
     followed = StreamEncoder().fit(rows).follow(rows.iloc[:5])
     assert followed.transform(rows.iloc[5:])[0, 0] == served[0, 0]
+
+
+def test_free_text_is_its_words_hashed():
+    texts = ["a cat sat " * 40, "a cat sat", None, "dog"]
+    rows = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "text": pd.Series(texts, dtype=object)})
+    encoder = StreamEncoder().fit(rows)
+    found = encoder.fit_transform(rows)
+
+    assert found.shape == (4, 1 + WORDS)
+    assert encoder.names_[:2] == ["x", "text #0"]
+    assert found[0, 1:] == pytest.approx(found[1, 1:])  # as often as the others
+    assert np.linalg.norm(found[:, 1:], axis=1) == pytest.approx([1, 1, 0, 1])
+    state = json.loads(json.dumps(encoder.state()))
+    later = pd.DataFrame({"x": [1.0], "text": ["sat, cat"]})
+    assert StreamEncoder().restore(state).transform(later)[0, 1:] == pytest.approx(found[0, 1:])

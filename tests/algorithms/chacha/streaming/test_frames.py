@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms.chacha.streaming import ChaChaRegressor
+from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
 from algorithms.online.features import BUCKETS, MOST_VALUES
 
 EVAL = {"algorithm": "chacha-icml-eval", "b": 3}
@@ -137,6 +137,39 @@ def test_ids_share_a_bounded_number_of_columns():
     assert model._features.n_features == MOST_VALUES + BUCKETS + 1
     assert "id=u0" in model._features.schema().features
     assert "id=u1999" not in model._features.schema().features
+
+
+@pytest.mark.parametrize("settings", [{}, EVAL], ids=["default", "published"])
+def test_columns_in_another_order_gone_and_new(settings, tmp_path):
+    frame = pd.DataFrame({"x": X, "c": COLOURS, "g": GAPS, "t": TIMES})
+    turned = frame[["t", "g", "c", "x"]]
+    first, second = ChaChaRegressor(**settings), ChaChaRegressor(**settings)
+    for model, one in ((first, frame), (second, turned)):
+        model.learn_many(one[:20], X[:20])
+        model.learn_many(one[20:40].drop(columns="c"), X[20:40])
+        model.learn_many(one[40:].assign(new=2.0), X[40:])
+
+    assert saved(first, tmp_path / "first") == saved(second, tmp_path / "second")
+    assert first.predict_many(frame).equals(first.predict_many(turned))
+    without = first.predict_many(frame.drop(columns="x"))
+    assert without.equals(first.predict_many(frame.assign(x=0.0)))
+
+
+@pytest.mark.parametrize("kind", ["gaps", "categories", "times of a zone with gaps", "Int64"])
+def test_a_classifier_takes_the_same(kind, tmp_path):
+    frame, labels = pd.DataFrame(FRAMES[kind]), np.where(X > 0, "up", "down")
+    single, whole = ChaChaClassifier(), ChaChaClassifier()
+    for row, label in zip(frame.to_dict("records"), labels.tolist(), strict=True):
+        single.learn_one(row, label)
+    whole.learn_many(frame, labels)
+    expected = saved(single, tmp_path / "single")
+
+    assert saved(whole, tmp_path / "whole") == expected
+    with pytest.raises((TypeError, ValueError), match="finite"):
+        whole.learn_many(pd.DataFrame({"x": [1.0, math.inf]}), ["up", "down"])
+    with pytest.raises(TypeError, match="is a list"):
+        whole.learn_many(pd.DataFrame({"x": [1.0, [2]]}), ["up", "down"])
+    assert saved(whole, tmp_path / "whole") == expected
 
 
 TWICE = pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], columns=["x", "x"])
