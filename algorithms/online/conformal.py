@@ -38,6 +38,10 @@ the quantile may hold more than 1 - α of them, and no quantile holds less: then
 coverage is above its level. A constant label has intervals of width 0 and coverage 1. No interval
 is made empty in order to miss.
 
+A label that comes D forecasts later is held against the interval that its forecast was given. C is
+then C_D = C / (1 + 2 C α D), so that misses do not come in waves; theorem 2 holds with C_D, and D
+more for B: while a miss waits, D others may follow. Theorem 1 is given up.
+
 Gibbs and Candès steer α_t itself, and have an unbounded interval whenever it falls below 0: at
 99 % after two misses. Steps on the quantile in the place of α_t [2]_ need the scale of errors;
 steps that decrease [3]_ settle better where nothing changes, and lose the bound for windows. Of
@@ -116,7 +120,7 @@ def allowed_misses(alpha: float) -> int:
 def rates_after(alphas: Doubles, delay: int) -> Doubles:
     """What α_t is multiplied by if a label was held, and if not, so many forecasts after its own.
 
-    C becomes C / (1 + 2 C α delay): what is steered later must be steered more gently.
+    It is C_D of the module.
 
     Examples
     --------
@@ -247,6 +251,7 @@ def settle(
         See `follow`.
     """
     at, share = int(running[AT]), 1.0 / SCORES
+    here, following = at % WINDOW, (at + 1) % WINDOW
     for k in range(len(alphas)):
         level, half = levels[k], halves[k, GIVEN]
         missed = error > half
@@ -257,7 +262,7 @@ def settle(
                 width = halves[k, kind]
                 loss = width + max(error - width, 0.0) / alphas[k]
                 level[kind] += share * (loss - level[kind])
-        misses[k, at % WINDOW] = missed
+        misses[k, here] = missed
         level[MISSED] += missed
         if at >= WINDOW:
             level[COVERED] += not missed
@@ -266,7 +271,7 @@ def settle(
                 level[BOUNDED] += 1.0
         if at >= 2 * WINDOW - 1:
             level[MOST_MISSED] = max(level[MOST_MISSED], level[MISSED])
-        level[MISSED] -= misses[k, (at + 1) % WINDOW]
+        level[MISSED] -= misses[k, following]
     n, place, near = min(at, SCORES), at % SCORES, error / regressed[N_LOCAL]
     middle = ordered[0, n // 2]
     exchange(ordered[0], n, scores[0, place], error)

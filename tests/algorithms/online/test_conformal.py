@@ -156,32 +156,36 @@ def test_the_bound_for_windows_holds_even_where_nothing_is_steered():
     assert worst(np.array(missed)) == [150]
 
 
-@settings(max_examples=25)
+@settings(max_examples=40)
 @given(
     st.lists(st.tuples(st.integers(1, 300), st.floats(0, 1)), min_size=1, max_size=20),
     st.integers(0, 4),
+    st.sampled_from([0, 1, 20, 200]),
     st.integers(0, 2**32 - 1),
 )
-def test_no_labels_without_records_break_the_long_run(phases, aim, seed):
-    rng, intervals = np.random.default_rng(seed), Intervals()
+def test_no_labels_break_the_long_run_whenever_they_come(phases, aim, delay, seed):
+    rng, intervals = np.random.default_rng(seed), Intervals(later=True)
     past = np.abs(rng.normal(size=SCORES)).tolist()
     for label in past:
         step(intervals, label)
-    missed, at_one, largest = [], [], 1.0
+    waiting, missed, at_one, largest = [], [], [], 1.0
     for length, chance in phases:
         for _ in range(length):
-            half = halves(intervals)
+            half, tops = halves(intervals), intervals.ordered[:, -1].copy()
             most = min(half[aim] * 1.01, max(past[-SCORES:]))
-            label = most if rng.random() < chance else 1e-3
-            tops = intervals.ordered[:, -1].copy()
-            missed.append(np.float64(np.float32(label)) > half)
-            step(intervals, label)
-            past.append(label)
+            past.append(most if rng.random() < chance else 1e-3)
+            waiting.append((past[-1], half, tops, intervals.ask(0.0)))
+            if len(waiting) <= delay:
+                continue
+            label, half, tops, asked = waiting.pop(0)
+            missed.append(label > half)
+            intervals.settle(label, 0.0, asked, delay)
             latest = intervals.scores[:, int(intervals.running[0] - 1) % SCORES]
             largest = max(largest, (latest / tops).max())
             at_one.append(intervals.tracked[:, STEERED] == 1.0)
 
-    bound = (math.log(SCORES + 1) + math.log(largest) / TAIL) / C + 1
+    rate = C / (1 + 2 * C * intervals.alphas * delay)
+    bound = (math.log(SCORES + 1) + math.log(largest) / TAIL) / rate + 1 + delay
     excess = np.sum(missed, axis=0) - len(missed) * intervals.alphas
     assert (excess <= bound).all()
     assert (excess >= -bound - intervals.alphas * np.sum(at_one, axis=0)).all()
