@@ -18,6 +18,7 @@ from flows.commands import (
     compare,
     data,
     gate,
+    learn,
     listing,
     model,
     operate,
@@ -55,6 +56,8 @@ app.command("report")(run.report)
 app.command("gate")(gate.gate)
 app.command("accept")(gate.accept)
 app.command("compare")(compare.compare)
+app.command("learn")(learn.learn)
+app.command("predict")(learn.predict)
 app.add_typer(model.app, name="model")
 app.command("check")(check.check)
 app.command("export")(bundles.export)

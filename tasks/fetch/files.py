@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 _MOST_DENSE_BYTES = 4 << 30  # libsvm is sparse; a dense table beyond this is surely a mistake
 
 
-def read(name: str, rows: int | None = None) -> RawTable:
-    """The table in file `name`; its suffix says the format."""
+def read(name: str, rows: int | None = None, texts: Collection[str] = ()) -> RawTable:
+    """The table in file `name`; its suffix says the format.
+
+    Columns of a csv that are among `texts` are texts, whatever they look like.
+    """
     path = Path(name).expanduser()
     if path.is_dir():
         raise UsageError(f"{name}: is a folder: name a file")
@@ -31,7 +34,8 @@ def read(name: str, rows: int | None = None) -> RawTable:
         raise unknown(f"file format of {name}:", path.suffix or "(none)", READERS)
     if not os.access(path, os.R_OK):
         raise UsageError(f"{name}: cannot be read: permission denied")
-    return RawTable(reader(path, rows), path.stem, source=path.name)
+    frame = read_csv(path, rows, texts) if reader is read_csv else reader(path, rows)
+    return RawTable(frame, path.stem, source=path.name)
 
 
 def read_parquet(path: Path, rows: int | None = None) -> pd.DataFrame:
@@ -64,7 +68,7 @@ def read_parquet(path: Path, rows: int | None = None) -> pd.DataFrame:
     return frame
 
 
-def read_csv(path: Path, rows: int | None = None) -> pd.DataFrame:
+def read_csv(path: Path, rows: int | None = None, texts: Collection[str] = ()) -> pd.DataFrame:
     """A csv file in UTF-8 with a header line; the separator is a comma, semicolon or tab.
 
     Every line must have as many values as the header: a short one is an error, not a missing
@@ -75,13 +79,14 @@ def read_csv(path: Path, rows: int | None = None) -> pd.DataFrame:
 
     header = _header(path)
     separator = max(",;\t", key=header.count)
-    table = _arrow_table(path, separator, ".")
+    types = {name: pa.string() for name in texts}
+    table = _arrow_table(path, separator, ".", types)
     zoned = [field for field in table.schema if getattr(field.type, "tz", None)]
     if zoned:  # Arrow moves them to UTC; what the clock shows is in the text
-        texts = {field.name: pa.string() for field in zoned}
-        table = _arrow_table(path, separator, ".", texts)
+        types |= {field.name: pa.string() for field in zoned}
+        table = _arrow_table(path, separator, ".", types)
     if separator != "," and any(_has_decimal_commas(column) for column in table.columns):
-        table = _arrow_table(path, separator, ",")
+        table = _arrow_table(path, separator, ",", types)
     for column in table.schema:
         if pa.types.is_binary(column.type):  # what Arrow makes of text that is not UTF-8
             raise DataError(f"{path}: column {column.name!r} is not UTF-8: convert the file")
@@ -91,7 +96,7 @@ def read_csv(path: Path, rows: int | None = None) -> pd.DataFrame:
 
 
 def _arrow_table(
-    path: Path, separator: str, decimal_point: str, types: Mapping[str, Any] | None = None
+    path: Path, separator: str, decimal_point: str, types: Mapping[str, Any]
 ) -> pa.Table:
     import pyarrow as pa
     from pyarrow import csv

@@ -54,6 +54,11 @@ class OnlineChaCha(LaterLabels):
     **settings
         Those of the algorithm, such as ``b=10``, ``tolerance=0.0``, ``engine="vw"``.
 
+    Attributes
+    ----------
+    about : dict
+        Plain values of your own, such as where the examples come from: saved with the model.
+
     Notes
     -----
     What is wrong is refused before anything is changed, so a failed call leaves the model as it
@@ -86,6 +91,7 @@ class OnlineChaCha(LaterLabels):
         self._features = FeatureMap(namespaces)
         self._race: Race | None = None
         self._pending = Pending(pending)
+        self.about: dict[str, Any] = {}
 
     # The stream
 
@@ -282,19 +288,7 @@ class OnlineChaCha(LaterLabels):
         UsageError
             If the file is none that `save` wrote, or it needs the `oracle`.
         """
-        unfit = (
-            f"{str(path)!r} is no saved model of this version ({FORMAT}), or a damaged one:"
-            " name a file that `save` wrote and nothing has changed since"
-        )
-        try:
-            state = plain.read(Path(path), FORMAT)
-            name, own = state["class"], file_in(state["settings"]) or state["oracle"]
-        except OSError as error:
-            raise UsageError(
-                f"{str(path)!r} cannot be read ({error.strerror}): name a file that `save` wrote"
-            ) from error
-        except UNFIT as error:
-            raise UsageError(unfit) from error
+        name, own, state = _read(path)
         if name != cls.__name__:
             raise UsageError(f"{str(path)!r} holds a {name}: load it as such")
         if own is not None and oracle is None:
@@ -310,8 +304,13 @@ class OnlineChaCha(LaterLabels):
             model = cls(*given, **state["settings"])
             model._fill(state)
         except UNFIT as error:
-            raise UsageError(unfit) from error
+            raise UsageError(_unfit(path)) from error
         return model
+
+    @staticmethod
+    def saved_class(path: str | Path) -> str:
+        """The name of the class whose `load` reads the file; UsageError as that raises it."""
+        return _read(path)[0]
 
     def _state(self) -> dict[str, Any]:
         """What `_fill` needs to make a fresh model this one."""
@@ -319,6 +318,7 @@ class OnlineChaCha(LaterLabels):
             "algorithm": self.algorithm,
             "settings": settings_of(self._racing),
             "seed": self.seed,
+            "about": self.about,
             "most_pending": self.pending,
             "pending": self._pending.state(),
             "oracle": None if self.oracle is None else type(self.oracle).__name__,
@@ -336,6 +336,7 @@ class OnlineChaCha(LaterLabels):
         if state["race"] is not None:
             self._race = self._new_race(self._features)
             self._race.fill(state["race"])
+        self.about = dict(state["about"])
         self._pending.fill(state["pending"], self._n_said())
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -366,6 +367,26 @@ def _replacing(path: Path) -> Iterator[Path]:
     finally:
         if partial.is_file():
             partial.unlink()
+
+
+def _read(path: str | Path) -> tuple[str, str | None, dict[str, Any]]:
+    """The class, the oracle of the user's if there is one, and the state that a file holds."""
+    try:
+        state = plain.read(Path(path), FORMAT)
+        return str(state["class"]), file_in(state["settings"]) or state["oracle"], state
+    except OSError as error:
+        raise UsageError(
+            f"{str(path)!r} cannot be read ({error.strerror}): name a file that `save` wrote"
+        ) from error
+    except UNFIT as error:
+        raise UsageError(_unfit(path)) from error
+
+
+def _unfit(path: str | Path) -> str:
+    return (
+        f"{str(path)!r} is no saved model of this version ({FORMAT}), or a damaged one: name a"
+        " file that `save` wrote and nothing has changed since"
+    )
 
 
 def _namespaces(declared: Mapping[str, str]) -> dict[str, list[str]] | None:

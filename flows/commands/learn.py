@@ -1,0 +1,250 @@
+"""``leaseboard learn`` and ``predict``: a stream model in a file goes on from table to table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from time import process_time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from algorithms.errors import UsageError
+from flows.commands.options import TrackingUri, parse_settings, show_table
+from flows.terminal import say
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tasks.models.continued import Continued, LearnedTable
+
+SHOWN = 5
+"""So many of the last forecasts are printed."""
+
+Table = Annotated[Path, typer.Argument(help="A table: csv, parquet, arff or libsvm.")]
+OutTable = Annotated[
+    Path | None, typer.Option("--out", help="Where the forecasts go: .csv or .parquet.")
+]
+
+
+def learn(
+    model: Annotated[Path, typer.Argument(help="The model's file; a new one is made if absent.")],
+    file: Table,
+    target: Annotated[
+        str | None, typer.Option(help="The column to learn, of a new model (default: last).")
+    ] = None,
+    task: Annotated[
+        str | None, typer.Option(help="regression or classification, of a new model.")
+    ] = None,
+    algorithm: Annotated[
+        str | None, typer.Option(help="The race, of a new model (default: chacha).")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A setting of a new model's algorithm, KEY=VALUE; repeatable."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=2**31 - 1, help="Of a new model (default: 0).")
+    ] = None,
+    out: OutTable = None,
+    as_json: Annotated[bool, typer.Option("--json", help="End with one JSON object.")] = False,
+) -> int:
+    """Learn a table row by row, where the model stopped, and say how its forecasts did.
+
+    Each row is forecast before its label is learned. The file of the model is replaced when all
+    is learned, so whatever stops this leaves the model as it was.
+
+    Example: leaseboard learn sales.model january.csv --target revenue
+    """
+    from tasks.models.continued import read_rows
+
+    _check_out(out)
+    if not model.parent.is_dir():
+        raise UsageError(f"{str(model)!r}: no folder {str(model.parent)!r}: make it first")
+    if model.is_dir():
+        raise UsageError(
+            f"{str(model)!r} is a folder: name a model's file, which this command makes; what was"
+            " registered forecasts, and learns no more"
+        )
+    given = {"target": target, "task": task, "algorithm": algorithm, "seed": seed,
+             "set": settings or None}  # fmt: skip
+    before = _stamp(model)
+    going_on = _open(model) if before else None
+    if going_on is not None:
+        changed = [name for name, value in given.items() if value is not None]
+        if changed:
+            raise UsageError(
+                f"--{changed[0]} is of a new model, and {str(model)!r} is there: leave it out, or"
+                " name another file"
+            )
+    frame = read_rows(file, going_on.kinds if going_on else None)
+    if not len(frame):
+        say(f"{file}: 0 rows: nothing to learn", err=True)
+        return 3
+    if going_on is None:
+        going_on = _new(frame, given)
+        say(_introduced(going_on, frame, given["task"]), err=as_json)
+    started = process_time()
+    learned = going_on.learn(frame)
+    seconds = process_time() - started
+    if out is not None:
+        _write(learned.forecasts, out)
+    if _stamp(model) != before:
+        raise UsageError(
+            f"{str(model)!r} was changed while {str(file)!r} was learned, by another command"
+            " perhaps: nothing of this is kept, learn it again"
+        )
+    going_on.model.save(model)
+    _tell(going_on, learned, seconds, model, as_json=as_json)
+    return 0
+
+
+def predict(
+    model: Annotated[
+        str, typer.Argument(help="The model's file, a saved folder, or models:/NAME@ALIAS.")
+    ],
+    file: Table,
+    out: OutTable = None,
+    tracking_uri: TrackingUri = None,
+) -> int:
+    """Forecast the rows of a table; nothing is learned.
+
+    Without --out the table with its forecasts is printed as csv.
+
+    Example: leaseboard predict sales.model february.csv --out forecasts.parquet
+    """
+    from tasks.models.continued import FORECAST, read_rows
+
+    _check_out(out)
+    registered = model.startswith("models:/") or Path(model).is_dir()
+    going_on = None if registered else _open(Path(model))
+    frame = read_rows(file, going_on.kinds if going_on else None)
+    if not len(frame):
+        say(f"{file}: 0 rows: nothing to forecast", err=True)
+        return 3
+    if going_on is not None:
+        found = going_on.predict(frame)
+    else:
+        found = frame.assign(**{FORECAST: _registered(model, tracking_uri).predict(frame)})
+    if out is None:
+        say(found.to_csv(index=False).rstrip("\n"))
+    else:
+        _write(found, out)
+        say(f"{len(found)} forecasts: {out}")
+    return 0
+
+
+def _open(path: Path) -> Continued:
+    from tasks.models.continued import Continued
+
+    return Continued.load(path)
+
+
+def _new(frame: pd.DataFrame, given: dict[str, Any]) -> Continued:
+    from tasks.fetch.references import TASKS
+    from tasks.models.continued import Continued
+
+    task = given["task"]
+    if task is not None and task not in TASKS:
+        raise UsageError(f"--task {task!r} must be {' or '.join(TASKS)}")
+    return Continued.new(
+        frame,
+        target=given["target"],
+        task=task,
+        algorithm=given["algorithm"] or "chacha",
+        settings=parse_settings(given["set"] or []),
+        seed=given["seed"] or 0,
+    )
+
+
+def _introduced(going_on: Continued, frame: pd.DataFrame, task: str | None) -> str:
+    """What was made for a file that was not there."""
+    made = f"new model: {going_on.model.algorithm}, {going_on.task} of {going_on.target!r}"
+    numbers = frame[going_on.target].dtype.kind in "iuf" and not going_on.is_regression
+    if task is None and numbers:
+        made += ", whose few whole numbers are classes: --task regression takes them as numbers"
+    return made
+
+
+def _registered(model: str, tracking_uri: str | None) -> Any:
+    """What forecasts for a model that was registered, or the folder that one was saved in."""
+    if not model.startswith("models:/"):
+        from tasks.models.load import load
+
+        return load(Path(model))
+    import mlflow
+
+    from tasks.machine import paths
+    from tasks.machine.environment import prepare_environment
+
+    prepare_environment()
+    mlflow.set_tracking_uri(paths.tracking_uri(tracking_uri))
+    try:
+        return mlflow.pyfunc.load_model(model)
+    except mlflow.MlflowException as error:
+        reason = str(error).partition("\n")[0]
+        raise UsageError(f"{model!r} cannot be loaded: {reason}") from error
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    """What changes when the file is replaced; empty where there is none."""
+    if not path.exists():
+        return ()
+    found = path.stat()
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def _check_out(out: Path | None) -> None:
+    if out is not None and out.suffix not in (".csv", ".parquet"):
+        raise UsageError(f"--out {str(out)!r} must end in .csv or .parquet")
+    if out is not None and not out.parent.is_dir():
+        raise UsageError(f"--out {str(out)!r}: no folder {str(out.parent)!r}: make it first")
+
+
+def _write(frame: pd.DataFrame, out: Path) -> None:
+    """Write the table whole or not at all."""
+    partial = out.with_name(out.name + ".partial")
+    if out.suffix == ".csv":
+        frame.to_csv(partial, index=False)
+    else:
+        frame.to_parquet(partial, index=False)
+    partial.replace(out)
+
+
+def _tell(
+    going_on: Continued, learned: LearnedTable, seconds: float, path: Path, *, as_json: bool
+) -> None:
+    from tasks.score.measured import told
+
+    model, rows = going_on.model, len(learned.forecasts)
+    if as_json:
+        found = {
+            "rows": rows,
+            "examples": model.examples,
+            "target": going_on.target,
+            "task": going_on.task,
+            "metrics": learned.measures,
+            "baseline": learned.best,
+            "champion": model.champion,
+            "cpu_seconds": seconds,
+            "model": str(path),
+        }
+        say(json.dumps(found, default=str))
+        return
+    if learned.new:
+        say(f"new columns: {', '.join(learned.new)}")
+    last = learned.forecasts.tail(SHOWN)
+    cells = [(str(row + 1), *map(_cell, values)) for row, *values in last.itertuples()]
+    show_table("the last forecasts, each before its label was learned:",
+               ("row", *last.columns), cells)  # fmt: skip
+    say(
+        f"learned {rows} rows of {going_on.target} in {seconds:.3f} CPU s; {model.examples} in all"
+    )
+    since = ", which began with this file" if learned.best else ""
+    say(f"measured: {told(learned.measures, learned.best)}{since}")
+    say(f"champion: {json.dumps(model.champion, default=str)}")
+    say(f"model: {path}")
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

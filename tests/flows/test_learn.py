@@ -1,0 +1,279 @@
+"""``leaseboard learn`` and ``predict``: a model's file goes on exactly, whatever is wrong."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from algorithms import plain
+from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
+from flows.cli import main
+from tasks.models.continued import Continued, read_rows
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch, capsys):
+    """Runs a command in an empty folder: exit code, standard output, standard error."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main(list(map(str, arguments)))
+        said = capsys.readouterr()
+        return stop.value.code, said.out, said.err
+
+    return run
+
+
+def sales(n=300, seed=0):
+    """Numbers, a text, a date, gaps: a table as people have them."""
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame({
+        "price": random.normal(size=n).round(3),
+        "rain": np.where(random.random(n) < 0.1, np.nan, random.random(n).round(2)),
+        "shop": random.choice(["012", "034"], n),
+        "day": pd.date_range("2025-12-01", periods=n, freq="D"),
+    })  # fmt: skip
+    busy = 3 * frame["price"] + 2 * (frame["shop"] == "012") + (np.arange(n) % 7 > 4)
+    return frame.assign(sold=(busy + 0.1 * random.normal(size=n) + 10).round(3))
+
+
+@pytest.mark.parametrize(
+    ("suffix", "target", "settings"),
+    [
+        ("csv", "sold", ()),
+        ("parquet", "shop", ()),
+        ("csv", "sold", ("--algorithm", "chacha-icml-eval", "--set", "b=3")),
+    ],
+)
+def test_a_file_in_two_halves_is_learned_as_at_once(call, suffix, target, settings):
+    frame = sales()
+    frame["shop"] = frame["shop"].map({"012": "north", "034": "south"})
+    kinds = {
+        "csv": lambda f, name: f.to_csv(name, index=False),
+        "parquet": pd.DataFrame.to_parquet,
+    }
+    write = kinds[suffix]
+    for rows, name in ((slice(None), "all"), (slice(110), "first"), (slice(110, None), "second")):
+        write(frame.iloc[rows].reset_index(drop=True), f"{name}.{suffix}")
+    given = ("--target", target, *settings)
+    assert call("learn", "one", f"all.{suffix}", "--out", "all.out.csv", *given)[0] == 0
+    assert call("learn", "two", f"first.{suffix}", "--out", "first.out.csv", *given)[0] == 0
+    assert call("learn", "two", f"second.{suffix}", "--out", "second.out.parquet")[0] == 0
+
+    assert Path("one").read_bytes() == Path("two").read_bytes()
+    halves = pd.concat([pd.read_csv("first.out.csv"), pd.read_parquet("second.out.parquet")])
+    whole = pd.read_csv("all.out.csv")
+    assert halves["forecast"].tolist()[1:] == whole["forecast"].tolist()[1:]
+    assert len(whole) == 300
+
+
+def test_what_is_learned_by_command_is_what_the_class_learns(call):
+    sales().to_csv("sales.csv", index=False)
+    call("learn", "sales.model", "sales.csv", "--seed", "5", "--set", "b=4")
+    model = ChaChaRegressor.load("sales.model")
+    own = ChaChaRegressor(seed=5, b=4)
+    frame = read_rows(Path("sales.csv"))
+    own.learn_many(frame.drop(columns="sold"), frame["sold"])
+
+    assert model.examples == own.examples == 300
+    x = frame.drop(columns="sold").to_dict("records")[7]
+    assert model.predict_one(x) == own.predict_one(x)
+
+
+def test_how_the_forecasts_did_is_told(call):
+    sales().to_csv("sales.csv", index=False)
+    code, said, _ = call("learn", "sales.model", "sales.csv")
+    assert code == 0
+    assert "new model: chacha, regression of 'sold'" in said
+    assert "learned 300 rows of sold in " in said
+    assert "; 300 in all" in said
+    assert "measured: rmse " in said
+    assert ", which began with this file" in said
+
+    _, said, _ = call("learn", "sales.model", "sales.csv", "--json")
+    told = json.loads(said.splitlines()[-1])
+    assert (told["rows"], told["examples"], told["target"]) == (300, 600, "sold")
+    assert told["metrics"].keys() == {"rmse", "mae", "r2", "skill"}
+
+
+def test_predict_learns_nothing_and_keeps_the_table(call):
+    frame = sales()
+    frame.to_csv("sales.csv", index=False)
+    call("learn", "sales.model", "sales.csv")
+    before = Path("sales.model").read_bytes()
+    asked = frame.drop(columns="sold").assign(extra=1.0)[["day", "extra", "shop", "rain", "price"]]
+    asked.to_csv("asked.csv", index=False)
+    code, said, _ = call("predict", "sales.model", "asked.csv")
+    told = pd.read_csv(pd.io.common.StringIO(said))
+    call("predict", "sales.model", "sales.csv", "--out", "out.parquet")
+
+    assert code == 0
+    assert Path("sales.model").read_bytes() == before
+    assert list(told) == [*asked, "forecast"]
+    assert told["forecast"].to_numpy() == pytest.approx(pd.read_parquet("out.parquet")["forecast"])
+    assert np.abs(told["forecast"] - frame["sold"]).mean() < 1
+
+
+def test_classes_have_their_probabilities(call):
+    sales().to_csv("sales.csv", index=False)
+    call("learn", "shops.model", "sales.csv", "--target", "shop", "--task", "classification")
+    _, said, _ = call("predict", "shops.model", "sales.csv")
+    told = pd.read_csv(pd.io.common.StringIO(said))
+
+    assert isinstance(Continued.load(Path("shops.model")).model, ChaChaClassifier)
+    shares = told[[name for name in told if name.startswith("probability of ")]]
+    assert shares.sum(axis=1).to_numpy() == pytest.approx(1)
+
+
+def test_whole_numbers_taken_for_classes_are_told_of(call):
+    sales().assign(grade=np.arange(300) % 2).to_csv("g.csv", index=False)
+
+    assert "--task regression takes them as numbers" in call("learn", "g.model", "g.csv")[1]
+    assert "regression of 'grade'" in call("learn", "h.model", "g.csv", "--task", "regression")[1]
+
+
+def test_what_was_text_stays_text_to_the_letter(call):
+    frame = sales(120)
+    frame["shop"] = ["012" if t % 2 else "x" for t in range(120)]
+    frame.to_csv("mixed.csv", index=False)
+    frame.assign(shop="012").to_csv("digits.csv", index=False)
+    call("learn", "m", "mixed.csv")
+    forecasts = call("predict", "m", "digits.csv")[1]
+    frame.assign(shop="0012").to_csv("others.csv", index=False)
+
+    assert "012" in forecasts
+    assert call("predict", "m", "others.csv")[1] != forecasts
+    rows = pd.read_csv(pd.io.common.StringIO(forecasts))["forecast"].to_numpy()
+    both = pd.read_csv(pd.io.common.StringIO(call("predict", "m", "mixed.csv")[1]))
+    assert rows[1::2] == pytest.approx(both["forecast"].to_numpy()[1::2])
+
+
+def wrong(frame, **columns):
+    frame = frame.astype(object)
+    for name, (row, value) in columns.items():
+        frame.loc[row, name] = value
+    return frame
+
+
+BAD = {
+    "a word": (lambda f: wrong(f, price=(3, "oops")), "column 'price' holds numbers, and 'oops'"),
+    "no date": (lambda f: wrong(f, day=(3, "soon")), "column 'day' holds dates, and 'soon' in"),
+    "no label": (lambda f: wrong(f, sold=(3, np.nan)), "row 4 has no sold: leave out the 1 rows"),
+    "a word for a label": (lambda f: wrong(f, sold=(3, "many")), "column 'sold' holds numbers,"),
+    "an infinite label": (lambda f: wrong(f, sold=(3, 1e39)), "beyond the range of float32"),
+    "an infinite value": (lambda f: wrong(f, price=(3, 1e39)), "infinite"),
+    "no target": (lambda f: f.drop(columns="sold"), "no column 'sold', which the model learns"),
+    "a column less": (lambda f: f.drop(columns="rain"), "no column 'rain', which the model has"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_is_wrong_is_named_and_the_model_stays_whole(call, case):
+    change, words = BAD[case]
+    sales(60).to_csv("sales.csv", index=False)
+    change(sales(60, seed=1)).to_csv("bad.csv", index=False)
+    call("learn", "sales.model", "sales.csv")
+    before = Path("sales.model").read_bytes()
+    code, _, complained = call("learn", "sales.model", "bad.csv", "--out", "out.csv")
+
+    assert code == 64
+    assert words in complained
+    assert complained.count("\n") == 1
+    assert Path("sales.model").read_bytes() == before
+    assert not Path("out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("learn", "old", "sales.csv", "--target", "rain"), 64, "--target is of a new model, and"),
+        (("learn", "old", "sales.csv", "--set", "b=3"), 64, "--set is of a new model, and 'old'"),
+        (("learn", "new", "sales.csv", "--target", "slod"), 64, "'slod': did you mean 'sold'"),
+        (("learn", "new", "sales.csv", "--task", "both"), 64, "--task 'both' must be regr"),
+        (("learn", "new", "sales.csv", "--algorithm", "apple"), 64, "'apple' is no race"),
+        (("learn", "new", "sales.csv", "--set", "bb=3"), 64, "'bb': did you mean 'b'"),
+        (("learn", "new", "sales.csv", "--out", "x.txt"), 64, "must end in .csv or .parquet"),
+        (("learn", "new", "sales.csv", "--out", "no/x.csv"), 64, "no folder 'no': make it first"),
+        (("learn", "no/new", "sales.csv"), 64, "no folder 'no': make it first"),
+        (("learn", "folder", "sales.csv"), 64, "is a folder: name a model's file"),
+        (("learn", "new", "none.csv"), 64, "none.csv: no such file"),
+        (("learn", "new", "empty.csv"), 64, "empty.csv: 0 rows"),
+        (("learn", "new", "header.csv"), 3, "header.csv: 0 rows: nothing to learn"),
+        (("learn", "sales.csv", "sales.csv"), 64, "is no saved model of this version"),
+        (("predict", "new", "sales.csv"), 64, "'new' cannot be read (No such file"),
+        (("predict", "old", "header.csv"), 3, "header.csv: 0 rows: nothing to forecast"),
+        (("predict", "folder", "sales.csv"), 64, "holds no model of this version"),
+        (("predict", "bare", "sales.csv"), 64, "was not made by `leaseboard learn`"),
+    ],
+)  # fmt: skip
+def test_wrong_usage_is_told_in_one_line(call, arguments, code, words):
+    sales(40).to_csv("sales.csv", index=False)
+    Path("empty.csv").touch()
+    Path("header.csv").write_text("a,b\n")
+    Path("folder").mkdir()
+    ChaChaRegressor().save("bare")
+    call("learn", "old", "sales.csv")
+    found, said, complained = call(*arguments)
+
+    assert found == code
+    assert words in complained
+    assert complained.count("\n") == 1
+    assert not Path("new").exists()
+    assert "forecast" not in said
+
+
+def test_a_write_that_breaks_off_leaves_the_old_model(call, monkeypatch):
+    sales(60).to_csv("sales.csv", index=False)
+    call("learn", "sales.model", "sales.csv")
+    before = Path("sales.model").read_bytes()
+
+    def half(path, *_):
+        path.write_bytes(before[:100])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(plain, "write", half)
+    assert call("learn", "sales.model", "sales.csv")[0] == 130
+    assert Path("sales.model").read_bytes() == before
+
+
+def test_two_commands_at_once_do_not_lose_what_one_learned(call, monkeypatch):
+    sales(60).to_csv("sales.csv", index=False)
+    call("learn", "sales.model", "sales.csv")
+    learn = Continued.learn
+
+    def meanwhile(self, frame):
+        Continued.load(Path("sales.model")).model.save("sales.model")
+        return learn(self, frame)
+
+    monkeypatch.setattr(Continued, "learn", meanwhile)
+    code, _, complained = call("learn", "sales.model", "sales.csv")
+
+    assert code == 64
+    assert "was changed while 'sales.csv' was learned" in complained
+    assert ChaChaRegressor.load("sales.model").examples == 60
+
+
+def test_new_columns_join_and_are_told_of(call):
+    sales(60).to_csv("sales.csv", index=False)
+    sales(60).assign(wind=1.0).to_csv("wind.csv", index=False)
+    call("learn", "sales.model", "sales.csv")
+
+    assert "new columns: wind" in call("learn", "sales.model", "wind.csv")[1]
+    assert "no column 'wind'" in call("predict", "sales.model", "sales.csv")[2]
+
+
+def test_a_registered_model_forecasts_from_its_name(call, tmp_path):
+    frame = sales(200).drop(columns="day")
+    frame.to_csv("sales.csv", index=False)
+    assert call("race", "chacha", "sales.csv", "--register", "shop")[0] == 0
+    code, said, _ = call("predict", "models:/shop@challenger", "sales.csv")
+    told = pd.read_csv(pd.io.common.StringIO(said))
+
+    assert code == 0
+    assert np.abs(told["forecast"] - frame["sold"]).mean() < 1
+    code, _, complained = call("predict", "models:/shop@nobody", "sales.csv")
+    assert code == 64
+    assert "'models:/shop@nobody' cannot be loaded" in complained
