@@ -45,7 +45,7 @@ ABC = "Huang et al. 2019, ABC"
 
 ENTRIES: tuple[Entry, ...] = (
     Entry("chacha", "algorithms.chacha.chacha:ChaCha",
-          "guarded race of up to 50 live models on a stream, near the best baseline", CHACHA),
+          "race of many live models on a stream, never far above the best baseline", CHACHA),
     Entry("chacha-paper", "algorithms.chacha.published.presets:Paper",
           "champion and challengers on a stream, by the paper's text", CHACHA),
     Entry("chacha-flaml", "algorithms.chacha.published.presets:Flaml",

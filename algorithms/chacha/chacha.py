@@ -31,7 +31,7 @@ TERMS = {"regression": 600, "classification": 1500}
 
 @dataclass(frozen=True, kw_only=True)
 class ChaCha(Racing):
-    """ChaCha [1]_ with branching challengers, paired tests and a guarded mixture of live models.
+    """ChaCha [1]_ with branching challengers, paired tests and a mixture of live models.
 
     Champion, challengers, leases, the oracle and the two tests are the paper's. What differs is
     what the speed of the kernel allows and what safety asks for:
@@ -42,9 +42,8 @@ class ChaCha(Racing):
        the features as they are, keeps a slot for ever.
     2. Each live model predicts, and so do five *companions* that need no search
        (`algorithms.chacha.safe.front`): mean, last label, label a season ago, two ridge
-       regressions. The forecast is their posterior mean (`algorithms.chacha.safe.mixture`), moved
-       towards the *anchor* (`algorithms.chacha.safe.anchor`), an average of the baselines, as far
-       as the guard demands (`algorithms.chacha.safe.guard`).
+       regressions. The forecast is the *aggregate* (`algorithms.chacha.safe.aggregate`) of their
+       posterior mean (`algorithms.chacha.safe.mixture`) and the baselines.
     3. The label arrives; all learn it.
     4. At the end of a round: the challenger that is proved better than C on the examples both
        have seen since it started (`algorithms.chacha.safe.paired`) becomes C, the upper half of
@@ -58,8 +57,6 @@ class ChaCha(Racing):
     ----------
     b : int, optional
         Live models at most, c_init and champion included. By default 50, and 100 for classes.
-    tolerance : float
-        ρ of the guarantee below. With 0 the forecast is the anchor.
     delta : float
         δ of the paired tests.
     round_length : int
@@ -85,14 +82,13 @@ class ChaCha(Racing):
     last label, the label a season ago, a ridge regression (up to 64 features) and c_init. For
     squared loss, after each example and for every sequence of examples whatsoever,
 
-        Σ (ŷ_s - y_s)² ≤ (1 + ρ) (min_k Σ (p_s(k) - y_s)² + C) + G,
+        Σ (ŷ_s - y_s)² ≤ min_k Σ (p_s(k) - y_s)² + C,
 
-    with C of `algorithms.chacha.safe.anchor`: some ten times the largest squared error of the
-    baselines, and what labels beyond the range of all before add; and G what the baselines'
-    average loses on the first 500 examples. The baselines learn labels clipped to that range. Both
-    modules have proofs of a few lines. Nothing is assumed of the labels, and nothing else in the
-    algorithm has to be right for it: not the tests, not the mixture, not the learning rates. So
-    the rest may be bold.
+    with C of `algorithms.chacha.safe.aggregate`: some twenty times the largest squared error of
+    a forecast so far, rounded up to a power of four, and what labels beyond the range of all
+    before add. The baselines learn labels clipped to that range. The module has a proof of a few
+    lines. Nothing is assumed of the labels, and nothing else in the algorithm has to be right for
+    it: not the tests, not the mixture, not the learning rates. So the rest may be bold.
 
     Why it is usually much better. The forecast competes with every live model, and the pool
     holds rates up to 128 times VW's default, with which the invariant update stays stable. A
@@ -143,7 +139,6 @@ class ChaCha(Racing):
     """
 
     b: Annotated[int, Field(ge=1)] | None = None
-    tolerance: Annotated[float, Field(ge=0)] = 0.01
     delta: Annotated[float, Field(gt=0, lt=1)] = 0.1
     round_length: Annotated[int, Field(ge=1)] = 64
     memory: Annotated[float, Field(gt=1)] = 1000.0
@@ -181,7 +176,6 @@ class ChaCha(Racing):
             oracle or make_frontier_oracle(self.tune),
             np.random.RandomState(seeds.derive_seed(seed, "frontier")),
             b,
-            rho=self.tolerance,
             delta=self.delta,
             round_length=self.round_length,
             memory=self.memory,

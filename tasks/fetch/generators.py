@@ -173,8 +173,7 @@ def ambush(block: Stretch, *, at: int = 200, lie: float = 1000.0) -> Columns:
     """A product of inputs that a linear model cannot see, until row `at` has the label -`lie`.
 
     Whoever follows the product has gained by then, and predicts far from the linear model; the
-    lie hits him at the place where that costs most. ChaCha's guard has to pay for it out of what
-    was gained: there its loss comes as near to its bound as any stream can bring it.
+    lie hits him at the place where that costs most.
     """
     x = np.round(block.rng.uniform(-1, 1, (block.size, 4)), 3)
     y = 40 * x[:, 0] * x[:, 1] + 5 * x[:, 2] + 0.1 * block.rng.standard_normal(block.size)

@@ -1,1 +1,1 @@
-"""ChaCha's default: many live models, paired tests, and a mixture that a guard keeps safe."""
+"""ChaCha's default: many live models, paired tests, and a mixture that stays near baselines."""

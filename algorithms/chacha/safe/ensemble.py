@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from algorithms.chacha.safe.anchor import ALLOWED, anchored, new_anchor
+from algorithms.chacha.safe.aggregate import ALLOWED, new_aggregate
 from algorithms.chacha.safe.front import (
     FARTHEST,
     LAST,
@@ -21,23 +21,14 @@ from algorithms.chacha.safe.front import (
     look,
 )
 from algorithms.chacha.safe.intervals import Intervals
-from algorithms.chacha.safe.mixture import (
-    FIRST,
-    GIVEN,
-    LOST,
-    N_TOTALS,
-    OVER_ANCHOR,
-    SHARE_OF_BOUND,
-    guarded_forecast,
-    mix,
-)
+from algorithms.chacha.safe.mixture import FIRST, LOST, N_TOTALS, SHARE_OF_BOUND, consider, mix
 from algorithms.chacha.safe.odds import Odds
 from algorithms.chacha.safe.scale import HIGH, LOW, MEAN, SETTLED, deviation
 from algorithms.online.live import Doubles, Floats, LiveModels, Slots
 from algorithms.plain import fill, values_of
 
 BASELINES = (MEAN_SO_FAR, LAST, SEASON, RIDGE)
-"""The companions that, beside the model in slot 0, the guard compares with."""
+"""The companions that, with the model in slot 0, the forecast stays near the best of."""
 
 
 class Ensemble:
@@ -49,7 +40,7 @@ class Ensemble:
     n_features : int
     b : int
         Slots for models; the initial configuration is in slot 0.
-    rho, gamma : float
+    gamma : float
         See `algorithms.chacha.safe.mixture.mix`.
     represents : bool
         Whether models see representations, and labels in a unit that follows them.
@@ -61,12 +52,13 @@ class Ensemble:
     Attributes
     ----------
     losses, scores : ndarray of float64, shape (b + N_COMPANIONS,)
-        See `algorithms.chacha.safe.mixture.mix`, as for `totals`, `sums` and `anchor`.
+        See `algorithms.chacha.safe.mixture.mix`, as for `totals`, `sums` and
+        `aggregated`.
     place : ndarray of float64, shape (2,)
         Models learn labels less the first and over the second; 0 while all labels are equal.
     """
 
-    kept: ClassVar[tuple[str, ...]] = ("losses", "totals", "scores", "sums", "anchor", "place")
+    kept: ClassVar[tuple[str, ...]] = ("losses", "totals", "scores", "sums", "aggregated", "place")
 
     def __init__(
         self,
@@ -74,21 +66,20 @@ class Ensemble:
         n_features: int,
         b: int,
         *,
-        rho: float,
         gamma: float,
         represents: bool,
         classes: bool,
         levels: Sequence[float] = (),
     ) -> None:
         self.models, self.b = models, b
-        self.rho, self.gamma = rho, gamma
+        self.gamma = gamma
         self.represents, self.classes = represents, classes
         self.front, self.odds = Front(n_features, classes), Odds(b) if classes else None
         n = b + N_COMPANIONS
-        self.experts = np.array([0, *(b + k for k in BASELINES)])
+        self.baselines = np.array([0, *(b + k for k in BASELINES)])
         self.losses, self.scores, self.sums = np.zeros(n), np.zeros(n), np.zeros((n, 4))
         self.totals = np.zeros(N_TOTALS)
-        self.anchor = new_anchor(len(self.experts))
+        self.aggregated = new_aggregate(1 + len(self.baselines))
         self.intervals = None if classes else Intervals(levels)
         self.place = np.array([0.0, 0.0 if self.represents else 1.0])
 
@@ -118,10 +109,12 @@ class Ensemble:
         return row
 
     def _forecast(self, row: Doubles, live: Slots, champion: int) -> float:
-        base = float(np.float32(anchored(row, self.experts, self.anchor)))
-        forecast = float(
-            guarded_forecast(row, self.mixed(live), base, self.losses, self.totals, self.rho)
+        experts, state = (
+            np.empty(1 + len(self.baselines)),
+            (self.losses, self.totals, self.aggregated),
         )
+        exact = consider(row, self.mixed(live), self.baselines, *state, experts)
+        forecast = float(np.float32(exact))
         if self.odds is None:
             return forecast
         return self.odds.margin(row, live, champion, forecast)
@@ -156,13 +149,12 @@ class Ensemble:
             shown,
             limits,
             self.mixed(live),
-            self.experts,
+            self.baselines,
             champion,
             self.gamma,
-            self.rho,
             self.losses,
             self.totals,
-            self.anchor,
+            self.aggregated,
             self.sums,
             self.scores,
             forecasts,
@@ -221,14 +213,13 @@ class Ensemble:
     def notes(self) -> dict[str, float]:
         """How near the loss ever came to what the theorems allow.
 
-        ``over_anchor`` is the largest ratio of the loss, less what the guard was given, to the
-        anchor's, at most 1 + ρ; ``share_of_bound`` that of the loss to the bound by the baselines.
-        For classes both are of squared loss, and ``nats_over_best`` is the largest excess of the
-        log loss over that of the best of what people try first, `regret_bound` at most. The first
-        example, at which all forecast 0, is left out. For the rest see `Intervals.notes`.
+        ``share_of_bound`` is the largest ratio of the loss to what the best baseline's and the
+        constant allow, at most 1; for classes of squared loss. Theirs is ``nats_over_best`` too,
+        the largest excess of the log loss over that of the best of what people try first,
+        `regret_bound` at most. The first example, at which all forecast 0, is left out. For the
+        rest see `Intervals.notes`.
         """
-        over, share = self.totals[[OVER_ANCHOR, SHARE_OF_BOUND]].tolist()
-        told = {"over_anchor": over, "share_of_bound": share}
+        told = {"share_of_bound": float(self.totals[SHARE_OF_BOUND])}
         if self.odds is not None:
             told["nats_over_best"] = self.odds.over_best
         if self.intervals is not None:
@@ -236,10 +227,9 @@ class Ensemble:
         return told
 
     def promised(self) -> float:
-        """What `lost` may be by the guard's theorem, in the labels' own unit."""
-        best = float(self.scores[self.experts].min() - self.totals[FIRST])
-        allowed = best + float(self.anchor[ALLOWED])
-        return (1.0 + self.rho) * allowed + float(self.totals[GIVEN])
+        """What `lost` may be by the theorem, in the labels' own unit."""
+        best = float(self.scores[self.baselines].min() - self.totals[FIRST])
+        return best + float(self.aggregated[ALLOWED])
 
     @property
     def lost(self) -> float:

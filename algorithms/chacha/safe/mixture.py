@@ -1,4 +1,4 @@
-"""The forecast of many live models: a posterior mean that forgets, kept safe by the guard.
+"""The forecast of many live models: a posterior mean that forgets, kept near the baselines.
 
 Each live model is a hypothesis "the label is Gaussian around my prediction". With equal priors
 and the noise variance σ² estimated by the best model's recent loss, its posterior weight is
@@ -9,7 +9,8 @@ where L_c discounts c's squared losses by γ an example and N = Σ γ^s is their
 This is dynamic model averaging [1]_. Without forgetting it is the exponentially weighted
 forecaster, whose regret to the best live model is at most ln(b) / η as long as squared loss is
 η-exp-concave there, η ≤ 1 / (2 max (p - y)²) [2]_; σ² in the place of the maximum reacts
-faster, and the guard, not the mixture, is what bounds the loss.
+faster. What bounds the loss is that this mean is not the forecast, but the first of a few experts
+that are averaged (`algorithms.chacha.safe.aggregate`); the others are baselines.
 
 References
 ----------
@@ -26,29 +27,18 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from algorithms.chacha.safe.anchor import ALLOWED, anchored, weigh
-from algorithms.chacha.safe.guard import (
-    CAP,
-    START,
-    STARTING,
-    guarded_value,
-    slack_change,
-)
+from algorithms.chacha.safe.aggregate import ALLOWED, aggregate, weigh
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 Slots = NDArray[np.int64]
 
-MASS, SLACK, RECENT, COUNT, FIRST, GIVEN, ANCHOR_LOST, LOST, OVER_ANCHOR, SHARE_OF_BOUND = range(
-    10
-)
-"""The running totals of a mixture: N of the module's formula, the guard's slack, the anchor's
-discounted loss, the examples, what all lost on the first, where all forecast 0; from there on what
-was given to the slack at the start, what the anchor and the forecasts lost, and the largest ratios
-at any time of the forecasts' loss, less what was given, to the anchor's, and of the forecasts'
-loss to what the baselines' and the constants allow."""
+MASS, COUNT, FIRST, LOST, SHARE_OF_BOUND = range(5)
+"""The running totals of a mixture: N of the module's formula, the examples, what all lost on the
+first, where all forecast 0; from there on what the forecasts lost, and the largest share of what
+the best baseline's loss and the theorem's constant allow that this ever was."""
 
-N_TOTALS = 10
+N_TOTALS = 5
 
 ADVANTAGE, SQUARES, LOSS, LOSS_SQUARES = 0, 1, 2, 3
 """The sums over the window that a model and the champion have in common."""
@@ -121,23 +111,21 @@ def posterior_mean(predictions: Doubles, live: Slots, losses: Doubles, eta: floa
 
 
 @njit(cache=True, nogil=True)
-def guarded_forecast(
+def consider(
     values: Doubles,
     live: Slots,
-    anchor: float,
+    baselines: Slots,
     losses: Doubles,
     totals: Doubles,
-    rho: float,
-) -> np.float32:
-    """The posterior mean, as far as the guard lets it leave the anchor."""
+    aggregated: Doubles,
+    experts: Doubles,
+) -> float:
+    """The aggregate of the posterior mean and the baselines, which are written into `experts`."""
     eta = learning_rate(live, losses, totals[MASS])
-    mean = posterior_mean(values, live, losses, eta)
-    value = guarded_value(anchor, mean, totals[SLACK], rho)
-    forecast = np.float32(value)
-    if abs(np.float64(forecast) - anchor) > abs(value - anchor):
-        # Rounding must not carry the forecast further than the guard allows.
-        forecast = np.nextafter(forecast, np.float32(anchor))
-    return forecast
+    experts[0] = posterior_mean(values, live, losses, eta)
+    for k in range(len(baselines)):
+        experts[1 + k] = values[baselines[k]]
+    return aggregate(experts, aggregated)
 
 
 @njit(cache=True, nogil=True)
@@ -147,13 +135,12 @@ def mix(
     shown: Doubles,
     limits: Doubles,
     live: Slots,
-    experts: Slots,
+    baselines: Slots,
     champion: int,
     gamma: float,
-    rho: float,
     losses: Doubles,
     totals: Doubles,
-    anchor: Doubles,
+    aggregated: Doubles,
     windows: Doubles,
     scores: Doubles,
     forecasts: Floats,
@@ -169,18 +156,16 @@ def mix(
         The labels as models learn them, and the range that they are clipped to.
     live, losses
         See `posterior_mean`; `losses` is updated.
-    experts : ndarray of int64
-        Whose loss the guard compares with.
+    baselines : ndarray of int64
+        Slots of what the forecast must stay near.
     champion : int
         The slot whose loss the challengers' is paired with.
     gamma : float
         What a loss is worth one example later.
-    rho : float
-        See `algorithms.chacha.safe.guard`.
     totals : ndarray of float64, shape (N_TOTALS,)
         Updated.
-    anchor : ndarray of float64
-        See `algorithms.chacha.safe.anchor`; updated.
+    aggregated : ndarray of float64
+        See `algorithms.chacha.safe.aggregate`; updated.
     windows : ndarray of float64, shape (n_slots, 4)
         Sums of D, of D², of the model's own loss and of its square, where D is the champion's
         loss minus the model's on one example; updated.
@@ -189,29 +174,18 @@ def mix(
     forecasts : ndarray of float32, shape (n,)
         Written.
     """
+    experts = np.empty(1 + len(baselines))
     for t in range(len(labels)):
         row = values[t]
         label = np.float64(labels[t])
         # Before the first label all forecast 0: what that loses says nothing but where 0 is.
         first = totals[COUNT] == 0.0
         seen = 0.0 if first else shown[t]
-        exact = anchored(row, experts, anchor)
-        base = np.float64(np.float32(exact))  # what can be forecast: for it the guard is exact
-        forecasts[t] = guarded_forecast(row, live, base, losses, totals, rho)
+        exact = consider(row, live, baselines, losses, totals, aggregated, experts)
+        forecasts[t] = exact
         forecast = np.float64(forecasts[t])
         totals[MASS] = gamma * totals[MASS] + 1.0
         totals[COUNT] += 1.0
-        begins = not first and totals[COUNT] <= STARTING and label == seen
-        gift = START * (base - label) ** 2 if begins else 0.0
-        totals[RECENT] = gamma * totals[RECENT] + (base - seen) ** 2
-        # What a label beyond the range would add hides bad forecasts for long.
-        change = min(
-            slack_change(base, forecast, label, rho),
-            slack_change(base, forecast, seen, rho),
-        )
-        most = CAP * totals[RECENT] / totals[MASS]
-        totals[SLACK] = min(totals[SLACK] + change + gift, most)
-        anchor[ALLOWED] += max(0.0, (base - label) ** 2 - (exact - label) ** 2)
         standard = squared_loss(row[champion], seen)
         for slot in live:
             loss = squared_loss(row[slot], seen)
@@ -225,16 +199,12 @@ def mix(
         if first:
             totals[FIRST] = label * label
             continue
-        weigh(row, experts, label, limits[t, 0], limits[t, 1], anchor)
-        totals[GIVEN] += gift
-        totals[ANCHOR_LOST] += (base - label) ** 2
+        weigh(experts, label, limits[t, 0], limits[t, 1], aggregated)
+        aggregated[ALLOWED] += max(0.0, (forecast - label) ** 2 - (exact - label) ** 2)
         totals[LOST] += (forecast - label) ** 2
-        if totals[ANCHOR_LOST] > 0.0:
-            over = (totals[LOST] - totals[GIVEN]) / totals[ANCHOR_LOST]
-            totals[OVER_ANCHOR] = max(totals[OVER_ANCHOR], over)
         best = math.inf
-        for slot in experts:
+        for slot in baselines:
             best = min(best, scores[slot] - totals[FIRST])
-        allowed = (1.0 + rho) * (best + anchor[ALLOWED]) + totals[GIVEN]
+        allowed = best + aggregated[ALLOWED]
         if allowed > 0.0:
             totals[SHARE_OF_BOUND] = max(totals[SHARE_OF_BOUND], totals[LOST] / allowed)

@@ -2,10 +2,10 @@
 
 The race learns squared loss, which is proper: (1 + ŷ) / 2 is a chance. It is not the best one.
 Near 0 and 1 it is too sure, and what a few forecasts say together is more than what their
-average says. So a logistic regression *stacks* them: on the logits of the guarded mixture, of a
+average says. So a logistic regression *stacks* them: on the logits of the mixture, of a
 nimble one that weighs the models by their last ten or so losses, of the champion and of the two
 logistic companions, and on the last label, it learns online, by an extended Kalman filter [1]_
-that forgets, beginning with the guarded mixture alone.
+that forgets, beginning with the mixture alone.
 
 The chance that is told is an average of this and of what people try first, by Bayes' rule
 (`algorithms.chacha.safe.bayes`): so it is calibrated where the stack is, and its log loss is
@@ -36,7 +36,7 @@ Slots = NDArray[np.int64]
 
 FREQUENCY, AFTER_LAST, AFTER_SEASON, LOGISTIC, INITIAL, MIXTURE, STACK = range(7)
 """The experts: how often the class came; how often after the label before, and after the one a
-season ago; the logistic regression; c_init; the guarded mixture; and the stack of them."""
+season ago; the logistic regression; c_init; the mixture; and the stack of them."""
 
 N_EXPERTS = 7
 
@@ -121,7 +121,7 @@ class Odds:
         champion : int
             Its slot.
         forecast : float
-            Of the guarded mixture.
+            Of the mixture.
         """
         inputs, chances = np.empty(INPUTS), np.empty(N_EXPERTS)
         _consider(
@@ -149,7 +149,7 @@ class Odds:
         labels, importances : ndarray of float32, shape (n,)
             An example of importance 0 teaches nothing.
         forecasts : ndarray of float32, shape (n,)
-            Of the guarded mixture; overwritten.
+            Of the mixture; overwritten.
         """
         tell_odds(
             values, live, champion, labels, importances, self.recent, self.errors, self.weights,

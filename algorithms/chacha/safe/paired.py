@@ -15,7 +15,8 @@ whatever their scale and tails, and for every z [1]_
 A union over the |S| challengers and over all looks m = 1, 2, ... with shares 1 / (m (m + 1))
 gives `critical_value`: a challenger that is as good as its champion is taken for better with
 probability at most δ in a champion's time. Models that learn make the D_i depend on each other,
-so this is a guide, as the paper's bound is; what the forecasts may lose rests on the guard alone.
+so this is a guide, as the paper's bound is; what the forecasts may lose rests on the aggregate
+alone.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""The race of ChaCha's default: rounds, branches, paired tests, and a guarded mixture."""
+"""The race of ChaCha's default: rounds, branches, paired tests, and a mixture."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SafeRace(Race):
     ----------
     schema, models, oracle, random, b
         See `Race`.
-    rho, delta, round_length, memory, max_terms
+    delta, round_length, memory, max_terms
         See `algorithms.chacha.chacha.ChaCha`.
     represents : bool
         Whether configurations choose representations (`algorithms.chacha.safe.representations`).
@@ -55,7 +55,6 @@ class SafeRace(Race):
         random: np.random.RandomState,
         b: int,
         *,
-        rho: float,
         delta: float,
         round_length: int,
         memory: float,
@@ -70,7 +69,6 @@ class SafeRace(Race):
             models,
             schema.n_features,
             b,
-            rho=rho,
             gamma=1.0 - 1.0 / memory,
             represents=represents,
             classes=classes,
@@ -115,7 +113,7 @@ class SafeRace(Race):
         return told
 
     def predict(self, example: Floats) -> float:
-        """The guarded mixture's forecast, for classes log odds; nothing is learned."""
+        """The mixture's forecast, for classes log odds; nothing is learned."""
         return self.ensemble.predict(example, self.live, self.champion_slot)
 
     def parts(self, example: Floats) -> Doubles:

@@ -52,7 +52,7 @@ class OnlineChaCha(LaterLabels):
     pending : int
         How many examples may wait for their labels, see `forecast_one`.
     **settings
-        Those of the algorithm, such as ``b=10``, ``tolerance=0.0``, ``engine="vw"``.
+        Those of the algorithm, such as ``b=10``, ``delta=0.05``, ``engine="vw"``.
 
     Attributes
     ----------

@@ -4,9 +4,10 @@ import dataclasses
 import importlib
 import shutil
 
+import numpy as np
 import pytest
 
-from algorithms.chacha.safe import bayes, ensemble, mixture, odds
+from algorithms.chacha.safe import aggregate, bayes, ensemble, mixture, odds
 from algorithms.online.pool import Pool
 from tasks.gate import accept, gate
 from tasks.jobs.run import run_job
@@ -93,11 +94,6 @@ def broken(run, baseline=None):
 
 
 PLANTS = {
-    "the guard's tolerance doubled": (
-        ("ci-streams", ["ambush"], ["vanilla", "chacha"]),
-        "algorithms.chacha.chacha", "rho=self.tolerance,", "rho=2 * self.tolerance,",
-        ["over_anchor of chacha"],
-    ),
     "intervals that miss twice as often": (
         ("ci-streams", ["fried"], ["vanilla", "chacha"]),
         "algorithms.chacha.safe.intervals",
@@ -138,18 +134,18 @@ def test_a_broken_guarantee_fails_even_where_no_score_is_worse(fault, part, plan
     assert broken(part(*which)) == expected
 
 
-def test_a_guard_that_is_too_wide_fails(part, plant, monkeypatch):
-    """The radius times the square root of 1.1; the kernels around it run as Python."""
+def test_an_aggregate_that_follows_the_worst_breaks_its_promise(part, monkeypatch):
+    which = ("ci-streams", ["2dplanes"], ["vanilla", "chacha"])
     monkeypatch.setattr(ensemble, "mix", mixture.mix.py_func)
-    monkeypatch.setattr(mixture, "guarded_forecast", mixture.guarded_forecast.py_func)
-    assert broken(part("ci-streams", ["ambush"], ["vanilla", "chacha"], folder="before")) == []
-    plant(
-        "algorithms.chacha.safe.guard",
-        "return math.sqrt(slack / (1.0 + 1.0 / rho))",
-        "return math.sqrt(1.1 * slack / (1.0 + 1.0 / rho))",
-    )
-    wide = part("ci-streams", ["ambush"], ["vanilla", "chacha"])
-    assert broken(wide) == ["over_anchor of chacha"]
+    assert broken(part(*which, folder="before")) == []
+
+    def wrong(experts, label, low, high, state):
+        """The nearer a forecast was to the label, the farther it is said to be."""
+        away = np.abs(experts - label)
+        aggregate.weigh(label + away.max() + away.min() - away, label, low, high, state)
+
+    monkeypatch.setattr(mixture, "weigh", wrong)
+    assert "share_of_bound of chacha" in broken(part(*which))
 
 
 def test_odds_that_follow_the_worst_break_their_promise(part, monkeypatch):

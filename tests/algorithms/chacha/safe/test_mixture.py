@@ -5,16 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from algorithms.chacha.safe.anchor import new_anchor
-from algorithms.chacha.safe.guard import STARTING
+from algorithms.chacha.safe.aggregate import new_aggregate
 from algorithms.chacha.safe.mixture import (
-    ANCHOR_LOST,
     COUNT,
-    GIVEN,
     LOST,
     MASS,
     N_TOTALS,
-    SLACK,
+    SHARE_OF_BOUND,
     learning_rate,
     mix,
     posterior_mean,
@@ -27,8 +24,7 @@ def run_mix(
     *,
     champion=0,
     gamma=0.5,
-    rho=0.01,
-    experts=(0,),
+    baselines=(0,),
     limits=(-np.inf, np.inf),
     before=1,
 ):
@@ -43,13 +39,12 @@ def run_mix(
         np.clip(labels.astype(np.float64), *limits),
         np.tile(np.asarray(limits, dtype=np.float64), (n, 1)),
         np.arange(n_slots),
-        np.array(experts),
+        np.array(baselines),
         champion,
         gamma,
-        rho,
         losses,
         totals,
-        new_anchor(len(experts)),
+        new_aggregate(1 + len(baselines)),
         windows,
         scores,
         forecasts,
@@ -107,40 +102,27 @@ def test_losses_are_forgotten_and_differences_are_not():
     assert scores.tolist() == [5.0, 13.0]
 
 
-def test_the_first_forecast_is_the_base():
+def test_the_first_forecast_is_mostly_the_posterior_mean():
     forecasts, _, totals, *_ = run_mix(np.array([[1.0, 3.0]]), np.array([3.0]))
 
-    assert forecasts.tolist() == [1.0]
-    # What the base lost is given once, besides the share of it.
-    assert totals[SLACK] == pytest.approx(4 + 0.01 * 4)
-    assert totals[GIVEN] == totals[LOST] == 4
+    assert forecasts.tolist() == pytest.approx([0.98 * 2 + 0.02 * 1])
+    assert totals[LOST] == pytest.approx((3 - 1.98) ** 2)
 
 
-def test_the_anchor_is_the_experts_average():
-    forecasts, *_ = run_mix(np.array([[1.0, 3.0, 8.0]]), np.array([3.0]), experts=(0, 2))
+def test_the_baselines_share_the_rest():
+    forecasts, *_ = run_mix(np.array([[1.0, 3.0, 8.0]]), np.array([3.0]), baselines=(0, 2))
 
-    assert forecasts.tolist() == [4.5]
-
-
-def test_slack_is_given_for_the_first_examples_only():
-    n = STARTING + 100
-    _, _, totals, *_ = run_mix(np.full((n, 1), 1.0), np.zeros(n), before=0)
-
-    # The first example, at which all forecast 0, is left out.
-    assert totals[GIVEN] == STARTING - 1
-    assert totals[SLACK] == pytest.approx(STARTING - 1 + 0.01 * n)
+    assert forecasts.tolist() == pytest.approx([0.98 * 4 + 0.01 * (1 + 8)])
 
 
-def test_a_label_beyond_the_range_weighs_as_the_range_does_and_gives_nothing():
+def test_a_label_beyond_the_range_weighs_as_the_range_does():
     predictions = np.array([[1.0, 2.0]])
     _, losses, totals, windows, scores = run_mix(predictions, np.array([1e6]), limits=(0, 4))
 
     assert losses.tolist() == [9.0, 4.0]
     assert windows[1, 0] == 5.0
-    assert totals[SLACK] == pytest.approx(0.01 * 9)
-    assert totals[GIVEN] == 0
     assert scores.tolist() == [(1e6 - 1) ** 2, (1e6 - 2) ** 2]
-    assert totals[LOST] == totals[ANCHOR_LOST] == (1e6 - 1) ** 2
+    assert totals[LOST] == pytest.approx((1e6 - 1.49) ** 2)
 
 
 def test_a_first_label_far_from_0_weighs_nothing():
@@ -149,7 +131,7 @@ def test_a_first_label_far_from_0_weighs_nothing():
     )
 
     assert losses.tolist() == [0.0, 0.0]
-    assert totals[[SLACK, GIVEN]].tolist() == [0.0, 0.0]
+    assert totals[[LOST, SHARE_OF_BOUND]].tolist() == [0.0, 0.0]
     assert not windows.any()
     assert scores.tolist() == [1e12, 1e12]
 
@@ -167,9 +149,9 @@ def test_forecasts_rounded_to_float32_keep_the_guarantee():
     rng = np.random.default_rng(1)
     labels = (1e6 + rng.normal(0, 1, 500)).astype(np.float32)
     predictions = (labels[:, None] + rng.normal(0, [0.3, 3.0], (500, 2))).astype(np.float32)
-    forecasts, _, totals, *_ = run_mix(predictions, labels, gamma=0.9)
+    limits = 1e6 - 20, 1e6 + 20
+    forecasts, _, totals, *_ = run_mix(predictions, labels, gamma=0.9, limits=limits)
 
-    base = np.cumsum((predictions[:, 0].astype(float) - labels) ** 2)
-    loss = np.cumsum((forecasts.astype(float) - labels) ** 2)
-    assert (loss <= (1.01 * base + totals[GIVEN]) * (1 + 1e-9)).all()
-    assert totals[LOST] == pytest.approx(loss[-1])
+    loss = np.sum((forecasts.astype(float) - labels) ** 2)
+    assert totals[LOST] == pytest.approx(loss)
+    assert 0 < totals[SHARE_OF_BOUND] <= 1

@@ -13,9 +13,7 @@ from algorithms.audit import Auditor
 from algorithms.base import play
 from algorithms.benches.stream import StreamBench
 from algorithms.chacha.chacha import ChaCha
-from algorithms.chacha.safe.anchor import ALLOWED
 from algorithms.chacha.safe.bayes import regret_bound
-from algorithms.chacha.safe.mixture import ANCHOR_LOST
 from algorithms.chacha.safe.odds import N_EXPERTS
 from algorithms.errors import UsageError
 from algorithms.events import ChampionChanged, Eliminated, LeaseGranted, Paused
@@ -140,21 +138,6 @@ def test_far_below_vanilla_where_interactions_matter():
     assert cumulative(forecasts, labels)[-1] < 0.5 * cumulative(vanilla, labels)[-1]
 
 
-def test_without_tolerance_the_forecast_is_the_baselines_average():
-    stream = stream_of(*planes(500))
-    race = ChaCha(tolerance=0, b=5).race(stream_schema(stream), 0, "regression")
-    for _ in race.open():
-        pass
-    while race.at < 500:
-        learn(race, stream)
-        for _ in race.decide():
-            pass
-    ensemble = race.ensemble
-
-    assert ensemble.lost == pytest.approx(ensemble.totals[ANCHOR_LOST])
-    assert ensemble.lost <= ensemble.scores[ensemble.experts].min() + ensemble.anchor[ALLOWED]
-
-
 def test_what_it_tells_beside_its_score_is_how_near_it_came_to_its_promise():
     stream = stream_of(*outliers(1500))
     bench = StreamBench(stream)
@@ -162,7 +145,6 @@ def test_what_it_tells_beside_its_score_is_how_near_it_came_to_its_promise():
         pass
     metrics = bench.score().metrics
 
-    assert 0 < metrics["over_anchor"] <= 1.01
     assert 0 < metrics["share_of_bound"] <= 1
 
 
@@ -347,7 +329,6 @@ def test_classes_lose_few_nats_more_than_what_people_try_first(engine):
 
     assert 0 < metrics["nats_over_best"] <= regret_bound(N_EXPERTS)
     assert (own <= others + regret_bound(N_EXPERTS) + 0.5).all()  # what float32 and clips add
-    assert 0 < metrics["over_anchor"] <= 1.01
     assert 0 < metrics["share_of_bound"] <= 1
 
 
@@ -376,7 +357,7 @@ def test_both_engines_agree_over_classes():
     [
         ({"min_lease": 100}, "^unknown setting of chacha 'min_lease': "),
         ({"scheduling": "aggressive"}, "'scheduling': take the algorithm 'chacha-aggressive'$"),
-        ({"tolerance": -1}, "tolerance"),
+        ({"memory": 1}, "memory"),
         ({"delta": 1}, "delta"),
     ],
 )

@@ -87,8 +87,8 @@ def test_the_exported_model_predicts_as_the_champion(engine, tmp_path):
 
 
 def test_an_unknown_setting_is_refused_with_the_nearest_name():
-    with pytest.raises(UsageError, match="'tolerence': did you mean 'tolerance'"):
-        ChaChaRegressor(tolerence=0.1)
+    with pytest.raises(UsageError, match="'memroy': did you mean 'memory'"):
+        ChaChaRegressor(memroy=500)
 
 
 def test_nothing_learned_is_nothing_to_export(tmp_path):

@@ -301,7 +301,7 @@ def feature_of_no_column(value, arrays):
 
 
 def setting_of_nothing(value, arrays):
-    value["settings"]["tolerance"] = "high"
+    value["settings"]["memory"] = "high"
 
 
 def model_written_to_a_file(value, arrays):

@@ -1,4 +1,4 @@
-"""The weights by hand, and the theorem of the anchor, tried to be broken."""
+"""The weights by hand, and the theorem of the aggregate, tried to be broken."""
 
 import math
 
@@ -7,13 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms.chacha.safe.anchor import (
+from algorithms.chacha.safe.aggregate import (
     ALLOWED,
+    FIRST_SHARE,
     LARGEST,
     SHARES,
     SINCE,
-    anchored,
-    new_anchor,
+    aggregate,
+    new_aggregate,
+    prior,
     share,
     weigh,
 )
@@ -30,67 +32,70 @@ TIMES = st.tuples(
 """What three experts forecast, a label, and a range: its lower end and its width."""
 
 
+REST = 1 - FIRST_SHARE
+PER_UNIT = 2 * math.log(1 / prior(2, 3)) + 2 * SHARES
+"""Of three experts, what is allowed a unit of M, but for the examples on which it rises."""
+
+
 def step(values, label, state, low=-1e9, high=1e9):
-    """The anchor's forecast, and then the label taken in."""
-    values, experts = np.asarray(values, dtype=float), np.arange(len(values))
-    forecast = anchored(values, experts, state)
-    weigh(values, experts, label, low, high, state)
+    """The aggregate's forecast, and then the label taken in."""
+    values = np.asarray(values, dtype=float)
+    forecast = aggregate(values, state)
+    weigh(values, label, low, high, state)
     return forecast
 
 
-def test_all_experts_weigh_the_same_at_first():
-    assert anchored(np.array([1.0, 2.0, 9.0]), np.arange(3), new_anchor(3)) == 4.0
-
-
-def test_experts_are_told_by_their_places():
-    values = np.array([1.0, 99.0, 3.0])
-
-    assert anchored(values, np.array([0, 2]), new_anchor(2)) == 2.0
+def test_the_first_expert_has_most_weight_at_first():
+    assert new_aggregate(3)[3:].tolist() == pytest.approx([FIRST_SHARE, REST / 2, REST / 2])
+    assert new_aggregate(6)[3:].sum() == pytest.approx(1)
 
 
 def test_the_first_loss_is_the_unit_and_moves_no_weight():
-    state = new_anchor(2)
-    step([0.0, 2.0], 0.0, state)
+    state = new_aggregate(3)
+    step([0.0, 2.0, 0.0], 0.0, state)
 
-    assert state[3:].tolist() == [0.5, 0.5]
+    assert state[3:].tolist() == pytest.approx([FIRST_SHARE, REST / 2, REST / 2])
     assert state[LARGEST] == 4.0
-    assert state[ALLOWED] == 4.0 * (2 * math.log(2) + 2 * SHARES + 1)
+    assert state[ALLOWED] == pytest.approx(4.0 * (PER_UNIT + 1))
 
 
 def test_weights_by_hand():
-    state = new_anchor(2)
+    state = new_aggregate(2)
     step([0.0, 2.0], 0.0, state)
     step([1.0, 0.0], 0.0, state)
     # Losses 1 and 0 with M = 4, then the first share, 1 / (3 ln² 3).
     alpha = 1 / (3 * math.log(3) ** 2)
-    worse = math.exp(-1 / 8) / (1 + math.exp(-1 / 8))
+    worse = FIRST_SHARE * math.exp(-1 / 8) / (FIRST_SHARE * math.exp(-1 / 8) + REST)
 
     assert state[SINCE] == 1.0
-    assert state[3] == pytest.approx((1 - alpha) * worse + alpha / 2)
+    assert state[3] == pytest.approx((1 - alpha) * worse + alpha * FIRST_SHARE)
     assert state[3:].sum() == pytest.approx(1)
 
     before = state[3]
     step([0.0, 2.0], 0.0, state)
     odds = before / ((1 - before) * math.exp(-0.5))
     assert share(2.0) == 1 / (4 * math.log(4) ** 2)
-    assert state[3] == pytest.approx((1 - share(2.0)) * odds / (1 + odds) + share(2.0) / 2)
+    assert state[3] == pytest.approx(
+        (1 - share(2.0)) * odds / (1 + odds) + share(2.0) * FIRST_SHARE
+    )
 
 
-def test_a_larger_loss_changes_the_unit_by_a_power_of_four_and_no_rank():
-    state = new_anchor(2)
+def test_a_larger_loss_changes_the_unit_by_a_power_of_four_and_levels_the_weights():
+    state = new_aggregate(2)
     for _ in range(10):
-        step([0.0, 1.0], 0.0, state)
-    before, since = state[3:].copy(), state[SINCE]
+        step([1.0, 0.0], 0.0, state)
+    before, since, begun = state[3:].copy(), state[SINCE], np.array([FIRST_SHARE, REST])
     step([0.0, 3.0], 0.0, state)
+    powers = begun * (before / begun) ** (1 / 16)
 
     assert state[LARGEST] == 16.0  # 9, rounded up to 4 ** j
     assert state[SINCE] == since
-    assert state[3:] == pytest.approx(before ** (1 / 16) / (before ** (1 / 16)).sum())
-    assert state[ALLOWED] == pytest.approx(32 * (math.log(2) + SHARES) + 17)
+    assert state[3:] == pytest.approx(powers / powers.sum())
+    assert state[ALLOWED] == pytest.approx(16 * (2 * math.log(1 / REST) + 2 * SHARES) + 17)
 
 
 def test_what_is_allowed_grows_by_what_a_label_is_beyond_the_range():
-    state = new_anchor(2)
+    state = new_aggregate(2)
     step([0.0, 2.0], 0.0, state, low=0.0, high=2.0)
     before = state[ALLOWED]
     step([0.0, 2.0], 5.0, state, low=0.0, high=2.0)
@@ -98,19 +103,11 @@ def test_what_is_allowed_grows_by_what_a_label_is_beyond_the_range():
     assert state[ALLOWED] - before == pytest.approx(2 * 2 * 3 + 3 * 3)
 
 
-def test_one_expert_is_the_anchor_and_nothing_is_allowed():
-    state = new_anchor(1)
-    losses = [(step([3.0], label, state) - label) ** 2 for label in (0.0, 1e6)]
-
-    assert losses == [9.0, (1e6 - 3.0) ** 2]
-    assert state.tolist() == [0.0, 0.0, 0.0, 1.0]
-
-
 def test_experts_that_are_right_move_nothing():
-    state = new_anchor(3)
+    state = new_aggregate(3)
     step([4.0, 4.0, 4.0], 4.0, state)
 
-    assert state.tolist() == new_anchor(3).tolist()
+    assert state.tolist() == new_aggregate(3).tolist()
 
 
 def test_shares_stay_below_their_sum():
@@ -124,8 +121,8 @@ def clip_all(forecasts, label, low, width):
 
 
 def play(times):
-    """Forecasts of the anchor, of the experts, the labels, and what is allowed after each."""
-    state = new_anchor(3)
+    """Forecasts of the aggregate, of the experts, the labels, and what is allowed after each."""
+    state = new_aggregate(3)
     rows = []
     for values, label, low, high in times:
         forecast = step(values, label, state, low, high)
@@ -149,7 +146,7 @@ def test_allowed_is_at_most_what_the_theorem_says(times):
     for (_, label, low, high), (*_, state) in zip(steps, play(steps), strict=True):
         away = abs(label - min(max(label, low), high))
         beyond += 2 * (high - low) * away + away**2
-        per_unit = 2 * math.log(3) + 2 * SHARES + 1
+        per_unit = PER_UNIT + 1
         assert state[ALLOWED] >= (state[LARGEST] * per_unit + beyond) * (1 - 1e-9)
         assert state[ALLOWED] <= (4 / 3 * state[LARGEST] * per_unit + beyond) * (1 + 1e-9)
 
@@ -168,16 +165,16 @@ def test_the_theorem_over_every_interval_in_which_the_unit_stays(times):
             if state[LARGEST] != before[LARGEST]:
                 break
             total += gaps[last]
-            most = 2 * state[LARGEST] * (math.log(3 / alpha) + SHARES)
+            most = state[LARGEST] * (PER_UNIT + 2 * math.log(1 / alpha))
             assert (total <= most * (1 + 1e-9) + ROUNDING).all()
 
 
 @given(st.lists(st.lists(st.floats(0, 1), min_size=3, max_size=3), min_size=20, max_size=80))
 def test_the_theorem_for_labels_chosen_against_the_forecast(experts):
     """Whoever sees the forecast picks the end of the range that is farther from it."""
-    state, own, theirs = new_anchor(3), 0.0, np.zeros(3)
+    state, own, theirs = new_aggregate(3), 0.0, np.zeros(3)
     for values in experts:
-        forecast = anchored(np.array(values), np.arange(3), state)
+        forecast = aggregate(np.array(values), state)
         label = 1.0 if forecast < 0.5 else 0.0
         step(values, label, state, 0.0, 1.0)
         own += (forecast - label) ** 2
@@ -186,10 +183,11 @@ def test_the_theorem_for_labels_chosen_against_the_forecast(experts):
 
 
 def test_the_best_expert_of_each_part_is_followed():
-    state, loss = new_anchor(2), 0.0
+    state, loss = new_aggregate(2), 0.0
     for t in range(4000):
         label = 0.0 if t < 2000 else 1.0
         loss += (step([0.0, 1.0], label, state) - label) ** 2
 
-    # Constant on the first part; on the second ln 1 / α of 2,000 examples.
-    assert loss < 2 * (math.log(2) + SHARES) + 2 * (math.log(2 / share(2000.0)) + SHARES)
+    # The first expert is right on the first part, and the other has its share on the second.
+    first = 2 * (math.log(1 / FIRST_SHARE) + SHARES)
+    assert loss < first + 2 * (math.log(1 / REST / share(2000.0)) + SHARES)
