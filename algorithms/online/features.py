@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.errors import UsageError
-from algorithms.online.gaps import fill_gaps, new_gaps
+from algorithms.online.gaps import FEW, fill_gaps, indicator, is_indicator, new_gaps
 from algorithms.online.hashing import hash_name
 from algorithms.online.schema import Schema
 from algorithms.online.values import Days, parts_of
@@ -44,9 +44,10 @@ class FeatureMap:
     never seen before gets a column of its own; of a name with more than `MOST_VALUES` texts, the
     later ones share `BUCKETS` columns, into which they are hashed.
 
-    None and NaN are a missing value: in its place stands what the examples before let expect
-    (`algorithms.online.gaps`), nothing for a text. A feature that an example does not name counts
-    0, which VW leaves out.
+    None and NaN are a missing value: in its place stands what the examples before let expect, and
+    if few others have one, a feature ``name is missing`` tells so from the first gap on
+    (`algorithms.online.gaps`); for a text there is nothing. A feature that an example does not
+    name counts 0, which VW leaves out.
 
     Features without a namespace are grouped: those of the first example, in the order of their
     names, into up to `most_namespaces` groups of equal size, as ChaCha's authors group columns;
@@ -81,6 +82,7 @@ class FeatureMap:
         self._groups: list[str] = []
         self._begins: dict[Key, float] = {}
         self._n_values: Counter[Key] = Counter()
+        self._n_indicators = 0
         self._gaps = new_gaps(0)
         self._last: dict[Hashable, Any] | None = None
         self._make_buffer()
@@ -121,6 +123,12 @@ class FeatureMap:
                     self._collect(found, str(name), str(feature), inner)
             else:
                 self._collect(found, "", str(name), value)
+        told, most = self._n_indicators, self.n_features // FEW
+        for space, name in sorted((k for k, v in found.items() if math.isnan(v)), key=_by_name):
+            key = space, indicator(name)
+            if key in self._columns or told < most:
+                found[key] = 1.0
+                told += key not in self._columns
         return found
 
     def _collect(self, found: dict[Key, float], space: str, name: str, value: Any) -> None:
@@ -175,9 +183,9 @@ class FeatureMap:
         return sorted((key for key in values if key not in self._columns), key=_by_name)
 
     def absent(self, keys: list[Key]) -> list[Key]:
-        """The keys that have a column and are not among `keys`, in order."""
+        """The keys of what was learned that are not among `keys`, in order."""
         present = set(keys)
-        return [key for key in self._columns if key not in present]
+        return [key for key in self._columns if key not in present and not is_indicator(key[1])]
 
     def extended(self, keys: list[Key]) -> FeatureMap:
         """A copy in which every one of `keys` has a column."""
@@ -189,6 +197,7 @@ class FeatureMap:
         copy._groups = list(self._groups)
         copy._begins = dict(self._begins)
         copy._n_values = self._n_values.copy()
+        copy._n_indicators = self._n_indicators
         copy._gaps = self._gaps
         copy.add(keys)
         return copy
@@ -203,6 +212,7 @@ class FeatureMap:
             self._columns[key] = len(self._features)
             self._features.append(_vw_name(key[1]))
         self._n_values.update(map(_counted, keys))
+        self._n_indicators += sum(is_indicator(name) for _, name in keys)
         self._gaps = np.hstack([self._gaps, new_gaps(len(keys))])
         self._make_buffer()
 
@@ -253,6 +263,7 @@ class FeatureMap:
         features._groups = [str(group) for group in state["groups"]]
         features._begins = {(space, name): begin for space, name, begin in state["begins"]}
         features._n_values.update(map(_counted, features._columns))
+        features._n_indicators = sum(is_indicator(name) for _, name in features._columns)
         features._gaps = new_gaps(len(features._columns))
         features._gaps[:] = state["gaps"]
         features._make_buffer()

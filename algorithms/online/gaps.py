@@ -8,6 +8,10 @@ where r, within 0 and 1, is the correlation of a value with the one before it. W
 have nothing in common that is the running mean (r = 0); in a column that moves slowly it is the
 last value (r = 1), and in a gap of many rows, each of which takes the stand-in before for the
 value before, it goes from the last value to the mean.
+
+Beside it an *indicator*, a feature that is 1 in the gaps of a column, tells models that a value is
+missing. It helps where that says something, and costs where many columns have gaps by chance: so
+there is at most one for every `FEW` columns.
 """
 
 from __future__ import annotations
@@ -19,6 +23,11 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 
+FEW = 4
+"""One column in so many may have an indicator of its gaps."""
+
+_TELLING = " is missing"
+
 COUNT, MEAN, BEFORE, FOLLOWS, SQUARES, PRODUCTS = range(6)
 """Of each column: how many values, their mean, the value or stand-in of the row before, whether
 that was a value, and the sums of which r is the ratio."""
@@ -27,6 +36,16 @@ that was a value, and the sums of which r is the ratio."""
 def new_gaps(n_columns: int) -> Doubles:
     """The state of columns of which nothing was seen."""
     return np.zeros((PRODUCTS + 1, n_columns))
+
+
+def indicator(name: str) -> str:
+    """The name of the feature that is 1 where column `name` has a gap."""
+    return name + _TELLING
+
+
+def is_indicator(name: str) -> bool:
+    """Whether a feature's name is that of an indicator."""
+    return name.endswith(_TELLING)
 
 
 @njit(cache=True, nogil=True)

@@ -71,7 +71,7 @@ class StreamEncoder(Transformer):
     sizes_ : list of int
         How many features each column has.
     gaps_ : list of int
-        The features that have an indicator.
+        The features that have an indicator, one of those that are missing together.
     filled_ : ndarray of float64, shape (6, n_features)
         See `algorithms.online.gaps`.
 
@@ -150,9 +150,15 @@ class StreamEncoder(Transformer):
         self.names_ = list(chain.from_iterable(named))
         self.gaps_: list[int] = []
         features = self._numbers(frame)
-        if self.missing == "indicate":
-            self.gaps_ = np.flatnonzero(np.isnan(features).any(axis=0)).tolist()
-            self.names_ += [f"{self.names_[place]} is missing" for place in self.gaps_]
+        gaps = np.isnan(features)
+        if self.missing in ("fill", "indicate") and gaps.any():
+            from algorithms.online.gaps import FEW, indicator
+
+            # Columns that are missing together have one.
+            seen = {gaps[:, j].tobytes(): j for j in reversed(np.flatnonzero(gaps.any(axis=0)))}
+            if self.missing == "indicate" or len(seen) <= len(self.sizes_) / FEW:
+                self.gaps_ = sorted(map(int, seen.values()))
+                self.names_ += [indicator(self.names_[place]) for place in self.gaps_]
         return features
 
     def _names_of(self, name: str) -> list[str]:

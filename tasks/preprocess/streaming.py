@@ -40,9 +40,9 @@ class StreamOptions(BaseModel):
     shuffle : bool
         Permute the rows by the environment's seed, before `max_rows` is applied.
     missing : {"fill", "indicate", "zero", "refuse"}
-        What a missing number is: what the rows before let expect (`algorithms.online.gaps`); the
-        same, with a feature for each column with gaps that is 1 in them; 0, which a linear model
-        passes over; or an error.
+        What a missing number is: what the rows before let expect, and 1 in a feature that tells
+        so, if few columns have gaps (`algorithms.online.gaps`); the same, with such features
+        however many there are; 0, which a linear model passes over; or an error.
 
     Notes
     -----

@@ -138,12 +138,13 @@ class OnlineChaCha(LaterLabels):
                 " in the block: add them, or name those that are there by a DataFrame's columns,"
                 " where an absent feature counts 0"
             )
+        if np.isnan(block).any():
+            return np.array([self._forecast(x) for x in examples_of(X)], dtype=np.float32)
         known = [i for i, key in enumerate(keys) if not self._features.unknown({key: 0.0})]
         rows = np.zeros((len(block), self._features.n_features), dtype=np.float32)
         rows[:, self._features.columns([keys[i] for i in known])] = block[:, known]
         if self._race is None:
             return np.zeros(len(block), dtype=np.float32)
-        self._features.fill(rows, learns=False)
         return np.array([self._race.predict(row) for row in rows], dtype=np.float32)
 
     def _learn_block(self, X: ArrayLike, y: ArrayLike, w: ArrayLike | None) -> Floats:
@@ -156,11 +157,8 @@ class OnlineChaCha(LaterLabels):
             raise ValueError(f"{len(labels)} labels for {n_examples} examples: give one each")
         if not n_examples:
             return np.zeros(0, dtype=np.float32)
-        if block is not None:
-            known, rows = block
-            unknown = self._features.unknown(dict.fromkeys(known, 0.0))
-            if not unknown or not np.isnan(rows[0]).any():
-                return self._advance(self._rows(known, unknown, rows), labels, importances)
+        if block is not None and not np.isnan(block[1]).any():
+            return self._advance(self._rows(*block), labels, importances)
         examples = examples_of(X)
         self._check(examples)
         forecasts = np.empty(n_examples, dtype=np.float32)
@@ -175,8 +173,9 @@ class OnlineChaCha(LaterLabels):
         for x in examples:
             self._features.values(x)
 
-    def _rows(self, keys: list[Key], unknown: list[Key], block: Floats) -> Floats:
+    def _rows(self, keys: list[Key], block: Floats) -> Floats:
         """The rows of a block of numbers, which has the columns `keys`, to be learned."""
+        unknown = self._features.unknown(dict.fromkeys(keys, 0.0))
         if unknown or self._race is None:
             self._adopt(self._features.extended(unknown))
         columns = self._features.columns(keys)

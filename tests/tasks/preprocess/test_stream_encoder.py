@@ -48,12 +48,28 @@ def test_a_stream_without_gaps_is_what_it_is_with_any_option():
 
 
 def test_an_indicator_for_each_column_with_gaps_is_a_namespace_of_its_own():
-    found = stream(StreamOptions(missing="indicate"), a=[1.0, None], b=[1.0, 2.0], c=["u", None])
+    found = stream(
+        StreamOptions(missing="indicate"),
+        a=[1.0, None, 2.0],
+        b=[1.0, 2.0, 3.0],
+        c=["u", "v", None],
+    )
 
     assert found.names == ("a", "b", "c", "a is missing", "c is missing")
-    assert found.features[:, 3:].tolist() == [[0, 0], [1, 1]]
+    assert found.features[:, 3:].tolist() == [[0, 0], [1, 0], [0, 1]]
     assert found.namespaces[-1].name == "missing"
     assert (found.namespaces[-1].start, found.namespaces[-1].stop) == (3, 5)
+
+
+def test_few_columns_with_gaps_have_indicators_and_those_missing_together_one():
+    whole = {name: [1.0, 2.0, 3.0] for name in "abcdef"}
+    gaps = {"g": [1.0, None, 3.0], "h": [None, 2.0, 3.0], "i": [1.0, None, 3.0]}
+
+    assert stream(**whole, **gaps).names[9:] == ("g is missing", "h is missing")
+    assert stream(**whole, **gaps).features[:, 9:].tolist() == [[0, 1], [1, 0], [0, 0]]
+    assert len(stream(a=whole["a"], b=whole["b"], **gaps).names) == 5  # two of five are not few
+    every = StreamOptions(missing="indicate")
+    assert len(stream(every, a=whole["a"], b=whole["b"], **gaps).names) == 7
 
 
 def test_later_rows_change_nothing_of_earlier_ones():

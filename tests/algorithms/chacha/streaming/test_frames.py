@@ -22,6 +22,7 @@ FRAMES = {
     "narrow": {"x": X.astype(np.float16), "n": np.arange(N, dtype=np.uint8)},
     "booleans": {"x": X, "b": X > 0},
     "gaps": {"x": X, "g": GAPS},
+    "few gaps": {**dict.fromkeys("abcde", X), "g": GAPS, "h": GAPS[::-1], "t": TIMES.where(X > 0)},
     "a gap at first": {"x": np.r_[np.nan, X[1:]], "z": X},
     "nothing at all": {"x": np.full(N, np.nan), "z": X},
     "Int64": {"x": X, "n": pd.array([None, *range(1, N)], dtype="Int64")},
@@ -95,6 +96,26 @@ def test_none_and_nan_are_missing_and_what_is_not_named_is_zero():
     assert (
         forecasts[0] != model.predict_one({"c": "red"}) == model.predict_one({"x": 0, "c": "red"})
     )
+
+
+def test_a_few_columns_have_a_feature_that_tells_of_their_gaps():
+    model = ChaChaRegressor(**EVAL)
+    full = dict.fromkeys("abcdefgh", 1.0)
+    model.learn_one(full, 1.0)
+    before = model._features.n_features
+    model.learn_one({**full, "c": None}, 1.0)
+    model.learn_one({**full, "h": None, "a": None, "f": math.nan}, 1.0)
+    features = model._features
+
+    assert before == 8
+    assert features.schema().features[8:] == ("c_is_missing", "a_is_missing")
+    row = features.row(features.values({**full, "a": None, "b": None}))
+    assert row.tolist() == [1.0] * 8 + [0.0, 1.0]
+    array = np.ones((2, 8), dtype=np.float32)
+    array[1, 0] = np.nan
+    numbered = ChaChaRegressor(**EVAL)
+    numbered.learn_many(array, [1.0, 2.0])
+    assert len(numbered.predict_many(array)) == len(numbered.predict_many(array[:1])) + 1 == 2
 
 
 def test_a_gap_where_there_never_was_one_and_a_feature_nobody_knows_get_an_answer():
