@@ -122,7 +122,8 @@ class ChaCha(Racing):
     champion and the companions, and Bayes' rule averages that with what people try first, so that
     at all times the log loss is at most ln 7 + 1.6 nats above the best of them: the classes'
     frequencies, those after the last label and after the one a season ago, an online logistic
-    regression (up to 64 features), and c_init. Of errors there is no such theorem: a forecaster
+    regression (up to 64 features) and c_init, the last two no surer than 1 / (1000 + t). Of errors
+    there is no such theorem: a forecaster
     that must name one class can be made to err always.
 
     References

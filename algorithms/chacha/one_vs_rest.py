@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,20 +26,26 @@ OWN, FREQUENCY, AFTER_LAST = range(3)
 """The experts, from three classes on: the races, and how often each class came, at all and after
 the class before."""
 
-NUMBERS = 1_000_000
+MOST = 1000
+"""Classes; of more there would be a million counts, and a race each."""
+
+STRIDE = 1_000_000
 """Configurations of the race of class 1 + k are called k times so many, and on."""
 
-_NUMBERS = ("configuration", "parent", "previous", "source")
+_NUMBERED = ("configuration", "parent", "previous", "source")
 """The fields of events that are numbers of configurations."""
 
 
 class OneVsRest:
     """A race of each class but the first, whose share is what the others leave.
 
-    Two classes are one race, and its chances. From three on the races' chances, scaled to 1, are
-    averaged with the classes' frequencies and those after the class before, by Bayes' rule
-    (`algorithms.chacha.safe.bayes`): at no time is the log loss more than ln 3 + 1.6 nats above
-    the best of the three.
+    Two classes are one race, and its chances. From three on the races' chances, scaled to 1 with
+    no class less than `LEAST` over their number, are averaged with the classes' frequencies and
+    those after the class before, by Bayes' rule (`algorithms.chacha.safe.bayes`). Over the
+    examples from there on, but for those on which a class is new, the log loss is at no time more
+    than ln 3 + 1.6 nats above the best of the three.
+
+    Examples of importance 0 are forecast, and teach nothing.
 
     Parameters
     ----------
@@ -55,8 +61,9 @@ class OneVsRest:
         Classes that came so far; they are called 0, 1, 2, ... in that order.
     races : list of Race
         Of the classes 1, 2, ...; the first is there from the beginning.
-    began : list of int
-        How many examples came before the first one that each race learned.
+    arrived : list of int
+        How many examples had been learned when each race began. Of these it learned the last
+        `REMEMBERED` at once.
     """
 
     kept: ClassVar[tuple[str, ...]] = ("at", "n_classes", "last", "bayes")
@@ -68,14 +75,15 @@ class OneVsRest:
         self.bayes = new_weights(3)
         self.counts = np.zeros((2, 1))
         self.rows = np.zeros((REMEMBERED, schema.n_features), dtype=np.float32)
-        self.began = [0]
+        self.weights = np.zeros(REMEMBERED, dtype=np.float32)
+        self.arrived = [0]
         self._events: list[Event] = []
 
     # -- the stream ---------------------------------------------------------------------------
 
     def open(self) -> Iterator[Event]:
         """See `Race.open`."""
-        self._tell(0, self.races[0].open())
+        self._teller(0)(self.races[0].open())
         return self.decide()
 
     def predict(self, example: Floats) -> Doubles:
@@ -106,25 +114,35 @@ class OneVsRest:
         -------
         ndarray of float64, shape (n, n_classes)
             Progressive chances; a class had none before it came.
+
+        Raises
+        ------
+        ValueError
+            If a class is not the next number, or one of more than `MOST`.
         """
-        parts = []
-        while len(classes):
-            new = np.flatnonzero(classes >= self.n_classes)
-            n = len(classes) if not len(new) else int(new[0])
-            if n == 0:  # its own class is new
-                n = 1
-                parts.append(self.predict(examples[0])[None])
-                self._welcome()
-                self._learn(examples[:n], classes[:n], importances[:n])
-            else:
-                parts.append(self._learn(examples[:n], classes[:n], importances[:n]))
-            examples, classes, importances = examples[n:], classes[n:], importances[n:]
-        told = np.zeros((sum(map(len, parts)), self.n_classes))
+        told = np.zeros((len(classes), max(self.n_classes, 1 + int(classes.max(initial=-1)))))
+        alike = np.where(importances > 0, np.maximum(classes - self.n_classes + 1, 0), -1)
         start = 0
-        for part in parts:
-            told[start : start + len(part), : part.shape[1]] = part
-            start += len(part)
-        return told
+        while start < len(classes):
+            # As far as nothing new comes, and none or all are passed over.
+            other = np.flatnonzero(alike[start:] != alike[start])
+            stop = start + (int(other[0]) if len(other) else len(classes) - start)
+            known = self.n_classes
+            if alike[start] == 0:
+                block = slice(start, stop)
+                rows = self._learn(examples[block], classes[block], importances[block])
+            elif alike[start] < 0:
+                rows = np.array([self.predict(row) for row in examples[start:stop]])
+            else:
+                stop = start + 1
+                rows = self.predict(examples[start])[None]
+                self._welcome(int(classes[start]))
+                self._learn(examples[start:stop], classes[start:stop], importances[start:stop])
+                late = classes[stop:] - self.n_classes + 1
+                alike[stop:] = np.where(importances[stop:] > 0, np.maximum(late, 0), -1)
+            told[start:stop, :known] = rows
+            start = stop
+        return told[:, : self.n_classes]
 
     def learn_one(self, example: Floats, number: float, importance: float) -> bool:
         """Learn one example of a class; say whether there are events to be told."""
@@ -155,7 +173,7 @@ class OneVsRest:
     def widen(self) -> Iterator[Event]:
         """See `Race.widen`."""
         for k, race in enumerate(self.races):
-            self._tell(k, race.widen())
+            self._teller(k)(race.widen())
         return self.decide()
 
     def _learn(self, examples: Floats, classes: NDArray[np.int64], importances: Floats) -> Doubles:
@@ -163,52 +181,45 @@ class OneVsRest:
         margins = np.empty((len(classes), len(self.races)))
         for k, race in enumerate(self.races):
             labels = np.where(classes == 1 + k, 1, -1).astype(np.float32)
-            margins[:, k] = self._advance(k, race, examples, labels, importances)
+            margins[:, k] = _advance(race, examples, labels, importances, self._teller(k))
         self.at += len(classes)
-        late = examples[-REMEMBERED:]
-        self.rows[np.arange(self.at - len(late), self.at) % REMEMBERED] = late
+        late = slice(-REMEMBERED, None)
+        places = np.arange(self.at - len(classes[late]), self.at) % REMEMBERED
+        self.rows[places], self.weights[places] = examples[late], importances[late]
         own = self._own(margins)
         told = own.copy()
         for t, number in enumerate(classes.tolist()):
             if self.n_classes > 2:
-                told[t] = self._average(own[t])
-            if importances[t] <= 0:
-                continue
-            if self.n_classes > 2:
-                update(np.ascontiguousarray(self._experts(own[t])[:, number]), self.bayes)
+                experts = self._experts(own[t])
+                told[t] = self.bayes[1:] @ experts
+                if self.counts[0, number]:  # of a class that is new nothing was told
+                    update(np.ascontiguousarray(experts[:, number]), self.bayes)
             self.counts[0, number] += 1.0
             if self.last >= 0:
                 self.counts[1 + self.last, number] += 1.0
             self.last = number
         return told
 
-    def _advance(
-        self, k: int, race: Race, examples: Floats, labels: Floats, importances: Floats
-    ) -> Floats:
-        forecasts, done = np.empty(len(labels), dtype=np.float32), 0
-        while done < len(labels):
-            rest = slice(done, None)
-            done += race.learn(examples[rest], labels[rest], importances[rest], forecasts[rest])
-            if race.is_due():
-                self._tell(k, race.decide())
-        return forecasts
-
-    def _welcome(self) -> None:
+    def _welcome(self, number: int) -> None:
         """Make room for the next class; from the third on with a race of its own."""
-        self.n_classes += 1
-        counts = np.zeros((1 + self.n_classes, self.n_classes))
+        if number != self.n_classes or number >= MOST:
+            raise ValueError(
+                f"class {number} after {self.n_classes} others: each new one is the next number,"
+                f" and at most {MOST} are learned; is the label a number to be forecast, or an id?"
+            )
+        if number >= 2:
+            race, n = self.new_race(self.schema), min(self.at, REMEMBERED)
+            places = np.arange(self.at - n, self.at) % REMEMBERED
+            events = list(race.open())
+            labels = np.full(n, -1, dtype=np.float32)
+            _advance(race, self.rows[places], labels, self.weights[places], events.extend)
+            # Nothing was changed until here.
+            self.races.append(race)
+            self.arrived.append(self.at)
+            self._teller(len(self.races) - 1)(events)
+        counts = np.zeros((2 + number, 1 + number))
         counts[: self.counts.shape[0], : self.counts.shape[1]] = self.counts
-        self.counts = counts
-        if self.n_classes <= 2:
-            return
-        race, k = self.new_race(self.schema), len(self.races)
-        n = min(self.at, REMEMBERED)
-        self.races.append(race)
-        self.began.append(self.at - n)
-        self._tell(k, race.open())
-        rows = self.rows[np.arange(self.at - n, self.at) % REMEMBERED]
-        ones = np.ones(n, dtype=np.float32)
-        self._advance(k, race, rows, -ones, ones)
+        self.n_classes, self.counts = 1 + number, counts
 
     # -- chances ------------------------------------------------------------------------------
 
@@ -239,15 +250,22 @@ class OneVsRest:
         """What each race's champion chose."""
         return [race.parameters(race.configurations[race.champion]) for race in self.races]
 
-    def _tell(self, k: int, events: Iterator[Event]) -> None:
-        """Keep the events of race `k`, with times and numbers that all races understand."""
-        for event in events:
-            named = {
-                name: NUMBERS * k + value
-                for name in _NUMBERS
-                if (value := getattr(event, name, None)) is not None
-            }
-            self._events.append(dataclasses.replace(event, at=self.began[k] + event.at, **named))
+    def _teller(self, k: int) -> Callable[[Iterable[Event]], None]:
+        """What keeps the events of race `k`, with times and numbers that all races understand."""
+        arrived = self.arrived[k]
+        began = arrived - min(arrived, REMEMBERED)
+
+        def tell(events: Iterable[Event]) -> None:
+            for event in events:
+                named = {
+                    name: STRIDE * k + value
+                    for name in _NUMBERED
+                    if (value := getattr(event, name, None)) is not None
+                }
+                at = max(arrived, began + event.at)
+                self._events.append(dataclasses.replace(event, at=at, **named))
+
+        return tell
 
     def state(self) -> dict[str, Any]:
         """Everything that a fresh one needs to go on as this one does, as plain values."""
@@ -255,20 +273,43 @@ class OneVsRest:
             "races": [race.state() for race in self.races],
             "counts": self.counts,
             "rows": self.rows,
-            "began": self.began,
+            "weights": self.weights,
+            "arrived": self.arrived,
         }
 
     def fill(self, state: Any) -> None:
         """Go on from `state`, where nothing was seen so far; ValueError if none has it."""
-        n_races = max(1, state["n_classes"] - 1)
-        if not len(state["races"]) == len(state["began"]) == n_races:
-            raise ValueError(f"{n_races} races are needed")
-        self.races += [self.new_race(self.schema) for _ in range(n_races - 1)]
-        for race, one in zip(self.races, state["races"], strict=True):
-            race.fill(one)
+        arrived = state["arrived"]
+        if len(state["races"]) != len(arrived) or len(arrived) != max(1, state["n_classes"] - 1):
+            raise ValueError(f"{len(arrived)} races of {state['n_classes']} classes")
         fill(self, state, self.kept)
+        self.races += [self.new_race(self.schema) for _ in arrived[1:]]
+        for race, one, at in zip(self.races, state["races"], arrived, strict=True):
+            race.fill(one)
+            if type(at) is not int or race.at != self.at - at + min(at, REMEMBERED):
+                raise ValueError(f"a race of {race.at} examples came after {at} of {self.at}")
+        self.arrived = list(arrived)
         self.counts = np.zeros((1 + max(1, self.n_classes), max(1, self.n_classes)))
-        fill(self, state, ("counts", "rows"))
-        self.began = list(map(int, state["began"]))
-        if not -1 <= self.last < self.n_classes:
+        fill(self, state, ("counts", "rows", "weights"))
+        weights = self.bayes[1:]
+        if not (self.bayes[0] >= 0 and (weights > 0).all() and abs(weights.sum() - 1) < 1e-6):
+            raise ValueError(f"{self.bayes} are no weights")
+        if not (-1 <= self.last < self.n_classes and (self.counts >= 0).all()):
             raise ValueError(f"{self.last} is none of {self.n_classes} classes")
+
+
+def _advance(
+    race: Race,
+    examples: Floats,
+    labels: Floats,
+    importances: Floats,
+    tell: Callable[[Iterable[Event]], None],
+) -> Floats:
+    """Let a race learn a block; tell the events of its decisions. Its progressive forecasts."""
+    forecasts, done = np.empty(len(labels), dtype=np.float32), 0
+    while done < len(labels):
+        rest = slice(done, None)
+        done += race.learn(examples[rest], labels[rest], importances[rest], forecasts[rest])
+        if race.is_due():
+            tell(race.decide())
+    return forecasts

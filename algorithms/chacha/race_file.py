@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 from algorithms import plain, registry
@@ -13,11 +14,11 @@ from algorithms.chacha.racing import Racing
 from algorithms.errors import UsageError
 from algorithms.online.schema import Schema
 
-FORMAT = "leaseboard-chacha-7"
+FORMAT = "leaseboard-chacha-9"
 """The mark of a file with a race; the number changes with what is saved."""
 
-UNFIT = (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError,
-         ValueError)  # fmt: skip
+UNFIT = (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TokenError,
+         TypeError, ValueError)  # fmt: skip
 """What building a race from values that no race has can raise."""
 
 

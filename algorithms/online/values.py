@@ -37,7 +37,7 @@ def parts_of(name: str, value: Any) -> list[tuple[str, float | str]]:
     """
     if isinstance(value, str):
         return [(name, value)]
-    if _is_missing(value):
+    if is_missing(value):
         return [(name, math.nan), (f"{name} days", math.nan)]
     if is_date(value):
         return _date(name, value)
@@ -58,7 +58,7 @@ def copied(value: Any) -> Any:
     """A value that was read before, as one that nobody else can change; None if it is missing."""
     if isinstance(value, str):
         return value
-    if _is_missing(value):
+    if is_missing(value):
         return None
     if is_date(value):
         unit = "us" if has_hour(value) else "D"
@@ -66,7 +66,7 @@ def copied(value: Any) -> Any:
     return float(value)
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     """Whether a value is one that says so; NaN is a number."""
     if value is None or type(value).__name__ in PANDAS_GAPS:
         return True

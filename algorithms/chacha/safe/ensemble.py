@@ -216,8 +216,8 @@ class Ensemble:
         ``share_of_bound`` is the largest ratio of the loss to what the best baseline's and the
         constant allow, at most 1; for classes of squared loss. Theirs is ``nats_over_best`` too,
         the largest excess of the log loss over that of the best of what people try first,
-        `regret_bound` at most. The first example, at which all forecast 0, is left out. For the
-        rest see `Intervals.notes`.
+        `regret_bound` at most. Of squared loss the first example, at which all forecast 0, is
+        left out. For the rest see `Intervals.notes`.
         """
         told = {"share_of_bound": float(self.totals[SHARE_OF_BOUND])}
         if self.odds is not None:

@@ -7,9 +7,14 @@ nimble one that weighs the models by their last ten or so losses, of the champio
 logistic companions, and on the last label, it learns online, by an extended Kalman filter [1]_
 that forgets, beginning with the mixture alone.
 
-The chance that is told is an average of this and of what people try first, by Bayes' rule
-(`algorithms.chacha.safe.bayes`): so it is calibrated where the stack is, and its log loss is
-never more than a constant above that of the best of them.
+The chance that is told is an average of this, of the mixture and of what people try first, by
+Bayes' rule (`algorithms.chacha.safe.bayes`): so it is calibrated where the stack is, and its log
+loss is at no time more than ln 7 + 1.6 above that of the best of
+
+- how often the class came, after the label before, and after the one a season ago (Krichevsky and
+  Trofimov's estimates, as they are);
+- the logistic regression and c_init, who at example t give no class less than 1 / (1000 + t); for
+  that they lose at most ln(1 + T / 1000) more than without.
 
 References
 ----------
@@ -28,6 +33,8 @@ from numpy.typing import NDArray
 
 from algorithms.chacha.safe.bayes import average, new_weights, update
 from algorithms.chacha.safe.front import LAST, RIDGE, RIDGE_ON_PAST, SEASON
+from algorithms.chacha.safe.mixture import posterior_mean
+from algorithms.chacha.safe.stacking import VARIANCE, stack
 from algorithms.plain import fill, values_of
 
 Floats = NDArray[np.float32]
@@ -39,6 +46,11 @@ FREQUENCY, AFTER_LAST, AFTER_SEASON, LOGISTIC, INITIAL, MIXTURE, STACK = range(7
 season ago; the logistic regression; c_init; the mixture; and the stack of them."""
 
 N_EXPERTS = 7
+N_FIRST_TRIES = 5
+"""Those of them that are what people try first."""
+
+TOLD, EXCESS = N_EXPERTS, N_EXPERTS + 1
+"""The last fields of `Odds.lost`."""
 
 INPUTS = 7
 """Of the stack: a constant, five logits, and the last label."""
@@ -46,18 +58,8 @@ INPUTS = 7
 NEAREST = 0.02
 """The logits that are stacked are of chances no nearer to 0 and 1."""
 
-SUREST = 1e-3
-"""No expert gives a class less."""
-
-FORGETTING = 0.999
-"""What an example is worth to the stack one example later."""
-
-VARIANCE = 0.1
-"""Of each weight of the stack at first, and at most."""
-
-FLATTEST = 0.02
-"""The stack counts no example for less curvature: one that it was wrong about, and sure, must not
-throw it far."""
+SURE_AFTER = 1000.0
+"""A forecaster that may be sure gives no class less than 1 / (SURE_AFTER + t) at example t."""
 
 NIMBLE = 0.9
 """What a loss is worth to the nimble mixture one example later."""
@@ -79,27 +81,27 @@ class Odds:
         Of each slot, how often its model was for the wrong class.
     weights : ndarray of float64, shape (INPUTS,)
         Of the stack.
-    spread : ndarray of float64, shape (INPUTS, INPUTS)
-        Their covariance.
+    covariance : ndarray of float64, shape (INPUTS, INPUTS)
+        Of these weights.
     counts : ndarray of float64, shape (5, 2)
         How often each class came: at all, after the first and second class, and after them one
         season ago.
     bayes : ndarray of float64
         See `algorithms.chacha.safe.bayes`.
     lost : ndarray of float64, shape (N_EXPERTS + 2,)
-        The log loss of each expert, of what was told, and the largest excess of the latter over
-        the least of the former at any time.
+        The log loss of each expert, of what was told, and the largest excess at any time of the
+        latter over the least of what people try first.
     """
 
     kept: ClassVar[tuple[str, ...]] = (
-        *("recent", "errors", "weights", "spread", "counts", "bayes", "lost"),
+        *("recent", "errors", "weights", "covariance", "counts", "bayes", "lost"),
     )
 
     def __init__(self, b: int) -> None:
         self.recent, self.errors = np.zeros((2, b))
         self.weights = np.zeros(INPUTS)
         self.weights[1] = 1.0
-        self.spread = VARIANCE * np.eye(INPUTS)
+        self.covariance = VARIANCE * np.eye(INPUTS)
         self.counts = np.zeros((5, 2))
         self.bayes = new_weights(N_EXPERTS)
         self.lost = np.zeros(N_EXPERTS + 2)
@@ -153,13 +155,13 @@ class Odds:
         """
         tell_odds(
             values, live, champion, labels, importances, self.recent, self.errors, self.weights,
-            self.spread, self.counts, self.bayes, self.lost, forecasts,
+            self.covariance, self.counts, self.bayes, self.lost, forecasts,
         )  # fmt: skip
 
     @property
     def over_best(self) -> float:
-        """By how many nats the log loss was ever above that of the best expert, at most."""
-        return float(self.lost[-1])
+        """The largest excess of the log loss over the best of what people try first, in nats."""
+        return float(self.lost[EXCESS])
 
     def state(self) -> dict[str, Any]:
         """All that was learned, as plain values."""
@@ -180,107 +182,40 @@ def tell_odds(
     recent: Doubles,
     errors: Doubles,
     weights: Doubles,
-    spread: Doubles,
+    covariance: Doubles,
     counts: Doubles,
     bayes: Doubles,
     lost: Doubles,
     forecasts: Floats,
 ) -> None:
     """See `Odds.learn`."""
-    inputs, chances, gain = np.empty(INPUTS), np.empty(N_EXPERTS), np.empty(INPUTS)
+    inputs, chances = np.empty(INPUTS), np.empty(N_EXPERTS)
     for t in range(len(labels)):
         forecast = np.float64(forecasts[t])
         _consider(
             values[t], live, champion, forecast, recent, weights, counts, inputs, chances
         )  # fmt: skip
         forecasts[t] = _log_odds(average(chances, bayes))
-        second = labels[t] > 0.0
-        for slot in live:
-            errors[slot] += (values[t, slot] > 0.0) != second
         if importances[t] <= 0.0:
             continue
+        second = labels[t] > 0.0
         for slot in live:
             loss = (values[t, slot] - labels[t]) ** 2
             recent[slot] = NIMBLE * recent[slot] + loss
-        stack(inputs, chances[STACK], second, weights, spread, gain)
+            errors[slot] += (values[t, slot] > 0.0) != second
+        stack(inputs, chances[STACK], second, weights, covariance)
         _count(values[t, len(recent) :], second, counts)
         if not second:
             for k in range(N_EXPERTS):
                 chances[k] = 1.0 - chances[k]
+        lost[TOLD] -= math.log(average(chances, bayes))
         least = math.inf
-        lost[N_EXPERTS] -= math.log(average(chances, bayes))
         for k in range(N_EXPERTS):
             lost[k] -= math.log(chances[k])
-            least = min(least, lost[k])
-        lost[N_EXPERTS + 1] = max(lost[N_EXPERTS + 1], lost[N_EXPERTS] - least)
+            if k < N_FIRST_TRIES:
+                least = min(least, lost[k])
+        lost[EXCESS] = max(lost[EXCESS], lost[TOLD] - least)
         update(chances, bayes)
-
-
-@njit(cache=True, nogil=True)
-def stack(
-    inputs: Doubles, chance: float, second: bool, weights: Doubles, spread: Doubles, gain: Doubles
-) -> None:
-    """Learn one label by logistic regression: a step of the extended Kalman filter.
-
-    Parameters
-    ----------
-    inputs : ndarray of float64, shape (INPUTS,)
-    chance : float
-        Of the second class, by these weights.
-    second : bool
-        Whether it came.
-    weights, spread : ndarray of float64
-        See `Odds`; updated. No variance grows beyond `VARIANCE`.
-    gain : ndarray of float64, shape (INPUTS,)
-        Scratch.
-
-    Examples
-    --------
-    >>> weights, spread = np.array([0.0]), np.array([[0.1]])
-    >>> stack(np.array([1.0]), 0.5, True, weights, spread, np.empty(1))
-    >>> weights.round(4).tolist()  # .1 / 1.025 * .5
-    [0.0488]
-    >>> spread.round(4).tolist()  # .1 / 1.025 / .999
-    [[0.0977]]
-    """
-    n, total = len(inputs), 0.0
-    for i in range(n):
-        gain[i] = 0.0
-        for j in range(n):
-            gain[i] += spread[i, j] * inputs[j]
-        total += gain[i] * inputs[i]
-    curvature = max(chance * (1.0 - chance), FLATTEST)
-    share = 1.0 / (1.0 + curvature * total)
-    largest = VARIANCE
-    for i in range(n):
-        weights[i] += share * gain[i] * ((1.0 if second else 0.0) - chance)
-        for j in range(n):
-            spread[i, j] -= curvature * share * gain[i] * gain[j]
-            spread[i, j] /= FORGETTING
-        largest = max(largest, spread[i, i])
-    for i in range(n):
-        for j in range(n):
-            spread[i, j] *= VARIANCE / largest
-
-
-@njit(cache=True, nogil=True)
-def nimble(values: Doubles, live: Slots, recent: Doubles) -> float:
-    """The models' average by weights exp(-L), with L their `recent` losses.
-
-    Examples
-    --------
-    >>> round(nimble(np.array([1.0, -1.0]), np.arange(2), np.array([0.5, 1.5])), 4)
-    0.4621
-    """
-    best = math.inf
-    for slot in live:
-        best = min(best, recent[slot])
-    total = mean = 0.0
-    for slot in live:
-        weight = math.exp(best - recent[slot])
-        total += weight
-        mean += weight * values[slot]
-    return float(mean / total)
 
 
 @njit(cache=True, nogil=True)
@@ -298,7 +233,7 @@ def _consider(
     """Write the stack's inputs, and which chance each expert gives the second class."""
     companions = values[len(recent) :]
     inputs[0], inputs[6] = 1.0, companions[LAST]
-    inputs[1], inputs[2] = _logit(forecast), _logit(nimble(values, live, recent))
+    inputs[1], inputs[2] = _logit(forecast), _logit(posterior_mean(values, live, recent, 1.0))
     inputs[3], inputs[4] = _logit(values[champion]), _logit(companions[RIDGE])
     inputs[5] = _logit(companions[RIDGE_ON_PAST])
     margin = 0.0
@@ -313,8 +248,10 @@ def _consider(
     chances[INITIAL] = 0.5 + 0.5 * values[0]
     chances[MIXTURE] = 0.5 + 0.5 * forecast
     chances[STACK] = 1.0 / (1.0 + math.exp(-margin))
-    for k in range(N_EXPERTS):
-        chances[k] = min(max(chances[k], SUREST), 1.0 - SUREST)
+    # Frequencies are never 0 or 1.
+    least = 1.0 / (SURE_AFTER + counts[0, 0] + counts[0, 1])
+    for k in range(LOGISTIC, N_EXPERTS):
+        chances[k] = min(max(chances[k], least), 1.0 - least)
 
 
 @njit(cache=True, nogil=True)

@@ -64,11 +64,10 @@ class OnlineChaCha(LaterLabels):
     What is wrong is refused before anything is changed, so a failed call leaves the model as it
     was: an example that is not a mapping, or a value or label of another type (TypeError); a value
     that is infinite, a label or importance that is NaN or infinite, two features or columns of one
-    name, a third class, more interactions of new features than memory allows (ValueError; of a
+    name, more interactions of new features than memory allows (ValueError; of a
     frame with new texts, the examples before that one have been learned). What a value may be
     says `algorithms.online.features.FeatureMap`: numbers, booleans, texts, dates, and None or NaN
     for a missing one. A feature that is not named counts 0.
-    from algorithms.online.learner import Learner
     What is learned with a feature or a namespace that is new gives it a place; a new namespace
     also makes new interactions for the oracle to propose.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
+from decimal import Decimal
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from algorithms.chacha.one_vs_rest import OneVsRest
+from algorithms.chacha.one_vs_rest import MOST, OneVsRest
 from algorithms.chacha.oracle import ConfigOracle
 from algorithms.chacha.race import Race
 from algorithms.chacha.streaming.base import OnlineChaCha
@@ -19,8 +20,10 @@ from algorithms.chacha.streaming.blocks import examples_of, in_kind, shares_in_k
 from algorithms.chacha.streaming.river_base import MiniBatchClassifier
 from algorithms.errors import UsageError
 from algorithms.online.features import Example, FeatureMap
+from algorithms.online.inputs import importances_of
 from algorithms.online.live import Floats
 from algorithms.online.schema import Schema
+from algorithms.online.values import is_missing
 
 
 class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):
@@ -78,10 +81,29 @@ class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):
         return dict(zip(self.classes, chances.tolist(), strict=True)) if self.classes else {}
 
     def learn_one(self, x: Example, y: Hashable, w: float = 1.0) -> None:
-        """Learn one example."""
+        """Learn one example.
+
+        Parameters
+        ----------
+        x : dict
+        y : Hashable
+            Its class, which may be new.
+        w : float
+            Importance: learned as if seen so many times. With 0 nothing is learned, no class
+            either.
+
+        Raises
+        ------
+        ValueError
+            If the label is missing, or one class of too many.
+        TypeError
+            If it cannot be a key of a dict.
+        """
         classes = self._with([y])
-        self._learn(x, classes.index(y), w)
-        self.classes = classes
+        try:
+            self._learn(x, classes.index(y), w)
+        finally:
+            self._name(classes)
 
     def learn_many(self, X: ArrayLike, y: ArrayLike, w: ArrayLike | None = None) -> None:
         """Learn a block in order, each example as by `learn_one`.
@@ -92,12 +114,23 @@ class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):
         y : array-like, shape (n_examples,)
         w : array-like, shape (n_examples,), optional
             Importances.
+
+        Raises
+        ------
+        ValueError, TypeError
+            See `learn_one`; nothing is learned.
+        UsageError
+            If an array holds other things than numbers.
         """
-        labels = np.asarray(y).tolist()
-        classes = self._with(labels)
+        labels: list[Any] = y.tolist() if hasattr(y, "tolist") else list(y)  # type: ignore[arg-type]
+        weights = importances_of(w, len(labels))
+        classes = self._with([one for one, weight in zip(labels, weights, strict=True) if weight])
         places = {label: place for place, label in enumerate(classes)}
-        self._learn_block(X, np.array([places[one] for one in labels], dtype=np.float32), w)
-        self.classes = classes
+        numbers = [places.get(label, 0) for label in labels]
+        try:
+            self._learn_block(X, np.array(numbers, dtype=np.float32), weights)
+        finally:
+            self._name(classes)
 
     def predict_many(self, X: ArrayLike) -> Any:
         """The likeliest class of each row: an array, of a DataFrame a Series with its index."""
@@ -163,6 +196,8 @@ class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):
 
     def _fill(self, state: dict[str, Any]) -> None:
         super()._fill(state)
+        if type(state["classes"]) is not list:
+            raise ValueError(f"{state['classes']!r} is no list of classes")
         self.classes = self._with(state["classes"])
         if self._race is not None and len(self.classes) != self._race.n_classes:
             raise ValueError(f"{self.classes} are not {self._race.n_classes} classes")
@@ -172,7 +207,16 @@ class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):
         classes = dict.fromkeys(self.classes)
         for label in labels:
             hash(label)
-            if label is None or (isinstance(label, Real) and math.isnan(label)):
+            if is_missing(label) or (isinstance(label, Real | Decimal) and math.isnan(label)):
                 raise ValueError(f"label {label!r} is no class: give a value to be predicted")
             classes[label] = None
+        if len(classes) > MOST:
+            raise ValueError(
+                f"{len(classes)} classes are more than {MOST}, with a race each: take numbers that"
+                " are to be forecast to ChaChaRegressor, and no ids for labels"
+            )
         return list(classes)
+
+    def _name(self, classes: list[Hashable]) -> None:
+        """Keep the names of as many classes as the races know of."""
+        self.classes = classes[: 0 if self._race is None else self._race.n_classes]

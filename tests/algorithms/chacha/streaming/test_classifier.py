@@ -1,0 +1,136 @@
+"""The classifier with any number of classes: names, failures half-way, files, inspection."""
+
+import functools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from algorithms.chacha.streaming import ChaChaClassifier
+from algorithms.errors import UsageError
+
+NAMES = ("red", "green", "blue")
+
+
+def sample(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 2)).astype(np.float32)
+    places = np.digitize(x[:, 0], [-0.5, 0.5])
+    return x, [NAMES[place] for place in places]
+
+
+def learned(n=300, **settings):
+    model, (x, y) = ChaChaClassifier(b=3, **settings), sample(n)
+    model.learn_many(x, y)
+    return model, x, y
+
+
+def test_a_block_is_its_examples_one_by_one():
+    model, x, y = learned()
+    other = ChaChaClassifier(b=3)
+    for row, label in zip(x.tolist(), y, strict=True):
+        other.learn_one(dict(enumerate(row)), label)
+
+    assert other.predict_proba_one({0: 1.0, 1: 0.0}) == model.predict_proba_one({0: 1.0, 1: 0.0})
+    assert list(map(repr, other.history)) == list(map(repr, model.history))
+    times = [event.at for event in model.history]
+    assert times == sorted(times)
+
+
+def test_what_it_tells_of_three_classes():
+    model, *_ = learned()
+    first, *others = model.classes
+
+    assert sum(model.predict_proba_one({0: 1.0, 1: 0.0}).values()) == pytest.approx(1)
+    assert [*model.champion] == others
+    assert {row["class"] for row in model.live} == {*others}
+    with pytest.raises(UsageError, match="3 classes have 2 champions"):
+        model.export("nowhere")
+    assert first == sample()[1][0]
+
+
+def test_saved_with_three_classes_it_goes_on_exactly(tmp_path):
+    model, _, y = learned()
+    model.save(tmp_path / "model")
+    twin = ChaChaClassifier.load(tmp_path / "model")
+    late_x, late_y = sample(200, seed=1)
+    late_y[100] = "grey"
+    for one in (model, twin):
+        one.learn_many(late_x, late_y)
+        one.learn_one({0: 1.0, 1: 0.0, "new": 1.0}, "grey")
+
+    asked = {0: 0.3, 1: 0.0, "new": 1.0}
+    assert twin.predict_proba_one(asked) == model.predict_proba_one(asked)
+    assert twin.classes == model.classes == [*dict.fromkeys([*y, "grey"])]
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_an_interrupt_leaves_the_names_that_the_races_know(many, monkeypatch):
+    model, x, _ = learned()
+    real, calls = model._race.races[0].learn, []
+
+    def interrupted(*block):
+        calls.append(1)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return real(*block)
+
+    monkeypatch.setattr(model._race.races[0], "learn", interrupted)
+    if many:
+        interruption = functools.partial(model.learn_many, x[:4], ["grey", "pink", "pink", "grey"])
+    else:
+        model.learn_one({0: 0.0}, "red")
+        interruption = functools.partial(model.learn_one, {0: 0.0}, "grey")
+    with pytest.raises(KeyboardInterrupt):
+        interruption()
+    monkeypatch.undo()
+
+    assert len(model.classes) == model._race.n_classes
+    assert [*model.predict_proba_one({0: 1.0})] == model.classes
+    model.learn_one({0: 0.0}, "lilac")
+    assert model.classes[-1] == "lilac"
+    assert len(model.predict_proba_one({0: 1.0})) == model._race.n_classes
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["a", "b", float("nan")],
+        ["a", None, "b"],
+        [1, pd.NA, 2],
+        pd.Series(["a", pd.NA, "b"], dtype="string"),
+        pd.Series([True, pd.NA, False], dtype="boolean"),
+        pd.Series(pd.to_datetime(["2024-01-01", None, "2024-01-02"])),
+    ],
+    ids=repr,
+)
+def test_a_missing_label_is_no_class(labels):
+    model = ChaChaClassifier(b=3)
+    with pytest.raises(ValueError, match="is no class"):
+        model.learn_many(np.zeros((3, 1)), labels)
+
+    assert (model.examples, model.classes) == (0, [])
+
+
+def test_labels_are_taken_as_they_are():
+    model = ChaChaClassifier(b=3)
+    model.learn_many(np.zeros((6, 1)), [1, "a", "1", (1, 2), 2**53, 2**53 + 1])
+
+    assert model.classes == [1, "a", "1", (1, 2), 2**53, 2**53 + 1]
+
+
+def test_numbers_for_labels_are_refused():
+    model, x = ChaChaClassifier(b=3), np.zeros((1200, 1))
+    with pytest.raises(ValueError, match="1200 classes are more than 1000, with a race each"):
+        model.learn_many(x, np.arange(1200) / 7)
+
+    assert model.examples == 0
+
+
+def test_importance_0_brings_no_class():
+    model, x, _ = learned()
+    before = model.predict_proba_one({0: 0.1, 1: 0.2})
+    model.learn_one({0: 0.0, 1: 0.0}, "grey", w=0)
+    model.learn_many(x[:3], ["grey"] * 3, [0, 0, 0])
+
+    assert model.predict_proba_one({0: 0.1, 1: 0.2}) == before
