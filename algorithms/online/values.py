@@ -12,6 +12,9 @@ from algorithms.online.dates import WEEKDAYS, date_parts, has_hour, is_date, mic
 LARGEST = float(np.finfo(np.float32).max)
 """Models compute in 32 bits; what is beyond is as good as infinite."""
 
+NO_NUMBERS = (np.timedelta64, np.complexfloating)
+"""NumPy's types that would become numbers without being any."""
+
 PANDAS_GAPS = ("NAType", "NaTType")
 """Its types of NA and NaT; pandas itself is not needed, and heavy."""
 
@@ -41,12 +44,15 @@ def parts_of(name: str, value: Any) -> list[tuple[str, float | str]]:
         return [(name, math.nan), (f"{name} days", math.nan)]
     if is_date(value):
         return _date(name, value)
-    if isinstance(value, np.timedelta64) or not hasattr(value, "__float__"):
+    if isinstance(value, NO_NUMBERS) or not hasattr(value, "__float__"):
         raise TypeError(
             f"feature {name!r} is a {type(value).__name__}: a value must be a number, a text or a"
             " date"
         )
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf  # an integer beyond all of them
     if abs(number) > LARGEST:
         raise ValueError(
             f"feature {name!r} is {number}: a value must be finite in 32 bits, or missing (None)"

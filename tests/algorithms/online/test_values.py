@@ -1,0 +1,68 @@
+"""What a value in an example is, of Python's, NumPy's and pandas' types."""
+
+import datetime as dt
+import decimal
+import fractions
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from algorithms.online.values import copied, parts_of
+
+NUMBERS = [1.5, decimal.Decimal("1.5"), fractions.Fraction(3, 2), np.float16(1.5), np.float64(1.5)]
+GAPS = [None, pd.NA, pd.NaT, np.datetime64("NaT")]
+NOTHING = [b"x", 1j, np.complex64(1), (1,), [1], dt.time(5), dt.timedelta(1), pd.Timedelta(1),
+           np.timedelta64(1, "h"), pd.Interval(0, 1), pd.Period("2024-01"), object()]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", NUMBERS, ids=repr)
+def test_a_number_of_any_type(value):
+    assert parts_of("x", value) == [("x", 1.5)]
+    assert copied(value) == 1.5
+
+
+@pytest.mark.parametrize("value", [True, np.True_], ids=repr)
+def test_a_boolean_is_one_or_zero(value):
+    assert parts_of("x", value) == [("x", 1.0)]
+
+
+@pytest.mark.parametrize("value", GAPS, ids=repr)
+def test_a_gap_is_one_of_a_number_or_of_a_date(value):
+    assert [(name, math.isnan(number)) for name, number in parts_of("x", value)] == [
+        ("x", True),
+        ("x days", True),
+    ]
+    assert copied(value) is None
+
+
+@pytest.mark.parametrize("value", [math.nan, decimal.Decimal("NaN"), np.float32("nan")], ids=repr)
+def test_nan_is_a_gap_of_a_number(value):
+    ((name, number),) = parts_of("x", value)
+
+    assert name == "x"
+    assert math.isnan(number)
+
+
+@pytest.mark.parametrize("value", [math.inf, 1e39, -(10**400), decimal.Decimal("1e50")], ids=str)
+def test_what_32_bits_cannot_hold_is_refused(value):
+    with pytest.raises(
+        ValueError, match=r"'x' is -?(inf|1e.*): a value must be finite in 32 bits"
+    ):
+        parts_of("x", value)
+
+
+@pytest.mark.parametrize("value", NOTHING, ids=lambda value: type(value).__name__)
+def test_other_things_are_refused(value):
+    with pytest.raises(
+        TypeError, match=r"'x' is a .*: a value must be a number, a text or a date"
+    ):
+        parts_of("x", value)
+
+
+@pytest.mark.parametrize(
+    "value", [dt.date(2024, 2, 29), dt.datetime(2024, 2, 29, 18, 30), pd.Timestamp("2024-02-29")]
+)
+def test_a_copied_date_has_the_same_parts(value):
+    assert parts_of("x", copied(value)) == parts_of("x", value)
