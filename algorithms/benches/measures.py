@@ -71,7 +71,8 @@ def of_classes(
     forecasts, labels : ndarray of int, shape (n,)
         Codes of classes; -1 for a forecast of none. n is at least 1.
     probabilities : array-like, shape (n,)
-        What was forecast for the class that came.
+        What was forecast for the class that came; NaN where it was not known before, which the
+        log loss leaves out: none can give a chance to it.
 
     References
     ----------
@@ -90,10 +91,11 @@ def of_classes(
     right = forecasts == labels
     classes = np.unique(labels)
     chance = sum(float((forecasts == c).mean() * (labels == c).mean()) for c in classes)
-    certain = np.clip(np.asarray(probabilities, dtype=np.float64), _LEAST_PROBABILITY, 1.0)
+    given = np.asarray(probabilities, dtype=np.float64)
+    certain = np.clip(given[~np.isnan(given)], _LEAST_PROBABILITY, 1.0)
     found = {
         "error": (~right).mean(),
-        "log_loss": -np.log(certain).mean(),
+        "log_loss": -np.log(certain).mean() if len(certain) else math.nan,
         "kappa": _beyond(right.mean(), chance),
     }
     if len(labels) > 1:

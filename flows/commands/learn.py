@@ -105,6 +105,10 @@ def predict(
     ],
     file: Table,
     out: OutTable = None,
+    level: Annotated[
+        float | None,
+        typer.Option(help="Of numbers: the ends of the interval of this probability, too."),
+    ] = None,
     tracking_uri: TrackingUri = None,
 ) -> int:
     """Forecast the rows of a table; nothing is learned.
@@ -123,7 +127,9 @@ def predict(
         say(f"{file}: 0 rows: nothing to forecast", err=True)
         return 3
     if going_on is not None:
-        found = going_on.predict(frame)
+        found = going_on.predict(frame, level)
+    elif level is not None:
+        raise UsageError("--level needs the file of a model that `leaseboard learn` made")
     else:
         found = frame.assign(**{FORECAST: _registered(model, tracking_uri).predict(frame)})
     if out is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -155,10 +156,16 @@ class Continued:
         told = pd.concat([labels.rename(self.target), forecasts], axis=1)
         return LearnedTable(told, measures, best[0] if "skill" in measures and best else "", new)
 
-    def predict(self, frame: pd.DataFrame) -> pd.DataFrame:
+    def predict(self, frame: pd.DataFrame, level: float | None = None) -> pd.DataFrame:
         """The table, with the forecasts for its rows; nothing is learned.
 
-        Of classes there is a column for the probability of each, too.
+        Of classes there is a column for the probability of each, too; of numbers the ends of the
+        interval that holds the target with probability `level`, if that is given.
+
+        Raises
+        ------
+        UsageError
+            If a column is missing, or the model keeps no such intervals.
         """
         features, _ = self._features(frame)
         features = features[[name for name in features if name in self.kinds]]
@@ -166,6 +173,10 @@ class Continued:
             np.float64 if self.is_regression else object
         )
         found = pd.DataFrame({FORECAST: forecasts})
+        if level is not None:
+            if not self.is_regression:
+                raise UsageError("--level is of numbers: classes have their probabilities anyway")
+            found[["low", "high"]] = self.model.predict_interval_many(features, level).to_numpy()
         if not self.is_regression:
             shares = self.model.predict_proba_many(features)
             found[[f"probability of {name}" for name in shares]] = shares.to_numpy()
@@ -215,7 +226,7 @@ class Continued:
         measures = of_classes(
             np.array([codes.get(name, -1) for name in likeliest]),
             np.array([codes[name] for name in labels]),
-            [each.get(name, 0.0) for each, name in zip(shares, labels, strict=True)],
+            [each.get(name, math.nan) for each, name in zip(shares, labels, strict=True)],
         )
         return pd.DataFrame({FORECAST: likeliest}, dtype=object), measures
 

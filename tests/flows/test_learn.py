@@ -1,6 +1,9 @@
 """``leaseboard learn`` and ``predict``: a model's file goes on exactly, whatever is wrong."""
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -115,6 +118,24 @@ def test_predict_learns_nothing_and_keeps_the_table(call):
     assert list(told) == [*asked, "forecast"]
     assert told["forecast"].to_numpy() == pytest.approx(pd.read_parquet("out.parquet")["forecast"])
     assert np.abs(told["forecast"] - frame["sold"]).mean() < 1
+
+
+def test_intervals_hold_their_share_of_labels(call):
+    frame = sales(600)
+    frame[:500].to_csv("sales.csv", index=False)
+    frame[500:].to_csv("next.csv", index=False)
+    call("learn", "sales.model", "sales.csv")
+    call("predict", "sales.model", "next.csv", "--level", "0.8", "--out", "out.csv")
+    told = pd.read_csv("out.csv")
+    held = (told["low"] <= told["sold"]) & (told["sold"] <= told["high"])
+
+    assert 0.6 < held.mean() < 0.98
+    code, _, complained = call("predict", "sales.model", "next.csv", "--level", "0.123")
+    assert code == 64
+    assert "0.123" in complained
+    call("learn", "shops.model", "sales.csv", "--target", "shop", "--task", "classification")
+    complained = call("predict", "shops.model", "next.csv", "--level", "0.8")[2]
+    assert "classes have their probabilities" in complained
 
 
 def test_classes_have_their_probabilities(call):
@@ -237,6 +258,25 @@ def test_a_write_that_breaks_off_leaves_the_old_model(call, monkeypatch):
     monkeypatch.setattr(plain, "write", half)
     assert call("learn", "sales.model", "sales.csv")[0] == 130
     assert Path("sales.model").read_bytes() == before
+
+
+def test_a_process_that_is_killed_leaves_the_old_model(call, tmp_path):
+    sales(60).to_csv("sales.csv", index=False)
+    call("learn", "sales.model", "sales.csv")
+    before = Path("sales.model").read_bytes()
+    code = (
+        "import os, signal; from algorithms import plain; from flows.cli import main\n"
+        "def dies(path, *_):\n"
+        "    path.write_bytes(b'half'); os.kill(os.getpid(), signal.SIGKILL)\n"
+        "plain.write = dies\n"
+        "main(['learn', 'sales.model', 'sales.csv'])"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
+
+    assert ended.returncode == -signal.SIGKILL
+    assert Path("sales.model").read_bytes() == before
+    assert call("learn", "sales.model", "sales.csv")[0] == 0
+    assert ChaChaRegressor.load("sales.model").examples == 120
 
 
 def test_two_commands_at_once_do_not_lose_what_one_learned(call, monkeypatch):

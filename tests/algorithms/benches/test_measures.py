@@ -66,6 +66,15 @@ def test_what_is_not_defined_is_left_out():
     assert of_classes(*np.zeros((2, 1), int), np.ones(1)).keys() == {"error", "log_loss"}
 
 
+def test_a_class_that_nobody_knew_of_counts_for_no_log_loss():
+    codes = np.array([0, 1, 0])
+    found = of_classes(np.array([-1, 0, 0]), codes, [math.nan, math.nan, 0.5])
+
+    assert found["log_loss"] == pytest.approx(math.log(2))
+    assert found["error"] == pytest.approx(2 / 3)
+    assert "log_loss" not in of_classes(codes[:1], codes[:1], [math.nan])
+
+
 def test_margins_are_log_odds():
     found = of_margins(np.float32([0, 2, -400, 400]), np.float32([-1, 1, -1, -1]))
 
