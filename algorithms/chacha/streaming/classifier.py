@@ -42,8 +42,8 @@ class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):
     Examples
     --------
     >>> model = ChaChaClassifier(b=4)
-    >>> for t in range(600):
-    ...     model.learn_one({"a": t % 3 - 1.0}, ("down", "none", "up")[t % 3])
+    >>> for a in np.random.default_rng(0).integers(-1, 2, 600).tolist():
+    ...     model.learn_one({"a": float(a)}, ("down", "none", "up")[a + 1])
     >>> [model.predict_one({"a": a}) for a in (-1.0, 0.0, 1.0)]
     ['down', 'none', 'up']
     >>> round(model.predict_proba_one({"a": 1.0})["up"], 1)
