@@ -38,8 +38,8 @@ def parts_of(name: str, value: Any) -> list[tuple[str, float | str]]:
     >>> parts_of("when", np.datetime64("2024-02-29"))
     [('when weekday', 'thursday'), ('when month', '2'), ('when days', 19782.0)]
     """
-    if isinstance(value, str):
-        return [(name, value)]
+    if (type(value) is float and abs(value) <= LARGEST) or isinstance(value, str):
+        return [(name, value)]  # most values are
     if is_missing(value):
         return [(name, math.nan), (f"{name} days", math.nan)]
     if is_date(value):
