@@ -188,15 +188,16 @@ class OneVsRest:
         self.rows[places], self.weights[places] = examples[late], importances[late]
         own = self._own(margins)
         told = own.copy()
-        for t, number in enumerate(classes.tolist()):
+        numbers = zip(classes.tolist(), importances.tolist(), strict=True)
+        for t, (number, weight) in enumerate(numbers):
             if self.n_classes > 2:
                 experts = self._experts(own[t])
                 told[t] = self.bayes[1:] @ experts
                 if self.counts[0, number]:  # of a class that is new nothing was told
-                    update(np.ascontiguousarray(experts[:, number]), self.bayes)
-            self.counts[0, number] += 1.0
+                    update(experts[:, number] ** min(weight, 1.0), self.bayes)
+            self.counts[0, number] += weight
             if self.last >= 0:
-                self.counts[1 + self.last, number] += 1.0
+                self.counts[1 + self.last, number] += weight
             self.last = number
         return told
 

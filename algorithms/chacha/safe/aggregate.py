@@ -38,6 +38,9 @@ M 4^-i adds up to 4/3 M. Back to y_t: with e = y_t - ỹ_t, (a - y)² - (p - y)�
 2 (p - a) e, and |p - a| ≤ W. An expert's own forecast that was clipped may be nearer to a label
 outside of the range, by e² at most; to one in the range it is no nearer. ∎
 
+Where examples have importances, all losses are multiplied by theirs, here as there: nothing in the
+proof changes.
+
 A forecast is a float32: what it loses more than the exact average is added as it comes.
 
 Averages by fixed share are Herbster and Warmuth's [1]_; shares that decrease make the bound over
@@ -124,7 +127,14 @@ def aggregate(forecasts: Doubles, state: Doubles) -> float:
 
 
 @njit(cache=True, nogil=True)
-def weigh(forecasts: Doubles, label: float, low: float, high: float, state: Doubles) -> None:
+def weigh(
+    forecasts: Doubles,
+    label: float,
+    low: float,
+    high: float,
+    state: Doubles,
+    importance: float = 1.0,
+) -> None:
     """Take a label into the weights, by the range that was known before it.
 
     Examples
@@ -138,10 +148,10 @@ def weigh(forecasts: Doubles, label: float, low: float, high: float, state: Doub
     n = len(forecasts)
     shown = min(max(label, low), high)
     beyond = abs(label - shown)
-    state[ALLOWED] += 2.0 * (high - low) * beyond + beyond * beyond
+    state[ALLOWED] += importance * (2.0 * (high - low) * beyond + beyond * beyond)
     least, largest = math.inf, 0.0
     for k in range(n):
-        loss = (forecasts[k] - shown) ** 2
+        loss = importance * (forecasts[k] - shown) ** 2
         least, largest = min(least, loss), max(largest, loss)
     per_unit = 2.0 * (SHARES - math.log(prior(n - 1, n)))
     if largest > state[LARGEST]:
@@ -165,7 +175,7 @@ def weigh(forecasts: Doubles, label: float, low: float, high: float, state: Doub
     state[SINCE] += 1.0
     total = 0.0
     for k in range(n):
-        loss = (forecasts[k] - shown) ** 2
+        loss = importance * (forecasts[k] - shown) ** 2
         state[3 + k] *= math.exp(-0.5 * (loss - least) / state[LARGEST])
         total += state[3 + k]
     alpha = share(state[SINCE])

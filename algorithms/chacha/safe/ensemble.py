@@ -146,6 +146,7 @@ class Ensemble:
         mix(
             values,
             labels,
+            importances,
             shown,
             limits,
             self.mixed(live),

@@ -202,7 +202,8 @@ def advance(
     ----------
     examples : ndarray of float32, shape (n, n_features)
     labels, importances : ndarray of float32, shape (n,)
-        An example of importance 0 teaches nothing; beyond that they do not matter here.
+        An example of importance 0 teaches nothing. The others weigh what the companions learn,
+        but for the moments of features and the search for a season.
     wide, companions : ndarray, shapes (n, N_PAST + 2 * n_features) and (n, N_COMPANIONS)
         Written.
     shown : ndarray of float64, shape (n,)
@@ -222,8 +223,10 @@ def advance(
         limits[t, 0], limits[t, 1] = scale[LOW], scale[HIGH]
         label = clipped(np.float64(labels[t]), scale)
         shown[t] = label
-        if importances[t] <= 0.0:
+        importance = np.float64(importances[t])
+        if importance <= 0.0:
             continue
+        root = math.sqrt(importance)
         if len(weights) == 1 + d:
             broad[0] = narrow[0] = 1.0
             for j in range(N_PAST + d):
@@ -232,33 +235,45 @@ def advance(
                     narrow[1 + j - N_PAST] = wide[t, j]
             spread = deviation(scale)
             if classes:
-                _learn_chance(triangle, rotated, weights, narrow, label)
-                _learn_chance(past_triangle, past_rotated, past_weights, broad, label)
+                _learn_chance(triangle, rotated, weights, narrow, label, root)
+                _learn_chance(past_triangle, past_rotated, past_weights, broad, label, root)
             else:
-                _learn_value(triangle, rotated, weights, narrow, label)
+                _learn_value(triangle, rotated, weights, narrow, label, root)
                 if spread > 0.0:
                     target = (label - scale[MEAN]) / spread
                     target = min(max(target, -FARTHEST), FARTHEST)
-                    _learn_value(past_triangle, past_rotated, past_weights, broad, target)
+                    _learn_value(past_triangle, past_rotated, past_weights, broad, target, root)
         compare(label, past, losses, seen)
         remember(label, past, seen)
-        admit(np.float64(labels[t]), scale)
+        admit(np.float64(labels[t]), scale, importance)
         add_moments(examples[t], moments, scale[COUNT])
 
 
 @njit(cache=True, nogil=True)
 def _learn_value(
-    triangle: Doubles, rotated: Doubles, weights: Doubles, row: Doubles, label: float
+    triangle: Doubles,
+    rotated: Doubles,
+    weights: Doubles,
+    row: Doubles,
+    label: float,
+    root: float,
 ) -> None:
-    rotate(triangle, rotated, row, label)
+    for j in range(len(row)):
+        row[j] *= root
+    rotate(triangle, rotated, row, root * label)
     solve(triangle, rotated, weights)
 
 
 @njit(cache=True, nogil=True)
 def _learn_chance(
-    triangle: Doubles, rotated: Doubles, weights: Doubles, row: Doubles, label: float
+    triangle: Doubles,
+    rotated: Doubles,
+    weights: Doubles,
+    row: Doubles,
+    label: float,
+    root: float,
 ) -> None:
     margin = 0.0
     for j in range(len(row)):
         margin += weights[j] * row[j]
-    _learn_value(triangle, rotated, weights, row, reweigh(row, margin, label))
+    _learn_value(triangle, rotated, weights, row, reweigh(row, margin, label), root)

@@ -132,6 +132,7 @@ def consider(
 def mix(
     values: Doubles,
     labels: Floats,
+    importances: Floats,
     shown: Doubles,
     limits: Doubles,
     live: Slots,
@@ -151,7 +152,8 @@ def mix(
     ----------
     values : ndarray of float64, shape (n, n_slots)
         Progressive predictions of the live models and of their companions.
-    labels : ndarray of float32, shape (n,)
+    labels, importances : ndarray of float32, shape (n,)
+        What each loss is worth; an example of 0 changes nothing.
     shown, limits : ndarray of float64, shapes (n,) and (n, 2)
         The labels as models learn them, and the range that they are clipped to.
     live, losses
@@ -183,25 +185,29 @@ def mix(
         seen = 0.0 if first else shown[t]
         exact = consider(row, live, baselines, losses, totals, aggregated, experts)
         forecasts[t] = exact
+        importance = np.float64(importances[t])
+        if importance <= 0.0:
+            continue
         forecast = np.float64(forecasts[t])
-        totals[MASS] = gamma * totals[MASS] + 1.0
+        totals[MASS] = gamma * totals[MASS] + importance
         totals[COUNT] += 1.0
-        standard = squared_loss(row[champion], seen)
+        standard = importance * squared_loss(row[champion], seen)
         for slot in live:
-            loss = squared_loss(row[slot], seen)
+            loss = importance * squared_loss(row[slot], seen)
             losses[slot] = gamma * losses[slot] + loss
             difference = standard - loss
             windows[slot, ADVANTAGE] += difference
             windows[slot, SQUARES] += difference * difference
             windows[slot, LOSS] += loss
             windows[slot, LOSS_SQUARES] += loss * loss
-            scores[slot] += squared_loss(row[slot], label)
+            scores[slot] += importance * squared_loss(row[slot], label)
         if first:
-            totals[FIRST] = label * label
+            totals[FIRST] = importance * label * label
             continue
-        weigh(experts, label, limits[t, 0], limits[t, 1], aggregated)
-        aggregated[ALLOWED] += max(0.0, (forecast - label) ** 2 - (exact - label) ** 2)
-        totals[LOST] += (forecast - label) ** 2
+        weigh(experts, label, limits[t, 0], limits[t, 1], aggregated, importance)
+        lost = importance * (forecast - label) ** 2
+        aggregated[ALLOWED] += max(0.0, lost - importance * (exact - label) ** 2)
+        totals[LOST] += lost
         best = math.inf
         for slot in baselines:
             best = min(best, scores[slot] - totals[FIRST])

@@ -149,7 +149,8 @@ class Odds:
         live, champion
             See `margin`.
         labels, importances : ndarray of float32, shape (n,)
-            An example of importance 0 teaches nothing.
+            An example of importance 0 teaches nothing; one of more than 1 counts for Bayes' rule
+            as one of 1.
         forecasts : ndarray of float32, shape (n,)
             Of the mixture; overwritten.
         """
@@ -196,22 +197,27 @@ def tell_odds(
             values[t], live, champion, forecast, recent, weights, counts, inputs, chances
         )  # fmt: skip
         forecasts[t] = _log_odds(average(chances, bayes))
-        if importances[t] <= 0.0:
+        importance = np.float64(importances[t])
+        if importance <= 0.0:
             continue
         second = labels[t] > 0.0
         for slot in live:
             loss = (values[t, slot] - labels[t]) ** 2
-            recent[slot] = NIMBLE * recent[slot] + loss
-            errors[slot] += (values[t, slot] > 0.0) != second
-        stack(inputs, chances[STACK], second, weights, covariance)
-        _count(values[t, len(recent) :], second, counts)
+            recent[slot] = NIMBLE * recent[slot] + importance * loss
+            errors[slot] += importance * ((values[t, slot] > 0.0) != second)
+        stack(inputs, chances[STACK], second, weights, covariance, importance)
+        _count(values[t, len(recent) :], second, counts, importance)
         if not second:
             for k in range(N_EXPERTS):
                 chances[k] = 1.0 - chances[k]
-        lost[TOLD] -= math.log(average(chances, bayes))
+        # The log loss is mixable up to the weight 1.
+        worth = min(importance, 1.0)
+        lost[TOLD] -= worth * math.log(average(chances, bayes))
         least = math.inf
         for k in range(N_EXPERTS):
-            lost[k] -= math.log(chances[k])
+            lost[k] -= worth * math.log(chances[k])
+            if worth < 1.0:
+                chances[k] **= worth
             if k < N_FIRST_TRIES:
                 least = min(least, lost[k])
         lost[EXCESS] = max(lost[EXCESS], lost[TOLD] - least)
@@ -255,13 +261,13 @@ def _consider(
 
 
 @njit(cache=True, nogil=True)
-def _count(companions: Doubles, second: bool, counts: Doubles) -> None:
+def _count(companions: Doubles, second: bool, counts: Doubles, importance: float) -> None:
     came = 1 if second else 0
-    counts[0, came] += 1.0
+    counts[0, came] += importance
     last, season = _after(companions[LAST]), _after(companions[SEASON])
     if last:
-        counts[last, came] += 1.0
-        counts[season + 2, came] += 1.0
+        counts[last, came] += importance
+        counts[season + 2, came] += importance
 
 
 @njit(cache=True, nogil=True)

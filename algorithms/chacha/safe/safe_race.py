@@ -123,7 +123,7 @@ class SafeRace(Race):
     def learn(
         self, examples: Floats, labels: Floats, importances: Floats, forecasts: Floats
     ) -> int:
-        """Learn until the round ends; importances weigh what models learn, not their losses."""
+        """Learn until the round ends; importances weigh what is learned, and all losses."""
         room = self.round_length - self.at % self.round_length
         n = self.ensemble.until(labels[:room], self.at)
         block = examples[:n], labels[:n], importances[:n]

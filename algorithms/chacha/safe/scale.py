@@ -14,9 +14,9 @@ COUNT, LEAST, SECOND_LEAST, SECOND_MOST, MOST, LOW, HIGH, MEAN, SQUARES = range(
 """The fields of a scale: how many labels, the two least and the two largest, the range that labels
 are clipped to, and of the clipped ones the mean and the sum of squared deviations."""
 
-BELOW, BELOW_AT, ABOVE, ABOVE_AT, KNOWN = range(9, 14)
+BELOW, BELOW_AT, ABOVE, ABOVE_AT, KNOWN, WEIGHT = range(9, 15)
 """Its last fields: the label that was last beyond the range on each side, and which one it was;
-and whether the range was known beforehand, as that of classes is."""
+whether the range was known beforehand, as that of classes is; and the sum of importances."""
 
 NEAR = 5
 """Two labels beyond the range on one side confirm each other if they are no further apart."""
@@ -33,7 +33,7 @@ MARGIN = 3.0
 
 def new_scale(low: float = 0.0, high: float = 0.0) -> Doubles:
     """The scale of no labels; if `low` and `high` differ they are the range, once and for all."""
-    scale = np.zeros(KNOWN + 1)
+    scale = np.zeros(WEIGHT + 1)
     scale[LOW], scale[HIGH], scale[KNOWN] = low, high, low < high
     return scale
 
@@ -52,12 +52,12 @@ def clipped(label: float, scale: Doubles) -> float:
 @njit(cache=True, nogil=True)
 def deviation(scale: Doubles) -> float:
     """The standard deviation of the clipped labels; 0 before two labels differ."""
-    return math.sqrt(scale[SQUARES] / scale[COUNT]) if scale[COUNT] > 0.0 else 0.0
+    return math.sqrt(scale[SQUARES] / scale[WEIGHT]) if scale[WEIGHT] > 0.0 else 0.0
 
 
 @njit(cache=True, nogil=True)
-def admit(label: float, scale: Doubles) -> None:
-    """Take a label into the scale.
+def admit(label: float, scale: Doubles, importance: float = 1.0) -> None:
+    """Take a label into the scale; how important it is matters for mean and deviation.
 
     The range is that of the second least to the second largest label, extended by `MARGIN` widths
     on both sides; from the fourth label on it never shrinks. A label beyond it counts for it only
@@ -77,8 +77,9 @@ def admit(label: float, scale: Doubles) -> None:
     count = scale[COUNT]
     if not scale[KNOWN]:
         _extend(label, scale, count)
-    difference = shown - scale[MEAN]
-    scale[MEAN] += difference / count
+    scale[WEIGHT] += importance
+    difference = importance * (shown - scale[MEAN])
+    scale[MEAN] += difference / scale[WEIGHT]
     scale[SQUARES] += difference * (shown - scale[MEAN])
     if count == SETTLED and not scale[KNOWN]:
         _begin(scale)
@@ -120,7 +121,7 @@ def _begin(scale: Doubles) -> None:
     for place in (LEAST, SECOND_LEAST, SECOND_MOST, MOST):
         shown = min(max(scale[place], scale[LOW]), scale[HIGH])
         squares += (shown - scale[MEAN]) ** 2
-    scale[SQUARES] = squares
+    scale[SQUARES] = squares * (scale[WEIGHT] / SETTLED)
 
 
 @njit(cache=True, nogil=True)

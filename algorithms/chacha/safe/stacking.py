@@ -33,7 +33,12 @@ throw them far."""
 
 @njit(cache=True, nogil=True)
 def stack(
-    inputs: Doubles, chance: float, second: bool, weights: Doubles, covariance: Doubles
+    inputs: Doubles,
+    chance: float,
+    second: bool,
+    weights: Doubles,
+    covariance: Doubles,
+    importance: float = 1.0,
 ) -> None:
     """Learn one label.
 
@@ -46,6 +51,8 @@ def stack(
         Whether it came.
     weights, covariance : ndarray of float64, shapes (n,) and (n, n)
         Updated.
+    importance : float
+        Learned as if seen so many times.
 
     Examples
     --------
@@ -62,10 +69,10 @@ def stack(
         for j in range(n):
             gain[i] += covariance[i, j] * inputs[j]
         total += gain[i] * inputs[i]
-    curvature = max(chance * (1.0 - chance), FLATTEST)
+    curvature = importance * max(chance * (1.0 - chance), FLATTEST)
     step = 1.0 / (1.0 + curvature * total)
     for i in range(n):
-        weights[i] += step * gain[i] * ((1.0 if second else 0.0) - chance)
+        weights[i] += step * gain[i] * importance * ((1.0 if second else 0.0) - chance)
         covariance[i, i] = (covariance[i, i] - curvature * step * gain[i] ** 2) / FORGETTING
         scale[i] = math.sqrt(VARIANCE / max(covariance[i, i], VARIANCE))
     for i in range(n):

@@ -110,6 +110,9 @@ class OnlineChaCha(LaterLabels):
 
     def _learn(self, x: Example, label: float, w: Any) -> None:
         importance = importance_of(w)
+        if not importance:
+            self._check([x])
+            return
         race, row = self._to_learn(x)
         if race.learn_one(row, label, importance):
             self._record(race.decide())
@@ -190,7 +193,13 @@ class OnlineChaCha(LaterLabels):
         assert race is not None
         forecasts = np.empty(len(labels), dtype=np.float32)
         while done < len(labels):
-            rest = slice(done, None)
+            passed = np.flatnonzero(importances[done:] <= 0)
+            stop = done + int(passed[0]) if len(passed) else len(labels)
+            if stop == done:  # of importance 0: nothing is learned
+                forecasts[done] = race.predict(examples[done])
+                done += 1
+                continue
+            rest = slice(done, stop)
             done += race.learn(examples[rest], labels[rest], importances[rest], forecasts[rest])
             if race.is_due():
                 self._record(race.decide())

@@ -27,6 +27,7 @@ def run_mix(
     baselines=(0,),
     limits=(-np.inf, np.inf),
     before=1,
+    importances=None,
 ):
     n_slots, n = predictions.shape[1], len(labels)
     losses, totals, windows = np.zeros(n_slots), np.zeros(N_TOTALS), np.zeros((n_slots, 4))
@@ -36,6 +37,7 @@ def run_mix(
     mix(
         np.asarray(predictions, dtype=np.float64),
         labels,
+        np.ones(n, dtype=np.float32) if importances is None else np.float32(importances),
         np.clip(labels.astype(np.float64), *limits),
         np.tile(np.asarray(limits, dtype=np.float64), (n, 1)),
         np.arange(n_slots),
@@ -155,3 +157,22 @@ def test_forecasts_rounded_to_float32_keep_the_guarantee():
     loss = np.sum((forecasts.astype(float) - labels) ** 2)
     assert totals[LOST] == pytest.approx(loss)
     assert 0 < totals[SHARE_OF_BOUND] <= 1
+
+
+def test_an_importance_weighs_every_loss_as_if_there_were_so_many():
+    predictions, labels = np.array([[1.0, 3.0], [2.0, 2.5]]), np.array([0.0, 1.0])
+    _, losses, totals, windows, scores = run_mix(predictions, labels, importances=[3, 0.5])
+
+    assert losses.tolist() == [0.5 * 3 + 0.5 * 1, 0.5 * 27 + 0.5 * 2.25]
+    assert totals[MASS] == 0.5 * 3 + 0.5
+    assert scores.tolist() == [3 + 0.5, 27 + 0.5 * 2.25]
+    assert windows[1, 0] == 3 * (1 - 9) + 0.5 * (1 - 2.25)
+
+
+def test_an_example_of_importance_0_changes_nothing():
+    _, losses, totals, windows, scores = run_mix(
+        np.array([[1.0, 3.0]]), np.array([0.0]), importances=[0]
+    )
+
+    assert not any(array.any() for array in (losses, windows, scores))
+    assert totals.tolist() == [0, 1, 0, 0, 0]  # COUNT is 1 before it
