@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,8 +15,9 @@ from algorithms import plain
 from algorithms.base import settings_of
 from algorithms.chacha.oracle import ConfigOracle, load_oracle
 from algorithms.chacha.race import Race
-from algorithms.chacha.race_file import FORMAT, UNFIT, file_in, racing_of
+from algorithms.chacha.race_file import FORMAT, UNFIT, racing_of
 from algorithms.chacha.streaming.blocks import examples_of, is_frame
+from algorithms.chacha.streaming.files import read_state, replacing, unfit
 from algorithms.chacha.streaming.later_labels import LaterLabels, Pending
 from algorithms.errors import UsageError
 from algorithms.events import BoundsUpdated, Event, kind
@@ -258,7 +258,7 @@ class OnlineChaCha(LaterLabels):
         learner = None if self._race is None else self._champion_learner()
         if learner is None:
             raise UsageError("nothing to export: no champion has learned an example yet")
-        with _replacing(Path(path)) as partial:
+        with replacing(Path(path)) as partial:
             learner.save(partial)
         return learner.command_line()
 
@@ -277,7 +277,7 @@ class OnlineChaCha(LaterLabels):
             If the oracle or the classes hold other things than numbers, texts, arrays of
             numbers, and lists, tuples, sets and dicts of them, or the file cannot be written.
         """
-        with _replacing(Path(path)) as partial:
+        with replacing(Path(path)) as partial:
             plain.write(partial, {"class": type(self).__name__, **self._state()}, FORMAT)
 
     @classmethod
@@ -295,7 +295,7 @@ class OnlineChaCha(LaterLabels):
         UsageError
             If the file is none that `save` wrote, or it needs the `oracle`.
         """
-        name, own, state = _read(path)
+        name, own, state = read_state(path)
         if name != cls.__name__:
             raise UsageError(f"{str(path)!r} holds a {name}: load it as such")
         if own is not None and oracle is None:
@@ -311,13 +311,13 @@ class OnlineChaCha(LaterLabels):
             model = cls(*given, **state["settings"])
             model._fill(state)
         except UNFIT as error:
-            raise UsageError(_unfit(path)) from error
+            raise UsageError(unfit(path)) from error
         return model
 
     @staticmethod
     def saved_class(path: str | Path) -> str:
         """The name of the class whose `load` reads the file; UsageError as that raises it."""
-        return _read(path)[0]
+        return read_state(path)[0]
 
     def _state(self) -> dict[str, Any]:
         """What `_fill` needs to make a fresh model this one."""
@@ -356,44 +356,6 @@ class OnlineChaCha(LaterLabels):
         model = cls(*given, **settings)
         model._fill(state)
         return model
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
-    """A file to write that takes the place of `path` in one step; no half of it is ever seen."""
-    partial = path.with_name(path.name + ".partial")
-    try:
-        partial.touch()
-        yield partial
-        partial.replace(path)
-    except OSError as error:
-        raise UsageError(
-            f"{str(path)!r} cannot be written ({error.strerror}): name a file in a folder that"
-            " exists and may be written"
-        ) from error
-    finally:
-        if partial.is_file():
-            partial.unlink()
-
-
-def _read(path: str | Path) -> tuple[str, str | None, dict[str, Any]]:
-    """The class, the oracle of the user's if there is one, and the state that a file holds."""
-    try:
-        state = plain.read(Path(path), FORMAT)
-        return str(state["class"]), file_in(state["settings"]) or state["oracle"], state
-    except OSError as error:
-        raise UsageError(
-            f"{str(path)!r} cannot be read ({error.strerror}): name a file that `save` wrote"
-        ) from error
-    except UNFIT as error:
-        raise UsageError(_unfit(path)) from error
-
-
-def _unfit(path: str | Path) -> str:
-    return (
-        f"{str(path)!r} is no saved model of this version ({FORMAT}), or a damaged one: name a"
-        " file that `save` wrote and nothing has changed since"
-    )
 
 
 def _namespaces(declared: Mapping[str, str]) -> dict[str, list[str]] | None:

@@ -139,10 +139,11 @@ def test_an_aggregate_that_follows_the_worst_breaks_its_promise(part, monkeypatc
     monkeypatch.setattr(ensemble, "mix", mixture.mix.py_func)
     assert broken(part(*which, folder="before")) == []
 
-    def wrong(experts, label, low, high, state):
+    def wrong(experts, label, low, high, state, importance):
         """The nearer a forecast was to the label, the farther it is said to be."""
         away = np.abs(experts - label)
-        aggregate.weigh(label + away.max() + away.min() - away, label, low, high, state)
+        turned = label + away.max() + away.min() - away
+        aggregate.weigh(turned, label, low, high, state, importance)
 
     monkeypatch.setattr(mixture, "weigh", wrong)
     assert "share_of_bound of chacha" in broken(part(*which))
