@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from algorithms.chacha.class_mixture import ClassMixture
 from algorithms.chacha.race import Race
-from algorithms.chacha.safe.bayes import new_weights, update
 from algorithms.events import Event
 from algorithms.online.live import Doubles, Floats
 from algorithms.online.schema import Schema
@@ -18,13 +18,6 @@ from algorithms.plain import fill, values_of
 
 REMEMBERED = 256
 """Examples that a race of a class that comes late learns first, as ones of the rest."""
-
-LEAST = 1e-3
-"""No class gets less of a chance than this, divided by their number."""
-
-OWN, FREQUENCY, AFTER_LAST = range(3)
-"""The experts, from three classes on: the races, and how often each class came, at all and after
-the class before."""
 
 MOST = 1000
 """Classes; of more there would be a million counts, and a race each."""
@@ -39,11 +32,12 @@ _NUMBERED = ("configuration", "parent", "previous", "source")
 class OneVsRest:
     """A race of each class but the first, whose share is what the others leave.
 
-    Two classes are one race, and its chances. From three on the races' chances, scaled to 1 with
-    no class less than `LEAST` over their number, are averaged with the classes' frequencies and
-    those after the class before, by Bayes' rule (`algorithms.chacha.safe.bayes`). Over the
-    examples from there on, but for those on which a class is new, the log loss is at no time more
-    than ln 3 + 1.6 nats above the best of the three.
+    Two classes are one race, and its chances. From three on the races' chances, scaled to 1, are
+    one of the experts of a mixture (`algorithms.chacha.class_mixture`). Over the examples from
+    there on, but for those on which a class is new, the log loss is at no time more than
+    ln 6 + 1.6 nats above the best of: the races, two softmax regressions (none of these is surer
+    than .001 over the number of classes), the pool of the three, the classes' frequencies, and
+    those after the class before.
 
     Examples of importance 0 are forecast, and teach nothing.
 
@@ -66,16 +60,16 @@ class OneVsRest:
         `REMEMBERED` at once.
     """
 
-    kept: ClassVar[tuple[str, ...]] = ("at", "n_classes", "last", "bayes")
+    kept: ClassVar[tuple[str, ...]] = ("at", "n_classes")
 
     def __init__(self, new_race: Callable[[Schema], Race], schema: Schema) -> None:
         self.new_race, self.schema = new_race, schema
-        self.at, self.n_classes, self.last = 0, 0, -1
+        self.at, self.n_classes = 0, 0
         self.races = [new_race(schema)]
-        self.bayes = new_weights(3)
-        self.counts = np.zeros((2, 1))
+        self.mixture = ClassMixture(schema.n_features)
         self.rows = np.zeros((REMEMBERED, schema.n_features), dtype=np.float32)
         self.weights = np.zeros(REMEMBERED, dtype=np.float32)
+        self.classes = np.zeros(REMEMBERED, dtype=np.int64)
         self.arrived = [0]
         self._events: list[Event] = []
 
@@ -98,7 +92,8 @@ class OneVsRest:
         ndarray of float64, shape (n_classes,)
         """
         margins = np.array([[race.predict(example) for race in self.races]])
-        return self._average(self._own(margins)[0])
+        own: Doubles = self._own(margins)[0]
+        return own if self.n_classes <= 2 else self.mixture.chances(own, example)
 
     def learn(self, examples: Floats, classes: NDArray[np.int64], importances: Floats) -> Doubles:
         """Learn a block.
@@ -168,6 +163,7 @@ class OneVsRest:
         rows = np.zeros((REMEMBERED, schema.n_features), dtype=np.float32)
         rows[:, : self.rows.shape[1]] = self.rows
         self.rows = rows
+        self.mixture.grow(schema.n_features, self.n_classes)
         return any(widened)
 
     def widen(self) -> Iterator[Event]:
@@ -185,21 +181,20 @@ class OneVsRest:
         self.at += len(classes)
         late = slice(-REMEMBERED, None)
         places = np.arange(self.at - len(classes[late]), self.at) % REMEMBERED
-        self.rows[places], self.weights[places] = examples[late], importances[late]
+        self.rows[places], self.classes[places] = examples[late], classes[late]
+        self.weights[places] = importances[late]
         own = self._own(margins)
-        told = own.copy()
         numbers = zip(classes.tolist(), importances.tolist(), strict=True)
-        for t, (number, weight) in enumerate(numbers):
-            if self.n_classes > 2:
-                experts = self._experts(own[t])
-                told[t] = self.bayes[1:] @ experts
-                if self.counts[0, number]:  # of a class that is new nothing was told
-                    update(experts[:, number] ** min(weight, 1.0), self.bayes)
-            self.counts[0, number] += weight
-            if self.last >= 0:
-                self.counts[1 + self.last, number] += weight
-            self.last = number
-        return told
+        if self.n_classes <= 2:
+            for number, weight in numbers:
+                self.mixture.count(number, weight)
+            return own
+        return np.array(
+            [
+                self.mixture.learn(own[t], examples[t], number, weight)
+                for t, (number, weight) in enumerate(numbers)
+            ]
+        )
 
     def _welcome(self, number: int) -> None:
         """Make room for the next class; from the third on with a race of its own."""
@@ -218,9 +213,13 @@ class OneVsRest:
             self.races.append(race)
             self.arrived.append(self.at)
             self._teller(len(self.races) - 1)(events)
-        counts = np.zeros((2 + number, 1 + number))
-        counts[: self.counts.shape[0], : self.counts.shape[1]] = self.counts
-        self.n_classes, self.counts = 1 + number, counts
+        self.n_classes = 1 + number
+        self.mixture.grow(self.schema.n_features, self.n_classes)
+        if number == 2:
+            for place in places.tolist():
+                self.mixture.train(
+                    self.rows[place], int(self.classes[place]), float(self.weights[place])
+                )
 
     # -- chances ------------------------------------------------------------------------------
 
@@ -231,19 +230,8 @@ class OneVsRest:
         chances = np.empty((len(margins), self.n_classes))
         chances[:, 1:] = 1.0 / (1.0 + np.exp(-np.clip(margins, -500.0, 500.0)))
         chances[:, 0] = 1.0 - chances[:, 1:].sum(axis=1)
-        if self.n_classes > 2:
-            chances = np.maximum(chances, LEAST / self.n_classes)
+        chances = np.maximum(chances, 0.0)  # the first class has what the others leave
         return np.asarray(chances / chances.sum(axis=1, keepdims=True))
-
-    def _average(self, own: Doubles) -> Doubles:
-        if self.n_classes <= 2:
-            return own
-        return np.asarray(self.bayes[1:] @ self._experts(own))
-
-    def _experts(self, own: Doubles) -> Doubles:
-        """What each expert thinks of each class, shape (3, n_classes)."""
-        rows = self.counts[[0, 1 + self.last]] + 0.5
-        return np.vstack((own, rows / rows.sum(axis=1, keepdims=True)))
 
     # -- inspection ---------------------------------------------------------------------------
 
@@ -272,8 +260,9 @@ class OneVsRest:
         """Everything that a fresh one needs to go on as this one does, as plain values."""
         return values_of(self, self.kept) | {
             "races": [race.state() for race in self.races],
-            "counts": self.counts,
+            "mixture": self.mixture.state(),
             "rows": self.rows,
+            "classes": self.classes,
             "weights": self.weights,
             "arrived": self.arrived,
         }
@@ -290,13 +279,11 @@ class OneVsRest:
             if type(at) is not int or race.at != self.at - at + min(at, REMEMBERED):
                 raise ValueError(f"a race of {race.at} examples came after {at} of {self.at}")
         self.arrived = list(arrived)
-        self.counts = np.zeros((1 + max(1, self.n_classes), max(1, self.n_classes)))
-        fill(self, state, ("counts", "rows", "weights"))
-        weights = self.bayes[1:]
-        if not (self.bayes[0] >= 0 and (weights > 0).all() and abs(weights.sum() - 1) < 1e-6):
-            raise ValueError(f"{self.bayes} are no weights")
-        if not (-1 <= self.last < self.n_classes and (self.counts >= 0).all()):
-            raise ValueError(f"{self.last} is none of {self.n_classes} classes")
+        fill(self, state, ("rows", "classes", "weights"))
+        self.mixture.grow(self.schema.n_features, self.n_classes)
+        self.mixture.fill(state["mixture"])
+        if not ((self.classes >= 0) & (self.classes < max(1, self.n_classes))).all():
+            raise ValueError(f"{self.classes} are not {self.n_classes} classes")
 
 
 def _advance(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from algorithms.chacha import one_vs_rest
+from algorithms.chacha.class_mixture import N_EXPERTS
 from algorithms.chacha.one_vs_rest import REMEMBERED, STRIDE, OneVsRest
 from algorithms.chacha.race_file import racing_of
 from algorithms.chacha.safe.bayes import regret_bound
@@ -106,7 +107,7 @@ def test_frequencies_are_never_better_by_more_than_the_bound(algorithm):
             worst = max(worst, own - frequency)
         counts[number] += 1
 
-    assert worst <= regret_bound(3)
+    assert worst <= regret_bound(N_EXPERTS)
 
 
 def test_a_class_that_comes_late_is_rare_at_once():
@@ -227,11 +228,14 @@ def test_examples_of_importance_0_teach_nothing():
         {"at": 10**30},
         {"arrived": [0, 7.9, 3]},
         {"arrived": ["01"]},
-        {"bayes": np.zeros(4)},
-        {"bayes": np.array([-2.0, 0.4, 0.3, 0.3])},
-        {"bayes": np.full(4, np.nan)},
-        {"last": 9},
-        {"counts": np.full((5, 4), -1.0)},
+        {"classes": np.full(REMEMBERED, 9)},
+        {"mixture": {"bayes": np.zeros(1 + N_EXPERTS)}},
+        {"mixture": {"bayes": np.array([-2.0, *[1 / N_EXPERTS] * N_EXPERTS])}},
+        {"mixture": {"bayes": np.full(1 + N_EXPERTS, np.nan)}},
+        {"mixture": {"last": 9}},
+        {"mixture": {"counts": np.full((5, 4), -1.0)}},
+        {"mixture": {"pool": {"weights": np.ones(3), "curvature": -np.eye(3)}}},
+        {"mixture": {"regressions": []}},
     ],
     ids=repr,
 )
@@ -239,5 +243,7 @@ def test_a_damaged_state_is_refused(damage):
     x, classes = sample(200)
     races, _ = fresh()
     learned(races, x, classes)
+    state = copy.deepcopy(races.state())
+    inner = state["mixture"] | damage.get("mixture", {})
     with pytest.raises((ValueError, TypeError)):
-        OneVsRest(races.new_race, SCHEMA).fill(copy.deepcopy(races.state()) | damage)
+        OneVsRest(races.new_race, SCHEMA).fill(state | damage | {"mixture": inner})

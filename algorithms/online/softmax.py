@@ -1,0 +1,147 @@
+"""Softmax regression on a stream: features standardised online, steps by AdaGrad."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from algorithms.plain import fill, values_of
+from algorithms.reference.ridge import add_moments, standardise
+
+Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
+
+
+class OnlineSoftmax:
+    """Multinomial logistic regression [1]_ that learns each example once, by AdaGrad [2]_.
+
+    Features are standardised by the mean and deviation of the rows before and clipped at ±10
+    (`algorithms.reference.ridge.standardise`), so their scales do not matter.
+
+    Parameters
+    ----------
+    n_features, n_classes : int
+    rate : float
+        A weight's first step, in units of its logit.
+
+    Attributes
+    ----------
+    weights, squares : ndarray of float64, shape (n_classes, 1 + n_features)
+        The constant's first; and the sums of the squares of their gradients.
+    moments : ndarray of float64, shape (2, n_features)
+        Of the features.
+    seen : ndarray of float64, shape (1,)
+        Examples learned.
+
+    References
+    ----------
+    .. [1] Bishop. Pattern recognition and machine learning. 2006, section 4.3.4.
+    .. [2] Duchi, Hazan, Singer. Adaptive subgradient methods. JMLR 12, 2011.
+
+    Examples
+    --------
+    >>> model = OnlineSoftmax(n_features=1, n_classes=3, rate=0.3)
+    >>> for t in range(300):
+    ...     model.learn(np.array([t % 3], np.float32), t % 3, 1.0)
+    >>> model.predict(np.array([2], np.float32)).argmax()
+    np.int64(2)
+    """
+
+    kept: ClassVar[tuple[str, ...]] = ("weights", "squares", "moments", "seen")
+
+    def __init__(self, n_features: int, n_classes: int, rate: float) -> None:
+        self.rate = rate
+        self.weights, self.squares = np.zeros((2, n_classes, 1 + n_features))
+        self.moments, self.seen = np.zeros((2, n_features)), np.zeros(1)
+
+    def predict(self, example: Floats) -> Doubles:
+        """The chances of the classes, shape (n_classes,); nothing is learned."""
+        row = np.ones(self.weights.shape[1])
+        chances = np.empty(len(self.weights))
+        _chances(example, self.weights, self.moments, self.seen[0], row, chances)
+        return chances
+
+    def learn(self, example: Floats, number: int, importance: float) -> None:
+        """Learn one example of the class called `number`.
+
+        Parameters
+        ----------
+        example : ndarray of float32, shape (n_features,)
+        number : int
+        importance : float
+            What its gradient is multiplied by; at most 1 counts.
+        """
+        _learn(
+            example, number, min(importance, 1.0), self.rate, self.weights, self.squares,
+            self.moments, self.seen,
+        )  # fmt: skip
+
+    def grow(self, n_features: int, n_classes: int) -> None:
+        """Go on with more features, which were 0 until now, and more classes."""
+        grown = OnlineSoftmax(n_features, n_classes, self.rate)
+        for name in ("weights", "squares", "moments"):
+            old = getattr(self, name)
+            getattr(grown, name)[tuple(map(slice, old.shape))] = old
+        self.weights, self.squares, self.moments = grown.weights, grown.squares, grown.moments
+
+    def state(self) -> dict[str, Any]:
+        """All that was learned, as plain values."""
+        return values_of(self, self.kept)
+
+    def fill(self, state: Any) -> None:
+        """Go on from `state`; ValueError if it is of another size or not finite."""
+        fill(self, state, self.kept)
+        if not all(np.isfinite(getattr(self, name)).all() for name in self.kept):
+            raise ValueError("a weight is not finite")
+
+
+@njit(cache=True, nogil=True)
+def _chances(
+    example: Floats,
+    weights: Doubles,
+    moments: Doubles,
+    seen: float,
+    row: Doubles,
+    chances: Doubles,
+) -> None:
+    """Write the standardised row, after its constant, and the chances."""
+    standardise(example, moments, seen, row[1:])
+    largest, total = -math.inf, 0.0
+    for k in range(len(chances)):
+        chances[k] = 0.0
+        for j in range(len(row)):
+            chances[k] += weights[k, j] * row[j]
+        largest = max(largest, chances[k])
+    for k in range(len(chances)):
+        chances[k] = math.exp(chances[k] - largest)
+        total += chances[k]
+    for k in range(len(chances)):
+        chances[k] /= total
+
+
+@njit(cache=True, nogil=True)
+def _learn(
+    example: Floats,
+    number: int,
+    importance: float,
+    rate: float,
+    weights: Doubles,
+    squares: Doubles,
+    moments: Doubles,
+    seen: Doubles,
+) -> None:
+    row, chances = np.ones(weights.shape[1]), np.empty(len(weights))
+    _chances(example, weights, moments, seen[0], row, chances)
+    for k in range(len(weights)):
+        error = importance * (chances[k] - (1.0 if k == number else 0.0))
+        for j in range(len(row)):
+            gradient = error * row[j]
+            if gradient != 0.0:
+                squares[k, j] += gradient * gradient
+                weights[k, j] -= rate * gradient / math.sqrt(squares[k, j])
+    seen[0] += 1.0
+    add_moments(example, moments, seen[0])
