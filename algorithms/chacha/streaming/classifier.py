@@ -30,10 +30,10 @@ class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):
     """ChaCha for classes, each against the rest; one of River's classifiers where it is installed.
 
     A class may come at any time. Two are one race; from the third on each new class brings one
-    more, which takes as long as the first: see `algorithms.chacha.one_vs_rest`, and for what is made of
-    them `algorithms.chacha.class_mixture`. `champion` is then
-    a dict of one champion a class but the first, rows of `live` have a ``class``, and numbers of
-    configurations in `history` go through all races.
+    more, which takes as long as the first: see `algorithms.chacha.one_vs_rest`, and for what is
+    made of them `algorithms.chacha.class_mixture`. `champion` is then a dict of one champion a
+    class but the first, rows of `live` have a ``class``, and the numbers of configurations in
+    `history` go through all races.
 
     Attributes
     ----------
