@@ -30,6 +30,10 @@ MODELS: dict[str, type[OnlineChaCha]] = {
     "classification": ChaChaClassifier,
 }
 
+_BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False,
+             "FALSE": False}  # fmt: skip
+"""How a file may write a boolean."""
+
 
 @dataclass(frozen=True)
 class LearnedTable:
@@ -68,7 +72,7 @@ class Continued:
     """
 
     def __init__(self, model: OnlineChaCha) -> None:
-        if model.about.keys() < {TARGET, KINDS}:
+        if not model.about.keys() >= {TARGET, KINDS}:
             raise UsageError(
                 "the model was not made by `leaseboard learn`: say which column it learns, as in"
                 " model.about = {'target': 'sales', 'kinds': {}}, and save it again"
@@ -207,7 +211,7 @@ class Continued:
             )
         if self.is_regression:
             return _as_numbers(target).astype("float64")
-        return columns.as_classes(columns.tidy(target)).astype(str).astype(object)
+        return columns.as_classes(columns.tidy(target)).astype(str).astype(object).map(_text)
 
     def _learn(
         self, features: pd.DataFrame, labels: pd.Series
@@ -270,6 +274,8 @@ def _kinds(frame: pd.DataFrame) -> dict[str, str]:
 def _kind(column: pd.Series) -> str:
     if column.isna().all():
         return ""
+    if pd.api.types.infer_dtype(column, skipna=True) == "boolean":
+        return "number"  # with gaps, too, where a learner of whole tables takes categories
     tidy = columns.tidy(column)
     if columns.is_date(tidy):
         return "date"
@@ -287,13 +293,21 @@ def _plain(frame: pd.DataFrame, known: Mapping[str, str]) -> pd.DataFrame:
             found[name] = _as_dates(column)
         else:
             told = column.astype(object).where(column.notna(), None)
-            found[name] = told.map(columns.label, na_action="ignore").astype(object)
+            found[name] = told.map(_text, na_action="ignore").astype(object)
     return pd.DataFrame(found, frame.index)
 
 
+def _text(value: object) -> str:
+    """A value as a text; a boolean is one text, however it is written."""
+    text = columns.label(value)
+    return str(_BOOLEANS.get(text, text))
+
+
 def _as_numbers(column: pd.Series) -> pd.Series:
-    if columns.is_nominal(column):
-        column = column.astype(object)
+    if column.dtype.kind in "mM":  # which pandas takes for nanoseconds
+        _refuse(column, column.notna(), "numbers")
+    if columns.is_nominal(column) or columns.is_text(column):
+        column = column.astype(object).map(lambda value: _BOOLEANS.get(str(value), value))
     numbers = pd.to_numeric(column, errors="coerce")
     _refuse(column, numbers.isna() & column.notna(), "numbers")
     return numbers if isinstance(numbers.dtype, np.dtype) else numbers.astype("float64")
@@ -304,6 +318,10 @@ def _as_dates(column: pd.Series) -> pd.Series:
     if dates is None:
         wrong = [columns.as_dates(column.iloc[[row]]) is None for row in range(len(column))]
         _refuse(column, pd.Series(wrong) & column.notna().reset_index(drop=True), "dates")
+        if column.notna().any():
+            raise DataError(
+                f"column {column.name!r} mixes dates with their texts: give one of them"
+            )
         return pd.Series(pd.NaT, column.index)
     return dates
 

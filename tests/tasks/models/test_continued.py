@@ -1,0 +1,125 @@
+"""A model that goes on: several tables are one, whatever kind their columns seem to be."""
+
+import datetime as dt
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from algorithms.chacha.streaming import ChaChaRegressor
+from algorithms.errors import DataError, UsageError
+from tasks.models.continued import Continued, read_rows
+
+
+def learned(folder, *tables, **new):
+    """A model of the tables, each a csv's lines, one after the other; and its file."""
+    model = None
+    for number, lines in enumerate(tables):
+        path = folder / f"{number}.csv"
+        path.write_text("\n".join(lines))
+        frame = read_rows(path, model.kinds if model else None)
+        model = model or Continued.new(frame, **new)
+        model.learn(frame)
+    model.model.save(folder / "model")
+    return model, (folder / "model").read_bytes()
+
+
+def flags(n, flag, seed=0):
+    """Rows of a number, of what `flag` gives in turn, and of a target that both move."""
+    random, flag = np.random.default_rng(seed), itertools.cycle(flag)
+    rows = ((round(random.normal(), 3), next(flag)) for _ in range(n))
+    return [f"{a},{f},{a + (f.lower() == 'true'):.3f}" for a, f in rows]
+
+
+GAPS, WHOLE = ("true", "", "false"), ("true", "false")
+
+
+@pytest.mark.parametrize("parts", [(GAPS, WHOLE), (WHOLE, GAPS), (GAPS, ("",), WHOLE)])
+def test_booleans_are_numbers_with_gaps_and_without(tmp_path, parts):
+    parts = [flags(30, part, seed) for seed, part in enumerate(parts)]
+    head = ["a,flag,sold"]
+    halves, file = learned(tmp_path, *(head + part for part in parts))
+    _, whole = learned(tmp_path, head + list(itertools.chain(*parts)))
+
+    assert halves.kinds == {"a": "number", "flag": "number", "sold": "number"}
+    assert file == whole
+
+
+@pytest.mark.parametrize("spelt", [("true", "false"), ("True", "False"), ("TRUE", "FALSE")])
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_booleans_among_classes_and_texts_are_written_one_way(tmp_path, spelt, order):
+    parts = [[*spelt], [spelt[0], "maybe"]]
+    tables = [[f"{a},{parts[i][a % 2]}" for a in range(20)] for i in order]
+    halves, _ = learned(tmp_path, *(["a,kind", *rows] for rows in tables))
+    whole, _ = learned(tmp_path, ["a,kind", *itertools.chain(*tables)])
+    assert sorted(halves.model.classes) == ["False", "True", "maybe"]
+    assert halves.model.classes == whole.model.classes
+
+    texts = [[f"{parts[i][a % 2]},{a}.5" for a in range(20)] for i in (1, *order)]
+    _, halves = learned(tmp_path, *(["kind,b", *rows] for rows in texts))
+    _, whole = learned(tmp_path, ["kind,b", *itertools.chain(*texts)])
+    assert halves == whole
+
+
+def test_booleans_of_a_parquet_file_are_the_texts_of_a_csv(tmp_path):
+    frame = pd.DataFrame({"kind": ["true", "maybe"] * 10, "b": np.arange(20) + 0.5})
+    model = Continued.new(frame)
+    model.learn(frame)
+    asked = pd.DataFrame({"kind": [True, True, False]})
+
+    assert model.predict(asked)["forecast"].equals(
+        model.predict(pd.DataFrame({"kind": ["true", "TRUE", "false"]}))["forecast"]
+    )
+
+
+def test_of_booleans_and_words_among_numbers_the_word_is_named(tmp_path):
+    with pytest.raises(
+        DataError, match="column 'flag' holds numbers, and 'oops' in row 2 is none"
+    ):
+        learned(tmp_path, ["flag,b", "true,1.5", "false,2.5"], ["flag,b", "true,1.5", "oops,2"])
+
+
+NUMBERS = pd.DataFrame({"a": [1.5, 2.5, 3.5], "b": [1.0, 2.5, 2.0]})
+TIMES = {
+    "days": pd.to_datetime(["2024-01-02"] * 3),
+    "zoned": pd.to_datetime(["2024-01-02"] * 3, utc=True),
+    "spans": pd.to_timedelta([1, 2, 3], "D"),
+    "objects": [dt.datetime(2024, 1, 2)] * 3,
+}
+
+
+@pytest.mark.parametrize("kind", TIMES)
+@pytest.mark.parametrize("column", ["a", "b"])
+def test_times_among_numbers_are_refused_with_their_row(kind, column):
+    model = Continued.new(NUMBERS)
+    model.learn(NUMBERS)
+    times = NUMBERS.assign(**{column: pd.Series(TIMES[kind])})
+
+    with pytest.raises(
+        DataError, match=f"column '{column}' holds numbers, and .* in row 1 is none"
+    ):
+        model.learn(times)
+    assert model.model.examples == 3
+
+
+def test_dates_mixed_with_their_texts_are_refused_and_gaps_are_not():
+    days = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=3), "b": [1.5, 2.5, 3.5]})
+    model = Continued.new(days)
+    model.learn(days)
+    mixed = [dt.datetime(2024, 1, 1), "2024-01-02", dt.date(2024, 1, 3)]
+
+    with pytest.raises(DataError, match="column 'day' mixes dates with their texts: give one of"):
+        model.learn(days.assign(day=pd.Series(mixed, dtype=object)))
+    with pytest.raises(DataError, match="column 'day' holds dates, and 'soon' in row 3 is none"):
+        model.learn(days.assign(day=[None, "2024-01-02", "soon"]))
+    assert model.predict(days.assign(day=None))["forecast"].notna().all()
+
+
+@pytest.mark.parametrize("about", [{}, {"source": "shop"}, {"target": "b"}, {"kinds": {}, "x": 1}])
+def test_a_model_that_knows_nothing_of_tables_is_refused_with_the_mend(about):
+    model = ChaChaRegressor()
+    model.about = about
+
+    with pytest.raises(UsageError, match="was not made by `leaseboard learn`: say which column"):
+        Continued(model)
