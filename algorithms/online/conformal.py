@@ -39,8 +39,11 @@ coverage is above its level. A constant label has intervals of width 0 and cover
 is made empty in order to miss.
 
 A label that comes D forecasts later is held against the interval that its forecast was given. C is
-then C_D = C / (1 + 2 C α D), so that misses do not come in waves; theorem 2 holds with C_D, and D
-more for B: while a miss waits, D others may follow. Theorem 1 is given up.
+then C_D = C / (1 + 2 C α D) with D the longest delay so far, so that misses do not come in waves.
+Theorem 2 holds with the last C_D, and D more for B: while a miss waits, D others may follow. For
+1/C rises only, and with ln α_t ≤ 0 Abel's summation of (ln α_t - ln α_{t+1}) / C_t is at most
+-ln α_end / C_end. One rate for all matters: a delay that depends on the label, with a rate of its
+own, would make misses that come late count less. Theorem 1 is given up.
 
 Gibbs and Candès steer α_t itself, and have an unbounded interval whenever it falls below 0: at
 99 % after two misses. Steps on the quantile in the place of α_t [2]_ need the scale of errors;
@@ -120,7 +123,7 @@ def allowed_misses(alpha: float) -> int:
 def rates_after(alphas: Doubles, delay: int) -> Doubles:
     """What α_t is multiplied by if a label was held, and if not, so many forecasts after its own.
 
-    It is C_D of the module.
+    It is C_D of the module, for the longest delay.
 
     Examples
     --------

@@ -35,6 +35,8 @@ TOLD = 0.9
 
 LEVELS = (0.5, 0.8, TOLD, 0.95, 0.99)
 
+_OUTWARD = np.array([-np.inf, np.inf], dtype=np.float32)
+
 HIGHEST = SCORES / (SCORES + 1.0)
 """No level above has a quantile of so many scores."""
 
@@ -71,6 +73,7 @@ class Intervals:
         self.tracked = np.zeros((len(self.levels), MOST_MISSED + 1))
         self.tracked[:, STEERED] = self.alphas
         self.running, self.weights = np.zeros(5), np.zeros(N_LOCAL)
+        self.longest = np.zeros(1)  # delay
 
     @property
     def _arrays(self) -> tuple[Any, ...]:
@@ -90,7 +93,9 @@ class Intervals:
 
     def settle(self, label: float, forecast: float, asked: Doubles, delay: int) -> None:
         """Take the label of a forecast whose intervals were asked for `delay` forecasts ago."""
-        rates, (regressed, halves) = rates_after(self.alphas, delay), self._parts(asked)
+        self.longest[0] = max(self.longest[0], delay)
+        rates = rates_after(self.alphas, int(self.longest[0]))
+        regressed, halves = self._parts(asked)
         error = abs(label - forecast)
         settle(error, forecast, regressed, halves, rates, self.alphas, *self._arrays)
 
@@ -125,7 +130,11 @@ class Intervals:
             )
         _, halves = self._parts(self.ask(forecast) if asked is None else asked)
         half = float(halves[self.levels.index(level), GIVEN])
-        return forecast - half, forecast + half
+        # Labels are learned as float32: what rounds to one that is held is held.
+        low, high = np.nextafter(
+            np.array([forecast - half, forecast + half], dtype=np.float32), _OUTWARD
+        )
+        return float(low), float(high)
 
     def notes(self, deviation: float) -> dict[str, float]:
         """What came of the intervals at `TOLD` after the first 1,000 examples.
@@ -149,13 +158,13 @@ class Intervals:
 
     def state(self) -> dict[str, Any]:
         """All that was learned, as plain values."""
-        return values_of(self, self.kept)
+        return values_of(self, (*self.kept, "longest"))
 
     def fill(self, state: Any) -> None:
         """Go on from `state`; ValueError if no intervals have it."""
-        fill(self, state, self.kept)
+        fill(self, state, (*self.kept, "longest"))
         steered, at = self.tracked[:, STEERED], self.running[AT]
-        if not all(np.isfinite(array).all() for array in self._arrays):
+        if not all(np.isfinite(array).all() for array in (*self._arrays, self.longest)):
             raise ValueError("a value is not finite")
         if not ((steered >= LEAST_STEERED) & (steered <= 1.0)).all():
             raise ValueError(f"{steered} must be from {LEAST_STEERED} to 1")

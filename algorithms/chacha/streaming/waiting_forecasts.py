@@ -45,10 +45,12 @@ class WaitingForecasts(IntervalForecasts):
     def answer_one(self, key: Hashable, y: Any, w: float = 1.0) -> None:
         """See `LaterLabels.answer_one`."""
         _, forecast, delay, said = self._pending.get(key)
+        race = self._race
+        # The range of labels that was known before this one.
+        known = race.ensemble.front.scale.copy() if isinstance(race, SafeRace) else None
         super().answer_one(key, y, w)
-        if isinstance(self._race, SafeRace) and w > 0:
-            shown = clipped(float(y), self._race.ensemble.front.scale)
-            self._with_waited().settle(float(y), shown, forecast, said, delay)
+        if known is not None and w > 0:
+            self._with_waited().settle(float(y), clipped(float(y), known), forecast, said, delay)
 
     def _say(self, x: Example) -> tuple[Any, Doubles]:
         if not isinstance(self._racing, ChaCha):

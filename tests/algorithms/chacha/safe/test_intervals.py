@@ -111,3 +111,31 @@ def test_a_state_that_no_intervals_have_is_refused():
         state[name][place] = value
         with pytest.raises(ValueError, match=r"must be|is no number|not finite"):
             Intervals().fill(state)
+
+
+@pytest.mark.parametrize("delay", [100, 1000])
+def test_labels_that_come_late_because_of_what_they_are_are_covered(delay):
+    """Large ones wait: with a rate for each delay coverage would be .77 and .63."""
+    rng = np.random.default_rng(0)
+    intervals, waiting, covered = Intervals(later=True), [], []
+    for t in range(20_000):
+        label = rng.normal()
+        waiting.append((t + (delay if abs(label) > 1 else 0), t, label, intervals.ask(0.0)))
+        due = [one for one in waiting if one[0] <= t]
+        waiting = [one for one in waiting if one[0] > t]
+        for _, at, value, asked in due:
+            low, high = intervals.around(0.0, 0.9, asked)
+            covered.append(low <= value <= high)
+            intervals.settle(value, 0.0, asked, t - at)
+
+    assert np.mean(covered[5000:]) == pytest.approx(0.9, abs=0.02)
+
+
+def test_an_interval_holds_what_rounds_to_what_it_holds():
+    intervals = Intervals()
+    labels = np.full(300, 0.1, np.float32)
+    intervals.learn(labels, np.ones_like(labels), labels.copy())
+    low, high = intervals.around(float(np.float32(0.1)), 0.9)
+
+    assert low <= 0.1 <= high
+    assert high - low < 1e-7

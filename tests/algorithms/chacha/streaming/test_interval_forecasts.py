@@ -89,3 +89,15 @@ def test_they_are_saved(model, tmp_path):
         one.learn_many(x, y)
 
     assert np.array_equal(model.predict_interval_many(x), twin.predict_interval_many(x))
+
+
+def test_labels_that_float32_does_not_have_are_held():
+    model = ChaChaRegressor(b=2)
+    held = []
+    for t in range(900):
+        label = 0.4 if t % 50 == 0 else 0.3
+        low, high = model.predict_interval_one({"a": float(t % 7)})
+        held.append(low <= label <= high)
+        model.learn_one({"a": float(t % 7)}, label)
+
+    assert np.mean(held[400:]) > 0.9
