@@ -43,7 +43,7 @@ class LogPool:
     [0.5, 0.3, 0.2]
     >>> for _ in range(20):
     ...     pool.learn(np.log(chances), 2, 1.0)
-    >>> bool(pool.chances(np.log(chances))[2] > 0.9)
+    >>> bool(pool.chances(np.log(chances))[2] > 0.7)
     True
     """
 
