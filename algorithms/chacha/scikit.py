@@ -183,7 +183,12 @@ class StreamClassifier(ClassifierMixin, _ScikitStream):
         """
         first = not hasattr(self, "model_")
         X, y = self._checked(X, y, reset=first)
-        known = self.classes_ if not first else _classes(y if classes is None else classes)
+        known = _classes(y if classes is None else classes) if first else self.classes_
+        if classes is not None and set(np.asarray(classes).tolist()) != set(known.tolist()):
+            raise ValueError(
+                f"classes {np.asarray(classes).tolist()} differ from those of the first call,"
+                f" {known.tolist()}: name these, or none"
+            )
         model = self._fresh() if first else self.model_
         return self._learn(model, X, y, sample_weight, known)
 
@@ -234,5 +239,6 @@ def _classes(labels: ArrayLike) -> NDArray[Any]:
     """The classes among `labels`, sorted; ValueError unless they are two at least."""
     classes = np.unique(np.asarray(labels))
     if len(classes) < 2:
-        raise ValueError(f"two classes are needed, but there is one class: {classes[0]}")
+        found = f"one class: {classes[0]}" if len(classes) else "none"
+        raise ValueError(f"two classes are needed, but there is {found}")
     return classes

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from time import process_time
 from typing import TYPE_CHECKING, Annotated, Any
@@ -58,7 +60,7 @@ def learn(
     """
     from tasks.models.continued import read_rows
 
-    _check_out(out)
+    _check_out(out, file, model)
     if not model.parent.is_dir():
         raise UsageError(f"{str(model)!r}: no folder {str(model.parent)!r}: make it first")
     if model.is_dir():
@@ -87,14 +89,13 @@ def learn(
     started = process_time()
     learned = going_on.learn(frame)
     seconds = process_time() - started
-    if out is not None:
-        _write(learned.forecasts, out)
     if _stamp(model) != before:
         raise UsageError(
             f"{str(model)!r} was changed while {str(file)!r} was learned, by another command"
             " perhaps: nothing of this is kept, learn it again"
         )
-    going_on.model.save(model)
+    with nullcontext() if out is None else _writing(learned.forecasts, out):
+        going_on.model.save(model)
     _tell(going_on, learned, seconds, model, as_json=as_json)
     return 0
 
@@ -117,9 +118,11 @@ def predict(
 
     Example: leaseboard predict sales.model february.csv --out forecasts.parquet
     """
-    from tasks.models.continued import FORECAST, read_rows
+    import pandas as pd
 
-    _check_out(out)
+    from tasks.models.continued import FORECAST, beside, read_rows
+
+    _check_out(out, file, Path(model))
     registered = model.startswith("models:/") or Path(model).is_dir()
     going_on = None if registered else _open(Path(model))
     frame = read_rows(file, going_on.kinds if going_on else None)
@@ -131,11 +134,13 @@ def predict(
     elif level is not None:
         raise UsageError("--level needs the file of a model that `leaseboard learn` made")
     else:
-        found = frame.assign(**{FORECAST: _registered(model, tracking_uri).predict(frame)})
+        forecasts = _registered(model, tracking_uri).predict(frame)
+        found = beside(frame, pd.DataFrame({FORECAST: forecasts}, frame.index))
     if out is None:
         say(found.to_csv(index=False).rstrip("\n"))
     else:
-        _write(found, out)
+        with _writing(found, out):
+            pass
         say(f"{len(found)} forecasts: {out}")
     return 0
 
@@ -200,21 +205,29 @@ def _stamp(path: Path) -> tuple[int, ...]:
     return found.st_ino, found.st_mtime_ns, found.st_size
 
 
-def _check_out(out: Path | None) -> None:
+def _check_out(out: Path | None, *used: Path) -> None:
+    """UsageError unless the forecasts can go to `out`, which is none of the files in use."""
     if out is not None and out.suffix not in (".csv", ".parquet"):
         raise UsageError(f"--out {str(out)!r} must end in .csv or .parquet")
     if out is not None and not out.parent.is_dir():
         raise UsageError(f"--out {str(out)!r}: no folder {str(out.parent)!r}: make it first")
+    if out is not None and out.is_dir():
+        raise UsageError(f"--out {str(out)!r} is a folder: name a file")
+    if out is not None and out.resolve() in [path.expanduser().resolve() for path in used]:
+        raise UsageError(f"--out {str(out)!r} would replace a file that is read: name another")
 
 
-def _write(frame: pd.DataFrame, out: Path) -> None:
-    """Write the table whole or not at all."""
-    partial = out.with_name(out.name + ".partial")
-    if out.suffix == ".csv":
-        frame.to_csv(partial, index=False)
-    else:
-        frame.to_parquet(partial, index=False)
-    partial.replace(out)
+@contextmanager
+def _writing(frame: pd.DataFrame, out: Path) -> Iterator[None]:
+    """Write the table, which is at its place when all that is done meanwhile went well."""
+    from algorithms.chacha.streaming.files import replacing
+
+    with replacing(out) as partial:
+        if out.suffix == ".csv":
+            frame.to_csv(partial, index=False)
+        else:
+            frame.to_parquet(partial, index=False)
+        yield
 
 
 def _tell(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -148,10 +149,14 @@ class Continued:
         features, new = self._features(frame)
         labels = self._labels(frame[self.target])
         best = self._first_try(features, labels)
+        whole = copy.deepcopy(self.model)
         try:
             forecasts, measures = self._learn(features, labels)
-        except (TypeError, ValueError) as error:  # what an example or a label must be
-            raise DataError(str(error)) from error
+        except BaseException as error:
+            self.model = whole
+            if isinstance(error, TypeError | ValueError):  # what an example or a label must be
+                raise DataError(str(error)) from error
+            raise
         found = {name: kind for name, kind in _kinds(frame).items() if kind}
         self.model.about[KINDS] = found | self.kinds
         loss = loss_of(measures)
@@ -184,10 +189,7 @@ class Continued:
         if not self.is_regression:
             shares = self.model.predict_proba_many(features)
             found[[f"probability of {name}" for name in shares]] = shares.to_numpy()
-        taken = [name for name in found if name in frame]
-        if taken:
-            raise UsageError(f"the table has a column {taken[0]!r} of its own: rename it")
-        return pd.concat([frame, found], axis=1)
+        return beside(frame, found)
 
     def _features(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
         """The columns beside the target, as the model knows them, and which of them are new."""
@@ -247,6 +249,14 @@ class Continued:
         dataset = Dataset("the table", "table", kept, target, self.task, digest="")
         stream = as_stream(dataset, StreamOptions(max_rows=None, log_target=False))
         return best_first_try(StreamBench(stream))
+
+
+def beside(frame: pd.DataFrame, forecasts: pd.DataFrame) -> pd.DataFrame:
+    """The table with its forecasts; UsageError if it has a column of one of their names."""
+    taken = [name for name in forecasts if name in frame]
+    if taken:
+        raise UsageError(f"the table has a column {taken[0]!r} of its own: rename it")
+    return pd.concat([frame, forecasts], axis=1)
 
 
 def read_rows(path: Path, kinds: Mapping[str, str] | None = None) -> pd.DataFrame:

@@ -218,6 +218,10 @@ def test_what_is_wrong_is_named_and_the_model_stays_whole(call, case):
         (("learn", "new", "sales.csv", "--set", "bb=3"), 64, "'bb': did you mean 'b'"),
         (("learn", "new", "sales.csv", "--out", "x.txt"), 64, "must end in .csv or .parquet"),
         (("learn", "new", "sales.csv", "--out", "no/x.csv"), 64, "no folder 'no': make it first"),
+        (("learn", "new", "sales.csv", "--out", "d.csv"), 64, "--out 'd.csv' is a folder: name a"),
+        (("learn", "new", "sales.csv", "--out", "sales.csv"), 64, "would replace a file that is"),
+        (("learn", "m.csv", "sales.csv", "--out", "./m.csv"), 64, "would replace a file that is"),
+        (("predict", "old", "sales.csv", "--out", "sales.csv"), 64, "would replace a file that"),
         (("learn", "no/new", "sales.csv"), 64, "no folder 'no': make it first"),
         (("learn", "folder", "sales.csv"), 64, "is a folder: name a model's file"),
         (("learn", "new", "none.csv"), 64, "none.csv: no such file"),
@@ -235,6 +239,7 @@ def test_wrong_usage_is_told_in_one_line(call, arguments, code, words):
     Path("empty.csv").touch()
     Path("header.csv").write_text("a,b\n")
     Path("folder").mkdir()
+    Path("d.csv").mkdir()
     ChaChaRegressor().save("bare")
     call("learn", "old", "sales.csv")
     found, said, complained = call(*arguments)
@@ -256,7 +261,8 @@ def test_a_write_that_breaks_off_leaves_the_old_model(call, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(plain, "write", half)
-    assert call("learn", "sales.model", "sales.csv")[0] == 130
+    assert call("learn", "sales.model", "sales.csv", "--out", "out.csv")[0] == 130
+    assert not list(Path().glob("out.csv*"))
     assert Path("sales.model").read_bytes() == before
 
 
@@ -289,9 +295,12 @@ def test_two_commands_at_once_do_not_lose_what_one_learned(call, monkeypatch):
         return learn(self, frame)
 
     monkeypatch.setattr(Continued, "learn", meanwhile)
-    code, _, complained = call("learn", "sales.model", "sales.csv")
+    Path("out.csv").write_text("earlier")
+    code, _, complained = call("learn", "sales.model", "sales.csv", "--out", "out.csv")
 
     assert code == 64
+    assert Path("out.csv").read_text() == "earlier"
+    assert not Path("out.csv.partial").exists()
     assert "was changed while 'sales.csv' was learned" in complained
     assert ChaChaRegressor.load("sales.model").examples == 60
 
@@ -314,6 +323,10 @@ def test_a_registered_model_forecasts_from_its_name(call, tmp_path):
 
     assert code == 0
     assert np.abs(told["forecast"] - frame["sold"]).mean() < 1
+    frame.assign(forecast=1.0).to_csv("own.csv", index=False)
+    code, _, complained = call("predict", "models:/shop@challenger", "own.csv")
+    assert code == 64
+    assert "the table has a column 'forecast' of its own: rename it" in complained
     code, _, complained = call("predict", "models:/shop@nobody", "sales.csv")
     assert code == 64
     assert "'models:/shop@nobody' cannot be loaded" in complained

@@ -120,3 +120,16 @@ def test_weights_of_nothing_are_refused():
         StreamRegressor().fit(X, y, np.zeros(20))
     weighed = StreamRegressor().fit(X, y, np.r_[np.ones(10), np.zeros(10)])
     assert weighed.model_.examples == 10
+
+
+def test_classes_of_later_calls_are_those_of_the_first():
+    X, y = classes(20)
+    model = StreamClassifier("chacha-icml-eval").partial_fit(X, y, ["up", "down"])
+    model.partial_fit(X, y, ["down", "up"])
+
+    for other in (["up", "down", "left"], ["up"], []):
+        with pytest.raises(ValueError, match="differ from those of the first call"):
+            model.partial_fit(X, y, other)
+    with pytest.raises(ValueError, match="two classes are needed, but there is none"):
+        StreamClassifier().partial_fit(X, y, [])
+    assert model.model_.examples == 40

@@ -123,3 +123,16 @@ def test_a_model_that_knows_nothing_of_tables_is_refused_with_the_mend(about):
 
     with pytest.raises(UsageError, match="was not made by `leaseboard learn`: say which column"):
         Continued(model)
+
+
+def test_of_a_wrong_row_among_classes_nothing_is_learned():
+    frame = pd.DataFrame({"a": [1.5, 2.5, 3.5, 4.5], "kind": ["x", "y", "x", "y"]})
+    model = Continued.new(frame)
+    model.learn(frame)
+    asked, before = frame[["a"]], model.predict(frame[["a"]])
+
+    with pytest.raises(DataError, match="must be finite"):
+        model.learn(frame.assign(a=[1.0, 2.0, 3.0, np.inf], kind=["z", "y", "x", "z"]))
+    assert model.model.examples == 4
+    assert model.model.classes == ["x", "y"]
+    assert model.predict(asked).equals(before)
