@@ -85,9 +85,12 @@ def race(
     mirrors = paths.mirrors(tuple(mirror or ()))
     with new_folder(out) as folder:
         attempt = _attempt(job, folder, mirrors, fault=fault, keep=register is not None)
-        attempt = attempt.with_skill(job, mirrors)
-        result = attempt.result
-        _print(result, attempt, as_json=as_json)  # before anything can go wrong
+        try:
+            attempt.keep()
+            attempt = attempt.with_skill(job, mirrors)
+        finally:  # the result is told, whatever goes wrong
+            result = attempt.result
+            _print(result, attempt, as_json=as_json)
         attempt.keep()
     with redirect_stdout(sys.stderr):  # the JSON stays the last line
         if track:

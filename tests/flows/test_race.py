@@ -114,6 +114,18 @@ def test_a_full_disk_costs_the_file_and_not_the_result(race, monkeypatch):
     assert "No space left on device" in complained
 
 
+def test_a_comparison_that_fails_costs_the_skill_and_not_the_result(race, monkeypatch):
+    def gone(*_, **__):
+        raise OSError(2, "No such file or directory")
+
+    monkeypatch.setattr("tasks.jobs.skill.with_skill", gone)
+    told, complained, code = race("vanilla")
+
+    assert (told["status"], code) == ("ok", 2)
+    assert "No such file or directory" in complained
+    assert list(Path("runs/race").glob("*/result.json"))
+
+
 def test_what_a_store_prints_stays_off_the_json(race, monkeypatch):
     monkeypatch.setattr("tasks.track.log_race", lambda *_: print("View run at ..."))
     told, complained, code = race("vanilla", "--track")
