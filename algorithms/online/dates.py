@@ -74,9 +74,15 @@ def has_hour(value: Any) -> bool:
 
 
 def microseconds_of(value: Any) -> int:
-    """A date in microseconds from 1970, by its own clock."""
+    """A date in microseconds from 1970, by its own clock; ValueError if 64 bits hold them not."""
     if isinstance(value, np.datetime64):
-        return int(value.astype("datetime64[us]").astype(np.int64))
+        counted = value.astype("datetime64[us]")
+        if counted.astype("datetime64[Y]") != value.astype("datetime64[Y]"):
+            raise ValueError(
+                f"date {value} is too far from 1970 for microseconds in 64 bits: give a nearer"
+                " one, or None for a missing one"
+            )
+        return int(counted.astype(np.int64))
     found: int = (value.toordinal() - _EPOCH) * DAY
     if has_hour(value):
         seconds = 60 * value.minute + value.second

@@ -56,7 +56,7 @@ def importances_of(w: Any, n: int) -> NDArray[np.float32]:
 
 def is_numeric(X: Any) -> bool:
     """Whether NumPy reads `X` as `learn_one` reads its values: not a frame of other kinds."""
-    dtypes = getattr(X, "dtypes", ())
+    dtypes = X.dtypes if hasattr(X, "columns") else ()
     return all(isinstance(dtype, np.dtype) and dtype.kind in "fiub" for dtype in dtypes)
 
 

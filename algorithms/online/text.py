@@ -52,6 +52,8 @@ class Block:
 def read_text(text: str | bytes, features: FeatureMap) -> tuple[Block, FeatureMap]:
     """The examples of `text`, and `features` with a column for every feature in it.
 
+    What only examples of importance 0 have gets none.
+
     Raises
     ------
     ValueError
@@ -73,7 +75,8 @@ class _Reader:
 
     def __init__(self, text: NDArray[np.uint8], features: FeatureMap) -> None:
         self.text = text
-        self.features = features.extended([])
+        self.given, self.features = features, features.extended([])
+        self.added: list[Key] = []
         self.state = np.zeros(8, dtype=np.int64)
         n_lines = int(np.count_nonzero(text == ord("\n"))) + 1
         n_values = 1 + sum(int(np.count_nonzero(text == byte)) for byte in BLANKS)
@@ -110,7 +113,20 @@ class _Reader:
         repeated = scatter(self.columns, self.values, self.ends[:n_lines], rows)
         if repeated >= 0:
             raise ValueError(f"example {repeated + 1} has a feature twice: add its values up")
+        weighs = self.importances[:n_lines] > 0
+        if self.added and not weighs.all():
+            rows = rows[
+                :, self._learned(np.repeat(weighs, np.diff(self.ends[:n_lines], prepend=0)))
+            ]
         return Block(self.labels[:n_lines], self.importances[:n_lines], rows)
+
+    def _learned(self, weighs: NDArray[np.bool_]) -> list[int]:
+        """Forget the new features of which no value `weighs`; the columns that are left."""
+        known = self.given.n_features
+        seen = self.columns[: len(weighs)][weighs]
+        new = list(dict.fromkeys(seen[seen >= known].tolist()))
+        self.features = self.given.extended([self.added[column - known] for column in new])
+        return [*range(known), *new]
 
     def _index(self, size: int) -> None:
         """An open hash table from names to columns, at most half full."""
@@ -136,6 +152,7 @@ class _Reader:
         """Give the feature at which the parser stopped a column."""
         name = self._key()
         self.features.add([name])
+        self.added.append(name)
         if 2 * self.size >= len(self.keys):
             self._index(2 * len(self.keys))
         else:

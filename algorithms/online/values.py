@@ -63,7 +63,7 @@ def parts_of(name: str, value: Any) -> list[tuple[str, float | str]]:
 def copied(value: Any) -> Any:
     """A value that was read before, as one that nobody else can change; None if it is missing."""
     if isinstance(value, str):
-        return value
+        return str(value)
     if is_missing(value):
         return None
     if is_date(value):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -68,6 +70,8 @@ def as_dates(column: pd.Series) -> pd.Series | None:
     first = column.first_valid_index()
     if first is None or not _ISO.fullmatch(str(column[first])):  # most strings are no dates
         return None
+    if column.dtype == object:  # times of two offsets are equal and show other clocks
+        column = column.map(_without_offset, na_action="ignore")
     codes, values = pd.factorize(column)
     read = [_ISO.fullmatch(str(value)) for value in values]
     shown = pd.Series([found and (found[1] or found[2]) for found in read], dtype=object)
@@ -141,6 +145,10 @@ def label(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
+
+
+def _without_offset(value: Any) -> Any:
+    return value.replace(tzinfo=None) if isinstance(value, dt.datetime) else value
 
 
 def _plain_numbers(column: pd.Series) -> pd.Series:

@@ -54,6 +54,11 @@ def spread_dates(frame: pd.DataFrame, known: KnownDates) -> pd.DataFrame:
     >>> rows = pd.DataFrame({"t": pd.to_datetime(["2024-02-29 06:00", "2024-03-01 18:00"])})
     >>> spread_dates(rows, known_dates(rows)).iloc[1].to_dict()
     {'t hour': '18', 't weekday': 'friday', 't month': '3', 't days': 1.5}
+
+    Raises
+    ------
+    DataError
+        If another column has the name of one that is made.
     """
     if not known:
         return frame
@@ -63,6 +68,12 @@ def spread_dates(frame: pd.DataFrame, known: KnownDates) -> pd.DataFrame:
             made[str(name)] = column
             continue
         first, varying = known[str(name)]
+        for part in (*varying, "days"):
+            taken = f"{name} {part}"
+            if taken in frame and taken not in known:
+                raise DataError(
+                    f"column {taken!r} is also made of the dates {str(name)!r}: rename it"
+                )
         times = _times(column)
         missing = times == MISSING
         parts = date_parts(np.where(missing, 0, times))

@@ -159,15 +159,17 @@ class OnlineChaCha(LaterLabels):
             raise ValueError(f"{len(labels)} labels for {n_examples} examples: give one each")
         if not n_examples:
             return np.zeros(0, dtype=np.float32)
-        if block is not None and not np.isnan(block[1]).any():
-            return self._advance(self._rows(*block), labels, importances)
+        weighs = importances > 0
+        if block is not None and weighs.any() and not np.isnan(block[1]).any():
+            return self._advance(self._rows(*block, weighs), labels, importances)
         examples = examples_of(X)
         self._check(examples)
-        forecasts = np.empty(n_examples, dtype=np.float32)
+        forecasts = np.zeros(n_examples, dtype=np.float32)
         for i, x in enumerate(examples):
-            _, row = self._to_learn(x)
-            one = slice(i, i + 1)
-            forecasts[one] = self._advance(row[None], labels[one], importances[one])
+            row = self._to_learn(x)[1] if weighs[i] else self._row(x)
+            if self._race is not None:
+                one = slice(i, i + 1)
+                forecasts[one] = self._advance(row[None], labels[one], importances[one])
         return forecasts
 
     def _check(self, examples: Iterable[Example]) -> None:
@@ -175,8 +177,8 @@ class OnlineChaCha(LaterLabels):
         for x in examples:
             self._features.values(x)
 
-    def _rows(self, keys: list[Key], block: Floats) -> Floats:
-        """The rows of a block of numbers, which has the columns `keys`, to be learned."""
+    def _rows(self, keys: list[Key], block: Floats, weighs: NDArray[np.bool_]) -> Floats:
+        """The rows of a block of numbers with columns `keys`, to be learned where one `weighs`."""
         unknown = self._features.unknown(dict.fromkeys(keys, 0.0))
         if unknown or self._race is None:
             self._adopt(self._features.extended(unknown))
@@ -185,7 +187,7 @@ class OnlineChaCha(LaterLabels):
             rows = np.zeros((len(block), self._features.n_features), dtype=np.float32)
             rows[:, columns] = block
             block = rows
-        self._features.fill(block, learns=True)
+        self._features.fill(block[weighs], learns=True)  # no gaps: only what is known changes
         return block
 
     def _advance(self, examples: Floats, labels: Floats, importances: Floats) -> Floats:

@@ -117,7 +117,10 @@ class ChaChaRegressor(WaitingForecasts, MiniBatchRegressor):
             raise ValueError(f"example {unlabelled[0] + 1} has no label: nothing can be learned")
         if not len(block.labels):
             return block.labels
+        weighs = block.importances > 0
+        if not weighs.any() and self._race is None:
+            return np.zeros(len(weighs), dtype=np.float32)
         if self._race is None or features.n_features > self._features.n_features:
             self._adopt(features)
-        self._features.fill(block.rows, learns=True)
+        self._features.fill(block.rows[weighs], learns=True)  # text has no gaps
         return self._advance(block.rows, block.labels, block.importances)

@@ -66,3 +66,18 @@ def test_other_things_are_refused(value):
 )
 def test_a_copied_date_has_the_same_parts(value):
     assert parts_of("x", copied(value)) == parts_of("x", value)
+
+
+@pytest.mark.parametrize("unit", ["Y", "M", "D", "h", "s", "ms"])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_date_beyond_64_bits_is_refused(unit, sign):
+    far = np.datetime64(sign * 9_000_000, "Y").astype(f"datetime64[{unit}]")
+    near = np.datetime64(sign * 200_000, "Y").astype(f"datetime64[{unit}]")
+
+    assert parts_of("x", near)[-1][1] == int(near.astype("datetime64[D]").astype(int))
+    with pytest.raises(ValueError, match=r"date -?\d+.* is too far from 1970"):
+        parts_of("x", far)
+
+
+def test_a_text_of_numpy_is_copied_as_one_of_python():
+    assert type(copied(np.str_("a"))) is str

@@ -41,6 +41,32 @@ def test_however_they_are_given(column):
     assert dates.equals(pd.Series(TIMES, name="t").astype("datetime64[us]"))
 
 
+def test_equal_times_of_other_offsets_show_their_own_clocks():
+    nine = dt.datetime(2024, 2, 29, 9, tzinfo=dt.UTC)
+    ten = nine.astimezone(dt.timezone(dt.timedelta(hours=1)))
+    found = columns.tidy(pd.Series([nine, ten, None, pd.Timestamp(ten)], dtype=object))
+
+    assert found.dt.hour.tolist()[:2] == [9, 10]
+    assert pd.isna(found[2])
+    assert found[3].hour == 10
+
+
+@pytest.mark.parametrize("taken", ["t days", "t hour"])
+def test_a_column_that_a_date_makes_is_refused(taken):
+    frame = pd.DataFrame({"t": TIMES, taken: 1.0})
+
+    with pytest.raises(DataError, match=f"column '{taken}' is also made of the dates 't': rename"):
+        spread_dates(frame, known_dates(frame))
+    with pytest.raises(DataError, match="rename it"):
+        spread_dates(frame[[taken, "t"]], known_dates(frame))
+
+
+def test_dates_may_be_called_as_a_part_of_others():
+    frame = pd.DataFrame({"t": TIMES, "t days": TIMES, "t month": 1.0}).iloc[:2]
+
+    assert {"t days", "t days days"} <= set(spread_dates(frame, known_dates(frame.iloc[:1])))
+
+
 @pytest.mark.parametrize(
     "values",
     [["2024-02-30"], ["2024-02-29", "later"], ["20240229"], ["12:30"], [dt.time(5)], [None]],

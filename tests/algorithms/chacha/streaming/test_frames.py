@@ -244,3 +244,8 @@ def test_a_block_with_gaps_stays_what_it_was():
     model.predict_many(block)
 
     assert np.array_equal(block, given, equal_nan=True)
+
+
+def test_a_series_is_no_block():
+    with pytest.raises(ValueError, match=r"a block of shape \(3,\) must be \(n_examples, n_fea"):
+        ChaChaRegressor().learn_many(pd.Series([1.0, 2.0, 3.0]), [1.0, 2.0, 3.0])

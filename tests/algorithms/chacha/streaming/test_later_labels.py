@@ -245,3 +245,11 @@ def test_dates_and_gaps_wait_as_they_are_in_memory_and_in_a_file(tmp_path):
         model.answer_one("late", 5.0)
         assert model.predict_one(x) == at_once.predict_one(x)
         assert model._features.schema() == at_once._features.schema()
+
+
+def test_a_text_of_numpy_waits_in_a_saved_model(tmp_path):
+    model = ChaChaRegressor()
+    model.forecast_one("key", {"a": np.str_("x")})
+    model.save(tmp_path / "saved")
+
+    assert ChaChaRegressor.load(tmp_path / "saved").waiting == 1
