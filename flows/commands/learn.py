@@ -187,11 +187,12 @@ def _registered(model: str, tracking_uri: str | None) -> Any:
 
     from tasks.machine import paths
     from tasks.machine.environment import prepare_environment
+    from tasks.models.logged import default_store
 
     prepare_environment()
-    mlflow.set_tracking_uri(paths.tracking_uri(tracking_uri))
     try:
-        return mlflow.pyfunc.load_model(model)
+        with default_store(paths.tracking_uri(tracking_uri)):
+            return mlflow.pyfunc.load_model(model)
     except mlflow.MlflowException as error:
         reason = str(error).partition("\n")[0]
         raise UsageError(f"{model!r} cannot be loaded: {reason}") from error

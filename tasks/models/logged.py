@@ -49,7 +49,7 @@ def log(
     except MlflowException as error:
         if error.error_code != "RESOURCE_ALREADY_EXISTS":
             raise
-    with _default_store(client.tracking_uri):
+    with default_store(client.tracking_uri):
         return client.create_model_version(
             name,
             f"models:/{logged.model_id}",
@@ -60,7 +60,7 @@ def log(
 
 
 @contextmanager
-def _default_store(uri: str) -> Iterator[None]:
+def default_store(uri: str) -> Iterator[None]:
     """Make `uri` the process's default: MLflow's SQL registry looks for logged models there."""
     before = os.environ.get(_DEFAULT)
     os.environ[_DEFAULT] = uri

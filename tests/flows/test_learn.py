@@ -1,6 +1,7 @@
 """``leaseboard learn`` and ``predict``: a model's file goes on exactly, whatever is wrong."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -318,7 +319,9 @@ def test_a_registered_model_forecasts_from_its_name(call, tmp_path):
     frame = sales(200).drop(columns="day")
     frame.to_csv("sales.csv", index=False)
     assert call("race", "chacha", "sales.csv", "--register", "shop")[0] == 0
+    before = os.environ.get("MLFLOW_TRACKING_URI")
     code, said, _ = call("predict", "models:/shop@challenger", "sales.csv")
+    assert os.environ.get("MLFLOW_TRACKING_URI") == before
     told = pd.read_csv(pd.io.common.StringIO(said))
 
     assert code == 0
