@@ -21,7 +21,7 @@ from algorithms.events import (
 from algorithms.online.configuration import VWConfiguration
 from algorithms.online.layout import MAX_TERMS, fits
 from algorithms.online.learner import Learner
-from algorithms.online.live import Floats, LiveModels, Slots
+from algorithms.online.live import Floats, KernelModels, LiveModels, Slots
 from algorithms.online.schema import Schema
 from algorithms.plain import fill, values_of
 
@@ -153,6 +153,7 @@ class Race(ABC):
         """Make of each configuration what `change` says, which takes nothing from any."""
         self.configurations = list(map(change, self.configurations))
         self._numbers = {known: number for number, known in enumerate(self.configurations)}
+        assert isinstance(self.models, KernelModels)  # others have no representations to change
         for slot in self.live.tolist():
             self.models.extend(slot, self.configurations[self.holders[slot]])
         self._measure()

@@ -66,17 +66,6 @@ class LiveModels(ABC):
     def predict(self, example: Floats, live: Slots, predictions: Floats) -> None:
         """Write into ``predictions[live]`` what the live models predict for one example."""
 
-    def rescale(self, live: Slots, ratio: float, shift: float) -> None:
-        """Go on with labels y in the place of which ``ratio * y + shift`` is learned.
-
-        The `live` models predict the same in the new unit.
-        """
-        raise NotImplementedError(f"{type(self).__name__} cannot change the unit of its labels")
-
-    def extend(self, slot: int, configuration: VWConfiguration) -> None:
-        """Let the model in `slot` go on as one of `configuration`, which has all that it has."""
-        raise NotImplementedError(f"{type(self).__name__} cannot take features on")
-
     @abstractmethod
     def learner(self, slot: int) -> Learner:
         """The model in `slot`, to be kept after the race."""
@@ -127,12 +116,15 @@ class KernelModels(LiveModels):
         predict_live(example, live, *self.pool.predicting, predictions)
 
     def rescale(self, live: Slots, ratio: float, shift: float) -> None:
-        """See `LiveModels.rescale`."""
+        """Go on with labels y in the place of which ``ratio * y + shift`` is learned.
+
+        The `live` models predict the same in the new unit.
+        """
         for slot in live.tolist():
             self.pool.rescale(slot, ratio, shift)
 
     def extend(self, slot: int, configuration: VWConfiguration) -> None:
-        """See `LiveModels.extend`."""
+        """Let the model in `slot` go on as one of `configuration`, which has all that it has."""
         self.pool.put(slot, self.pool.learner(slot).over(self.pool.schema, configuration))
 
     def learner(self, slot: int) -> Learner:

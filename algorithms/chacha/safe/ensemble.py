@@ -24,7 +24,7 @@ from algorithms.chacha.safe.intervals import Intervals
 from algorithms.chacha.safe.mixture import FIRST, LOST, N_TOTALS, SHARE_OF_BOUND, consider, mix
 from algorithms.chacha.safe.odds import Odds
 from algorithms.chacha.safe.scale import HIGH, LOW, MEAN, SETTLED, deviation
-from algorithms.online.live import Doubles, Floats, LiveModels, Slots
+from algorithms.online.live import Doubles, Floats, KernelModels, LiveModels, Slots
 from algorithms.plain import fill, values_of
 
 BASELINES = (MEAN_SO_FAR, LAST, SEASON, RIDGE)
@@ -198,6 +198,7 @@ class Ensemble:
             return
         place = np.array([self.front.scale[MEAN], spread])
         if self.place[1]:
+            assert isinstance(self.models, KernelModels)  # others have no representations
             center, old = self.place
             self.models.rescale(live, old / spread, (center - place[0]) / spread)
         self.place[:] = place
