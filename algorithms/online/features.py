@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 import operator
-import re
 import struct
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.errors import UsageError
-from algorithms.online.gaps import FEW, fill_gaps, indicator, is_indicator, new_gaps
+from algorithms.online.gaps import FEW, fill_gaps, indicator, new_gaps
 from algorithms.online.hashing import hash_name
+from algorithms.online.namespaces import by_name, declared_spaces, letter, vw_name
 from algorithms.online.schema import Schema
-from algorithms.online.values import Days, parts_of
+from algorithms.online.values import NO_NUMBERS, Days, parts_of
 
 Example = Mapping[Hashable, Any]
 """``{feature: value}``, or ``{namespace: {feature: value}}``, or both mixed."""
@@ -31,8 +30,20 @@ MOST_VALUES = 32
 BUCKETS = 16
 """The columns that all its other texts share."""
 
-_AS_IN = "as in {'a': ['x', 'y']}"
-_NOT_IN_VW = re.compile(r"[\s|:]")
+
+class Values(dict[Key, float]):
+    """The features of an example.
+
+    Attributes
+    ----------
+    made_of : dict
+        Of the keys that the example does not name itself, but that are made of a text, a date or
+        a gap, the name that it is told by.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made_of: dict[Key, str] = {}
 
 
 class FeatureMap:
@@ -46,8 +57,8 @@ class FeatureMap:
 
     None and NaN are a missing value: in its place stands what the examples before let expect, and
     if few others have one, a feature ``name is missing`` tells so from the first gap on
-    (`algorithms.online.gaps`); for a text there is nothing. A feature that an example does not
-    name counts 0, which VW leaves out.
+    (`algorithms.online.gaps`), unless the examples have one of that name themselves; for a text
+    there is nothing. A feature that an example does not name counts 0, which VW leaves out.
 
     Features without a namespace are grouped: those of the first example, in the order of their
     names, into up to `most_namespaces` groups of equal size, as ChaCha's authors group columns;
@@ -75,12 +86,13 @@ class FeatureMap:
     ) -> None:
         self.most_namespaces = most_namespaces
         self.bits = bits
-        self._declared = _declared(namespaces or {})
+        self._declared = declared_spaces(namespaces or {})
         self._columns: dict[Key, int] = {}
         self._spaces: dict[str, list[int]] = {}
         self._features: list[str] = []
         self._groups: list[str] = []
         self._begins: dict[Key, float] = {}
+        self._made_of: dict[Key, str] = {}
         self._n_values: Counter[Key] = Counter()
         self._n_indicators = 0
         self._gaps = new_gaps(0)
@@ -101,7 +113,7 @@ class FeatureMap:
             bits=self.bits,
         )
 
-    def values(self, example: Example) -> dict[Key, float]:
+    def values(self, example: Example) -> Values:
         """The features of `example` by key, checked; nothing is changed.
 
         Raises
@@ -109,14 +121,14 @@ class FeatureMap:
         TypeError
             If `example` is not a mapping, or a value is neither a number nor a text nor a date.
         ValueError
-            If a value is infinite, or two have one name.
+            If a value is infinite, two have one name, or one that of what is made of another.
         """
         if not isinstance(example, Mapping):
             raise TypeError(
                 f"an example must be a mapping of features, not {type(example).__name__}:"
                 " pass a dict, or use learn_many for arrays"
             )
-        found: dict[Key, float] = {}
+        found = Values()
         for name, value in example.items():
             if isinstance(value, Mapping):
                 for feature, inner in value.items():
@@ -124,30 +136,41 @@ class FeatureMap:
             else:
                 self._collect(found, "", str(name), value)
         told, most = self._n_indicators, self.n_features // FEW
-        for space, name in sorted((k for k, v in found.items() if math.isnan(v)), key=_by_name):
+        for space, name in sorted((k for k, v in found.items() if math.isnan(v)), key=by_name):
             key = space, indicator(name)
-            if key in self._columns or told < most:
-                found[key] = 1.0
-                told += key not in self._columns
+            known = key in self._columns
+            if key in found or (known and key not in self._made_of):
+                continue  # the examples tell it themselves
+            if known or told < most:
+                found[key], found.made_of[key] = 1.0, name
+                told += not known
         return found
 
-    def _collect(self, found: dict[Key, float], space: str, name: str, value: Any) -> None:
+    def _collect(self, found: Values, space: str, name: str, value: Any) -> None:
         """Put the features of one value under their keys; what is missing only where it was."""
         for part, content in parts_of(name, value):
             if isinstance(content, str):
-                key, number = self._key_of(space, part, content), 1.0
+                key, number, of = self._key_of(space, part, content), 1.0, part
             else:
-                key, number = (space, part), content
-            if math.isnan(number) and key not in self._columns:
+                key, number, of = (space, part), content, name if part != name else ""
+            known = self._made_of.get(key, "") if key in self._columns else None
+            if math.isnan(number) and (known is None or (of and known != of)):
                 continue
             if key in found:
                 raise ValueError(f"feature {key[1]!r} comes twice in an example: give it once")
+            # VW's text names the features of texts themselves.
+            if known not in (None, of) and (known or not isinstance(content, str)):
+                raise ValueError(
+                    f"feature {key[1]!r} is also made of {of or known!r}: rename one of them"
+                )
             found[key] = number
+            if of:
+                found.made_of[key] = of
 
     def _key_of(self, space: str, name: str, text: str) -> Key:
         """The feature that is 1 where `name` has this text."""
         key = space, f"{name}={text}"
-        if key in self._columns or self._n_values[_counted(key)] < MOST_VALUES:
+        if key in self._columns or self._n_values[space, name] < MOST_VALUES:
             return key
         return space, f"{name}=#{hash_name(text, 0) % BUCKETS}"
 
@@ -167,28 +190,30 @@ class FeatureMap:
             self._last = None
             values = self._pick(example)
             self._format.pack_into(self._buffer, 0, *values)
-            if not math.isfinite(sum(values)):
+            total = sum(values)
+            if isinstance(total, NO_NUMBERS) or not math.isfinite(total):
                 return False
         except (struct.error, KeyError, TypeError, ValueError, OverflowError):
             return False
         self._last = example.copy()
         return True
 
-    def unknown(self, values: Mapping[Key, float]) -> list[Key]:
-        """The keys of `values` that have no column yet, in the order of their names.
+    def unknown(self, values: Values) -> dict[Key, str]:
+        """The keys of `values` that have no column yet, with what each is made of, or "".
 
-        A mapping has no order that means anything: the same example, told in another one, is
-        learned the same. Numbers in names count as such, so that an array's columns keep theirs.
+        They are in the order of their names: a mapping has none that means anything, and the same
+        example, told in another order, is learned the same. Numbers in names count as such, so
+        that an array's columns keep theirs.
         """
-        return sorted((key for key in values if key not in self._columns), key=_by_name)
+        new = sorted((key for key in values if key not in self._columns), key=by_name)
+        return {key: values.made_of.get(key, "") for key in new}
 
-    def absent(self, keys: list[Key]) -> list[Key]:
-        """The keys of what was learned that are not among `keys`, in order."""
-        present = set(keys)
-        return [key for key in self._columns if key not in present and not is_indicator(key[1])]
+    def absent(self, values: Values) -> list[Key]:
+        """The keys of what was learned that are not among `values`, in order."""
+        return [key for key in self._columns if key not in values and not self._is_indicator(key)]
 
-    def extended(self, keys: list[Key]) -> FeatureMap:
-        """A copy in which every one of `keys` has a column."""
+    def extended(self, keys: Mapping[Key, str]) -> FeatureMap:
+        """A copy in which every one of `keys`, of which `unknown` tells more, has a column."""
         copy = FeatureMap(most_namespaces=self.most_namespaces, bits=self.bits)
         copy._declared = self._declared
         copy._columns = dict(self._columns)
@@ -196,25 +221,37 @@ class FeatureMap:
         copy._features = list(self._features)
         copy._groups = list(self._groups)
         copy._begins = dict(self._begins)
+        copy._made_of = dict(self._made_of)
         copy._n_values = self._n_values.copy()
         copy._n_indicators = self._n_indicators
         copy._gaps = self._gaps
         copy.add(keys)
         return copy
 
-    def add(self, keys: list[Key]) -> None:
-        """Give every one of `keys`, none of which has one, a column."""
+    def add(self, keys: Mapping[Key, str]) -> None:
+        """Give every one of `keys`, none of which has one, a column; see `unknown`."""
         grouped = [key for key in keys if not key[0] and key[1] not in self._declared]
         homes = dict(zip(grouped, self._homes(len(grouped)), strict=True))
         for key in keys:
             space = key[0] or self._declared.get(key[1]) or homes[key]
-            self._spaces.setdefault(_vw_name(space), []).append(len(self._features))
+            self._spaces.setdefault(vw_name(space), []).append(len(self._features))
             self._columns[key] = len(self._features)
-            self._features.append(_vw_name(key[1]))
-        self._n_values.update(map(_counted, keys))
-        self._n_indicators += sum(is_indicator(name) for _, name in keys)
+            self._features.append(vw_name(key[1]))
+        self._remember(keys)
         self._gaps = np.hstack([self._gaps, new_gaps(len(keys))])
         self._make_buffer()
+
+    def _remember(self, keys: Mapping[Key, str]) -> None:
+        """Keep and count what is made of something else."""
+        made = {key: of for key, of in keys.items() if of}
+        self._made_of |= made
+        self._n_indicators += sum(map(self._is_indicator, made))
+        self._n_values.update(
+            (key[0], of) for key, of in made.items() if key[1].startswith(f"{of}=")
+        )
+
+    def _is_indicator(self, key: Key) -> bool:
+        return key in self._made_of and key[1] == indicator(self._made_of[key])
 
     def text_keys(self) -> dict[Key, int]:
         """Columns by the names that VW's text has for them."""
@@ -224,13 +261,13 @@ class FeatureMap:
             for column in columns
         }
 
-    def columns(self, keys: list[Key]) -> list[int]:
+    def columns(self, keys: Iterable[Key]) -> list[int]:
         """The columns of `keys`, all of them known."""
         return [self._columns[key] for key in keys]
 
     def _make_buffer(self) -> None:
-        nested = any(space for space, _ in self._columns)
-        self._pick = None if nested else _picker([name for _, name in self._columns])
+        quick = not self._made_of and not any(space for space, _ in self._columns)
+        self._pick = None if not quick else _picker([name for _, name in self._columns])
         # "=" checks that a value fits 32 bits, which the default format does not.
         self._format = struct.Struct(f"={self.n_features}f")
         self._buffer = bytearray(self._format.size)
@@ -243,7 +280,7 @@ class FeatureMap:
         return {
             "declared": self._declared,
             "columns": [
-                (*key, spaces[column], self._features[column])
+                (*key, spaces[column], self._features[column], self._made_of.get(key, ""))
                 for key, column in self._columns.items()
             ],
             "groups": self._groups,
@@ -256,14 +293,15 @@ class FeatureMap:
         """A map with the columns that `state` told of."""
         features = cls()
         features._declared = dict(state["declared"])
-        for column, (given, name, space, feature) in enumerate(state["columns"]):
+        made_of: dict[Key, str] = {}
+        for column, (given, name, space, feature, of) in enumerate(state["columns"]):
             features._columns[str(given), str(name)] = column
+            made_of[str(given), str(name)] = str(of)
             features._spaces.setdefault(str(space), []).append(column)
             features._features.append(str(feature))
         features._groups = [str(group) for group in state["groups"]]
         features._begins = {(space, name): begin for space, name, begin in state["begins"]}
-        features._n_values.update(map(_counted, features._columns))
-        features._n_indicators = sum(is_indicator(name) for _, name in features._columns)
+        features._remember(made_of)
         features._gaps = new_gaps(len(features._columns))
         features._gaps[:] = state["gaps"]
         features._make_buffer()
@@ -306,7 +344,7 @@ class FeatureMap:
         """The group of each of `count` new features without a namespace."""
         if not self._groups and count:
             size = math.ceil(count / self.most_namespaces)
-            self._groups = [_letter(place) for place in range(math.ceil(count / size))]
+            self._groups = [letter(place) for place in range(math.ceil(count / size))]
             yield from (self._groups[place // size] for place in range(count))
             return
         sizes = {name: len(self._spaces[name]) for name in self._groups}
@@ -321,47 +359,3 @@ def _picker(names: list[str]) -> Callable[[Mapping[Hashable, Any]], tuple[Any, .
     if len(names) > 1:
         return operator.itemgetter(*names)
     return (lambda example: (example[names[0]],)) if names else None
-
-
-def _by_name(key: Key) -> tuple[Any, ...]:
-    """Sorts x2 before x10, and nothing like anything else."""
-    parts = [re.split(r"(\d+)", name) for name in key]
-    for part in parts:
-        part[1::2] = [f"{len(n := digits.lstrip('0')):09d}{n}" for digits in part[1::2]]
-    return parts, key
-
-
-def _declared(namespaces: Any) -> dict[str, str]:
-    """The namespace of every feature; UsageError unless each feature has one only."""
-    if not isinstance(namespaces, Mapping):
-        raise UsageError(
-            f"namespaces {namespaces!r} must map names to lists of features: {_AS_IN}"
-        )
-    found: dict[str, str] = {}
-    for name, features in namespaces.items():
-        listed = isinstance(features, (list, tuple, set, frozenset))
-        if not listed or not all(isinstance(feature, str) for feature in features):
-            raise UsageError(f"namespace {name!r}: {features!r} is no list of names: {_AS_IN}")
-        for feature in features:
-            if found.setdefault(feature, str(name)) != str(name):
-                raise UsageError(
-                    f"feature {feature!r} is in namespaces {found[feature]!r} and {name!r}:"
-                    " leave it in one"
-                )
-    return found
-
-
-def _counted(key: Key) -> Key:
-    """Under which name a feature counts among the texts of one name."""
-    return key[0], key[1].partition("=")[0]
-
-
-def _vw_name(name: str) -> str:
-    """`name` without the characters that mean something in VW's text; " " is its own."""
-    if name == " ":
-        return name
-    return _NOT_IN_VW.sub("_", name) or "_"
-
-
-def _letter(place: int) -> str:
-    return chr(ord("a") + place) if place < 26 else f"n{place}"

@@ -26,8 +26,6 @@ Doubles = NDArray[np.float64]
 FEW = 4
 """One column in so many may have an indicator of its gaps."""
 
-_TELLING = " is missing"
-
 COUNT, MEAN, BEFORE, FOLLOWS, SQUARES, PRODUCTS = range(6)
 """Of each column: how many values, their mean, the value or stand-in of the row before, whether
 that was a value, and the sums of which r is the ratio."""
@@ -40,12 +38,7 @@ def new_gaps(n_columns: int) -> Doubles:
 
 def indicator(name: str) -> str:
     """The name of the feature that is 1 where column `name` has a gap."""
-    return name + _TELLING
-
-
-def is_indicator(name: str) -> bool:
-    """Whether a feature's name is that of an indicator."""
-    return name.endswith(_TELLING)
+    return f"{name} is missing"
 
 
 @njit(cache=True, nogil=True)

@@ -10,15 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.errors import UsageError
-from algorithms.online.features import Key
-from algorithms.online.values import LARGEST
+from algorithms.online.values import LARGEST, NO_NUMBERS
+
+NOT_READ = (*NO_NUMBERS, str, bytes)
+"""Types that a block of numbers does not hold, though NumPy would read numbers in them."""
 
 
 def regression_label(y: Any) -> float:
     """A regressor's label as a number; TypeError or ValueError if it is none."""
     if type(y) is float and -LARGEST <= y <= LARGEST:
         return y
-    if isinstance(y, (bool, np.bool_)) or not isinstance(y, Real):
+    if isinstance(y, (bool, np.bool_, *NO_NUMBERS)) or not isinstance(y, Real):
         raise TypeError(f"label {y!r} is a {type(y).__name__}: a regressor learns numbers")
     if not abs(float(y)) <= LARGEST:
         raise ValueError(f"label {y!r} must be finite in 32 bits: leave the example out")
@@ -29,7 +31,7 @@ def importance_of(w: Any) -> float:
     """An importance as a number; ValueError if it is negative or not finite."""
     if type(w) is float and 0.0 <= w <= LARGEST:
         return w
-    if not isinstance(w, Real) or not 0 <= float(w) <= LARGEST:
+    if isinstance(w, NO_NUMBERS) or not isinstance(w, Real) or not 0 <= float(w) <= LARGEST:
         raise ValueError(f"importance {w!r} must be a finite number >= 0")
     return float(w)
 
@@ -40,7 +42,7 @@ def labels_of(y: Any) -> NDArray[np.float32]:
     if given.ndim != 1:
         raise ValueError(f"labels of shape {given.shape} must be one number an example")
     if given.dtype.kind not in "fiu" or not (np.abs(given) <= LARGEST).all():
-        return np.array([regression_label(label) for label in given.tolist()], dtype=np.float32)
+        return np.array([regression_label(label) for label in _singles(given)], dtype=np.float32)
     return given.astype(np.float32)
 
 
@@ -50,8 +52,13 @@ def importances_of(w: Any, n: int) -> NDArray[np.float32]:
     if found.shape != (n,):
         raise ValueError(f"importances of shape {found.shape} for {n} examples: give one each")
     if found.dtype.kind not in "fiu" or not ((found >= 0) & (found <= LARGEST)).all():
-        return np.array([importance_of(one) for one in found.tolist()], dtype=np.float32)
+        return np.array([importance_of(one) for one in _singles(found)], dtype=np.float32)
     return found.astype(np.float32)
+
+
+def _singles(given: NDArray[Any]) -> list[Any]:
+    """The values of an array as Python's own, but for times, which would become integers."""
+    return list(given) if given.dtype.kind in "mM" else given.tolist()
 
 
 def is_numeric(X: Any) -> bool:
@@ -60,8 +67,8 @@ def is_numeric(X: Any) -> bool:
     return all(isinstance(dtype, np.dtype) and dtype.kind in "fiub" for dtype in dtypes)
 
 
-def numeric_block(X: Any) -> tuple[list[Key], NDArray[np.float32]]:
-    """The keys of the columns of `X`, and its values, of which NaN is missing.
+def numeric_block(X: Any) -> tuple[list[str], NDArray[np.float32]]:
+    """The names of the columns of `X`, and its values, of which NaN is missing.
 
     Raises
     ------
@@ -71,8 +78,7 @@ def numeric_block(X: Any) -> tuple[list[Key], NDArray[np.float32]]:
         If a value is infinite, two columns have one name, or it is no table.
     """
     try:
-        with np.errstate(over="ignore"):
-            block = np.array(X, dtype=np.float32, order="C")
+        block = _numbers(X)
     except (TypeError, ValueError) as error:
         raise UsageError(
             "a block must hold numbers, in rows of equal length: make a DataFrame of texts and"
@@ -88,8 +94,17 @@ def numeric_block(X: Any) -> tuple[list[Key], NDArray[np.float32]]:
             f"example {row} has a value in column {column} that is infinite in 32 bits: leave the"
             " example out"
         )
-    names = getattr(X, "columns", range(block.shape[1]))
-    return [("", name) for name in unique_names(names)], block
+    return unique_names(getattr(X, "columns", range(block.shape[1]))), block
+
+
+def _numbers(X: Any) -> NDArray[np.float32]:
+    """A copy of `X` in 32 bits; TypeError or ValueError if that makes numbers of other things."""
+    given = np.asarray(X)
+    objects = given.ravel().tolist() if given.dtype.kind == "O" else ()
+    if given.dtype.kind not in "fiubO" or any(isinstance(v, NOT_READ) for v in objects):
+        raise TypeError("not numbers")
+    with np.errstate(over="ignore"):
+        return np.array(given, dtype=np.float32, order="C")
 
 
 def unique_names(names: Iterable[Any]) -> list[str]:

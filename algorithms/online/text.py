@@ -75,7 +75,7 @@ class _Reader:
 
     def __init__(self, text: NDArray[np.uint8], features: FeatureMap) -> None:
         self.text = text
-        self.given, self.features = features, features.extended([])
+        self.given, self.features = features, features.extended({})
         self.added: list[Key] = []
         self.state = np.zeros(8, dtype=np.int64)
         n_lines = int(np.count_nonzero(text == ord("\n"))) + 1
@@ -125,7 +125,7 @@ class _Reader:
         known = self.given.n_features
         seen = self.columns[: len(weighs)][weighs]
         new = list(dict.fromkeys(seen[seen >= known].tolist()))
-        self.features = self.given.extended([self.added[column - known] for column in new])
+        self.features = self.given.extended({self.added[column - known]: "" for column in new})
         return [*range(known), *new]
 
     def _index(self, size: int) -> None:
@@ -151,7 +151,7 @@ class _Reader:
     def _learn_name(self) -> None:
         """Give the feature at which the parser stopped a column."""
         name = self._key()
-        self.features.add([name])
+        self.features.add({name: ""})
         self.added.append(name)
         if 2 * self.size >= len(self.keys):
             self._index(2 * len(self.keys))

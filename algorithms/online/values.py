@@ -12,8 +12,8 @@ from algorithms.online.dates import WEEKDAYS, date_parts, has_hour, is_date, mic
 LARGEST = float(np.finfo(np.float32).max)
 """Models compute in 32 bits; what is beyond is as good as infinite."""
 
-NO_NUMBERS = (np.timedelta64, np.complexfloating)
-"""NumPy's types that would become numbers without being any."""
+NO_NUMBERS = (np.timedelta64, np.complexfloating, np.datetime64)
+"""NumPy's types that would become numbers without being any; of a date the parts are features."""
 
 PANDAS_GAPS = ("NAType", "NaTType")
 """Its types of NA and NaT; pandas itself is not needed, and heavy."""

@@ -21,7 +21,7 @@ from algorithms.chacha.streaming.files import read_state, replacing, unfit
 from algorithms.chacha.streaming.later_labels import LaterLabels, Pending
 from algorithms.errors import UsageError
 from algorithms.events import BoundsUpdated, Event, kind
-from algorithms.online.features import Example, FeatureMap, Key
+from algorithms.online.features import Example, FeatureMap
 from algorithms.online.inputs import (
     importance_of,
     importances_of,
@@ -64,10 +64,11 @@ class OnlineChaCha(LaterLabels):
     What is wrong is refused before anything is changed, so a failed call leaves the model as it
     was: an example that is not a mapping, or a value or label of another type (TypeError); a value
     that is infinite, a label or importance that is NaN or infinite, two features or columns of one
-    name, more interactions of new features than memory allows (ValueError; of a
-    frame with new texts, the examples before that one have been learned). What a value may be
-    says `algorithms.online.features.FeatureMap`: numbers, booleans, texts, dates, and None or NaN
-    for a missing one. A feature that is not named counts 0.
+    name, or one named like what is made of another (``x is missing``), more interactions of new
+    features than memory allows (ValueError; of a frame with new texts, the examples before that
+    one have been learned). What a value may be says `algorithms.online.features.FeatureMap`:
+    numbers, booleans, texts, dates, and None or NaN for a missing one. A feature that is not named
+    counts 0.
     What is learned with a feature or a namespace that is new gives it a place; a new namespace
     also makes new interactions for the oracle to propose.
     """
@@ -132,8 +133,9 @@ class OnlineChaCha(LaterLabels):
     def _forecast_block(self, X: ArrayLike) -> Floats:
         if not is_numeric(X):
             return np.array([self._forecast(x) for x in examples_of(X)], dtype=np.float32)
-        keys, block = numeric_block(X)
-        absent = self._features.absent(keys)
+        names, block = numeric_block(X)
+        values = self._features.values(dict.fromkeys(names, 0.0))
+        absent = self._features.absent(values)
         if absent and not is_frame(X):
             raise UsageError(
                 f"columns {', '.join(repr(name) for _, name in absent)} were learned and are not"
@@ -142,9 +144,10 @@ class OnlineChaCha(LaterLabels):
             )
         if np.isnan(block).any():
             return np.array([self._forecast(x) for x in examples_of(X)], dtype=np.float32)
-        known = [i for i, key in enumerate(keys) if not self._features.unknown({key: 0.0})]
+        unknown = self._features.unknown(values)
+        known = {key: i for i, key in enumerate(values) if key not in unknown}
         rows = np.zeros((len(block), self._features.n_features), dtype=np.float32)
-        rows[:, self._features.columns([keys[i] for i in known])] = block[:, known]
+        rows[:, self._features.columns(known)] = block[:, list(known.values())]
         if self._race is None:
             return np.zeros(len(block), dtype=np.float32)
         return np.array([self._race.predict(row) for row in rows], dtype=np.float32)
@@ -177,12 +180,13 @@ class OnlineChaCha(LaterLabels):
         for x in examples:
             self._features.values(x)
 
-    def _rows(self, keys: list[Key], block: Floats, weighs: NDArray[np.bool_]) -> Floats:
-        """The rows of a block of numbers with columns `keys`, to be learned where one `weighs`."""
-        unknown = self._features.unknown(dict.fromkeys(keys, 0.0))
+    def _rows(self, names: list[str], block: Floats, weighs: NDArray[np.bool_]) -> Floats:
+        """The rows of a block of numbers with these columns, to be learned where one `weighs`."""
+        values = self._features.values(dict.fromkeys(names, 0.0))
+        unknown = self._features.unknown(values)
         if unknown or self._race is None:
             self._adopt(self._features.extended(unknown))
-        columns = self._features.columns(keys)
+        columns = self._features.columns(values)
         if columns != list(range(self._features.n_features)):
             rows = np.zeros((len(block), self._features.n_features), dtype=np.float32)
             rows[:, columns] = block

@@ -22,8 +22,7 @@ def examples_of(X: Any) -> list[dict[Hashable, Any]]:
         unique_names(X.columns)
         records: list[dict[Hashable, Any]] = X.to_dict("records")
         return records
-    keys, block = numeric_block(X)
-    names = [name for _, name in keys]
+    names, block = numeric_block(X)
     return [dict(zip(names, row, strict=True)) for row in block.tolist()]
 
 

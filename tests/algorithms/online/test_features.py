@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from algorithms.online.features import FeatureMap
+from algorithms.online.features import MOST_VALUES, FeatureMap
 
 
 def learned(*examples, **options):
@@ -92,12 +92,87 @@ def test_the_quick_way_reads_the_same(example):
         {"x": 1.0, "y": 1e39},
         {"x": 1.0, "y": 10**400},
         {"x": 1.0, "y": {"z": 1.0}},
+        {"x": 1.0, "y": np.complex64(1 + 2j)},
+        {"x": np.complex128(1), "y": np.complex64(-1)},
+        {"x": np.timedelta64(1, "h"), "y": np.timedelta64(2, "h")},
+        {"x": 1, "y": np.timedelta64(2, "h")},
         [1.0, 1.0],
     ],
     ids=str,
 )
 def test_the_quick_way_leaves_everything_else_to_a_closer_look(example):
     assert not learned({"x": 1.0, "y": 1.0}).read_quickly(example)
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("value", [np.complex64(1 + 2j), 1j, np.timedelta64(1, "h")], ids=repr)
+def test_what_is_no_number_is_refused_first_and_later(value):
+    for features in (FeatureMap(), learned({"x": 1.0})):
+        assert not features.read_quickly({"x": value})
+        with pytest.raises(TypeError, match="must be a number, a text or a date"):
+            features.values({"x": value})
+
+
+FULL = dict.fromkeys("abcdefgh", 1.0)
+
+
+def restored(features):
+    return FeatureMap.restored(features.state())
+
+
+@pytest.mark.parametrize("again", [lambda features: features, restored])
+def test_a_feature_named_like_an_indicator_is_ones_own_or_refused(again):
+    own = again(learned(FULL | {"a is missing": 5.0}))
+    made = again(learned(FULL, FULL | {"a": None}))
+
+    assert own.values(FULL | {"a": None, "a is missing": 0.5})["", "a is missing"] == 0.5
+    assert ("", "a is missing") not in own.values(FULL | {"a": None})
+    assert own.absent(own.values(FULL)) == [("", "a is missing")]
+    assert made.absent(made.values(FULL)) == []
+    for value in (5.0, math.nan, None):
+        for example in (FULL | {"a is missing": value}, {"a is missing": value}):
+            assert not made.read_quickly(example)
+            with pytest.raises(ValueError, match="'a is missing' is also made of 'a': rename one"):
+                made.values(example)
+    assert made.values({"other": {"a is missing": 5.0}})["other", "a is missing"] == 5.0
+
+
+def test_an_own_feature_like_an_indicator_does_not_take_its_room():
+    own = learned({f"x{i} is missing": 1.0 for i in range(8)} | FULL, FULL | {"a": None})
+
+    assert own.schema().features[-1] == "a_is_missing"
+
+
+@pytest.mark.parametrize("again", [lambda features: features, restored])
+def test_a_number_named_like_the_days_of_a_date_is_not_mixed_with_them(again):
+    day = np.datetime64("2024-02-29")
+    both = again(learned({"t": 1.0, "t days": 5.0}))
+
+    assert both.values({"t": None, "t days": 3.0})["", "t days"] == 3.0
+    with pytest.raises(ValueError, match="'t days' is also made of 't': rename one"):
+        both.values({"t": day})
+    with pytest.raises(ValueError, match="'t days' is also made of 't': rename one"):
+        again(learned({"t": day})).values({"t days": 5.0})
+    assert math.isnan(again(learned({"t": day})).values({"t": None})["", "t days"])
+
+
+@pytest.mark.parametrize("again", [lambda features: features, restored])
+def test_features_named_like_texts_leave_the_texts_their_room(again):
+    features = again(learned({f"city={i}": 1.0 for i in range(40)}))
+    for i in range(MOST_VALUES + 1):
+        new = features.unknown(features.values({"city": f"c{i}"}))
+        features = again(features.extended(new))
+        assert (("", f"city=c{i}") in new) == (i < MOST_VALUES)
+
+    assert list(features.unknown(features.values({"other": {"city": "x"}}))) == [
+        ("other", "city=x")
+    ]
+
+
+def test_a_text_of_a_name_with_an_equals_sign_is_counted_by_the_whole_name():
+    features = learned(*({f"a={i}": "x"} for i in range(MOST_VALUES + 1)))
+
+    assert features.unknown(features.values({"a": "x"})) == {("", "a=x"): "a"}
 
 
 def test_nothing_is_quick_before_anything_is_known():

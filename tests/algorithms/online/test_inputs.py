@@ -1,0 +1,52 @@
+"""What blocks, labels and importances are, and what only looks like numbers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from algorithms.errors import UsageError
+from algorithms.online.inputs import importances_of, labels_of, numeric_block
+
+DAYS = np.array(["2024-01-02", "2024-01-03"], dtype="datetime64[ns]")
+UNITS = ("ns", "us", "s", "D")
+
+
+def of_type(values, dtype):
+    return np.array(values, dtype=dtype)[:, None]
+
+
+NO_BLOCKS = {
+    **{f"dates in {unit}": DAYS.astype(f"M8[{unit}]")[:, None] for unit in UNITS},
+    "spans": (DAYS - DAYS[0])[:, None],
+    "complex": np.array([[1j], [2.0]]),
+    "texts of digits": [["1.5"], ["2"]],
+    "objects that are dates": of_type([DAYS[0].astype("M8[D]"), 1.5], object),
+    "objects that are spans": of_type([np.timedelta64(1, "h"), 1.5], object),
+    "objects that are complex": of_type([np.complex64(1), 1.5], object),
+    "objects that are texts": of_type(["1.5", 1.5], object),
+    "a frame of dates": pd.DataFrame({"t": DAYS}),
+    "rows of two lengths": [[1.0], [1.0, 2.0]],
+}
+
+
+@pytest.mark.parametrize("kind", NO_BLOCKS)
+def test_what_numpy_would_make_numbers_of_is_no_block_of_them(kind):
+    with pytest.raises(UsageError, match=r"a block must hold numbers, .*: make a DataFrame of"):
+        numeric_block(NO_BLOCKS[kind])
+
+
+def test_a_block_of_objects_that_are_numbers():
+    names, block = numeric_block(of_type([1, None, 2.5, np.float32(3), True], object))
+
+    assert names == ["0"]
+    assert np.array_equal(block[:, 0], [1, np.nan, 2.5, 3, 1], equal_nan=True)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("values", [DAYS, DAYS - DAYS[0]], ids=["dates", "spans"])
+def test_times_are_neither_labels_nor_importances(unit, values):
+    values = values.astype(f"{values.dtype.kind}8[{unit}]")
+    with pytest.raises(TypeError, match="a regressor learns numbers"):
+        labels_of(values)
+    with pytest.raises(ValueError, match="must be a finite number >= 0"):
+        importances_of(values, 2)
