@@ -46,6 +46,11 @@ def write(path: Path, value: Any, mark: str) -> None:
         np.savez(file, allow_pickle=False, **{_TEXT: _bytes(text.encode())}, **arrays)
 
 
+def check(value: Any) -> None:
+    """UsageError, as `write` raises it, if `value` cannot be written."""
+    _tagged(value, {})
+
+
 def read(path: Path, mark: str) -> Any:
     """What `write` wrote; ValueError for any other file, OSError if it cannot be read."""
     try:

@@ -13,6 +13,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from algorithms.online.dates import is_date
+from algorithms.online.values import NO_NUMBERS
+
 if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
     from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
 
@@ -46,11 +49,13 @@ class _ScikitStream(BaseEstimator):
         return kind(self.namespaces, None, int(seed), self.algorithm, **self.settings or {})
 
     def _checked(self, X: Any, y: Any, *, reset: bool, **how: Any) -> tuple[Any, Any]:
+        _refuse_times(X)
         X, y = validate_data(self, X, y, dtype=np.float32, reset=reset, **how)
         return self._named(X), y
 
     def _seen(self, X: Any) -> Any:
         check_is_fitted(self, "model_")
+        _refuse_times(X)
         return self._named(validate_data(self, X, dtype=np.float32, reset=False))
 
     def _named(self, X: NDArray[np.float32]) -> Any:
@@ -226,6 +231,20 @@ class StreamClassifier(ClassifierMixin, _ScikitStream):
         model.learn_many(X, y, _some(weights))
         self.classes_, self.model_ = classes, model
         return self
+
+
+def _refuse_times(X: Any) -> None:
+    """TypeError if `X` holds dates or spans, of which scikit-learn's checks make numbers."""
+    named = isinstance(X, pd.DataFrame)
+    for name, column in X.items() if named else [("", np.asarray(X))]:
+        kind = column.dtype.kind
+        objects = np.asarray(column).ravel().tolist() if kind == "O" else ()
+        if kind in "mM" or any(isinstance(one, NO_NUMBERS) or is_date(one) for one in objects):
+            raise TypeError(
+                f"{f'column {name!r}' if named else 'X'} holds dates or spans, and this estimator"
+                " takes numbers: ChaChaRegressor and ChaChaClassifier read a DataFrame with dates,"
+                " by learn_many; or make numbers of them"
+            )
 
 
 def _some(weights: ArrayLike | None) -> ArrayLike | None:

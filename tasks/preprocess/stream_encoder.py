@@ -71,7 +71,8 @@ class StreamEncoder(Transformer):
     sizes_ : list of int
         How many features each column has.
     gaps_ : list of int
-        The features that have an indicator, one of those that are missing together.
+        The features that have an indicator, one of those that are missing together; none if a
+        column has its name.
     filled_ : ndarray of float64, shape (6, n_features)
         See `algorithms.online.gaps`.
 
@@ -157,8 +158,10 @@ class StreamEncoder(Transformer):
             # Columns that are missing together have one.
             seen = {gaps[:, j].tobytes(): j for j in reversed(np.flatnonzero(gaps.any(axis=0)))}
             if self.missing == "indicate" or len(seen) <= len(self.sizes_) / FEW:
-                self.gaps_ = sorted(map(int, seen.values()))
-                self.names_ += [indicator(self.names_[place]) for place in self.gaps_]
+                told = {place: indicator(self.names_[place]) for place in sorted(seen.values())}
+                made = {place: name for place, name in told.items() if name not in self.names_}
+                self.gaps_ = list(map(int, made))
+                self.names_ += made.values()
         return features
 
     def _names_of(self, name: str) -> list[str]:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from algorithms import plain
 from algorithms.errors import UsageError
 from algorithms.online.features import Example
 from algorithms.online.values import copied
-from algorithms.plain import fill
 
 Doubles = NDArray[np.float64]
 
@@ -88,7 +88,7 @@ class Pending:
             key: (_read(x), forecast, before, numbers)
             for (key, x, forecast, before), numbers in zip(waiting, said, strict=True)
         }
-        fill(self, state, ("made", "dropped"))
+        plain.fill(self, state, ("made", "dropped"))
 
 
 class LaterLabels(ABC):
@@ -102,7 +102,7 @@ class LaterLabels(ABC):
         Parameters
         ----------
         key : Hashable
-            An id for `answer_one`; to be saved, a number, a text, or a tuple of them.
+            An id for `answer_one`: a number, a text, or a tuple of them.
         x : dict
             A copy is kept with what was said of it, some 1.5 KB with ten features. Of more
             examples than the model's `pending` the oldest is dropped.
@@ -114,7 +114,7 @@ class LaterLabels(ABC):
         Raises
         ------
         UsageError
-            If the id waits for its label already.
+            If the id waits for its label already, or could not be saved.
 
         Examples
         --------
@@ -131,6 +131,13 @@ class LaterLabels(ABC):
             raise UsageError(
                 f"id {key!r} waits for its label already: answer it first, or take another id"
             )
+        try:
+            plain.check(key)
+        except UsageError as error:
+            raise UsageError(
+                f"id {key!r} is of a type that cannot be saved: take a number, a text, or a tuple"
+                " of them, such as str(id)"
+            ) from error
         forecast, said = self._say(x)
         self._pending.add(key, x, forecast, said)
         return forecast

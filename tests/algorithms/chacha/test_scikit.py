@@ -133,3 +133,37 @@ def test_classes_of_later_calls_are_those_of_the_first():
     with pytest.raises(ValueError, match="two classes are needed, but there is none"):
         StreamClassifier().partial_fit(X, y, [])
     assert model.model_.examples == 40
+
+
+DAYS = pd.date_range("2024-01-01", periods=4)
+TIMES = {
+    "dates alone": pd.DataFrame({"t": DAYS}),
+    "dates with a gap": pd.DataFrame({"t": DAYS.where(DAYS.day > 2)}),
+    "dates beside numbers": pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "t": DAYS}),
+    "dates of a zone": pd.DataFrame({"t": DAYS.tz_localize("Asia/Tokyo")}),
+    "spans": pd.DataFrame({"t": DAYS - DAYS[0]}),
+    "objects": pd.DataFrame({"t": pd.Series(list(DAYS.to_numpy()), dtype=object)}),
+    "days of python's": pd.DataFrame({"t": [day.date() for day in DAYS]}),
+    "columns of one name": pd.DataFrame(dict(enumerate([DAYS, DAYS]))).set_axis(
+        ["t", "t"], axis=1
+    ),
+    "an array": DAYS.to_numpy()[:, None],
+    "an array of objects": DAYS.to_numpy()[:, None].astype("M8[D]").astype(object),
+    "lists": [[day] for day in DAYS],
+}
+
+
+@pytest.mark.parametrize("estimator", [StreamRegressor, StreamClassifier])
+@pytest.mark.parametrize("kind", TIMES)
+def test_dates_are_no_bare_numbers(kind, estimator):
+    numbers, labels = np.arange(4.0)[:, None], [1, 2, 1, 2]
+    fitted = estimator("chacha-icml-eval").fit(numbers, labels)
+
+    for call in (
+        lambda: estimator().fit(TIMES[kind], labels),
+        lambda: estimator().partial_fit(TIMES[kind], labels),
+        lambda: fitted.predict(TIMES[kind]),
+    ):
+        with pytest.raises(TypeError, match="holds dates or spans, and this estimator takes nu"):
+            call()
+    assert fitted.model_.examples == 4

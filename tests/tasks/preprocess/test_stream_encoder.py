@@ -72,6 +72,15 @@ def test_few_columns_with_gaps_have_indicators_and_those_missing_together_one():
     assert len(stream(every, a=whole["a"], b=whole["b"], **gaps).names) == 7
 
 
+def test_a_column_named_like_an_indicator_stands_for_it():
+    gaps = {"a": [1.0, None, 3.0], "b": [None, 2.0, 3.0], "a is missing": [0.0, 5.0, 0.0]}
+    found = stream(StreamOptions(missing="indicate"), **gaps)
+
+    assert found.names == ("a", "b", "a is missing", "b is missing")
+    assert found.features[:, 2:].tolist() == [[0, 1], [5, 0], [0, 0]]
+    assert found.namespaces[-1].stop - found.namespaces[-1].start == 1
+
+
 def test_later_rows_change_nothing_of_earlier_ones():
     whole = StreamEncoder().fit_transform(ROWS)
     names = dict(zip(StreamEncoder().fit(ROWS).names_, whole.T.tolist(), strict=True))

@@ -2,8 +2,11 @@
 
 import datetime as dt
 import math
+import uuid
+from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from algorithms import plain
@@ -120,6 +123,29 @@ def test_a_label_that_waits_is_learned_once_and_others_are_refused(tmp_path):
     assert model.examples == 2
 
 
+IDS = [0, True, 2.5, "é", "", "$tuple", b"x", None, (), ("a", (1, "b")), np.int64(3),
+       np.float32(0.1), frozenset({1})]  # fmt: skip
+NO_IDS = [uuid.UUID(int=1), dt.date(2024, 1, 1), pd.Timestamp("2024"), np.datetime64("2024-01-01"),
+          np.str_("x"), Decimal("1.5"), object(), ("a", uuid.UUID(int=1)), 1j, len]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [ChaChaRegressor, ChaChaClassifier])
+def test_every_id_that_is_taken_is_known_to_the_model_that_was_saved(kind, tmp_path):
+    model = kind(**SMALL)
+    for key in IDS:
+        model.forecast_one(key, {"a": 1.0})
+    before = whole(model, tmp_path)
+    for key in NO_IDS:
+        with pytest.raises(UsageError, match="is of a type that cannot be saved: take a number"):
+            model.forecast_one(key, {"a": 1.0})
+    assert whole(model, tmp_path) == before
+
+    twin = kind.load(tmp_path / "model")
+    for key in IDS:
+        twin.answer_one(key, 1.0)
+    assert twin.waiting == 0
+
+
 def test_of_too_many_the_oldest_are_dropped():
     x, y = examples(30)
     model = ChaChaRegressor(pending=10, **SMALL)
@@ -147,14 +173,6 @@ def test_an_example_that_changes_while_it_waits_is_learned_as_it_was(tmp_path):
     model.answer_one(0, 3)
 
     assert known(model, tmp_path) == known(at_once, tmp_path)
-
-
-def test_an_id_that_cannot_be_saved_is_told(tmp_path):
-    model = ChaChaRegressor(**SMALL)
-    model.forecast_one(dt.date(2026, 1, 1), {"a": 1.0})
-
-    with pytest.raises(UsageError, match="is a date, which is not saved: keep numbers"):
-        model.save(tmp_path / "model")
 
 
 def test_classes_come_later_too(tmp_path):

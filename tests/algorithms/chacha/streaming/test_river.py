@@ -111,24 +111,50 @@ def test_batches_with_columns_that_come_and_go_are_learned_as_single_examples(ki
         ]
 
 
-def test_without_river_the_models_work_the_same():
-    code = """
+CODE = """
 import sys
-{hide}
+{first}
 from algorithms.chacha.streaming import ChaChaRegressor
 model = ChaChaRegressor(algorithm="chacha-icml-eval", b=2)
 for t in range(50):
     model.learn_one({{"a": t % 3 - 1.0, "b": t % 5}}, t % 3)
-print(model.predict_one({{"a": 1.0, "b": 2.0}}), hasattr(model, "clone"))
+print(model.predict_one({{"a": 1.0, "b": 2.0}}), hasattr(model, "clone"), "river" in sys.modules)
 """
-    hide = "import importlib.util as u; f = u.find_spec; u.find_spec = lambda n: None if n == 'river' else f(n)"  # noqa: E501
-    told = [
-        subprocess.run(
-            [sys.executable, "-c", code.format(hide=each)],
-            capture_output=True, text=True, check=True,
-        ).stdout.split()
-        for each in ("", hide)
-    ]  # fmt: skip
 
-    assert told[0][0] == told[1][0]
-    assert [each[1] for each in told] == ["True", "False"]
+
+def told_after(first):
+    """What a new process says of a model: a forecast, whether it is River's and River is there."""
+    return subprocess.run(
+        [sys.executable, "-c", CODE.format(first=first)],
+        capture_output=True, text=True, check=True,
+    ).stdout.split()  # fmt: skip
+
+
+HIDE = """
+import importlib.metadata as m
+found = m.distribution
+def without_river(name):
+    if name == "river":
+        raise m.PackageNotFoundError(name)
+    return found(name)
+m.distribution = without_river
+"""
+
+
+def test_without_river_the_models_work_the_same():
+    with_river, without = told_after(""), told_after(HIDE)
+
+    assert with_river[0] == without[0]
+    assert [with_river[1:], without[1:]] == [["True", "True"], ["False", "False"]]
+
+
+@pytest.mark.parametrize("installed", [True, False])
+@pytest.mark.parametrize("name", ["river.py", "river/__init__.py", "river/base.py"])
+def test_a_module_of_ones_own_called_river_is_left_alone(name, installed, tmp_path):
+    own = tmp_path / name
+    own.parent.mkdir(exist_ok=True)
+    own.write_text("raise SystemExit('run')")
+    first = ("" if installed else HIDE) + f"sys.path.insert(0, {str(tmp_path)!r})"
+    is_river = str(installed and name == "river/base.py")  # no package without __init__.py
+
+    assert told_after(first)[1:] == [is_river, is_river]
