@@ -131,6 +131,11 @@ class Bench(ABC):
         """An algorithm's event as the log gets it, completed by what only the bench knows."""
         return event
 
+    def bars(self, algorithm: Algorithm[Any]) -> str:
+        """Why the algorithm cannot work here, as the end of a sentence about it; or nothing."""
+        del algorithm
+        return ""
+
     @abstractmethod
     def score(self) -> Score:
         """The score of the run so far."""
@@ -155,6 +160,9 @@ class Algorithm(ABC, Generic[B]):
     baseline: ClassVar[bool] = False
     """Whether it is what a person would try first: what all others on a board have to beat."""
 
+    many_classes: ClassVar[bool] = False
+    """Whether, on a stream, it forecasts three and more classes, by a chance for each."""
+
     may_stop: ClassVar[bool] = False
     """Whether it may decide to end before its budget is spent, on a bench that wants it spent."""
 
@@ -162,6 +170,10 @@ class Algorithm(ABC, Generic[B]):
     def capacity(self) -> int | None:
         """How many configurations may be live at once; None if the algorithm has no such limit."""
         return None
+
+    def live_at_most(self, bench: B) -> int | None:
+        """`capacity` on a bench, where that decides it."""
+        return self.capacity
 
     def loss(self, bench: B) -> str:
         """What its bounds speak of, by name; empty where that is the bench's own metric."""
@@ -240,7 +252,7 @@ def play(name: str, algorithm: Algorithm, bench: Bench, seed: int, seen: Any = N
         bench=bench.kind,
         unit=bench.unit,
         budget=bench.budget,
-        capacity=algorithm.capacity,
+        capacity=algorithm.live_at_most(seen),
         seed=seed,
         settings=settings_of(algorithm),
         loss=algorithm.loss(seen),

@@ -19,6 +19,7 @@ from algorithms import registry
 from algorithms.audit import Auditor
 from algorithms.base import Algorithm, Bench, play, settings_of
 from algorithms.benches.referee import Referee
+from algorithms.benches.stream import StreamBench
 from algorithms.errors import BrokenPromiseError, DivergedError
 from algorithms.events import Event, Finished, LeaseGranted, TrialFinished, of
 from algorithms.log_format import to_json
@@ -68,13 +69,7 @@ def check_look_ahead(algorithm: Algorithm) -> None:
     """It decides by what it was told until then: what comes later changes nothing before."""
     if algorithm.hindsight:  # declared, and marked wherever it is ranked
         return
-    for budget, cuts in BENCHES[algorithm.bench].cuts.items():
-        as_it_is = _played(algorithm, tiny_bench(algorithm.bench, Tiny(budget=budget)))
-        for same in cuts:
-            other = Tiny(budget=budget, same=same)
-            otherwise = _played(algorithm, tiny_bench(algorithm.bench, other))
-            moved = first_difference(same, as_it_is, otherwise)
-            _promise(not moved, moved)
+    _look_ahead(algorithm, Tiny())
 
 
 def check_seeded(algorithm: Algorithm) -> None:
@@ -161,6 +156,36 @@ def check_leases(algorithm: Algorithm) -> None:
     if algorithm.capacity is not None:
         log = _run(algorithm, tiny_bench(algorithm.bench))
         _promise(of(log, LeaseGranted), "it has a capacity and grants no lease")
+
+
+def check_many_classes(algorithm: Algorithm) -> None:
+    """Of three classes, one of which comes late, it forecasts chances, if it says that it can.
+
+    The auditor finds nothing, the score is right, the same seed gives the same events, and nobody
+    is told of a class before it comes.
+    """
+    three = Tiny(classes=3)
+    if algorithm.bench != StreamBench.kind or not algorithm.many_classes:
+        return
+    runs = [_played(algorithm, tiny_bench(algorithm.bench, three)) for _ in range(2)]
+    auditor = Auditor()
+    for event in runs[0].log:
+        auditor(event)
+    runs[0].referee.verify(auditor.close())
+    one, other = ([to_json(event) for event in run.log] for run in runs)
+    _promise(one == other, "two runs with one seed differ")
+    if not algorithm.hindsight:
+        _look_ahead(algorithm, three)
+
+
+def _look_ahead(algorithm: Algorithm, tiny: Tiny) -> None:
+    for budget, cuts in BENCHES[algorithm.bench].cuts.items():
+        known = dataclasses.replace(tiny, budget=budget)
+        as_it_is = _played(algorithm, tiny_bench(algorithm.bench, known))
+        for same in cuts:
+            other = tiny_bench(algorithm.bench, dataclasses.replace(known, same=same))
+            moved = first_difference(same, as_it_is, _played(algorithm, other))
+            _promise(not moved, moved)
 
 
 def _promise(kept: object, broken: str) -> None:

@@ -261,6 +261,25 @@ class ParentsMerged(Decision):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClassChampionChanged(Decision):
+    """Of many classes, the champion of the race of one against the rest changed."""
+
+    configuration: int
+    label: str
+    previous: int | None = None
+
+    def words(self, name: Name) -> tuple[str, str]:
+        was = "" if self.previous is None else f" (was {self.previous})"
+        return "champion of a class", f"{self.label}: {name(self.configuration)}{was}"
+
+    def measures(self) -> Mapping[str, float]:
+        return {}
+
+    def notes(self) -> Mapping[str, Any]:
+        return {"champion_of": self.label}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Measured(_Shown):
     """A point of the anytime curve: the job's own score after `at` units."""
 
@@ -292,6 +311,7 @@ Event: TypeAlias = (
     | ProbeFinished
     | FeaturesExpanded
     | ParentsMerged
+    | ClassChampionChanged
     | Measured
     | Finished
 )

@@ -18,6 +18,7 @@ import numpy as np
 from algorithms.base import Bench
 from algorithms.benches.holdout import HoldoutBench
 from algorithms.benches.referee import Referee
+from algorithms.benches.stream import StreamBench
 from algorithms.events import Event, Finished, ProbeFinished, TrialFinished
 from algorithms.log_format import to_json
 
@@ -53,18 +54,22 @@ def first_difference(same: int, one: Played, other: Played) -> str:
 def _predicted(same: int, one: Played, other: Played) -> str:
     mine, theirs = (_predictions(played)[: same + 1] for played in (one, other))
     n = min(len(mine), len(theirs))
-    moved = np.flatnonzero(
-        ~((mine[:n] == theirs[:n]) | (np.isnan(mine[:n]) & np.isnan(theirs[:n])))
-    )
+    alike = (mine[:n] == theirs[:n]) | (np.isnan(mine[:n]) & np.isnan(theirs[:n]))
+    moved = np.argwhere(~alike)
     if len(moved):
-        t = int(moved[0])
-        return f"the prediction of example {t} moves from {mine[t]:g} to {theirs[t]:g}"
+        t = tuple(moved[0].tolist())
+        which = str(t[0]) + "".join(f", class {k}," for k in t[1:])
+        return f"the prediction of example {which} moves from {mine[t]:g} to {theirs[t]:g}"
     return "" if len(mine) == len(theirs) else f"{len(mine)} predictions become {len(theirs)}"
 
 
 def _predictions(played: Played) -> Any:
+    """What was handed in, of three and more classes a column each."""
     blocks = [np.asarray(given[0]) for name, given, _ in played.referee.deeds if name == "record"]
-    return np.concatenate([np.empty(0, np.float32), *blocks])
+    many = isinstance(played.bench, StreamBench) and played.bench.stream.classes
+    if many:
+        blocks = [np.pad(each, ((0, 0), (0, len(many) - each.shape[1]))) for each in blocks]
+    return np.concatenate([np.empty((0, len(many)) if many else 0, np.float32), *blocks])
 
 
 def _until(same: int, played: Played) -> list[Event]:

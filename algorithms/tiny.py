@@ -31,6 +31,8 @@ class Tiny:
         How much there is to choose from.
     broken : bool
         Whether NaN lurks in it.
+    classes : int
+        Of three and more the stream has so many, the last of which comes late.
     same : int, optional
         After so many answers (labels, trials, probes) it goes on otherwise: two benches that
         differ in `same` alone cannot be told apart before, but by who looks ahead.
@@ -39,6 +41,7 @@ class Tiny:
     budget: int | None = None
     choices: int = 4
     broken: bool = False
+    classes: int = 0
     same: int | None = None
 
 
@@ -78,7 +81,23 @@ def _stream(tiny: Tiny) -> Bench:
     if tiny.same is not None:
         labels[tiny.same :] = _other(labels[tiny.same :])
         features[tiny.same + 1 :] = _other(features[tiny.same + 1 :])
-    return StreamBench(Stream(features, labels, namespaces, names), budget=tiny.budget)
+    if tiny.classes:
+        labels, called = _classes(labels, tiny), tuple("ABCDEFGH"[: tiny.classes])
+        stream = Stream(features, labels, namespaces, names, "classification", classes=called)
+    else:
+        stream = Stream(features, labels, namespaces, names)
+    return StreamBench(stream, budget=tiny.budget)
+
+
+def _classes(values: NDArray[np.float32], tiny: Tiny) -> NDArray[np.float32]:
+    """Classes of numbers, by the order in which they come; the last comes half-way."""
+    found = np.digitize(values, np.linspace(-1, 1, tiny.classes - 1))
+    late, half = tiny.classes - 1, len(found) // 2
+    found[:half][found[:half] == late] = 0
+    found[half] = late if tiny.same is None or tiny.same > half else 0
+    places: dict[int, int] = {}
+    numbers = [places.setdefault(each, len(places)) for each in found.tolist()]
+    return np.array(numbers, dtype=np.float32)
 
 
 def _holdout(tiny: Tiny) -> Bench:

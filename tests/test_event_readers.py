@@ -14,6 +14,7 @@ from algorithms.configurations import configurations, table
 from algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
+    ClassChampionChanged,
     ConfigurationAdmitted,
     ConfigurationFailed,
     ConfigurationScored,
@@ -56,6 +57,7 @@ EVERY = [
     FeaturesExpanded(at=60, epoch=1, parents=("x1", "x2"), size=12, degree=2),
     ParentsMerged(at=70, found=(2, 3), parents=("x1", "x3", "x4"), size=30, degree=3,
                   configuration=1),
+    ClassChampionChanged(at=75, configuration=1, label="red", previous=0),
     ConfigurationScored(at=80, configuration=1, value=0.25, units=80),
     Measured(at=90, value=0.25),
     Finished(at=100, reason="budget spent", score=0.25, metric="loss", direction="min"),
@@ -75,6 +77,7 @@ OTHERWISE = {
     ProbeFinished: {"test_accuracy": 0.85},
     FeaturesExpanded: {"size": 13, "parents": ("x1", "x9")},
     ParentsMerged: {"found": (2, 4), "size": 31},
+    ClassChampionChanged: {"label": "blue"},
     Measured: {"value": 0.75},
     Finished: {"metric": "error"},
 }
@@ -177,6 +180,7 @@ ONE_KIND = (
     "algorithms/checks.py",  # is the last event Finished?
     "algorithms/benches/pulls.py",  # adds the test score to trials, passes all others on
     "algorithms/look_ahead.py",  # compares all events, but for test scores and the end
+    "algorithms/chacha/many_classes.py",  # passes all on, numbered anew
     "algorithms/chacha/streaming/base.py",  # keeps all events but bounds
 )
 

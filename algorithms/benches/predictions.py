@@ -1,4 +1,7 @@
-"""What a bench takes as predictions, one finite real number for each example, and their losses."""
+"""What a bench takes as predictions, a number for each example or a chance for each class.
+
+And their losses.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from algorithms.errors import DivergedError
 
+Doubles = NDArray[np.float64]
+
 _NUMBERS = "biuf"
 """NumPy's kinds of real numbers: booleans, integers, floats."""
+
+_ROUNDING = 1e-4
+"""By how much chances of single precision may sum to more than 1."""
 
 
 def taken(predictions: ArrayLike, n: int | None = None, *, at: int = 0) -> NDArray[np.float32]:
@@ -45,23 +53,93 @@ def taken(predictions: ArrayLike, n: int | None = None, *, at: int = 0) -> NDArr
         raise ValueError(
             f"predictions of shape {given.shape}: give one number for each example, shape (n,)"
         )
-    if given.dtype.kind not in _NUMBERS:
-        raise ValueError(
-            f"predictions of dtype {given.dtype}: give real numbers, such as float32, or booleans"
-        )
+    _require_numbers(given)
     if n is not None and len(given) != n:
         raise ValueError(f"{len(given)} predictions of {n} examples: give one for each")
     if given.dtype != np.float32:
         with np.errstate(over="ignore"):  # becomes infinite, which is told below
             given = given.astype(np.float32)
-    finite = np.isfinite(given)
-    if np.count_nonzero(finite) != len(given):
+    _require_finite(given, given, at)
+    return given
+
+
+def taken_chances(predictions: ArrayLike, n_classes: int, *, at: int = 0) -> Doubles:
+    """The predictions of three and more classes: a chance for each example and class.
+
+    Parameters
+    ----------
+    predictions : array-like of real numbers, shape (n, m)
+        Each from 0 to 1, those of an example together 1, or less where something may come that
+        nobody has seen. m is at most `n_classes`: of further classes the chance is 0.
+    n_classes, at : int
+        See `taken` for the second.
+
+    Raises
+    ------
+    ValueError
+        If they are of another form, or no chances.
+    DivergedError
+        If one is not finite.
+
+    Examples
+    --------
+    >>> taken_chances([[0.5, 0.25], [0, 1]], 3)
+    array([[0.5 , 0.25],
+           [0.  , 1.  ]])
+    >>> taken_chances([0.5, 2], 3)
+    Traceback (most recent call last):
+    ValueError: predictions of shape (2,): give a chance for each of 3 classes, shape (n, 3)
+    """
+    given = np.asarray(predictions)
+    if given.ndim != 2 or given.shape[1] > n_classes:
+        raise ValueError(
+            f"predictions of shape {given.shape}: give a chance for each of {n_classes} classes,"
+            f" shape (n, {n_classes})"
+        )
+    _require_numbers(given)
+    chances = np.asarray(given, dtype=np.float64)
+    sums = chances.sum(axis=1)
+    _require_finite(sums, chances, at)
+    wrong = (chances < 0).any(axis=1) | (sums > 1 + _ROUNDING)
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        raise ValueError(
+            f"the chances of example {at + first} sum to {sums[first]:g}, the least is"
+            f" {chances[first].min():g}: give numbers from 0 to 1 that sum to at most 1"
+        )
+    return chances
+
+
+def likeliest(chances: Doubles) -> NDArray[np.float32]:
+    """The number of the likeliest class, of several the first; -1 where none has a chance.
+
+    Examples
+    --------
+    >>> likeliest(np.array([[0.25, 0.5, 0.25], [0.0, 0.0, 0.0]])).tolist()
+    [1.0, -1.0]
+    """
+    if not chances.shape[1]:
+        return np.full(len(chances), -1, dtype=np.float32)
+    found = np.where(chances.max(axis=1) > 0, chances.argmax(axis=1), -1)
+    return found.astype(np.float32)
+
+
+def _require_numbers(given: NDArray[np.generic]) -> None:
+    if given.dtype.kind not in _NUMBERS:
+        raise ValueError(
+            f"predictions of dtype {given.dtype}: give real numbers, such as float32, or booleans"
+        )
+
+
+def _require_finite(numbers: NDArray[np.floating], given: NDArray[np.generic], at: int) -> None:
+    """DivergedError with what was `given` for the first example whose number is not finite."""
+    finite = np.isfinite(numbers)
+    if np.count_nonzero(finite) != len(numbers):
         first = int(np.argmin(finite))
         raise DivergedError(
             f"the prediction of example {at + first} is {given[first]}: a model has diverged whose"
             " predictions are not finite numbers, lower its learning rate or scale its data"
         )
-    return given
 
 
 def squared_losses(
@@ -76,11 +154,17 @@ def losses(
 ) -> NDArray[np.float64]:
     """What a bench scores: the squared losses of a regression, else 1 for each wrong sign.
 
+    For ``classes``, which are numbers, 1 for each other number.
+
     Examples
     --------
     >>> losses(np.float32([2, -1]), np.float32([1, 1]), "classification")
     array([0., 1.])
+    >>> losses(np.float32([2, -1]), np.float32([2, 1]), "classes")
+    array([0., 1.])
     """
     if task == "regression":
         return squared_losses(predictions, labels)
+    if task == "classes":
+        return np.asarray(predictions != labels, dtype=np.float64)
     return np.asarray((predictions > 0) != (labels > 0), dtype=np.float64)

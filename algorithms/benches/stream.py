@@ -5,19 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from algorithms.base import Algorithm, Bench, Score
-from algorithms.benches.measures import of_margins, of_numbers
-from algorithms.benches.predictions import losses, taken
+from algorithms.benches.measures import of_classes, of_margins, of_numbers
+from algorithms.benches.predictions import likeliest, losses, taken, taken_chances
 from algorithms.benches.sealed import sealed
 from algorithms.errors import DivergedError
 from algorithms.events import Measured
 
 CHECKED_ROWS = 1 << 16
+
+MOST_CLASSES = 1000
+"""Of a stream: each has a chance for each example, and what learns them a model at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,8 @@ class Stream:
     ----------
     features : ndarray of float32, shape (n_examples, n_features), C order
     labels : ndarray of float32, shape (n_examples,)
-        The transformed target of a regression; for ``classification`` of two classes -1 or 1.
+        The transformed target of a regression; for ``classification`` of two classes -1 or 1, of
+        more the number of the class, from 0 in the order in which they come.
     namespaces : tuple of Namespace
         Disjoint, in column order, covering all columns.
     names : tuple of str
@@ -46,6 +50,8 @@ class Stream:
         ``regression`` or ``classification``.
     shift : float, optional
         Where labels are logarithms: the target is the exponential of a label, less this.
+    classes : tuple of str
+        The names of three and more classes, by number; empty otherwise.
     """
 
     features: NDArray[np.float32]
@@ -54,6 +60,7 @@ class Stream:
     names: tuple[str, ...]
     task: str = "regression"
     shift: float | None = None
+    classes: tuple[str, ...] = ()
 
     def in_own_unit(self, values: NDArray[np.float32]) -> NDArray[np.float64]:
         """Labels of a regression, or forecasts of them, in the unit of the target."""
@@ -109,6 +116,10 @@ class StreamBench(Bench):
     The score is the mean squared error of the transformed target, or the error rate. All arrays
     that the bench shows are read-only.
 
+    Of three and more classes a prediction is a chance for each. That a class exists is not known
+    before it comes: its first example counts as an error whatever was predicted, and the log loss
+    leaves it out.
+
     Parameters
     ----------
     stream : Stream
@@ -133,12 +144,20 @@ class StreamBench(Bench):
         self.seed = seed
         self.at: int = 0
         self._recorded = np.empty(self.budget, dtype=np.float32)
-        self._progressive = Progressive(self.stream.labels, stream.task, self.budget)
+        self._task = "classes" if stream.classes else stream.task
+        self._certain = np.empty(self.budget if stream.classes else 0)
+        self._is_new = np.zeros(n_examples, dtype=bool)
+        if stream.classes:
+            self._is_new[np.unique(stream.labels, return_index=True)[1]] = True
+        self._progressive = Progressive(self.stream.labels, self._task, self.budget)
         self._model_examples = 0
 
     @property
     def predictions(self) -> NDArray[np.float32]:
-        """What was recorded, shape (budget,); not yet meaningful from `at` on."""
+        """What was recorded, shape (budget,); not yet meaningful from `at` on.
+
+        Of three and more classes the numbers of the likeliest, -1 for none.
+        """
         return sealed(self._recorded)
 
     @property
@@ -147,13 +166,14 @@ class StreamBench(Bench):
         regression = self.stream.task == "regression"
         return "progressive_mse" if regression else "progressive_error"
 
-    def record(self, predictions: NDArray[np.float32], live: int = 1) -> Iterator[Measured]:
+    def record(self, predictions: NDArray[np.floating], live: int = 1) -> Iterator[Measured]:
         """Take the predictions of the next examples, made before their labels were learned.
 
         Parameters
         ----------
-        predictions : ndarray of float32, shape (n,)
-            Finite, see `taken`.
+        predictions : ndarray of float, shape (n,)
+            Finite, see `taken`. Of three and more classes chances, shape (n, m), see
+            `taken_chances`.
         live : int
             How many models learned these examples: the cost in models times examples.
 
@@ -163,11 +183,14 @@ class StreamBench(Bench):
             The progressive loss at the log-spaced points (1, 2, 5 times powers of ten, and
             the end) that were passed.
         """
-        known = taken(predictions, at=self.at)
-        start, stop = self.at, self.at + len(known)
+        given = self._taken(predictions)
+        start, stop = self.at, self.at + len(given)
         if stop > self.budget:
             raise ValueError(f"{stop} predictions recorded on a budget of {self.budget} examples")
+        known = self._forecasts(given, start)
         self._recorded[start:stop] = known
+        if self.stream.classes:
+            self._certain[start:stop] = self._chances(given, start)
         self._model_examples += live * (stop - start)
         for told in self._progressive.take(known):
             self.at = self._progressive.at
@@ -186,7 +209,36 @@ class StreamBench(Bench):
         forecasts, labels = self._recorded[: self.at], self.stream.labels[: self.at]
         if self.stream.task == "regression":
             return of_numbers(self.stream.in_own_unit(forecasts), self.stream.in_own_unit(labels))
+        if self.stream.classes:
+            numbers = forecasts.astype(np.intp), labels.astype(np.intp)
+            return of_classes(*numbers, self._certain[: self.at])
         return of_margins(forecasts, labels)
+
+    def _taken(self, predictions: ArrayLike) -> NDArray[Any]:
+        """Predictions of the form that the stream's task asks for."""
+        if self.stream.classes:
+            return taken_chances(predictions, len(self.stream.classes), at=self.at)
+        return taken(predictions, at=self.at)
+
+    def _forecasts(self, given: NDArray[Any], at: int) -> NDArray[np.float32]:
+        """What was predicted of the examples from `at` on; -1, no class, of one that is new."""
+        if not self.stream.classes:
+            return given
+        return np.where(self._is_new[at : at + len(given)], np.float32(-1), likeliest(given))
+
+    def _chances(self, given: NDArray[np.float64], at: int) -> NDArray[np.float64]:
+        """What was predicted for the classes that came from `at` on; NaN for one that is new."""
+        numbers = self.stream.labels[at : at + len(given)].astype(np.intp)
+        every = np.pad(given, ((0, 0), (0, len(self.stream.classes) - given.shape[1])))
+        certain = every[np.arange(len(given)), numbers]
+        return np.where(self._is_new[at : at + len(given)], np.nan, certain)
+
+    def bars(self, algorithm: Algorithm[Any]) -> str:
+        """See `Bench.bars`: most algorithms forecast numbers or two classes."""
+        n_classes = len(self.stream.classes)
+        if not n_classes or algorithm.many_classes:
+            return ""
+        return f"forecasts numbers or two classes, and the stream has {n_classes}: leave it out"
 
     def twin(self) -> StreamBench:
         """A fresh bench with a copy of the labels; it shows the same features."""
@@ -195,9 +247,9 @@ class StreamBench(Bench):
 
     def loss(self, predictions: NDArray[np.float32]) -> float:
         """The mean loss of `predictions` of the first examples, recorded or not."""
-        known = taken(predictions)
+        known = self._forecasts(self._taken(predictions), 0)
         labels = self.stream.labels[: len(known)]
-        return float(losses(known, labels, self.stream.task).mean()) if len(known) else math.nan
+        return float(losses(known, labels, self._task).mean()) if len(known) else math.nan
 
 
 def next_log_point(point: int) -> int:
@@ -232,8 +284,9 @@ class StreamAlgorithm(Algorithm[StreamBench]):
 
     def prepare(self, bench: StreamBench) -> None:
         """Run over eight examples, on a bench of their own, with labels that differ."""
-        n = min(8, bench.budget)
-        labels = np.resize(np.array([-1, 1], dtype=np.float32), n)
+        n, classes = min(8, bench.budget), bench.stream.classes
+        other = range(min(3, len(classes))) if classes else (-1, 1)
+        labels = np.resize(np.array(other, dtype=np.float32), n)
         few = replace(bench.stream, features=bench.stream.features[:n], labels=labels)
         for _ in self.run(StreamBench(few), seed=0):
             pass

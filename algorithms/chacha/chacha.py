@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -138,6 +138,8 @@ class ChaCha(Racing):
     >>> [type(event).__name__ for event in events[:2]]
     ['ConfigurationAdmitted', 'LeaseGranted']
     """
+
+    many_classes: ClassVar[bool] = True
 
     b: Annotated[int, Field(ge=1)] | None = None
     delta: Annotated[float, Field(gt=0, lt=1)] = 0.1

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from algorithms.benches.stream import MOST_CLASSES
 from algorithms.chacha.class_mixture import ClassMixture
 from algorithms.chacha.race import Race
 from algorithms.events import Event
@@ -19,13 +20,13 @@ from algorithms.plain import fill, values_of
 REMEMBERED = 256
 """Examples that a race of a class that comes late learns first, as ones of the rest."""
 
-MOST = 1000
-"""Classes; of more there would be a million counts, and a race each."""
-
 STRIDE = 1_000_000
 """Configurations of the race of class 1 + k are called k times so many, and on."""
 
-_NUMBERED = ("configuration", "parent", "previous", "source")
+FIRST = {"share": "what the others leave"}
+"""What is told of the first class, which has no race."""
+
+NUMBERED = ("configuration", "parent", "previous", "source")
 """The fields of events that are numbers of configurations."""
 
 
@@ -113,7 +114,7 @@ class OneVsRest:
         Raises
         ------
         ValueError
-            If a class is not the next number, or one of more than `MOST`.
+            If a class is not the next number, or one of more than `MOST_CLASSES`.
         """
         told = np.zeros((len(classes), max(self.n_classes, 1 + int(classes.max(initial=-1)))))
         alike = np.where(importances > 0, np.maximum(classes - self.n_classes + 1, 0), -1)
@@ -198,10 +199,11 @@ class OneVsRest:
 
     def _welcome(self, number: int) -> None:
         """Make room for the next class; from the third on with a race of its own."""
-        if number != self.n_classes or number >= MOST:
+        if number != self.n_classes or number >= MOST_CLASSES:
             raise ValueError(
                 f"class {number} after {self.n_classes} others: each new one is the next number,"
-                f" and at most {MOST} are learned; is the label a number to be forecast, or an id?"
+                f" and at most {MOST_CLASSES} are learned; is the label a number to be forecast,"
+                " or an id?"
             )
         if number >= 2:
             race, n = self.new_race(self.schema), min(self.at, REMEMBERED)
@@ -235,9 +237,10 @@ class OneVsRest:
 
     # -- inspection ---------------------------------------------------------------------------
 
-    def champions(self) -> list[dict[str, Any]]:
-        """What each race's champion chose."""
-        return [race.parameters(race.configurations[race.champion]) for race in self.races]
+    def champions(self, names: Sequence[Any]) -> dict[Any, dict[str, Any]]:
+        """What the champion of each class chose, by the class's name; of the first, `FIRST`."""
+        chosen = [race.parameters(race.configurations[race.champion]) for race in self.races]
+        return dict(zip(names, [dict(FIRST), *chosen], strict=False))
 
     def _teller(self, k: int) -> Callable[[Iterable[Event]], None]:
         """What keeps the events of race `k`, with times and numbers that all races understand."""
@@ -248,7 +251,7 @@ class OneVsRest:
             for event in events:
                 named = {
                     name: STRIDE * k + value
-                    for name in _NUMBERED
+                    for name in NUMBERED
                     if (value := getattr(event, name, None)) is not None
                 }
                 at = max(arrived, began + event.at)

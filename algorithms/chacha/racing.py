@@ -10,6 +10,7 @@ from pydantic.dataclasses import dataclass
 
 from algorithms.base import Run
 from algorithms.benches.stream import StreamAlgorithm, StreamBench, require_finite
+from algorithms.chacha.many_classes import race_classes
 from algorithms.chacha.oracle import ConfigOracle
 from algorithms.chacha.race import Race
 from algorithms.online.engine import EngineName, VwOptions
@@ -54,12 +55,20 @@ class Racing(StreamAlgorithm):
             Length of the stream where it is known.
         """
 
+    def live_at_most(self, bench: StreamBench) -> int | None:
+        """`capacity`, for each race that may come."""
+        n_races = max(1, len(bench.stream.classes) - 1)
+        return None if self.capacity is None else n_races * self.capacity
+
     def run(self, bench: StreamBench, seed: int) -> Run:
         """Race over the stream; what forecasts on is the model."""
         stream, budget = bench.stream, bench.budget
         if budget == 0:
             return None
         require_finite(stream, budget)
+        if stream.classes:
+            yield from race_classes(bench, lambda schema: self.race(schema, seed, stream.task))
+            return None
         importances = np.ones(budget, dtype=np.float32)
         forecasts = np.empty(budget, dtype=np.float32)
         race = self.race(stream_schema(stream), seed, stream.task, horizon=budget)

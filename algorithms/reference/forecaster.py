@@ -28,10 +28,10 @@ BLOCK = 4096
 
 
 class Forecaster(ABC):
-    """Forecasts each example before it learns its label. Classes are labelled -1 and 1."""
+    """Forecasts each example before it learns its label. Two classes are labelled -1 and 1."""
 
     @abstractmethod
-    def learn_many(self, examples: Floats, labels: Floats) -> Floats:
+    def learn_many(self, examples: Floats, labels: Floats) -> Floats | Doubles:
         """Learn a block in order; return its progressive forecasts, shape (n_examples,).
 
         Parameters
@@ -54,6 +54,7 @@ class ReferenceForecast(StreamAlgorithm):
     """An algorithm that is one forecaster: nothing is searched, leased or tested."""
 
     baseline: ClassVar[bool] = True
+    many_classes: ClassVar[bool] = True
 
     @property
     def capacity(self) -> int:
@@ -71,6 +72,13 @@ class ReferenceForecast(StreamAlgorithm):
         """
 
     @abstractmethod
+    def of_classes(self, n_features: int) -> Forecaster:
+        """One for three and more classes that has seen nothing: it forecasts chances.
+
+        See `algorithms.reference.many_classes.ClassForecaster`.
+        """
+
+    @abstractmethod
     def parameters(self) -> dict[str, Any]:
         """The one configuration, as events tell it."""
 
@@ -80,7 +88,11 @@ class ReferenceForecast(StreamAlgorithm):
         if budget == 0:
             return None
         require_finite(stream, budget)
-        forecaster = self.forecaster(stream.features.shape[1], stream.task)
+        n_features = stream.features.shape[1]
+        if stream.classes:
+            forecaster = self.of_classes(n_features)
+        else:
+            forecaster = self.forecaster(n_features, stream.task)
         yield ConfigurationAdmitted(at=0, configuration=0, parameters=self.parameters())
         yield LeaseGranted(at=0, configuration=0, amount=budget, slot=0)
         yield ChampionChanged(at=0, configuration=0, previous=None)

@@ -13,6 +13,7 @@ from algorithms.online.learner import Learner
 from algorithms.online.schema import Schema
 from algorithms.reference.forecaster import Doubles, Floats, Forecaster, ReferenceForecast
 from algorithms.reference.linear import linear_model
+from algorithms.reference.many_classes import Certain, Shares
 
 LONGEST = 1000
 """Periods are looked for up to here: two days of minutes are beyond it, two years of days not."""
@@ -20,10 +21,11 @@ LONGEST = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class RunningMean(ReferenceForecast):
-    """The mean of the labels so far; for two classes the one seen more often.
+    """The mean of the labels so far; for classes the one seen most often.
 
     What every learner has to beat to have learned anything: its loss is the label's variance.
-    The first forecast is 0. Of two classes seen equally often it forecasts the first.
+    The first forecast is 0. Of two classes seen equally often it forecasts the first, of more the
+    one that came first.
 
     Examples
     --------
@@ -36,6 +38,10 @@ class RunningMean(ReferenceForecast):
     def forecaster(self, n_features: int, task: str) -> Forecaster:
         """See `ReferenceForecast.forecaster`."""
         return _RunningMean()
+
+    def of_classes(self, n_features: int) -> Forecaster:
+        """See `ReferenceForecast.of_classes`."""
+        return Shares()
 
     def parameters(self) -> dict[str, Any]:
         """See `ReferenceForecast.parameters`."""
@@ -64,6 +70,10 @@ class LastLabel(ReferenceForecast):
     def forecaster(self, n_features: int, task: str) -> Forecaster:
         """See `ReferenceForecast.forecaster`."""
         return _LastLabel()
+
+    def of_classes(self, n_features: int) -> Forecaster:
+        """See `ReferenceForecast.of_classes`."""
+        return Certain(_LastLabel())
 
     def parameters(self) -> dict[str, Any]:
         """See `ReferenceForecast.parameters`."""
@@ -98,6 +108,10 @@ class SeasonalLast(ReferenceForecast):
     def forecaster(self, n_features: int, task: str) -> Forecaster:
         """See `ReferenceForecast.forecaster`."""
         return _SeasonalLast(self.period)
+
+    def of_classes(self, n_features: int) -> Forecaster:
+        """See `ReferenceForecast.of_classes`."""
+        return Certain(_SeasonalLast(self.period, classes=True))
 
     def parameters(self) -> dict[str, Any]:
         """See `ReferenceForecast.parameters`."""
@@ -135,9 +149,9 @@ class _LastLabel(Forecaster):
 class _SeasonalLast(Forecaster):
     """See `learn_seasonal` for what it keeps."""
 
-    def __init__(self, period: int | None) -> None:
+    def __init__(self, period: int | None, *, classes: bool = False) -> None:
         longest = LONGEST if period is None else period
-        self.given = period
+        self.given, self.classes = period, classes
         self.past = np.zeros(2 * longest)
         self.losses = np.zeros(longest + 1)
         self.seen = 0
@@ -147,7 +161,7 @@ class _SeasonalLast(Forecaster):
         """See `Forecaster.learn_many`."""
         forecasts = np.empty(len(labels), dtype=np.float32)
         self.seen, self.period = learn_seasonal(
-            labels, self.given or 0, self.past, self.losses, self.seen, forecasts
+            labels, self.given or 0, self.classes, self.past, self.losses, self.seen, forecasts
         )
         return forecasts
 
@@ -158,7 +172,13 @@ class _SeasonalLast(Forecaster):
 
 @njit(cache=True, nogil=True)
 def learn_seasonal(
-    labels: Floats, given: int, past: Doubles, losses: Doubles, seen: int, forecasts: Floats
+    labels: Floats,
+    given: int,
+    classes: bool,
+    past: Doubles,
+    losses: Doubles,
+    seen: int,
+    forecasts: Floats,
 ) -> tuple[int, int]:
     """Forecast each label by the one a period before, then learn it.
 
@@ -167,6 +187,8 @@ def learn_seasonal(
     labels : ndarray of float32, shape (n,)
     given : int
         The period, 0 if it is to be found.
+    classes : bool
+        Labels are numbers of classes: any two differ by 1.
     past : ndarray of float64, shape (2 * longest,)
         The labels before, the latest first, from ``past[-seen % longest]`` on: each stands twice,
         so that all periods are neighbours wherever they begin. Updated.
@@ -192,7 +214,10 @@ def learn_seasonal(
         forecasts[t] = past[-seen % longest + period - 1] if seen else 0.0
         label = np.float64(labels[t])
         if not given:
-            compare(label, past, losses, seen)
+            if classes:
+                count_others(label, past, losses, seen)
+            else:
+                compare(label, past, losses, seen)
         remember(label, past, seen)
         seen += 1
     return seen, period
@@ -206,6 +231,15 @@ def compare(label: float, past: Doubles, losses: Doubles, seen: int) -> None:
     for lag in range(1, min(seen, longest) + 1):
         difference = label - past[start + lag - 1]
         losses[lag] += difference * difference
+
+
+@njit(cache=True, nogil=True)
+def count_others(label: float, past: Doubles, losses: Doubles, seen: int) -> None:
+    """As `compare`, for numbers of classes: 1 for each that is another."""
+    longest = len(losses) - 1
+    start = -seen % longest
+    for lag in range(1, min(seen, longest) + 1):
+        losses[lag] += 1.0 if past[start + lag - 1] != label else 0.0
 
 
 @njit(cache=True, nogil=True)

@@ -1,4 +1,4 @@
-"""Ridge regression on a stream, exact after every example; logistic for two classes."""
+"""Ridge regression on a stream, exact after every example; logistic for classes."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from algorithms.online.learner import Learner
 from algorithms.online.schema import Schema
 from algorithms.reference.forecaster import Doubles, Floats, Forecaster, ReferenceForecast
 from algorithms.reference.linear import MARGIN, linear_model
+from algorithms.reference.many_classes import OneAgainstTheRest
 
 MOST_FEATURES = 4096
 """The triangle of so many has 128 MB."""
@@ -28,7 +29,7 @@ COUNT, LOW, HIGH = 0, 1, 2
 
 @dataclass(frozen=True, kw_only=True)
 class OnlineRidge(ReferenceForecast):
-    """Recursive least squares on features standardised online; logistic for two classes.
+    """Recursive least squares on features standardised online; logistic for classes.
 
     Before each example the forecast is that of the ridge regression on all examples before it,
 
@@ -55,7 +56,8 @@ class OnlineRidge(ReferenceForecast):
 
     For two classes each example is a step of iteratively reweighted least squares at the present
     weights: the posterior's Laplace approximation, followed by an extended Kalman filter. The
-    forecast is the margin w·z.
+    forecast is the margin w·z. Of more there is such a model of each against the rest, and their
+    chances are scaled to 1.
 
     References
     ----------
@@ -79,6 +81,10 @@ class OnlineRidge(ReferenceForecast):
                 f" most {MOST_FEATURES}, leave it out of the suite"
             )
         return _OnlineRidge(n_features, self.l2, classes=task == "classification")
+
+    def of_classes(self, n_features: int) -> Forecaster:
+        """See `ReferenceForecast.of_classes`."""
+        return OneAgainstTheRest(self.forecaster(n_features, "classification"))
 
     def parameters(self) -> dict[str, Any]:
         """See `ReferenceForecast.parameters`."""

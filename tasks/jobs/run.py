@@ -15,7 +15,7 @@ from algorithms import registry
 from algorithms.audit import Auditor
 from algorithms.base import ENDED_EARLY, Bench, Cost, play
 from algorithms.benches.referee import Referee
-from algorithms.errors import DivergedError, UsageError
+from algorithms.errors import DivergedError, SkipError, UsageError
 from algorithms.events import Event, Finished
 from algorithms.log_format import LogWriter
 from tasks import fetch
@@ -111,6 +111,8 @@ def run_job(
     algorithm = registry.build(job.algorithm, job.settings)
     parts = prepared.bench_parts(job, algorithm.bench, dataset.digest) if prepared else None
     bench = benches.make(algorithm.bench, dataset, job, parts)
+    if why := bench.bars(algorithm):
+        raise SkipError(f"{job.label or job.algorithm} {why}")
     referee = Referee(bench)
     algorithm.prepare(referee.window)
     setup_seconds = perf_counter() - setup

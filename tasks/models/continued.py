@@ -239,7 +239,7 @@ class Continued:
     def _first_try(self, features: pd.DataFrame, labels: pd.Series) -> tuple[str, float] | None:
         """The best of what a person tries first on this table alone; None if it is too small."""
         n_values = labels.nunique()
-        if n_values < 2 or (n_values > 2 and not self.is_regression):
+        if n_values < 2:
             return None
         tidy = columns.tidy_frame(features)
         kept = tidy[[name for name in tidy if not columns.is_text(tidy[name])]]

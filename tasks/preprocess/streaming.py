@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from collections.abc import Hashable, Sequence
 from typing import Annotated, Literal
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from algorithms import seeds
-from algorithms.benches.stream import Stream
+from algorithms.benches.stream import MOST_CLASSES, Stream
 from algorithms.errors import DataError
 from tasks.fetch import columns
 from tasks.fetch.dataset import Dataset
@@ -70,22 +71,40 @@ def as_stream(dataset: Dataset, options: StreamOptions | None = None, seed: int 
 
     Columns become features as `StreamEncoder` says. A regression's target is log-transformed by
     the rule of `options.log_target`, decided on the whole data set; two classes become -1 and 1
-    in the order of the categories.
+    in the order of the categories, more are numbered in the order in which they come.
 
     Raises
     ------
     DataError
-        More than two classes, an infinite value, or a target that float32 cannot
-        tell apart.
+        One class or more than `MOST_CLASSES`, an infinite value, or a target that float32
+        cannot tell apart.
     """
     options = options or StreamOptions()
     (labels, shift), order = _labels(dataset, options), order_of(dataset, options, seed)
-    encoder = options.encoder()
+    encoder, labels, classes = options.encoder(), labels[order], ()
+    if dataset.task == "classification" and len(dataset.target.cat.categories) > 2:
+        labels, classes = by_coming(labels, dataset.target.cat.categories)
     with naming(dataset.reference):
         features = encoder.fit_transform(dataset.features.iloc[order])
-        told = in_float32(labels[order])
+        told = in_float32(labels)
     names = tuple(encoder.names_)
-    return Stream(features, told, encoder.namespaces(), names, dataset.task, shift)
+    return Stream(features, told, encoder.namespaces(), names, dataset.task, shift, classes)
+
+
+def by_coming(
+    codes: NDArray[np.float64], categories: Sequence[Hashable]
+) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """Classes numbered in the order in which they come, and the names of those that do.
+
+    Examples
+    --------
+    >>> by_coming(np.array([2.0, 0.0, 2.0]), ["a", "b", "c"])
+    (array([0., 1., 0.]), ('c', 'a'))
+    """
+    present, first, places = np.unique(codes, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    numbers = np.argsort(order).astype(np.float64)
+    return numbers[places], tuple(str(categories[int(code)]) for code in present[order])
 
 
 def order_of(dataset: Dataset, options: StreamOptions, seed: int) -> slice | NDArray[np.int64]:
@@ -136,12 +155,13 @@ def _labels(dataset: Dataset, options: StreamOptions) -> tuple[NDArray[np.float6
             return log_target(target), log_shift(target)
         return target, None
     classes = dataset.target.cat.categories
-    if len(classes) != 2:
-        mend = "name a numeric column, or one of two classes, with target="
+    if not 2 <= len(classes) <= MOST_CLASSES:
+        mend = "name another column with target="
         if all(columns.is_numeral(name) for name in classes):
             mend = "take its numbers with task=regression, or two classes with threshold="
         raise DataError(
             f"{dataset.reference}: target {dataset.target.name!r} has {len(classes)} classes:"
-            f" a stream takes a regression or two classes; {mend}"
+            f" a stream takes a regression or 2 to {MOST_CLASSES} classes; {mend}"
         )
-    return 2.0 * dataset.target.cat.codes.to_numpy() - 1.0, None
+    codes = dataset.target.cat.codes.to_numpy().astype(np.float64)
+    return (2.0 * codes - 1.0 if len(classes) == 2 else codes), None

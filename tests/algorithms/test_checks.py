@@ -13,6 +13,7 @@ from algorithms.base import Algorithm
 from algorithms.checks import (
     check_global_randomness,
     check_look_ahead,
+    check_many_classes,
     check_restart,
     check_seeded,
     check_settings,
@@ -85,6 +86,25 @@ def test_any_use_of_global_generators_is_caught(draw):
 def test_state_shared_between_runs_is_caught(check):
     with pytest.raises(BrokenPromiseError):
         check(Remembering())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Foreseeing(Algorithm):
+    """Gives a class a chance from the example on which it comes for the first time."""
+
+    bench = "stream"
+    many_classes = True
+
+    def run(self, bench, seed):
+        known = bench.stream.labels[: bench.budget]
+        chances = np.arange(3) == np.maximum.accumulate(known)[:, None]
+        yield from bench.record(chances.astype(float))
+
+
+def test_a_class_that_is_known_before_it_comes_is_caught():
+    expected = r"the prediction of example \d+, class \d, moves"
+    with pytest.raises(BrokenPromiseError, match=expected):
+        check_many_classes(Foreseeing())
 
 
 def test_settings_that_can_be_changed_are_caught():

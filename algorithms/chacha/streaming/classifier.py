@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from algorithms.chacha.one_vs_rest import MOST, OneVsRest
+from algorithms.benches.stream import MOST_CLASSES
+from algorithms.chacha.one_vs_rest import OneVsRest
 from algorithms.chacha.oracle import ConfigOracle
 from algorithms.chacha.race import Race
 from algorithms.chacha.streaming.base import OnlineChaCha
@@ -32,7 +33,7 @@ class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):
     A class may come at any time. Two are one race; from the third on each new class brings one
     more, which takes as long as the first: see `algorithms.chacha.one_vs_rest`, and for what is
     made of them `algorithms.chacha.class_mixture`. `champion` is then a dict of one champion a
-    class but the first, rows of `live` have a ``class``, and the numbers of configurations in
+    class, rows of `live` have a ``class``, and the numbers of configurations in
     `history` go through all races.
 
     Attributes
@@ -144,13 +145,17 @@ class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):
 
     @property
     def champion(self) -> dict[Any, Any] | None:
-        """The champion's hyperparameters; of more than two classes by class."""
+        """The champion's hyperparameters; of more than two classes by class.
+
+        The first of these has no race, and so no champion: its share is what the others leave.
+        """
         if self._race is None:
             return None
-        champions = self._race.champions()
-        if len(champions) == 1:
-            return champions[0]  # type: ignore[no-any-return]
-        return dict(zip(self.classes[1:], champions, strict=True))
+        champions: dict[Any, Any] = self._race.champions(self.classes)
+        if len(champions) > 2:
+            return champions
+        race: Race = self._race.races[0]
+        return race.parameters(race.configurations[race.champion])
 
     @property
     def live(self) -> list[dict[str, Any]]:
@@ -211,10 +216,10 @@ class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):
             if is_missing(label) or (isinstance(label, Real | Decimal) and math.isnan(label)):
                 raise ValueError(f"label {label!r} is no class: give a value to be predicted")
             classes[label] = None
-        if len(classes) > MOST:
+        if len(classes) > MOST_CLASSES:
             raise ValueError(
-                f"{len(classes)} classes are more than {MOST}, with a race each: take numbers that"
-                " are to be forecast to ChaChaRegressor, and no ids for labels"
+                f"{len(classes)} classes are more than {MOST_CLASSES}, with a race each: take"
+                " numbers that are to be forecast to ChaChaRegressor, and no ids for labels"
             )
         return list(classes)
 

@@ -3,7 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from algorithms import registry
 from algorithms.benches.stream import Namespace, Stream, StreamBench, next_log_point
+from algorithms.errors import DivergedError
 
 
 def stream(labels, task="regression"):
@@ -65,3 +67,80 @@ def test_log_points_have_no_gap():
 
     assert points[:7] == [1, 2, 5, 10, 20, 50, 100]
     assert points[-1] == 10**6
+
+
+def classes(labels, budget=None, names="uvw"):
+    labels = np.asarray(labels, dtype=np.float32)
+    features = np.zeros((len(labels), 1), dtype=np.float32)
+    spaces = (Namespace("a", 0, 1),)
+    many = Stream(features, labels, spaces, ("x",), "classification", classes=tuple(names))
+    return StreamBench(many, budget=budget)
+
+
+def test_many_classes_are_scored_by_the_likeliest_and_by_the_chance_of_what_came():
+    bench = classes([0, 1, 0, 1, 2, 0])
+    list(bench.record(np.zeros((1, 0))))
+    list(bench.record([[1], [1]]))
+    list(bench.record(np.float32([[0.75, 0.25], [0.5, 0.5], [0.125, 0.5]])))
+    score = bench.score()
+
+    assert bench.predictions.tolist() == [-1, -1, 0, 0, -1, 1]
+    assert (score.metric, score.value) == ("progressive_error", 5 / 6)
+    assert score.metrics["error"] == 5 / 6
+    expected = -np.log([1, 0.25, 0.125]).mean()  # but for the three that are new
+    assert score.metrics["log_loss"] == pytest.approx(expected)
+
+
+def test_what_comes_for_the_first_time_is_an_error_whatever_was_predicted():
+    bench = classes([0, 1, 2, 2])
+    list(bench.record(np.eye(3)[[0, 1, 2, 2]]))
+
+    assert bench.predictions.tolist() == [-1, -1, -1, 2]
+    assert bench.score().value == 0.75
+    assert bench.score().metrics["log_loss"] == 0
+    assert bench.loss(np.eye(3)[[0, 1]]) == 1
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=6))
+def test_the_score_of_classes_does_not_depend_on_the_blocks(sizes):
+    rng = np.random.default_rng(sum(sizes))
+    labels = rng.permutation(np.arange(sum(sizes)) % 3)
+    chances = rng.dirichlet(np.ones(3), len(labels))
+    places = {}
+    numbers = [places.setdefault(label, len(places)) for label in labels.tolist()]
+    whole, blocks = classes(numbers), classes(numbers)
+    list(whole.record(chances))
+    for block in np.split(chances, np.cumsum(sizes)[:-1]):
+        list(blocks.record(block))
+
+    assert blocks.score() == whole.score()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([0, 1], r"shape \(2,\): give a chance for each of 3 classes, shape \(n, 3\)"),
+        (np.zeros((2, 4)), r"shape \(2, 4\): give a chance for each of 3"),
+        ([["a"], ["b"]], "dtype <U1: give real numbers"),
+        ([[0.5, 0.5], [0.9, 0.2]], "the chances of example 1 sum to 1.1, the least is 0.2"),
+        ([[-0.5, 0.5]], "the chances of example 0 sum to 0, the least is -0.5"),
+        (np.zeros((3, 3)), "budget of 2 examples"),
+    ],
+)
+def test_what_are_no_chances_is_refused(given, message):
+    with pytest.raises(ValueError, match=message):
+        list(classes([0, 1, 2], budget=2).record(given))
+
+
+def test_a_chance_that_is_not_finite_is_a_model_that_diverged():
+    with pytest.raises(DivergedError, match=r"the prediction of example 1 is \[ *nan"):
+        list(classes([0, 1, 2]).record([[1, 0], [np.nan, 0]]))
+
+
+def test_algorithms_of_two_classes_are_barred_from_many():
+    many, two = classes([0, 1, 2]), StreamBench(stream([1, -1], "classification"))
+    why = "forecasts numbers or two classes, and the stream has 3: leave it out"
+
+    assert many.bars(registry.build("vanilla")) == why
+    assert not many.bars(registry.build("chacha"))
+    assert not two.bars(registry.build("vanilla"))

@@ -201,7 +201,7 @@ def test_a_class_that_is_no_next_one_or_one_too_many_is_refused(monkeypatch):
     learned(races, x, classes)
     with pytest.raises(ValueError, match="class 3 after 2 others"):
         races.learn_one(x[0], 3, 1.0)
-    monkeypatch.setattr(one_vs_rest, "MOST", 2)
+    monkeypatch.setattr(one_vs_rest, "MOST_CLASSES", 2)
     with pytest.raises(ValueError, match="at most 2 are learned"):
         races.learn_one(x[0], 2, 1.0)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from algorithms.benches.stream import MOST_CLASSES
 from algorithms.errors import DataError
 from tasks.fetch import load
 from tasks.fetch.dataset import RawTable, finish
@@ -136,18 +137,39 @@ def test_missing_values_are_zeros_where_that_is_asked_for():
     assert stream.features[:, 1:].tolist() == [[1.0, 0.0], [0.0, 1.0], [2.0, 0.0]]
 
 
-def test_more_than_two_classes_name_the_rule():
-    with pytest.raises(DataError, match="3 classes: a stream takes a regression or two classes"):
-        as_stream(load("synthetic:waveform?rows=50"))
+def of_classes(values, **options):
+    frame = pd.DataFrame({"a": np.arange(len(values), dtype=float), "y": values})
+    data = finish(RawTable(frame, "x"), Reference("file", "x.csv"), "file:x.csv")
+    return as_stream(data, StreamOptions(**options))
+
+
+def test_more_than_two_classes_are_numbered_in_the_order_in_which_they_come():
+    stream = of_classes(["w", "u", "w", "v", "u"])
+
+    assert stream.task == "classification"
+    assert stream.classes == ("w", "u", "v")
+    assert stream.labels.tolist() == [0, 1, 0, 2, 1]
+
+
+def test_classes_that_do_not_come_have_no_number():
+    cut = of_classes(["w", "u", "w", "v", "u"], max_rows=3)
+    shuffled = of_classes(["w", "u", "w", "v", "u"], shuffle=True)
+
+    assert (cut.classes, cut.labels.tolist()) == (("w", "u"), [0, 1, 0])
+    assert shuffled.labels[0] == 0
+    named = [shuffled.classes[int(number)] for number in shuffled.labels]
+    assert sorted(zip(shuffled.features[:, 0], named, strict=True)) == [
+        (0, "w"), (1, "u"), (2, "w"), (3, "v"), (4, "u")
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("values", "mend"),
-    [([1, 2, 3, 1], "task=regression, or two classes with threshold="),
-     (["u", "v", "w", "u"], "name a numeric column, or one of two classes, with target=")],
+    ("name", "mend"),
+    [("{}", "task=regression, or two classes with threshold="),
+     ("c{}", "name another column with target=")],
 )  # fmt: skip
-def test_too_many_classes_are_answered_with_what_helps(values, mend):
-    frame = pd.DataFrame({"a": [1.0, 2, 3, 4], "y": values})
-    data = finish(RawTable(frame, "x"), Reference("file", "x.csv"), "file:x.csv")
-    with pytest.raises(DataError, match=f"target 'y' has 3 classes.*{mend}"):
-        as_stream(data)
+def test_too_many_classes_are_answered_with_what_helps(name, mend):
+    values = pd.Categorical([name.format(number) for number in range(MOST_CLASSES + 1)])
+    expected = f"target 'y' has 1001 classes.*2 to 1000 classes; .*{mend}"
+    with pytest.raises(DataError, match=expected):
+        of_classes(values)

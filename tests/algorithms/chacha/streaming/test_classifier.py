@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from algorithms.chacha.one_vs_rest import FIRST
 from algorithms.chacha.streaming import ChaChaClassifier
 from algorithms.errors import UsageError
 
@@ -42,7 +43,8 @@ def test_what_it_tells_of_three_classes():
     first, *others = model.classes
 
     assert sum(model.predict_proba_one({0: 1.0, 1: 0.0}).values()) == pytest.approx(1)
-    assert [*model.champion] == others
+    assert [*model.champion] == model.classes
+    assert model.champion[model.classes[0]] == FIRST
     assert {row["class"] for row in model.live} == {*others}
     with pytest.raises(UsageError, match="3 classes have 2 champions"):
         model.export("nowhere")
