@@ -25,8 +25,8 @@ MODELS = {"regression": 50, "classification": 100}
 """Live models by default. Where two classes meet there is more to find, and time for it: a whole
 pool is still ten times faster than workspaces with logistic loss."""
 
-TERMS = {"regression": 600, "classification": 1500}
-"""Features of all live models together by default."""
+TERMS = {"regression": 450, "classification": 1500}
+"""Features that are not 0 at a time, of all live models together, by default."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,10 +36,10 @@ class ChaCha(Racing):
     Champion, challengers, leases, the oracle and the two tests are the paper's. What differs is
     what the speed of the kernel allows and what safety asks for:
 
-    1. ``C ← c_init``, ``S ← ConfigOracle(C)``: another *representation* (features as they are or
-       standardised, without or with the last labels, the label a season ago), all pairs at once,
-       one more pair of namespaces, or another learning rate. c_init, Vowpal Wabbit's defaults on
-       the features as they are, keeps a slot for ever.
+    1. ``C ← c_init``, ``S ← ConfigOracle(C)``: another *representation* (features as they are,
+       standardised, or in pieces beside that; without or with the last labels, the label a season
+       ago), all pairs at once, one more pair of namespaces, or another learning rate. c_init,
+       Vowpal Wabbit's defaults on the features as they are, keeps a slot for ever.
     2. Each live model predicts, and so do five *companions* that need no search
        (`algorithms.chacha.safe.front`): mean, last label, label a season ago, two ridge
        regressions. The forecast is the *aggregate* (`algorithms.chacha.safe.aggregate`) of their
@@ -64,9 +64,9 @@ class ChaCha(Racing):
     memory : float
         Examples after which a loss counts 1/e in the mixture; γ = 1 - 1 / memory.
     max_terms : int, optional
-        Features that all live models together may have: what bounds the cost of an example. By
-        default 600, and 1,500 for classes. It is raised to four times the features of c_init where
-        that is more.
+        Features that are not 0 at a time of all live models together: what bounds the cost of an
+        example. By default 450, and 1,500 for classes. It is raised to four times the features of
+        c_init where that is more.
     tune : str, optional
         Interactions, learning rate, or both, on the features as they are; or one's own oracle,
         ``path/to/file.py:Class``. By default both, and representations.

@@ -8,6 +8,8 @@ References
 
 from __future__ import annotations
 
+import functools
+
 CONSTANT_HASH = 11650396
 """Hash of the constant feature that VW adds to every example."""
 
@@ -39,6 +41,7 @@ def murmur3(data: bytes, seed: int) -> int:
     return h ^ (h >> 16)
 
 
+@functools.lru_cache(maxsize=1 << 14)
 def hash_name(name: str, seed: int) -> int:
     """Hash of a namespace (`seed` 0) or of a feature (`seed` its namespace's hash).
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.errors import UsageError
-from algorithms.online.configuration import VWConfiguration, interaction_text
-from algorithms.online.hashing import CONSTANT_HASH, cross
+from algorithms.online.configuration import Interaction, VWConfiguration, interaction_text
+from algorithms.online.hashing import CONSTANT_HASH, FNV_PRIME
 from algorithms.online.schema import Schema
 
 MAX_TERMS = 1 << 16
@@ -64,32 +64,52 @@ def lay_out(schema: Schema, configuration: VWConfiguration) -> Layout:
             f" features, more than {MAX_TERMS}:"
             " use smaller namespaces or a lower order"
         )
-    hashes = schema.indices()
+    columns_of = dict(zip(schema.namespaces, schema.columns, strict=True))
     terms: list[tuple[int, ...]] = [
         (column,)
         for name, columns in schema.groups()
         if configuration.namespaces is None or name in configuration.namespaces
         for column in columns
     ]
-    indices = [hashes[column] for (column,) in terms]
     terms.append(())
-    indices.append(CONSTANT_HASH & schema.mask)
     for interaction in schema.ordered(configuration.interactions):
-        groups = [schema.columns[schema.namespace(name)] for name in interaction]
-        for columns in itertools.product(*groups):
-            terms.append(columns)
-            indices.append(cross(tuple(hashes[c] for c in columns), schema.mask))
+        products = itertools.product(*(columns_of[name] for name in interaction))
+        if len({*interaction}) < len(interaction):
+            terms += (columns for columns in products if _is_combination(interaction, columns))
+        else:
+            terms += products
 
-    order = max(2, *(len(term) for term in terms))
-    factors = np.full((len(terms), order), -1, dtype=np.int32)
-    for row, term in zip(factors, terms, strict=True):
-        row[: len(term)] = term
+    order = max(2, *map(len, terms))
+    padding = (-1,) * order
+    factors = np.array([(*term, *padding[len(term) :]) for term in terms], dtype=np.int32)
+    indices = _indices(factors, np.array(schema.indices(), dtype=np.int64), schema.mask)
     # Cells are numbered by first appearance: neighbouring terms are neighbours in memory.
-    cell_of = {index: cell for cell, index in enumerate(dict.fromkeys(indices))}
-    places = np.array(list(cell_of), dtype=np.int64)
+    places, first, at = np.unique(indices, return_index=True, return_inverse=True)
+    order_of_cells = np.argsort(first)
+    rank = np.argsort(order_of_cells)
     return Layout(
         factors=factors,
-        cells=np.array([cell_of[index] for index in indices], dtype=np.int32),
-        indices=places,
-        order=np.argsort(places),
+        cells=rank[at].astype(np.int32),
+        indices=places[order_of_cells],
+        order=rank,
+    )
+
+
+def _indices(
+    factors: NDArray[np.int32], hashes: NDArray[np.int64], mask: int
+) -> NDArray[np.int64]:
+    """The place of each term in VW's table, see `algorithms.online.hashing.cross`."""
+    found = np.where(factors[:, 0] < 0, CONSTANT_HASH, hashes[factors[:, 0]])
+    for column in factors.T[1:]:
+        # What overflows is beyond the mask.
+        crossed = (FNV_PRIME * found) ^ hashes[column]
+        found = np.where(column < 0, found, crossed)
+    return found & mask
+
+
+def _is_combination(interaction: Interaction, columns: tuple[int, ...]) -> bool:
+    """Whether columns of one namespace, which are neighbours in VW's order, do not fall."""
+    return all(
+        interaction[k - 1] != interaction[k] or columns[k - 1] <= columns[k]
+        for k in range(1, len(columns))
     )

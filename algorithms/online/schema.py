@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from algorithms.benches.stream import Stream
@@ -93,12 +93,27 @@ class Schema:
         total = self.n_features
         if kept is not None:
             total = sum(len(self.columns[self.namespace(name)]) for name in kept)
-        for interaction in interactions:
-            product = 1
-            for name in interaction:
-                product *= len(self.columns[self.namespace(name)])
-            total += product
-        return total
+        sizes = {
+            name: len(columns) for name, columns in zip(self.namespaces, self.columns, strict=True)
+        }
+        return total + sum(n_products(interaction, sizes) for interaction in interactions)
+
+
+def n_products(interaction: Interaction, sizes: Mapping[str, int]) -> int:
+    """The number of features of one interaction of namespaces of these `sizes`.
+
+    A namespace with itself has each combination once, as in VW.
+
+    Examples
+    --------
+    >>> n_products(("a", "b"), {"a": 3, "b": 2}), n_products(("a", "a"), {"a": 3})
+    (6, 6)
+    """
+    found, times = 1, 1
+    for k, name in enumerate(interaction):  # sorted: equal names are neighbours
+        times = times + 1 if k and interaction[k - 1] == name else 1
+        found = found * (sizes[name] + times - 1) // times
+    return found
 
 
 def _sorted(interaction: Interaction) -> Interaction:

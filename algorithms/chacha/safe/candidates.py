@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 
@@ -40,9 +41,9 @@ class Candidates:
         if not live and number not in self.eliminated and number not in self.pending:
             self.pending.append(number)
 
-    def waiting(self) -> list[int]:
+    def ranked(self, pending: Iterable[int]) -> list[int]:
         """Choose (algorithm 3): first who never had a lease, then by the least lease."""
-        return sorted(self.pending, key=lambda number: self.leases.get(number, 0))
+        return sorted(pending, key=lambda number: self.leases.get(number, 0))
 
     def pause(self, number: int, lease: int) -> None:
         """Let `number` wait for its next lease, if the champion's frontier has it."""

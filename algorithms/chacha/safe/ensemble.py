@@ -19,6 +19,7 @@ from algorithms.chacha.safe.front import (
     Front,
     advance,
     look,
+    width,
 )
 from algorithms.chacha.safe.intervals import Intervals
 from algorithms.chacha.safe.mixture import FIRST, LOST, N_TOTALS, SHARE_OF_BOUND, consider, mix
@@ -101,7 +102,7 @@ class Ensemble:
         """What the models and the companions forecast, shape (n_slots,)."""
         d, values = len(example), np.zeros((1, len(self.losses)))
         companions, predictions = values[0, self.b :], np.zeros((1, self.b), dtype=np.float32)
-        wide = np.empty(N_PAST + 2 * d, dtype=np.float32)
+        wide = np.empty(width(d), dtype=np.float32)
         look(example, np.empty(N_PAST + d), wide, companions, self.front.arrays, self.classes)
         self.models.predict(wide if self.represents else example, live, predictions[0])
         self._value(values, predictions, self.front.scale[None, [LOW, HIGH]])
@@ -132,7 +133,7 @@ class Ensemble:
         n, d = examples.shape
         values, predictions = np.zeros((n, len(self.losses))), np.zeros((n, self.b), np.float32)
         shown, limits = labels.astype(np.float64), np.zeros((n, 2))
-        wide, companions = np.empty((n, N_PAST + 2 * d), dtype=np.float32), values[:, self.b :]
+        wide, companions = np.empty((n, width(d)), dtype=np.float32), values[:, self.b :]
         advance(
             examples, labels, importances, wide, companions, shown, limits, self.front.arrays,
             self.classes,

@@ -2,10 +2,11 @@
 
 An example comes as its features. What models see of it is wider
 (`algorithms.chacha.safe.representations`): the features as they are, the same standardised by the
-rows before, the last three labels, and the label one season ago. Beside the models five
-*companions* forecast, which need no search: the mean of the labels, the last one, the one a season
-ago (`algorithms.reference.labels`), and two ridge regressions (`algorithms.reference.ridge`), on
-the standardised features alone and with the labels' past; for classes these two are logistic.
+rows before, the same in pieces, the last three labels, and the label one season ago. Beside the
+models five *companions* forecast, which need no search: the mean of the labels, the last one, the
+one a season ago (`algorithms.reference.labels`), and two ridge regressions
+(`algorithms.reference.ridge`), on the standardised features alone and with the labels' past; for
+classes these two are logistic.
 
 All of it learns labels that are clipped to the range of `algorithms.chacha.safe.scale`. Classes
 are the labels -1 and 1; a chance p of the second is the forecast 2 p - 1.
@@ -43,6 +44,12 @@ MEAN_SO_FAR, LAST, SEASON, RIDGE, RIDGE_ON_PAST = range(5)
 N_COMPANIONS = 5
 N_PAST = 4
 """Features of the labels' past: the last three, and the one a season ago."""
+
+KNOTS = (-2.0, -1.0, 0.0, 1.0, 2.0)
+"""Deviations from its mean between which a feature in pieces is bent."""
+
+MOST_IN_PIECES = 64
+"""As many features are seen in pieces, the first ones."""
 
 FARTHEST = 1e6
 """Deviations from the mean beyond which no model learns a label."""
@@ -123,6 +130,40 @@ State = tuple[Doubles, ...]
 """`Front.arrays`."""
 
 
+def width(n_features: int) -> int:
+    """How many numbers models may see of an example."""
+    return N_PAST + 2 * n_features + len(KNOTS) * min(n_features, MOST_IN_PIECES)
+
+
+@njit(cache=True, nogil=True)
+def cut(value: float, varies: bool, pieces: Floats) -> None:
+    """Write a standardised feature in pieces: how near it is to each of `KNOTS`.
+
+    Between two knots the nearer one has the larger share, and the shares sum to 1, so a model that
+    is linear in them is a line with a bend at each knot, flat beyond the outer ones [1]_. A
+    feature that has not varied yet has no pieces.
+
+    References
+    ----------
+    .. [1] De Boor. A practical guide to splines. 1978: B-splines of order 2.
+
+    Examples
+    --------
+    >>> pieces = np.zeros(5, dtype=np.float32)
+    >>> cut(0.25, True, pieces)
+    >>> pieces.tolist()
+    [0.0, 0.0, 0.75, 0.25, 0.0]
+    """
+    pieces[:] = 0.0
+    if not varies:
+        return
+    first, last = KNOTS[0], KNOTS[len(KNOTS) - 1]
+    value = min(max(value, first), last)
+    below = min(int(value - first), len(KNOTS) - 2)
+    share = value - KNOTS[below]
+    pieces[below], pieces[below + 1] = 1.0 - share, share
+
+
 @njit(cache=True, nogil=True)
 def look(
     example: Floats,
@@ -139,8 +180,8 @@ def look(
     example : ndarray of float32, shape (n_features,)
     extended : ndarray of float64, shape (N_PAST + n_features,)
         Written: the labels' past and the features, as they are.
-    wide : ndarray of float32, shape (N_PAST + 2 * n_features,)
-        Written: the same standardised, then the features as they are.
+    wide : ndarray of float32, shape (width(n_features),)
+        Written: the same standardised, then the features as they are, then in pieces.
     companions : ndarray of float64, shape (N_COMPANIONS,)
         Written: forecasts within the range of labels.
     state : tuple of ndarray
@@ -165,6 +206,9 @@ def look(
     standardise(extended[N_PAST:], moments, scale[COUNT], row[N_PAST:])
     for j in range(N_PAST + d):
         wide[j] = row[j]
+    for j in range(min(d, MOST_IN_PIECES)):
+        at = N_PAST + 2 * d + j * len(KNOTS)
+        cut(row[N_PAST + j], moments[1, j] > 0.0, wide[at : at + len(KNOTS)])
     companions[MEAN_SO_FAR] = scale[MEAN]
     companions[LAST], companions[SEASON] = extended[0], extended[N_PAST - 1]
     if len(weights) == 1 + d:
@@ -204,7 +248,7 @@ def advance(
     labels, importances : ndarray of float32, shape (n,)
         An example of importance 0 teaches nothing. The others weigh what the companions learn,
         but for the moments of features and the search for a season.
-    wide, companions : ndarray, shapes (n, N_PAST + 2 * n_features) and (n, N_COMPANIONS)
+    wide, companions : ndarray, shapes (n, width(n_features)) and (n, N_COMPANIONS)
         Written.
     shown : ndarray of float64, shape (n,)
         Written: the labels as learners see them.

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 
-from algorithms.chacha.safe.front import N_PAST
+from algorithms.chacha.safe.front import KNOTS, MOST_IN_PIECES, N_PAST
 from algorithms.online.configuration import VWConfiguration
-from algorithms.online.schema import Schema
+from algorithms.online.schema import Schema, n_products
 
 OTHER_RATES = (0.0625, 4.0)
 """Learning rates that a new representation is tried at, beside the champion's."""
@@ -21,52 +21,63 @@ class Representations:
     Attributes
     ----------
     schema : Schema
-        The columns of a wide example: the labels' past, the standardised features, the features.
+        The columns of a wide example: the labels' past, the standardised features, the features,
+        the features in pieces.
     raw, standard : tuple of str
         Those of the features as they are, and their twins.
+    pieces : tuple of str
+        Those of the features in pieces (`algorithms.chacha.safe.front.cut`), where there are some.
     last, season : str
         Those of the last three labels, and of the one a season ago.
+    sizes : dict of str to int
+        How many features of each namespace are not 0 at a time, at most.
     """
 
     schema: Schema
     raw: tuple[str, ...]
     standard: tuple[str, ...]
+    pieces: tuple[str, ...]
     last: str
     season: str
+    sizes: dict[str, int]
 
     def variants(self, champion: VWConfiguration) -> list[VWConfiguration]:
-        """The champion with its features as they are and standardised, with and without a past.
+        """The champion with its features as they are, standardised, or in pieces beside that.
 
-        Each once with the champion's interactions, as far as their namespaces are there, and once
-        with all pairs, squares among them. Each has the champion's learning rate, and before that
-        others come that are far from it: which rate a representation needs is not known from
-        another one.
+        Each without a past, with the last labels, and with the one a season ago too; once with the
+        champion's interactions, as far as their namespaces are there, and once with all pairs,
+        squares among them. Each has the champion's learning rate, and before that others come that
+        are far from it: which rate a representation needs is not known from another one.
         """
         twins = dict(zip(self.raw, self.standard, strict=True))
         back = {twin: name for name, twin in twins.items()}
-        found = []
-        for names in (twins, back):
+        kinds = [(twins, self.pieces)] if self._all_in_pieces() else []
+        kinds += [(twins, ()), (back, ())]
+        found, whole = [], []
+        for names, pieces in kinds:
+            own = (*names.values(), *pieces)
+            crosses = [tuple(names.get(name, name) for name in i) for i in champion.interactions]
             for past in ((), (self.last,), (self.last, self.season)):
-                left = (*names.values(), *past)
-                own = tuple(
-                    cross
-                    for cross in (
-                        tuple(names.get(name, name) for name in interaction)
-                        for interaction in champion.interactions
-                    )
-                    if {*left} >= {*cross}
-                )
-                found.append(VWConfiguration(own, champion.learning_rate, left))
-        whole = [
-            replace(
-                one, interactions=tuple(combinations_with_replacement(one.namespaces or (), 2))
-            )
-            for one in found
-            if self.last not in (one.namespaces or ())
-        ]
+                left = (*own, *past)
+                kept = tuple(cross for cross in crosses if {*left} >= {*cross})
+                found.append(VWConfiguration(kept, champion.learning_rate, left))
+            pairs = tuple(combinations_with_replacement(own, 2))
+            whole.append(VWConfiguration(pairs, champion.learning_rate, own))
         variants = [one for one in found if one != champion]
         others = [replace(one, learning_rate=rate) for rate in OTHER_RATES for one in variants]
         return [*others, *whole, *variants]
+
+    def terms(self, configuration: VWConfiguration) -> int:
+        """How many features of a configuration are not 0 at a time, the constant among them.
+
+        One that names no namespaces has the features as they are.
+        """
+        names = configuration.namespaces or self.raw
+        units = (*((name,) for name in names), *configuration.interactions)
+        return 1 + sum(n_products(unit, self.sizes) for unit in units)
+
+    def _all_in_pieces(self) -> bool:
+        return sum(self.sizes[name] for name in self.raw) <= MOST_IN_PIECES
 
     def told(self, names: Iterable[str]) -> str:
         """Which features namespaces are, in words; those of a kind that is not whole by name.
@@ -79,8 +90,12 @@ class Representations:
         """
         left = sorted(names)
         words = []
-        for kind, word in ((self.raw, "as they are"), (self.standard, "standardised")):
-            if set(kind) <= set(left):
+        for kind, word in (
+            (self.raw, "as they are"),
+            (self.standard, "standardised"),
+            (self.pieces, "in pieces"),
+        ):
+            if kind and set(kind) <= set(left):
                 left = [name for name in left if name not in kind]
                 words.append(word)
         return ", ".join([*words, *(name.strip(":") for name in left)])
@@ -88,7 +103,7 @@ class Representations:
     def whole(self, configuration: VWConfiguration) -> VWConfiguration:
         """The configuration with all features as they are, or standardised, if it has some."""
         names = set(configuration.namespaces or ())
-        for kind in (self.raw, self.standard):
+        for kind in (self.raw, self.standard, self.pieces):
             names |= set(kind) if names & set(kind) else set()
         return replace(configuration, namespaces=tuple(names))
 
@@ -96,20 +111,39 @@ class Representations:
 def represent(schema: Schema) -> Representations:
     """The representations of examples with the columns of `schema`."""
     # No namespace of a user's has a colon, which VW's text keeps for values.
-    names = (*schema.namespaces, *(f"{name}:" for name in schema.namespaces), ":last", ":season")
-    n = len(schema.namespaces)
+    cut = {
+        f"{name}:^": tuple(
+            N_PAST + 2 * schema.n_features + column * len(KNOTS) + k
+            for column in columns
+            if column < MOST_IN_PIECES
+            for k in range(len(KNOTS))
+        )
+        for name, columns in zip(schema.namespaces, schema.columns, strict=True)
+    }
+    pieces = {name: columns for name, columns in cut.items() if columns}
+    standard = tuple(f"{name}:" for name in schema.namespaces)
+    last, season = ":last", ":season"
     columns = (
         *_shifted(schema, N_PAST + schema.n_features),
         *_shifted(schema, N_PAST),
+        *pieces.values(),
         tuple(range(N_PAST - 1)),
         (N_PAST - 1,),
     )
-    features = ("1", "2", "3", "1", *schema.features, *schema.features)
+    bent = (f"{name}^{k}" for name in schema.features[:MOST_IN_PIECES] for k in range(len(KNOTS)))
+    features = ("1", "2", "3", "1", *schema.features, *schema.features, *bent)
+    names = (*schema.namespaces, *standard, *pieces, last, season)
+    sizes = dict(zip(names, map(len, columns), strict=True))
+    # Of the pieces of one feature two are not 0.
+    sizes |= {name: 2 * sizes[name] // len(KNOTS) for name in pieces}
     return Representations(
         Schema(names, columns, features, schema.bits),
-        names[:n],
-        names[n : 2 * n],
-        *names[2 * n :],
+        schema.namespaces,
+        standard,
+        tuple(pieces),
+        last,
+        season,
+        sizes,
     )
 
 

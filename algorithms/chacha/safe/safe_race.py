@@ -84,7 +84,7 @@ class SafeRace(Race):
         self.lease_of = np.zeros(b, dtype=np.int64)
         self._reported_at = np.zeros(b, dtype=np.int64)
         self._label, self._importance, self._forecast = np.zeros((3, 1), dtype=np.float32)
-        self._terms: dict[tuple[Any, ...], int] = {}
+        self._terms: dict[int, int] = {}
         self.max_terms = max_terms
         self._measure()
 
@@ -250,11 +250,12 @@ class SafeRace(Race):
     def _n_min(self) -> int:
         return 5 * self.schema.n_features
 
-    def _terms_of(self, configuration: VWConfiguration) -> int:
-        key = configuration.interactions, configuration.namespaces
-        if key not in self._terms:
-            self._terms[key] = self._widened(self.schema).dimension(*key) + 1
-        return self._terms[key]
+    def _terms_of(self, number: int) -> int:
+        known = self._terms.get(number)
+        if known is None:
+            known = self.representations.terms(self.configurations[number])
+            self._terms[number] = known
+        return known
 
     def _widened(self, schema: Schema) -> Schema:
         return represent(schema).schema if self.represents else schema
@@ -267,7 +268,7 @@ class SafeRace(Race):
         most = self.max_terms - sum(self.terms[slot] for slot in {BASE, self.champion_slot})
         # An oracle's most promising candidate comes last.
         for proposal in reversed(self._proposals()):
-            if self._terms_of(proposal) <= most:
+            if self.representations.terms(proposal) <= most:
                 number = yield from self.admit(proposal, self.champion)
                 self.candidates.join(number, live=number in self.holders)
 
@@ -284,13 +285,15 @@ class SafeRace(Race):
         """Give free slots to who waits, as far as terms go."""
         free = np.flatnonzero(self.holders == EMPTY).tolist()
         left = self.max_terms - int(self.terms.sum())
-        for number in self.candidates.waiting():
+        if not free:
+            return
+        terms = {number: self._terms_of(number) for number in self.candidates.pending}
+        for number in self.candidates.ranked(n for n in terms if terms[n] <= left):
             if not free:
                 return
-            terms = self._terms_of(self.configurations[number])
-            if terms <= left:
+            if terms[number] <= left:
                 self.candidates.pending.remove(number)
-                left -= terms
+                left -= terms[number]
                 yield from self._lease(free.pop(0), number, self.champion_slot)
 
     def _lease(self, slot: int, number: int, parent: int | None) -> Iterator[Event]:
@@ -298,7 +301,7 @@ class SafeRace(Race):
         configuration = self.configurations[number]
         branches = bool(self.at) and parent is not None and self._can_branch(configuration)
         self._start(slot, number, parent if branches else None)
-        self.terms[slot] = self._terms_of(configuration)
+        self.terms[slot] = self._terms_of(number)
         self.fresh_at[slot] = self.at
         self.windows.begin(slot, self.at)
         # A branch shares the champion's past; a fresh model must first catch up with it.
@@ -345,10 +348,9 @@ class SafeRace(Race):
     def _measure(self) -> None:
         self._terms.clear()
         self.representations = represent(self.schema)
-        raw = self.representations.raw if self.represents else None
-        self.max_terms = max(self.max_terms, 4 * self._terms_of(VWConfiguration(namespaces=raw)))
+        self.max_terms = max(self.max_terms, 4 * self.representations.terms(VWConfiguration()))
         for slot in self.live.tolist():
-            self.terms[slot] = self._terms_of(self.configurations[self.holders[slot]])
+            self.terms[slot] = self._terms_of(int(self.holders[slot]))
 
     def _report(self, slots: Slots) -> Iterator[Event]:
         """Mean losses with their bounds, each model's once at most after an example."""

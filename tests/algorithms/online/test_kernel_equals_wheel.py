@@ -55,6 +55,8 @@ def random_stream(seed, n=600, d=6):
         (["ab"], 0.5),
         (["ab", "bd", "cd", "abc"], 0.5),
         (["abcd", "bcd"], 0.1),
+        (["aa", "ab"], 0.5),
+        (["aab", "bbb", "dd"], 0.5),
         ([], 1.0),
         (["ac"], 0.0536),
     ],
@@ -92,7 +94,9 @@ values = st.floats(-1e6, 1e6, width=32) | st.sampled_from([0.0, 1.0, -1.0, 1e-20
 @settings(max_examples=40, deadline=None)
 @given(
     rows=st.lists(st.lists(values, min_size=7, max_size=7), min_size=1, max_size=12),
-    interactions=st.lists(st.sampled_from(["ab", "ac", "bd", "abd", "abcd"]), max_size=3),
+    interactions=st.lists(
+        st.sampled_from(["ab", "ac", "bd", "cc", "aad", "abd", "abcd"]), max_size=3
+    ),
     rate=st.sampled_from([1e-4, 0.01, 0.5, 2.0]),
 )
 def test_identical_on_random_inputs(rows, interactions, rate):
@@ -103,7 +107,7 @@ def test_identical_on_random_inputs(rows, interactions, rate):
 
 
 @pytest.mark.mirror
-@pytest.mark.parametrize("interactions", [[], ["ab", "cd", "abc"]], ids=str)
+@pytest.mark.parametrize("interactions", [[], ["ab", "cd", "abc"], ["aa", "bc"]], ids=str)
 @pytest.mark.parametrize("number", [564, 344, 1199])
 def test_identical_on_full_real_streams(number, interactions, mirror):
     stream = as_stream(fetch.load(f"openml:{number}", mirrors=(mirror,)))

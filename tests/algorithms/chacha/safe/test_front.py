@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from algorithms.chacha.safe.front import (
+    KNOTS,
     LAST,
     MEAN_SO_FAR,
+    MOST_IN_PIECES,
     MOST_RIDGE,
     N_COMPANIONS,
     N_PAST,
@@ -14,7 +16,9 @@ from algorithms.chacha.safe.front import (
     SEASON,
     Front,
     advance,
+    cut,
     look,
+    width,
 )
 from algorithms.chacha.safe.scale import COUNT, HIGH, LOW, MEAN, admit, new_scale
 from algorithms.reference.labels import LastLabel, RunningMean, SeasonalLast
@@ -34,7 +38,7 @@ def sample(n=200, d=3, seed=0):
 def advanced(front, x, y):
     """What `advance` writes: wide rows, companions, labels as shown, limits."""
     n, d = x.shape
-    wide = np.empty((n, N_PAST + 2 * d), np.float32)
+    wide = np.empty((n, width(d)), np.float32)
     companions, shown, limits = np.empty((n, N_COMPANIONS)), np.empty(n), np.empty((n, 2))
     advance(x, y, np.ones_like(y), wide, companions, shown, limits, front.arrays, front.classes)
     return wide, companions, shown, limits
@@ -42,7 +46,7 @@ def advanced(front, x, y):
 
 def looked(front, example):
     d = len(example)
-    extended, wide = np.empty(N_PAST + d), np.empty(N_PAST + 2 * d, np.float32)
+    extended, wide = np.empty(N_PAST + d), np.empty(width(d), np.float32)
     companions = np.empty(N_COMPANIONS)
     look(example, extended, wide, companions, front.arrays, front.classes)
     return extended, wide, companions
@@ -88,7 +92,7 @@ def test_later_labels_change_nothing_before():
 def test_features_are_standardised_by_the_rows_before():
     x = np.array([[1, 7], [3, 7], [8, 7], [4, 9]], np.float32)
     wide, *_ = advanced(Front(2), x, np.array([0, 1, 0, 1], np.float32))
-    standard, raw = wide[:, N_PAST : N_PAST + 2], wide[:, N_PAST + 2 :]
+    standard, raw = wide[:, N_PAST : N_PAST + 2], wide[:, N_PAST + 2 : N_PAST + 4]
 
     # Before the third row mean 2 and deviation 1, before the fourth 4 and √(26/3).
     assert standard[:, 0].tolist() == pytest.approx([0, 0, 6, 0])
@@ -102,6 +106,47 @@ def test_standardised_features_are_clipped():
 
     assert wide[2, N_PAST] == CLIP
     assert wide[3, N_PAST] < 0
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (-10, [1, 0, 0, 0, 0]),
+        (-2, [1, 0, 0, 0, 0]),
+        (-1.25, [0.25, 0.75, 0, 0, 0]),
+        (0, [0, 0, 1, 0, 0]),
+        (0.5, [0, 0, 0.5, 0.5, 0]),
+        (2, [0, 0, 0, 0, 1]),
+        (10, [0, 0, 0, 0, 1]),
+    ],
+)
+def test_pieces_by_hand(value, expected):
+    pieces = np.full(len(KNOTS), np.nan, dtype=np.float32)
+    cut(value, True, pieces)
+    assert pieces.tolist() == expected
+
+
+def test_what_is_linear_in_pieces_may_bend_at_each_knot():
+    heights = np.array([4, 0, 1, -3, 2], np.float32)
+    pieces = np.empty(len(KNOTS), dtype=np.float32)
+    for value in np.linspace(-3, 3, 61):
+        cut(value, True, pieces)
+        assert pieces @ heights == pytest.approx(np.interp(value, KNOTS, heights), abs=1e-5)
+        assert np.count_nonzero(pieces) <= 2
+
+
+def test_the_first_features_are_seen_in_pieces_once_they_vary():
+    d = MOST_IN_PIECES + 2
+    x = np.tile(np.array([[1], [3], [2], [3]], np.float32), (1, d))
+    x[:, 1] = 7
+    wide, *_ = advanced(Front(d), x, np.array([0, 1, 0, 1], np.float32))
+
+    pieces = wide[:, N_PAST + 2 * d :].reshape(4, MOST_IN_PIECES, len(KNOTS))
+    assert not pieces[:2].any()
+    assert not pieces[:, 1].any()
+    assert pieces[2:, 0].tolist() == [[0, 0, 1, 0, 0], pieces[3, 0].tolist()]
+    assert pieces[3, 0].tolist() == pytest.approx([0, 0, 0, 2 - 1.5**0.5, 1.5**0.5 - 1])
+    assert (pieces[:, 2:] == pieces[:, :1]).all()
 
 
 def test_the_labels_past_by_hand():
@@ -120,7 +165,7 @@ def test_lags_that_are_not_known_yet_are_the_mean():
     front = Front(1)
     extended, wide, companions = looked(front, np.ones(1, np.float32))
     assert extended[:N_PAST].tolist() == [0, 0, 0, 0]
-    assert wide.tolist() == [0, 0, 0, 0, 0, 1]
+    assert wide.tolist() == [0, 0, 0, 0, 0, 1, *[0] * len(KNOTS)]
     assert companions.tolist() == [0] * N_COMPANIONS
 
     advanced(front, np.ones((2, 1), np.float32), np.array([4, 6], np.float32))

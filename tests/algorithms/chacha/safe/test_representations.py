@@ -1,6 +1,10 @@
 """The names of what models may see, and which of it a champion's challengers do."""
 
-from algorithms.chacha.safe.front import N_PAST
+from itertools import combinations_with_replacement
+
+import pytest
+
+from algorithms.chacha.safe.front import MOST_IN_PIECES, width
 from algorithms.chacha.safe.representations import represent
 from algorithms.online.configuration import VWConfiguration
 from algorithms.online.schema import Schema
@@ -11,11 +15,15 @@ TWO = Schema(("a", "b"), ((0,), (1, 2)), ("x", "y", "z"))
 def test_the_wide_schema_names_every_representation():
     found = represent(TWO)
 
-    assert found.schema.namespaces == ("a", "b", "a:", "b:", ":last", ":season")
-    assert found.schema.columns == ((7,), (8, 9), (4,), (5, 6), (0, 1, 2), (3,))
-    assert found.schema.n_features == N_PAST + 2 * 3
+    names = ("a", "b", "a:", "b:", "a:^", "b:^", ":last", ":season")
+    assert found.schema.namespaces == names
+    in_pieces = (tuple(range(10, 15)), tuple(range(15, 25)))
+    assert found.schema.columns == ((7,), (8, 9), (4,), (5, 6), *in_pieces, (0, 1, 2), (3,))
+    assert found.schema.n_features == width(3)
     assert (found.raw, found.standard) == (("a", "b"), ("a:", "b:"))
+    assert found.pieces == ("a:^", "b:^")
     assert (found.last, found.season) == (":last", ":season")
+    assert [*found.sizes.values()] == [1, 2, 1, 2, 2, 4, 3, 1]
 
 
 def test_names_that_are_taken_are_told_apart():
@@ -23,16 +31,49 @@ def test_names_that_are_taken_are_told_apart():
     found = represent(Schema(("a", "last", "season"), ((0,), (1,), (2,)), ("x", "y", "z")))
     names = found.schema.namespaces
 
-    assert len(set(names)) == len(names) == 8
-    assert not {found.last, found.season, *found.standard} & {"a", "last", "season"}
+    assert len(set(names)) == len(names) == 11
+    assert not {found.last, found.season, *found.standard, *found.pieces} & {"a", "last", "season"}
 
 
-def test_variants_are_raw_or_standardised_with_more_and_less_of_the_past():
+@pytest.mark.parametrize("n_features", [MOST_IN_PIECES, MOST_IN_PIECES + 1])
+def test_only_the_first_features_have_pieces(n_features):
+    names = tuple(str(column) for column in range(n_features))
+    wide = Schema(("a", "b"), ((*range(1, n_features),), (0,)), names)
+    found = represent(wide)
+    variants = found.variants(VWConfiguration((), 0.5, ("a", "b")))
+
+    assert found.schema.n_features == width(n_features)
+    assert {*range(found.schema.n_features)} == {c for cs in found.schema.columns for c in cs}
+    offered = any("a:^" in (one.namespaces or ()) for one in variants)
+    assert offered == (n_features <= MOST_IN_PIECES)
+
+
+def test_pieces_keep_their_place_in_vws_table_when_features_come():
+    few = represent(Schema(("a",), ((0, 1),), ("x", "y"))).schema
+    more = represent(Schema(("a", "b"), ((0, 1), (2,)), ("x", "y", "z"))).schema
+
+    assert [few.indices()[column] for column in few.columns[2]] == [
+        more.indices()[column] for column in more.columns[4]
+    ]
+
+
+def test_terms_are_what_is_not_zero_at_a_time():
+    found = represent(TWO)
+    own = VWConfiguration((("a:^", "b:^"), ("b:", "b:")), 0.5, ("a:", "b:", "a:^", "b:^"))
+
+    assert found.terms(own) == 1 + (1 + 2 + 2 + 4) + 2 * 4 + 3
+
+
+def test_variants_are_of_each_kind_with_more_and_less_of_the_past():
     champion = VWConfiguration((("a", "b"), ("a", ":last")), 0.5, ("a", "b", ":last"))
     variants = represent(TWO).variants(champion)
 
-    at_rate = [one for one in variants if one.learning_rate == 0.5][2:]
+    at_rate = [one for one in variants if one.learning_rate == 0.5][3:]
+    own = ("a:", "a:^", "b:", "b:^")
     assert [(one.namespaces, one.interactions) for one in at_rate] == [
+        (own, (("a:", "b:"),)),
+        ((":last", *own), ((":last", "a:"), ("a:", "b:"))),
+        ((":last", ":season", *own), ((":last", "a:"), ("a:", "b:"))),
         (("a:", "b:"), (("a:", "b:"),)),
         ((":last", "a:", "b:"), ((":last", "a:"), ("a:", "b:"))),
         ((":last", ":season", "a:", "b:"), ((":last", "a:"), ("a:", "b:"))),
@@ -41,8 +82,18 @@ def test_variants_are_raw_or_standardised_with_more_and_less_of_the_past():
     ]
     assert {one.learning_rate for one in variants} == {0.0625, 0.5, 4.0}
     assert champion not in variants
-    assert len(variants) == 17
-    assert variants[12:] == at_rate
+    assert len(variants) == 27
+    assert variants[19:] == at_rate
+
+
+def test_what_a_variant_without_pieces_leaves_out():
+    own = ("a:", "b:", "a:^", "b:^")
+    champion = VWConfiguration((("a:^", "b:"), ("a:", "b:")), 0.5, own)
+    variants = represent(TWO).variants(champion)
+
+    assert VWConfiguration((("a:^", "b:"), ("a:", "b:")), 0.5, (*own, ":last")) in variants
+    assert VWConfiguration((("a:", "b:"),), 0.5, ("a:", "b:")) in variants
+    assert VWConfiguration((("a", "b"),), 0.5, ("a", "b")) in variants
 
 
 def test_variants_have_a_namespace_that_the_champion_does_not_know_yet():
@@ -54,9 +105,11 @@ def test_variants_have_a_namespace_that_the_champion_does_not_know_yet():
 
 def test_variants_with_all_pairs_have_the_squares_and_no_past():
     champion = VWConfiguration((("a", "b"),), 0.5, ("a", "b", ":last"))
-    whole = represent(TWO).variants(champion)[10:12]
+    whole = represent(TWO).variants(champion)[16:19]
 
+    own = ("a:", "a:^", "b:", "b:^")
     assert whole == [
+        VWConfiguration((*combinations_with_replacement(own, 2),), 0.5, own),
         VWConfiguration((("a:", "a:"), ("a:", "b:"), ("b:", "b:")), 0.5, ("a:", "b:")),
         VWConfiguration((("a", "a"), ("a", "b"), ("b", "b")), 0.5, ("a", "b")),
     ]

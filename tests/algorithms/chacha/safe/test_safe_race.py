@@ -14,11 +14,13 @@ from algorithms.base import play
 from algorithms.benches.stream import StreamBench
 from algorithms.chacha.chacha import ChaCha
 from algorithms.chacha.safe.bayes import regret_bound
+from algorithms.chacha.safe.front import N_COMPANIONS, N_PAST, look, width
 from algorithms.chacha.safe.odds import N_EXPERTS
 from algorithms.errors import UsageError
 from algorithms.events import ChampionChanged, Eliminated, LeaseGranted, Paused
 from algorithms.log_format import to_json
 from algorithms.online.configuration import VWConfiguration
+from algorithms.online.kernel import gather
 from algorithms.online.schema import stream_schema
 from tests.algorithms.chacha.safe.hard_streams import (
     HARD,
@@ -256,9 +258,18 @@ def test_live_models_keep_to_the_terms(max_terms):
         learn(race, stream)
         for _ in race.decide():
             pass
-        terms = [race.models.pool.n_terms[slot] for slot in race.live]
+        pool, wide = race.models.pool, np.empty(width(race.schema.n_features), np.float32)
+        past = np.empty(N_PAST + race.schema.n_features)
+        front = race.ensemble.front
+        look(stream.features[race.at - 1], past, wide, np.empty(N_COMPANIONS), front.arrays, False)
+        terms = [
+            gather(wide, pool.factors[slot], pool.cells[slot], pool.n_terms[slot], *scratch)
+            for scratch in [(np.empty(9999, np.float32), np.empty(9999, np.int32))]
+            for slot in race.live
+        ]
 
-        assert sum(terms) <= max_terms
+        assert 1 < sum(terms) <= max_terms
+        assert (race.terms[race.live] >= terms).all()
         assert len(terms) > 1
 
 

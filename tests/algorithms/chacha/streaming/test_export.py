@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from vowpalwabbit import Workspace
 
-from algorithms.chacha.safe.front import N_COMPANIONS, N_PAST, look
+from algorithms.chacha.safe.front import N_COMPANIONS, N_PAST, look, width
 from algorithms.chacha.streaming import ChaChaRegressor
 from algorithms.errors import UsageError
 
@@ -21,7 +21,7 @@ def trained(n, labels=None, **settings):
 
 def said(race, slot, row):
     """What the model in `slot` forecasts, in the labels' own unit."""
-    wide = np.empty(N_PAST + 2 * len(row), dtype=np.float32)
+    wide = np.empty(width(len(row)), dtype=np.float32)
     front = race.ensemble.front.arrays
     look(row, np.empty(N_PAST + len(row)), wide, np.empty(N_COMPANIONS), front, False)
     center, spread = race.ensemble.unit

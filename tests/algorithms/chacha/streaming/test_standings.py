@@ -13,8 +13,9 @@ def test_features_are_told_by_their_kind():
     model = ChaChaRegressor(b=20)
     model.learn_many(x, x[:, 0])
     words = {
-        *("as they are", "as they are, last", "as they are, last, season"),
-        *("standardised", "standardised, last", "standardised, last, season"),
+        f"{kind}{past}"
+        for kind in ("as they are", "standardised", "standardised, in pieces")
+        for past in ("", ", last", ", last, season")
     }
     admitted = [event.parameters for event in of(model.history, ConfigurationAdmitted)]
 
