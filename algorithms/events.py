@@ -280,6 +280,24 @@ class ClassChampionChanged(Decision):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnsGrouped(Decision):
+    """ChaCha's default says which columns are meant where configurations name some of a group."""
+
+    groups: Mapping[str, Sequence[str]]
+    configuration: int = 0
+
+    def words(self, name: Name) -> tuple[str, str]:
+        told = (f"{group} = {_listed(columns, 20)}" for group, columns in self.groups.items())
+        return "grouped", "; ".join(told)
+
+    def measures(self) -> Mapping[str, float]:
+        return {}
+
+    def notes(self) -> Mapping[str, Any]:
+        return {"columns": self.groups}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Measured(_Shown):
     """A point of the anytime curve: the job's own score after `at` units."""
 
@@ -312,6 +330,7 @@ Event: TypeAlias = (
     | FeaturesExpanded
     | ParentsMerged
     | ClassChampionChanged
+    | ColumnsGrouped
     | Measured
     | Finished
 )

@@ -15,6 +15,7 @@ from algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
     ClassChampionChanged,
+    ColumnsGrouped,
     ConfigurationAdmitted,
     ConfigurationFailed,
     ConfigurationScored,
@@ -58,6 +59,7 @@ EVERY = [
     ParentsMerged(at=70, found=(2, 3), parents=("x1", "x3", "x4"), size=30, degree=3,
                   configuration=1),
     ClassChampionChanged(at=75, configuration=1, label="red", previous=0),
+    ColumnsGrouped(at=75, groups={"u, v, 2 more": ["u", "v", "w", "x"]}),
     ConfigurationScored(at=80, configuration=1, value=0.25, units=80),
     Measured(at=90, value=0.25),
     Finished(at=100, reason="budget spent", score=0.25, metric="loss", direction="min"),
@@ -78,6 +80,7 @@ OTHERWISE = {
     FeaturesExpanded: {"size": 13, "parents": ("x1", "x9")},
     ParentsMerged: {"found": (2, 4), "size": 31},
     ClassChampionChanged: {"label": "blue"},
+    ColumnsGrouped: {"groups": {"u, v, 2 more": ["u", "v", "w", "y"]}},
     Measured: {"value": 0.75},
     Finished: {"metric": "error"},
 }

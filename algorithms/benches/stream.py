@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,6 +32,23 @@ class Namespace:
     stop: int
 
 
+class Origin(NamedTuple):
+    """The column of the user's that a feature is made of.
+
+    Attributes
+    ----------
+    column : str
+    part : str
+        What of it, such as ``hour``; empty for its values themselves.
+    value : str
+        Where the feature is 1; empty if it is a number.
+    """
+
+    column: str
+    part: str = ""
+    value: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Stream:
     """Examples in the order in which they arrive.
@@ -52,6 +69,8 @@ class Stream:
         Where labels are logarithms: the target is the exponential of a label, less this.
     classes : tuple of str
         The names of three and more classes, by number; empty otherwise.
+    origins : tuple of Origin
+        What each column is made of, if that is not told by its name.
     """
 
     features: NDArray[np.float32]
@@ -61,6 +80,7 @@ class Stream:
     task: str = "regression"
     shift: float | None = None
     classes: tuple[str, ...] = ()
+    origins: tuple[Origin, ...] = ()
 
     def in_own_unit(self, values: NDArray[np.float32]) -> NDArray[np.float64]:
         """Labels of a regression, or forecasts of them, in the unit of the target."""

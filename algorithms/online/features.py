@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from algorithms.benches.stream import Origin
 from algorithms.online.gaps import FEW, fill_gaps, indicator, new_gaps
 from algorithms.online.hashing import hash_name
 from algorithms.online.namespaces import by_name, declared_spaces, letter, vw_name
+from algorithms.online.origins import origin_of
 from algorithms.online.schema import Schema
 from algorithms.online.values import NO_NUMBERS, Days, parts_of
 
@@ -90,6 +92,8 @@ class FeatureMap:
         self._columns: dict[Key, int] = {}
         self._spaces: dict[str, list[int]] = {}
         self._features: list[str] = []
+        self._origins: list[Origin] = []
+        self._called: dict[str, str] = {}
         self._groups: list[str] = []
         self._begins: dict[Key, float] = {}
         self._made_of: dict[Key, str] = {}
@@ -111,6 +115,8 @@ class FeatureMap:
             columns=tuple(map(tuple, self._spaces.values())),
             features=tuple(self._features),
             bits=self.bits,
+            origins=tuple(self._origins),
+            called={n: own for n, own in self._called.items() if n not in self._groups},
         )
 
     def values(self, example: Example) -> Values:
@@ -219,6 +225,8 @@ class FeatureMap:
         copy._columns = dict(self._columns)
         copy._spaces = {name: list(columns) for name, columns in self._spaces.items()}
         copy._features = list(self._features)
+        copy._origins = list(self._origins)
+        copy._called = dict(self._called)
         copy._groups = list(self._groups)
         copy._begins = dict(self._begins)
         copy._made_of = dict(self._made_of)
@@ -242,9 +250,12 @@ class FeatureMap:
         self._make_buffer()
 
     def _remember(self, keys: Mapping[Key, str]) -> None:
-        """Keep and count what is made of something else."""
+        """Keep and count what is made of something else, and what people call it all."""
         made = {key: of for key, of in keys.items() if of}
         self._made_of |= made
+        self._origins += [origin_of(*key, self._made_of) for key in keys]
+        named = (space or self._declared.get(name) for space, name in keys)
+        self._called = {vw_name(name): name for name in named if name} | self._called
         self._n_indicators += sum(map(self._is_indicator, made))
         self._n_values.update(
             (key[0], of) for key, of in made.items() if key[1].startswith(f"{of}=")

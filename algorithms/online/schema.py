@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from algorithms.benches.stream import Stream
+from algorithms.benches.stream import Origin, Stream
 from algorithms.online.configuration import Interaction
 from algorithms.online.hashing import hash_name
 
@@ -25,12 +25,18 @@ class Schema:
         The features' names, by column.
     bits : int
         VW's ``-b``: weights live in a table of ``2 ** bits`` cells.
+    origins : tuple of Origin
+        For people: what each column is made of; empty where `features` say that.
+    called : mapping of str to str
+        For people: how those have called a namespace who named it themselves.
     """
 
     namespaces: tuple[str, ...]
     columns: tuple[tuple[int, ...], ...]
     features: tuple[str, ...]
     bits: int = 18
+    origins: tuple[Origin, ...] = field(default=(), compare=False)
+    called: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def mask(self) -> int:
@@ -140,4 +146,5 @@ def stream_schema(stream: Stream, bits: int = 18) -> Schema:
         columns=tuple(tuple(range(n.start, n.stop)) for n in stream.namespaces),
         features=tuple(str(column) for column in range(stream.features.shape[1])),
         bits=bits,
+        origins=stream.origins or tuple(map(Origin, stream.names)),
     )

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from algorithms.benches.stream import Namespace
+from algorithms.benches.stream import Namespace, Origin
 from algorithms.errors import DataError
 from tasks.fetch import columns
 from tasks.preprocess.categories import places, present
@@ -126,6 +126,19 @@ class StreamEncoder(Transformer):
         if self.gaps_:
             spaces.append(Namespace(INDICATORS, ends[-1], ends[-1] + len(self.gaps_)))
         return tuple(spaces)
+
+    def origins(self) -> tuple[Origin, ...]:
+        """What each feature is made of."""
+        # By the names of the first features of what has several, or is a part.
+        made = {self._names_of(name)[0]: Origin(name, "words") for name in self.texts_}
+        for date, (_, parts) in self.dates_.items():
+            for part in (*parts, "days"):
+                made[self._names_of(f"{date} {part}")[0]] = Origin(date, part)
+        found: list[Origin] = []
+        for size in self.sizes_:
+            first = self.names_[len(found)]
+            found += [made.get(first, Origin(first))] * size
+        return (*found, *(Origin(found[place].column, "missing") for place in self.gaps_))
 
     def state(self) -> dict[str, Any]:
         """All that was learned, as plain values."""

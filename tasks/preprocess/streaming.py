@@ -88,7 +88,8 @@ def as_stream(dataset: Dataset, options: StreamOptions | None = None, seed: int 
         features = encoder.fit_transform(dataset.features.iloc[order])
         told = in_float32(labels)
     names = tuple(encoder.names_)
-    return Stream(features, told, encoder.namespaces(), names, dataset.task, shift, classes)
+    spaces, origins = encoder.namespaces(), encoder.origins()
+    return Stream(features, told, spaces, names, dataset.task, shift, classes, origins)
 
 
 def by_coming(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 
 from algorithms.chacha.safe.front import KNOTS, MOST_IN_PIECES, N_PAST
 from algorithms.online.configuration import VWConfiguration
 from algorithms.online.schema import Schema, n_products
+
+AS_THEY_ARE = "as they are"
 
 OTHER_RATES = (0.0625, 4.0)
 """Learning rates that a new representation is tried at, beside the champion's."""
@@ -79,26 +80,14 @@ class Representations:
     def _all_in_pieces(self) -> bool:
         return sum(self.sizes[name] for name in self.raw) <= MOST_IN_PIECES
 
-    def told(self, names: Iterable[str]) -> str:
-        """Which features namespaces are, in words; those of a kind that is not whole by name.
-
-        Examples
-        --------
-        >>> known = represent(Schema(("a", "b"), ((0,), (1,)), ("0", "1")))
-        >>> known.told(("a", "b")), known.told(("a:", "b:", ":last", ":season"))
-        ('as they are', 'standardised, last, season')
-        """
-        left = sorted(names)
-        words = []
-        for kind, word in (
-            (self.raw, "as they are"),
-            (self.standard, "standardised"),
-            (self.pieces, "in pieces"),
-        ):
-            if kind and set(kind) <= set(left):
-                left = [name for name in left if name not in kind]
-                words.append(word)
-        return ", ".join([*words, *(name.strip(":") for name in left)])
+    @property
+    def kinds(self) -> dict[str, tuple[str, ...]]:
+        """The namespaces of features by what features they are, in words."""
+        return {
+            AS_THEY_ARE: self.raw,
+            "standardised": self.standard,
+            "in pieces": self.pieces,
+        }
 
     def whole(self, configuration: VWConfiguration) -> VWConfiguration:
         """The configuration with all features as they are, or standardised, if it has some."""

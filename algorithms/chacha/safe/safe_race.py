@@ -14,6 +14,7 @@ from algorithms.chacha.race import EMPTY, Race
 from algorithms.chacha.safe.alone import alone
 from algorithms.chacha.safe.candidates import Candidates
 from algorithms.chacha.safe.ensemble import Ensemble
+from algorithms.chacha.safe.in_words import Words
 from algorithms.chacha.safe.mixture import MASS
 from algorithms.chacha.safe.representations import represent
 from algorithms.chacha.safe.windows import CommonWindows
@@ -93,6 +94,7 @@ class SafeRace(Race):
     def open(self) -> Iterator[Event]:
         """Admit the initial configuration as champion, and its challengers."""
         yield from self.admit(VWConfiguration(), None)
+        yield from self.words.tell(BASE)
         yield from self._lease(BASE, BASE, None)
         yield ChampionChanged(at=0, configuration=BASE, previous=None)
         yield from self.widen()
@@ -106,11 +108,8 @@ class SafeRace(Race):
         return (yield from super().admit(configuration, parent))
 
     def parameters(self, configuration: VWConfiguration) -> dict[str, Any]:
-        """See `Race.parameters`; namespaces are told as the features that they are."""
-        told = super().parameters(configuration)
-        if self.represents:
-            told["features"] = self.representations.told(told.pop("namespaces"))
-        return told
+        """See `Race.parameters`; in the names of columns."""
+        return self.words.told(configuration)
 
     def predict(self, example: Floats) -> float:
         """The mixture's forecast, for classes log odds; nothing is learned."""
@@ -348,6 +347,7 @@ class SafeRace(Race):
     def _measure(self) -> None:
         self._terms.clear()
         self.representations = represent(self.schema)
+        self.words = Words(self.schema, self.representations if self.represents else None)
         self.max_terms = max(self.max_terms, 4 * self.representations.terms(VWConfiguration()))
         for slot in self.live.tolist():
             self.terms[slot] = self._terms_of(int(self.holders[slot]))

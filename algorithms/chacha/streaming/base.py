@@ -16,6 +16,7 @@ from algorithms.base import settings_of
 from algorithms.chacha.oracle import ConfigOracle, load_oracle
 from algorithms.chacha.race import Race
 from algorithms.chacha.race_file import FORMAT, UNFIT, racing_of
+from algorithms.chacha.safe.safe_race import SafeRace
 from algorithms.chacha.streaming.blocks import examples_of, is_frame
 from algorithms.chacha.streaming.files import read_state, replacing, unfit
 from algorithms.chacha.streaming.later_labels import LaterLabels, Pending
@@ -242,6 +243,12 @@ class OnlineChaCha(LaterLabels):
         return None if race is None else race.parameters(race.configurations[race.champion])
 
     @property
+    def groups(self) -> dict[str, list[str]]:
+        """The features in each group that `champion` and `live` do not tell in full, by name."""
+        race = self._first_race()
+        return race.words.groups if isinstance(race, SafeRace) else {}
+
+    @property
     def live(self) -> list[dict[str, Any]]:
         """The live models: hyperparameters, examples learned, lease, loss, bounds if published."""
         return [] if self._race is None else self._race.standings()
@@ -267,6 +274,9 @@ class OnlineChaCha(LaterLabels):
         with replacing(Path(path)) as partial:
             learner.save(partial)
         return learner.command_line()
+
+    def _first_race(self) -> Race | None:
+        return self._race
 
     def _champion_learner(self) -> Learner | None:
         assert self._race is not None

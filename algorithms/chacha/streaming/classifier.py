@@ -181,6 +181,9 @@ class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):
             )
         return super().export(path)
 
+    def _first_race(self) -> Race | None:
+        return None if self._race is None else self._race.races[0]
+
     def _champion_learner(self) -> Any:
         return self._race.races[0].champion_learner()
 

@@ -132,6 +132,10 @@ def test_a_csv_with_dates_is_a_stream(tmp_path):
     assert by_name["day weekday=saturday"] == [1, 0, 0]
     assert "day month=3" not in by_name
     assert [space.stop - space.start for space in stream.namespaces] == [2, 3, 2, 1, 2, 1, 1]
+    made = [(origin.column, origin.part) for origin in dict.fromkeys(stream.origins)]
+    assert made[:3] == [("when", "hour"), ("when", "weekday"), ("when", "month")]
+    assert made[-2:] == [("day", "days"), ("price", "")]
+    assert len(stream.origins) == len(stream.names)
     assert stream.features.shape[1] == stream.namespaces[-1].stop
 
 

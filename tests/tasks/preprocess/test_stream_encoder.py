@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from algorithms.benches.stream import Origin
 from tasks.fetch.dataset import RawTable, finish
 from tasks.fetch.references import Reference
 from tasks.preprocess.stream_encoder import WORDS, StreamEncoder
@@ -58,6 +59,7 @@ def test_an_indicator_for_each_column_with_gaps_is_a_namespace_of_its_own():
     assert found.names == ("a", "b", "c", "a is missing", "c is missing")
     assert found.features[:, 3:].tolist() == [[0, 0], [1, 0], [0, 1]]
     assert found.namespaces[-1].name == "missing"
+    assert found.origins[2:] == (Origin("c"), Origin("a", "missing"), Origin("c", "missing"))
     assert (found.namespaces[-1].start, found.namespaces[-1].stop) == (3, 5)
 
 
@@ -132,6 +134,7 @@ def test_free_text_is_its_words_hashed():
 
     assert found.shape == (4, 1 + WORDS)
     assert encoder.names_[:2] == ["x", "text #0"]
+    assert encoder.origins() == (Origin("x"), *[Origin("text", "words")] * WORDS)
     assert found[0, 1:] == pytest.approx(found[1, 1:])  # as often as the others
     assert np.linalg.norm(found[:, 1:], axis=1) == pytest.approx([1, 1, 0, 1])
     state = json.loads(json.dumps(encoder.state()))

@@ -195,12 +195,16 @@ def test_champions_add_interactions_and_never_lose_them():
 
 
 def test_challengers_that_have_all_that_the_champion_has_branch_from_it():
-    _, log = predictions_of(ChaCha(), stream_of(*planes(3000)))
-    parameters = {e.configuration: e.parameters for e in log if hasattr(e, "parameters")}
+    stream = stream_of(*planes(3000))
+    race = ChaCha().race(stream_schema(stream), 0, "regression")
+    log = [*race.open()]
+    while race.at < 3000:
+        learn(race, stream)
+        log += race.decide()
 
     def has(number):
-        told = parameters[number]
-        return {*told["features"].split(", "), *told["interactions"]}
+        one = race.configurations[number]
+        return {*one.namespaces, *one.interactions}
 
     champion, fresh, branches = None, 0, 0
     for event in log:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
-from algorithms.events import ConfigurationAdmitted, of
+from algorithms.events import ColumnsGrouped, ConfigurationAdmitted, of
 
 
 def test_features_are_told_by_their_kind():
@@ -12,17 +12,51 @@ def test_features_are_told_by_their_kind():
     x = rng.normal(size=(500, 4))
     model = ChaChaRegressor(b=20)
     model.learn_many(x, x[:, 0])
-    words = {
-        f"{kind}{past}"
-        for kind in ("as they are", "standardised", "standardised, in pieces")
-        for past in ("", ", last", ", last, season")
-    }
+    kinds = model._race.representations.variants(model._race.configurations[0])
+    words = {model._race.words.features(one.namespaces) for one in kinds} | {"as they are"}
     admitted = [event.parameters for event in of(model.history, ConfigurationAdmitted)]
 
     assert {row["features"] for row in model.live} <= words
     assert {one["features"] for one in admitted} == words
     assert model.champion["features"] in words
     assert not any("namespaces" in one for one in [*admitted, *model.live, model.champion])
+
+
+def test_interactions_are_told_by_the_names_of_features():
+    """Dates, texts and gaps among them, in namespaces of one's own and in groups."""
+    rng = np.random.default_rng(0)
+    model = ChaChaRegressor({"weather": ["wind", "rain"]}, tune="interactions", b=40)
+    start = np.datetime64("2024-01-01T00")
+    for t in range(300):
+        example = {
+            "wind": rng.normal(),
+            "rain": rng.normal(),
+            "a × b": rng.normal(),
+            "colour": "red",
+            "when": start + np.timedelta64(t // 30 * 30, "D"),
+            "gap": None if t % 50 == 9 else rng.normal(),
+            "shop 1": {"price": rng.normal()},
+        }
+        model.learn_one(example, example["wind"] * example["a × b"])
+    told = {one for event in of(model.history, ConfigurationAdmitted)
+            for one in event.parameters["interactions"]}  # fmt: skip
+
+    assert any("weather" in one for one in model.champion["interactions"])
+    assert {"weather × shop 1", "'a × b' × colour=red", "when: days × when: month"} <= told
+    assert model.groups["weather"] == ["rain", "wind"]
+    assert {one.column for one in model._race.schema.origins if one.part == "missing"} == {"gap"}
+    assert model._race.words.groups == type(model)._unpickled(*model.__reduce__()[1]).groups
+
+
+def test_the_groups_of_a_stream_are_told_at_once():
+    model = ChaChaRegressor(b=3)
+    assert model.groups == {}
+    model.learn_one({f"x{k}": 1.0 for k in range(40)}, 1.0)
+    (told,) = of(model.history, ColumnsGrouped)
+
+    assert told.groups == model.groups
+    assert model.groups["x0, x1, 2 more"] == ["x0", "x1", "x2", "x3"]
+    assert told.words(str)[1].startswith("x0, x1, 2 more = x0, x1, x2, x3; x4")
 
 
 @pytest.mark.parametrize(

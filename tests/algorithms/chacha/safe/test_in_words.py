@@ -1,0 +1,162 @@
+"""Configurations are told in the names of columns, whatever those are."""
+
+import json
+from dataclasses import replace
+from itertools import combinations, combinations_with_replacement, pairwise
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from algorithms.benches.stream import Origin
+from algorithms.chacha.safe.in_words import LONGEST, Words, quoted, short
+from algorithms.chacha.safe.representations import represent
+from algorithms.online.configuration import VWConfiguration
+from algorithms.online.schema import Schema
+
+ODD = ("a × b", "a, b", "3 more", "", " ", "day: hour", "x (2)", "last 3 labels", "a\nb", "<b>",
+       "\x1b[3m", "\u202egpj.exe", "'", 'it\'s "so"', "wind in pieces", "\ud800", "温度", "x" * 99,
+       "x" * 98 + "y", "x" * 21 + "…" + "x" * 10, "temperature", "a=b")  # fmt: skip
+
+
+def words(*groups, called=None):
+    """Of a schema with the columns of `groups`, each a namespace."""
+    names = [name for group in groups for name in group]
+    ends = [sum(map(len, groups[:k])) for k in range(len(groups) + 1)]
+    schema = Schema(
+        namespaces=tuple("abcdefghijklmnopqrstuvwxyz"[: len(groups)]),
+        columns=tuple(tuple(range(*pair)) for pair in pairwise(ends)),
+        features=tuple(map(str, range(len(names)))),
+        origins=tuple(name if isinstance(name, Origin) else Origin(name) for name in names),
+        called=called or {},
+    )
+    return Words(schema, represent(schema)), represent(schema)
+
+
+def crossed(told, *interactions, names):
+    return told.told(VWConfiguration(interactions, 0.5, names))["interactions"]
+
+
+def test_what_a_configuration_has_is_told_in_words():
+    told, known = words(["temperature"], ["office hours", "wind"], ["a", "b", "c", "d"])
+    names = (*known.standard, known.last, known.season)
+    pairs = ("a:", "b:"), ("c:", "b:"), ("a:", known.last)
+
+    assert told.told(VWConfiguration(pairs, 0.25, names)) == {
+        "interactions": [
+            "temperature × last 3 labels",
+            "temperature × (office hours, wind)",
+            "(office hours, wind) × (a, b, 2 more)",
+        ],
+        "features": "standardised, last 3 labels, label a season ago",
+        "learning_rate": 0.25,
+    }
+    assert told.groups == {"a, b, 2 more": ["a", "b", "c", "d"]}
+
+
+def test_all_pairs_are_two_words():
+    told, known = words(*([f"x{k}"] for k in range(24)))
+    pairs = tuple(combinations_with_replacement(known.raw, 2))
+    past = (known.last, "a")
+
+    assert crossed(told, *pairs, names=known.raw) == ["all pairs"]
+    assert crossed(told, *pairs, past, names=(*known.raw, known.last)) == [
+        "all pairs",
+        "x0 × last 3 labels",
+    ]
+    assert len(crossed(told, *pairs[:1], *pairs[2:], names=known.raw)) == len(pairs) - 1
+    few = tuple(combinations_with_replacement("abc", 2))
+    assert crossed(told, *few, ("a", "d"), names=known.raw) == [
+        "all pairs of x0, x1, x2",
+        "x0 × x3",
+    ]
+    assert crossed(told, ("a", "a"), names=known.raw) == ["x0 × x0"]
+
+
+def test_of_two_kinds_of_features_each_is_named():
+    told, known = words(["u"], ["v", "w"])
+    both = (*known.raw, *known.standard)
+
+    assert crossed(told, ("a", "b:"), names=both) == ["(u as they are) × (v, w standardised)"]
+    assert told.features(both) == "as they are, standardised"
+    assert told.features(("a", *known.standard)) == "standardised, (u as they are)"
+    pairs = tuple(combinations_with_replacement(known.standard, 2))
+    assert crossed(told, *pairs, names=both) == ["all pairs of features standardised"]
+
+
+def test_every_kind_of_features_is_told():
+    told, known = words(["u"], ["v"])
+
+    for kind, names in known.kinds.items():
+        assert told.features(names) == kind
+        assert crossed(told, (names[0], names[1]), names=names) == ["u × v"]
+
+
+def test_parts_of_a_column_are_told_by_its_name_and_the_part():
+    hours = [Origin("day", "hour", str(hour)) for hour in range(24)]
+    told, known = words(
+        [*hours, Origin("day", "days"), Origin("text", "words"), Origin("text", "words")],
+        [Origin("colour", "", "red"), Origin("x", "missing")],
+        [Origin("size", "", "big"), Origin("size", "", "small")],
+        [Origin("kind", "", "a, b"), "y"],
+        [Origin("kind", "", "c")],
+    )
+
+    assert crossed(told, ("a", "b"), ("c", "d"), ("a", "e"), names=known.raw) == [
+        "(day: hour, day: days, text: words) × (colour=red, x: missing)",
+        "(day: hour, day: days, text: words) × kind=c",
+        "size × (kind='a, b', y)",
+    ]
+
+
+def test_a_namespace_that_people_have_named_is_called_so():
+    told, known = words(["u", "v", "w"], ["weather"], called={"a": "weather"})
+
+    assert crossed(told, ("a", "b"), names=known.raw) == ["weather × weather (2)"]
+    assert told.groups["weather"] == ["u", "v", "w"]
+
+
+def test_without_representations_interactions_alone_are_told():
+    schema = Schema(("a", "b"), ((0,), (1,)), ("x", "y"))
+
+    assert Words(schema).told(VWConfiguration((("a", "b"),))) == {
+        "interactions": ["x × y"],
+        "learning_rate": 0.5,
+    }
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_name_is_short_and_nothing_in_it_is_taken_for_something_else(name):
+    told = short(name)
+
+    assert told.isprintable()
+    assert len(told) <= LONGEST
+    assert told == name or told[0] in "'\"" or "…" in told
+    json.dumps(told, ensure_ascii=False).encode()
+    for mark in ("×", ",", ":", "("):
+        assert mark not in told or told[0] in "'\""
+
+
+names = st.lists(st.one_of(st.sampled_from(ODD), st.text(max_size=40)), min_size=2, max_size=12)
+
+
+@given(names.map(lambda listed: list(dict.fromkeys(listed))), st.integers(1, 5))
+@example(["x" * 99, "x" * 98 + "y", "x" * 50 + "z" + "x" * 48], 1)
+@settings(deadline=None, max_examples=60)
+def test_no_two_configurations_are_told_alike(listed, size):
+    told, known = words(*(listed[k : k + size] for k in range(0, len(listed), size)))
+    plain = VWConfiguration((), 0.5, known.raw)
+    pairs = [replace(plain, interactions=(pair,)) for pair in combinations(known.raw, 2)]
+    every = {plain, *pairs, *known.variants(plain)}
+    for pair in pairs[:2]:
+        every |= {*known.variants(pair)}
+
+    assert len({json.dumps(told.told(one)) for one in every}) == len(every)
+    assert all(title.isprintable() for title in told.groups)
+    for listing in told.groups.values():
+        assert len({*listing}) == len(listing)
+
+
+def test_a_quoted_name_is_read_back_by_python():
+    for name in ODD:
+        assert quoted(name) == name or eval(quoted(name)) == name
