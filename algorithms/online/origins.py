@@ -22,8 +22,8 @@ def origin_of(space: str, name: str, made_of: Mapping[tuple[str, str], str]) -> 
     Examples
     --------
     >>> made_of = {("", "t days"): "t", ("", "t month=2"): "t month", ("", "c=u"): "c"}
-    >>> [tuple(origin_of("", name, made_of)) for _, name in made_of]
-    [('t', 'days', ''), ('t', 'month', '2'), ('c', '', 'u')]
+    >>> origin_of("", "t month=2", made_of)
+    Origin(column='t', part='month', value='2')
     """
     of = made_of.get((space, name), "")
     if not of:

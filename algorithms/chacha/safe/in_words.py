@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from itertools import combinations_with_replacement
 from typing import Any
@@ -183,10 +184,10 @@ def members(schema: Schema) -> dict[str, list[Origin]]:
     homes: dict[Origin, list[str]] = {}
     for name, columns in zip(schema.namespaces, schema.columns, strict=True):
         for column in columns:
-            homes.setdefault(origins[column]._replace(value=""), []).append(name)
+            homes.setdefault(replace(origins[column], value=""), []).append(name)
 
     def told(one: Origin) -> Origin:
-        together = one._replace(value="")
+        together = replace(one, value="")
         at = homes[together]
         return one if len({*at}) > 1 or (not one.part and len(at) == 1) else together
 

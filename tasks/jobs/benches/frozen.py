@@ -10,12 +10,12 @@ import numpy as np
 from scipy import sparse
 
 from algorithms.benches.holdout import Holdout, Part
-from algorithms.benches.stream import Namespace, Stream
+from algorithms.benches.stream import Namespace, Origin, Stream
 from algorithms.errors import DataError
 from tasks.evaluate.probes.split import Samples
 from tasks.fetch.arrays import Arrays, map_arrays, write_arrays
 
-_CLASSES = {each.__name__: each for each in (Holdout, Namespace, Part, Samples, Stream)}
+_CLASSES = {each.__name__: each for each in (Holdout, Namespace, Origin, Part, Samples, Stream)}
 _SPARSE = ("data", "indices", "indptr")
 
 
