@@ -30,6 +30,9 @@ from algorithms.events import (
     TrialFinished,
 )
 
+CALLED = ("name", "learner", "interactions")
+"""Parameters that say what a configuration is by their value alone."""
+
 OUTCOMES = ("champion", "live", "paused", "pending", "eliminated", "failed")
 """Where a configuration can stand when the log ends, the best first."""
 
@@ -295,6 +298,38 @@ class _Ledger:
         )
 
 
+def phrase(parameters: Mapping[str, Any]) -> str:
+    """What a configuration chose, as a line that people read.
+
+    Examples
+    --------
+    >>> phrase({"interactions": ["a × b", "c × d"], "features": "as they are", "rate": 0.12345})
+    'a × b, c × d; features=as they are; rate=0.1235'
+    >>> phrase({"learner": "LightGBM", "max_depth": 3})
+    'LightGBM, max_depth=3'
+    """
+    sole = len(parameters) == 1
+    parts = [
+        _value(value) if key in CALLED or sole else f"{key}={_value(value)}"
+        for key, value in parameters.items()
+        if sole or key not in CALLED or value
+    ]
+    return _joined(parts, ", ", "; ")
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, (list, tuple)):
+        return _joined(list(map(_value, value)), " ", ", ") or "none"
+    return f"({phrase(value)})" if isinstance(value, Mapping) else str(value)
+
+
+def _joined(parts: Sequence[str], near: str, far: str) -> str:
+    """`parts` with the nearer separator, if none of them has it itself."""
+    return (far if any(near in part for part in parts) else near).join(parts)
+
+
 def table(configurations: Sequence[Configuration]) -> dict[str, Any]:
     """All configurations as one table: columns and rows, parameters as JSON text.
 
@@ -323,7 +358,7 @@ def table(configurations: Sequence[Configuration]) -> dict[str, Any]:
             *(_finite(getattr(c, name)) for name in names),
             *(_finite(last.get(key)) for key in measures),
             len(c.leases),
-            json.dumps(dict(c.parameters), default=str),
+            json.dumps(dict(c.parameters), default=str, ensure_ascii=False),
         ]
         for c, last in zip(configurations, measured, strict=True)
     ]

@@ -234,6 +234,7 @@ def _writing(frame: pd.DataFrame, out: Path) -> Iterator[None]:
 def _tell(
     going_on: Continued, learned: LearnedTable, seconds: float, path: Path, *, as_json: bool
 ) -> None:
+    from algorithms.configurations import phrase
     from tasks.score.measured import told
 
     model, rows = going_on.model, len(learned.forecasts)
@@ -246,6 +247,7 @@ def _tell(
             "metrics": learned.measures,
             "baseline": learned.best,
             "champion": model.champion,
+            "groups": model.groups,
             "cpu_seconds": seconds,
             "model": str(path),
         }
@@ -262,7 +264,7 @@ def _tell(
     )
     since = ", which began with this file" if learned.best else ""
     say(f"measured: {told(learned.measures, learned.best)}{since}")
-    say(f"champion: {json.dumps(model.champion, default=str)}")
+    say(f"champion: {phrase(model.champion or {})}")
     say(f"model: {path}")
 
 

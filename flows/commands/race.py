@@ -223,6 +223,7 @@ def _attempt(
 
 
 def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
+    from algorithms.configurations import phrase
     from tasks.folder.results import EVENTS
     from tasks.jobs.job import plain
     from tasks.score.measured import told
@@ -252,7 +253,7 @@ def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
                 err=True,
             )
         if result.champion:
-            say(f"champion: {json.dumps(dict(result.champion), default=str)}")
+            say(f"champion: {phrase(result.champion)}")
         say(f"events: {attempt.home / EVENTS}")
     if as_json:
         names = ("status", "score", "metric", "direction", "metrics", "champion", "units", "unit",

@@ -102,7 +102,7 @@ def job_record(result: Result, events: Iterable[Event]) -> RunRecord:
     if result.reason:
         tags["leaseboard.reason"] = result.reason
     if result.champion is not None:
-        tags["leaseboard.champion"] = json.dumps(result.champion, default=str)
+        tags["leaseboard.champion"] = _text(result.champion)
     return RunRecord(
         level="job",
         key=result.key,
@@ -260,7 +260,7 @@ def _text(value: Any) -> str:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         value = dataclasses.asdict(value)
     plain = isinstance(value, (str, int, float, bool)) or value is None
-    text = str(value) if plain else json.dumps(value, default=str)
+    text = str(value) if plain else json.dumps(value, default=str, ensure_ascii=False)
     return text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 1] + "…"
 
 

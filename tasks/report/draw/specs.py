@@ -16,12 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.configurations import Configuration
+from algorithms.configurations import Configuration, phrase
 
 Trace = dict[str, Any]
-_CALLED = ("name", "learner")
-"""Parameters that say what a configuration is by their value alone."""
-
 PALETTE = (
     "#3b82c4", "#e07b22", "#2a9d6a", "#d1495b", "#8e6bbf",
     "#1fa3b5", "#b0892a", "#d76ba9", "#7a8b3c", "#9c6b4e",
@@ -121,11 +118,7 @@ def name_of(number: int, parameters: Mapping[str, Any], limit: int = 48) -> str:
     >>> name_of(2, {"learner": "LightGBM", "max_depth": 3})
     '2: LightGBM, max_depth=3'
     """
-    parts = [
-        _value(value) if key in _CALLED or len(parameters) == 1 else f"{key}={_value(value)}"
-        for key, value in parameters.items()
-    ]
-    words = ", ".join(parts)
+    words = phrase(parameters)
     if len(words) > limit:
         words = f"{words[: limit - 1]}…"
     return f"{number}: {words}" if words else str(number)
@@ -146,11 +139,3 @@ def names_of(configurations: Iterable[Configuration], limit: int = 48) -> dict[i
         )
         for record in listed
     }
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    if isinstance(value, (list, tuple)):
-        return " ".join(_value(item) for item in value) or "none"
-    return str(value)

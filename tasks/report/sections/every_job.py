@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from algorithms.configurations import phrase
 from algorithms.events import Event
 from tasks.folder.results import EVENTS
 from tasks.report.cells import Cell, Names, data_cell, named, number
@@ -16,6 +17,9 @@ from tasks.report.material import Material
 from tasks.report.section import Section
 from tasks.report.sections.selections import pictures
 from tasks.score.summary import short
+
+MOST_CHARACTERS = 600
+"""Of what is said about a champion, or settings."""
 
 _BETTER = {"min": "less", "max": "more"}
 
@@ -83,7 +87,7 @@ def _facts(row: Any, trouble: str) -> list[tuple[str, str]]:
         ("Status", f"{row.status}: {row.reason}" if row.reason else row.status),
         ("Score", score),
         *((name, short(float(value), 6)) for name, value in row.metrics.items() if _real(value)),
-        ("Champion", _mapping(row.champion)),
+        ("Champion", phrase(row.champion)[:MOST_CHARACTERS]),
         ("Budget consumed", consumed(row) if row.unit else "–"),
         ("CPU seconds", short(row.cpu_seconds, 4)),
         ("Wall seconds", short(row.wall_seconds, 4)),
@@ -105,7 +109,7 @@ def _real(value: Any) -> bool:
 
 
 def _mapping(value: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key}={item}" for key, item in value.items())[:600]
+    return ", ".join(f"{key}={item}" for key, item in value.items())[:MOST_CHARACTERS]
 
 
 def consumed(row: Any) -> str:
