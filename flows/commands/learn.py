@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 SHOWN = 5
 """So many of the last forecasts are printed."""
 
+NAMED = 10
+"""So many columns of a kind are named."""
+
 Table = Annotated[Path, typer.Argument(help="A table: csv, parquet, arff or libsvm.")]
 OutTable = Annotated[
     Path | None, typer.Option("--out", help="Where the forecasts go: .csv or .parquet.")
@@ -89,6 +92,8 @@ def learn(
     started = process_time()
     learned = going_on.learn(frame)
     seconds = process_time() - started
+    if not before:
+        say(_taken(going_on), err=as_json)
     if _stamp(model) != before:
         raise UsageError(
             f"{str(model)!r} was changed while {str(file)!r} was learned, by another command"
@@ -177,6 +182,17 @@ def _introduced(going_on: Continued, frame: pd.DataFrame, task: str | None) -> s
     return made
 
 
+def _taken(going_on: Continued) -> str:
+    """What the columns of a new model's first table were taken for."""
+    kinds = [(kind, name) for name, kind in going_on.kinds.items() if name != going_on.target]
+    told = []
+    for kind in ("number", "text", "date"):
+        names = [name for one, name in kinds if one == kind]
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        told += [f"{kind}s: {', '.join(names[:NAMED])}{more}"] * bool(names)
+    return f"columns taken as {'; '.join(told) or 'empty'}"
+
+
 def _registered(model: str, tracking_uri: str | None) -> Any:
     """What forecasts for a model that was registered, or the folder that one was saved in."""
     if not model.startswith("models:/"):
@@ -254,7 +270,8 @@ def _tell(
         say(json.dumps(found, default=str))
         return
     if learned.new:
-        say(f"new columns: {', '.join(learned.new)}")
+        named = (f"{name} ({going_on.kinds.get(name, 'empty')})" for name in learned.new)
+        say(f"new columns: {', '.join(named)}")
     last = learned.forecasts.tail(SHOWN)
     cells = [(str(row + 1), *map(_cell, values)) for row, *values in last.itertuples()]
     show_table("the last forecasts, each before its label was learned:",

@@ -86,12 +86,6 @@ def as_dates(column: pd.Series) -> pd.Series | None:
     return pd.Series(table[codes], column.index, name=column.name)
 
 
-def in_seconds(dates: pd.Series) -> pd.Series:
-    """Dates as the seconds since 1970, as a target must be a number."""
-    seconds = dates.to_numpy().astype("int64") / 1e6
-    return pd.Series(np.where(dates.isna(), np.nan, seconds), dates.index, name=dates.name)
-
-
 def is_date(column: pd.Series) -> bool:
     """Whether `column` holds dates, or times with their dates."""
     return pd.api.types.is_datetime64_any_dtype(column.dtype)

@@ -99,7 +99,7 @@ def finish(table: RawTable, reference: Reference, text: str) -> Dataset:
     ------
     DataError
         Fewer than two rows, no features, duplicate column names; a target that is absent,
-        constant, has missing values, or is not numeric though the task is regression.
+        constant, has missing values, holds dates, or is not numeric though the task is regression.
     """
     options = General.of(reference)
     frame = table.frame if options.rows is None else table.frame.iloc[: options.rows]
@@ -109,8 +109,7 @@ def finish(table: RawTable, reference: Reference, text: str) -> Dataset:
         frame = frame[frame[column].notna()]
         _check_shape(frame, text)
     target = columns.tidy(frame[column].reset_index(drop=True)).rename(str(column))
-    if columns.is_date(target):
-        target = columns.in_seconds(target)
+    refuse_dates(target, text)
     features = columns.tidy_frame(frame.drop(columns=column))
     _check_present(target, text)
     task = options.task or table.task or infer_task(target)
@@ -131,6 +130,15 @@ def finish(table: RawTable, reference: Reference, text: str) -> Dataset:
         source=table.source,
         licence=table.licence,
     )
+
+
+def refuse_dates(target: pd.Series, text: str) -> None:
+    """DataError if a target holds dates, which are neither classes nor numbers of a unit."""
+    if columns.is_date(target):
+        raise DataError(
+            f"{text}: target {target.name!r} holds dates, and is to be numbers or classes: make it"
+            " a number, such as days since a day of yours, or name another target"
+        )
 
 
 def infer_task(target: pd.Series) -> str:

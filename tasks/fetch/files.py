@@ -16,6 +16,18 @@ from tasks.fetch.dataset import RawTable
 if TYPE_CHECKING:
     import pyarrow as pa
 
+GAPS = ("", "?", "NA", "NaN", "nan", "null")
+"""Texts that a csv has for missing values in every column."""
+
+NUMBERS_GAPS = (
+    *GAPS, "-", "--", ".", "N/A", "n/a", "n.a.", "N.A.", "NULL", "None", "<NA>", "-NaN", "-nan",
+    "#N/A", "#N/A N/A", "#NA", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN",
+)  # fmt: skip
+"""And those that it has among numbers, booleans and dates: pandas' own, dashes and a point."""
+
+TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
+"""How a csv may write a boolean."""
+
 _MOST_DENSE_BYTES = 4 << 30  # libsvm is sparse; a dense table beyond this is surely a mistake
 
 
@@ -72,8 +84,9 @@ def read_csv(path: Path, rows: int | None = None, texts: Collection[str] = ()) -
     """A csv file in UTF-8 with a header line; the separator is a comma, semicolon or tab.
 
     Every line must have as many values as the header: a short one is an error, not a missing
-    value. Missing values are empty, ``?``, ``NA``, ``NaN``, ``nan`` or ``null``. Where commas do
-    not separate, a column of numbers like ``1,5`` makes them decimal points.
+    value. Missing values are `GAPS`, and in columns of numbers, booleans and dates `NUMBERS_GAPS`;
+    a column of numbers, true and false is an error. Where commas do not separate, a column of
+    numbers like ``1,5`` makes them decimal points.
     """
     import pyarrow as pa
 
@@ -92,6 +105,11 @@ def read_csv(path: Path, rows: int | None = None, texts: Collection[str] = ()) -
             raise DataError(f"{path}: column {column.name!r} is not UTF-8: convert the file")
     if all(_is_number(name) for name in table.column_names):
         raise DataError(f"{path}: no header line: the first line holds only numbers, add names")
+    for place, column in enumerate(table.schema):
+        if pa.types.is_string(column.type):
+            if column.name not in texts:
+                _refuse_flags_among_numbers(path, column.name, table[place])
+            table = table.set_column(place, column, _without(GAPS, table[place]))
     return _frame(table)
 
 
@@ -106,8 +124,9 @@ def _arrow_table(
             path,
             parse_options=csv.ParseOptions(delimiter=separator),
             convert_options=csv.ConvertOptions(
-                null_values=["", "?", "NA", "NaN", "nan", "null"],
-                strings_can_be_null=True,
+                null_values=NUMBERS_GAPS,
+                true_values=TRUE,
+                false_values=FALSE,
                 decimal_point=decimal_point,
                 column_types=types,
             ),
@@ -123,8 +142,32 @@ def _has_decimal_commas(column: pa.ChunkedArray) -> bool:
 
     if not pa.types.is_string(column.type):
         return False
+    column = _without(NUMBERS_GAPS, column)
     numbers = pc.all(pc.match_substring_regex(column, r"^[+-]?\d+(,\d+)?$")).as_py()
     return bool(numbers and pc.any(pc.match_substring(column, ",")).as_py())
+
+
+def _without(gaps: Collection[str], column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Texts, null where one is among `gaps`."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    missing = pc.is_in(column, value_set=pa.array(gaps, pa.string()))
+    return pc.if_else(missing, pa.scalar(None, pa.string()), column)
+
+
+def _refuse_flags_among_numbers(path: Path, name: str, column: pa.ChunkedArray) -> None:
+    """DataError if true or false stand among numbers: nobody knows which of the two is meant."""
+    import pyarrow.compute as pc
+
+    values = _without(NUMBERS_GAPS, column).unique().drop_null().to_pylist()
+    flags = {value for value in values if value in TRUE + FALSE}
+    if flags and len(flags) < len(values) and all(v in flags or _is_number(v) for v in values):
+        row = min(pc.index(column, flag).as_py() for flag in flags)
+        raise DataError(
+            f"{path}: column {name!r} holds numbers, and {column[row].as_py()!r} in row {row + 1}:"
+            " write either numbers, or true and false in all rows"
+        )
 
 
 def read_arff(path: Path, rows: int | None = None) -> pd.DataFrame:

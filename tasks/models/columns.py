@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from pydantic import BaseModel, ConfigDict
 
+from algorithms.errors import DataError
 from tasks.fetch import columns
 
 EXAMPLE_ROWS = 3
@@ -57,13 +58,13 @@ def typed(frame: pd.DataFrame, known: Sequence[Column]) -> pd.DataFrame:
 
     Raises
     ------
-    ValueError
+    DataError
         If a column is absent, or a value is not of its column's kind: a fraction among integers,
         an infinite number, anything but true and false among booleans, no ISO date among dates.
     """
     absent = [column.name for column in known if column.name not in frame.columns]
     if absent:
-        raise ValueError(f"no column {absent[0]!r}: the model takes {len(known)} columns by name")
+        raise DataError(f"no column {absent[0]!r}: the model takes {len(known)} columns by name")
     return pd.DataFrame({column.name: _typed(frame[column.name], column) for column in known})
 
 
@@ -77,8 +78,7 @@ def example(features: pd.DataFrame) -> pd.DataFrame:
     for column in describe(features, texts=True):
         values = head[column.name]
         if column.kind in ("nominal", "text"):
-            text = values.astype(object)
-            plain[column.name] = text.where(text.notna(), None)
+            plain[column.name] = as_texts(values)
         elif column.kind in ("integer", "real"):
             plain[column.name] = values.astype("int64" if column.kind == "integer" else "float64")
         else:
@@ -101,66 +101,84 @@ def _describe(column: pd.Series) -> Column:
     return Column(name=name, kind="real", dtype=str(column.dtype))
 
 
+def as_numbers(column: pd.Series) -> pd.Series:
+    """A column as finite numbers, which may be written as texts; DataError where one is none.
+
+    Examples
+    --------
+    >>> as_numbers(pd.Series(["1.5", None], name="x")).tolist()
+    [1.5, nan]
+    """
+    if column.dtype.kind in "mMc":  # which pandas takes for nanoseconds, and for numbers
+        _refuse(column, column.notna(), "numbers")
+    numbers = pd.to_numeric(
+        column.astype(object) if columns.is_nominal(column) else column, errors="coerce"
+    )
+    _refuse(column, numbers.isna() & column.notna(), "numbers")
+    reals = numbers.to_numpy(np.float64, na_value=np.nan)
+    _refuse(column, np.abs(reals) > columns.LARGEST, "numbers that are finite in 32 bits")
+    if isinstance(numbers.dtype, np.dtype):
+        return numbers
+    whole = pd.api.types.is_integer_dtype(numbers.dtype) and not numbers.isna().any()
+    return numbers.astype("int64" if whole else "float64")
+
+
+def as_dates(column: pd.Series) -> pd.Series:
+    """A column of dates, which may be ISO strings, as ``datetime64[us]``; DataError for others."""
+    if column.isna().all():
+        return pd.Series(pd.NaT, column.index, dtype="datetime64[us]")
+    dates = columns.as_dates(column)
+    if dates is None:
+        alone = [columns.as_dates(column.iloc[[row]]) is None for row in range(len(column))]
+        _refuse(column, np.array(alone) & column.notna(), "dates, such as 2024-02-29")
+        raise DataError(f"column {column.name!r} mixes dates with their texts: give one of them")
+    return dates
+
+
+def as_texts(column: pd.Series) -> pd.Series:
+    """A column as it is, None where a value is missing."""
+    return column.astype(object).where(column.notna(), None)
+
+
 def _typed(values: pd.Series, column: Column) -> pd.Series:
     values = values.reset_index(drop=True)
     if column.kind == "nominal":
         code = {category: number for number, category in enumerate(column.categories)}
         codes = [-1 if pd.isna(v) else code.get(columns.label(v), -1) for v in values]
-        nominal = pd.Categorical.from_codes(codes, list(column.categories))
-        return pd.Series(nominal, name=column.name)
+        return pd.Series(pd.Categorical.from_codes(codes, list(column.categories)))
     if column.kind == "boolean":
-        return _booleans(values, column.name)
+        return _as_booleans(values)
     if column.kind == "date":
-        return _dates(values, column.name)
+        return as_dates(values)
     if column.kind == "text":
-        return values.astype(object).where(values.notna(), None)
-    if values.dtype.kind in "mM":
-        raise ValueError(f"column {column.name!r} must be {column.kind}: give seconds since 1970")
-    try:
-        numbers = pd.to_numeric(values)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"column {column.name!r} must be {column.kind}: {error}") from error
-    return _integers(numbers, column.name) if column.kind == "integer" else _reals(numbers, column)
+        return as_texts(values)
+    numbers = as_numbers(values)
+    return _as_integers(numbers) if column.kind == "integer" else numbers.astype(column.dtype)
 
 
-def _booleans(values: pd.Series, name: str) -> pd.Series:
-    missing = values.isna().to_numpy()
-    wrong = [not isinstance(v, bool | np.bool_) for v in values] & ~missing
-    _refuse(values, wrong, name, "true or false")
+def _as_booleans(values: pd.Series) -> pd.Series:
+    missing = values.isna()
+    flags = [isinstance(value, bool | np.bool_) for value in values]
+    _refuse(values, ~(np.array(flags) | missing), "true and false")
     return values.astype("float64" if missing.any() else bool)
 
 
-def _dates(values: pd.Series, name: str) -> pd.Series:
-    if values.isna().all():
-        return pd.Series(pd.NaT, values.index, dtype="datetime64[us]", name=name)
-    found = columns.as_dates(values)
-    if found is None:
-        alone = [columns.as_dates(values[[row]]) is None for row in values.index]
-        _refuse(values, alone & values.notna().to_numpy(), name, "a date, such as 2024-02-29")
-        raise ValueError(f"column {name!r} mixes dates with their texts: give one of them")
-    return found
-
-
-def _integers(values: pd.Series, name: str) -> pd.Series:
-    if values.dtype == np.int64:
-        return values
-    reals, missing = values.to_numpy(np.float64, na_value=np.nan), values.isna().to_numpy()
+def _as_integers(numbers: pd.Series) -> pd.Series:
+    if numbers.dtype == np.int64:
+        return numbers
+    reals, missing = numbers.to_numpy(np.float64), numbers.isna()
     whole = (np.trunc(reals) == reals) & (reals >= -(2.0**63)) & (reals < 2.0**63)
-    _refuse(values, ~whole & ~missing, name, "an integer of 64 bits")
-    return pd.Series(reals, name=name) if missing.any() else values.astype(np.int64)
+    _refuse(numbers, ~whole & ~missing, "integers of 64 bits")
+    return pd.Series(reals) if missing.any() else numbers.astype(np.int64)
 
 
-def _reals(values: pd.Series, column: Column) -> pd.Series:
-    reals = values.to_numpy(np.float64, na_value=np.nan)
-    _refuse(values, np.abs(reals) > columns.LARGEST, column.name, "finite as a float32")
-    return pd.Series(reals.astype(column.dtype), values.index, name=column.name)
-
-
-def _refuse(values: pd.Series, wrong: ArrayLike, name: str, rule: str) -> None:
-    found = np.flatnonzero(wrong)
-    if len(found):
-        row = found[0]
-        value = values.iloc[row]
-        raise ValueError(
-            f"column {name!r}: {value} in row {row} must be {rule}, not a {type(value).__name__}"
+def _refuse(column: pd.Series, wrong: ArrayLike, what: str) -> None:
+    """DataError that names the first row that is `wrong`, if there is one."""
+    rows = np.flatnonzero(wrong)
+    if len(rows):
+        value = column.iloc[rows[0]]
+        plain = value.item() if isinstance(value, np.generic) else value
+        raise DataError(
+            f"column {column.name!r} holds {what}, and {plain!r} in row {rows[0] + 1} is none:"
+            " mend that row, or leave it out"
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -19,10 +20,20 @@ from algorithms.chacha.streaming.base import OnlineChaCha
 from algorithms.errors import DataError, UsageError, unknown
 from algorithms.reference.first_tries import best_first_try
 from tasks.fetch import columns, files
-from tasks.fetch.dataset import Dataset, infer_task
+from tasks.fetch.dataset import Dataset, infer_task, refuse_dates
+from tasks.models.plain_columns import (
+    flags_or_numbers,
+    kind_of,
+    kinds_of,
+    plain,
+    refuse_few_words,
+    text_of,
+)
 from tasks.preprocess.streaming import StreamOptions, as_stream
 
-FORECAST = "forecast"
+FORECAST, PROBABILITY = "forecast", "probability of "
+"""What columns that `predict` adds are called, and begin with."""
+
 TARGET, KINDS = "target", "kinds"
 """What a model is told about the tables that it learns: their target, and what columns hold."""
 
@@ -30,10 +41,6 @@ MODELS: dict[str, type[OnlineChaCha]] = {
     "regression": ChaChaRegressor,
     "classification": ChaChaClassifier,
 }
-
-_BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False,
-             "FALSE": False}  # fmt: skip
-"""How a file may write a boolean."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +126,9 @@ class Continued:
             raise UsageError(unknown("target column", name, list(frame.columns)))
         if len(frame.columns) < 2:
             raise DataError(f"no features: at least one column beside {name!r} is needed")
+        refuse_dates(columns.tidy(frame[name]), "the table")
+        if task is None and not frame[name].isna().all() and kind_of(frame[name]) == "text":
+            refuse_few_words(frame[name])
         kind = MODELS[task or infer_task(columns.tidy(frame[name].dropna()))]
         model = kind(None, None, seed, algorithm, **settings or {})
         model.about = {TARGET: name, KINDS: {}}
@@ -146,18 +156,18 @@ class Continued:
             raise UsageError(
                 f"no column {self.target!r}, which the model learns: name the file that has it"
             )
+        self._check_names(frame)
         features, new = self._features(frame)
         labels = self._labels(frame[self.target])
         best = self._first_try(features, labels)
         whole = copy.deepcopy(self.model)
         try:
-            forecasts, measures = self._learn(features, labels)
-        except BaseException as error:
+            with _data_errors():
+                forecasts, measures = self._learn(features, labels)
+        except BaseException:
             self.model = whole
-            if isinstance(error, TypeError | ValueError):  # what an example or a label must be
-                raise DataError(str(error)) from error
             raise
-        found = {name: kind for name, kind in _kinds(frame).items() if kind}
+        found = {name: kind for name, kind in kinds_of(frame).items() if kind}
         self.model.about[KINDS] = found | self.kinds
         loss = loss_of(measures)
         if best is not None and best[1] and loss is not None:
@@ -176,20 +186,49 @@ class Continued:
         UsageError
             If a column is missing, or the model keeps no such intervals.
         """
-        features, _ = self._features(frame)
-        features = features[[name for name in features if name in self.kinds]]
-        forecasts = self.model.predict_many(features).astype(
-            np.float64 if self.is_regression else object
-        )
-        found = pd.DataFrame({FORECAST: forecasts})
         if level is not None:
+            self._check_level(level)
+        known = [name for name in frame if name in self.kinds]
+        features, _ = self._features(frame[known])
+        with _data_errors():
+            forecasts = self.model.predict_many(features).astype(
+                np.float64 if self.is_regression else object
+            )
+            found = pd.DataFrame({FORECAST: forecasts})
+            if level is not None:
+                ends = self.model.predict_interval_many(features, level)
+                found[["low", "high"]] = ends.to_numpy()
             if not self.is_regression:
-                raise UsageError("--level is of numbers: classes have their probabilities anyway")
-            found[["low", "high"]] = self.model.predict_interval_many(features, level).to_numpy()
-        if not self.is_regression:
-            shares = self.model.predict_proba_many(features)
-            found[[f"probability of {name}" for name in shares]] = shares.to_numpy()
+                shares = self.model.predict_proba_many(features)
+                found[[f"{PROBABILITY}{name}" for name in shares]] = shares.to_numpy()
         return beside(frame, found)
+
+    def _check_names(self, frame: pd.DataFrame) -> None:
+        """UsageError if a column has the name of one that `predict` adds to each table."""
+        for name in map(str, frame):
+            if name == FORECAST or (not self.is_regression and name.startswith(PROBABILITY)):
+                raise UsageError(
+                    f"column {name!r} is called like one that `leaseboard predict` adds: rename"
+                    " it, or leave it out"
+                )
+
+    def _check_level(self, level: float) -> None:
+        """UsageError unless the model keeps intervals of this level."""
+        if not self.is_regression:
+            raise UsageError("--level is of numbers: classes have their probabilities anyway")
+        kept = self.model.levels
+        if not kept:
+            raise UsageError(
+                f"--level {level}: {self.model.algorithm!r} keeps no prediction intervals: learn a"
+                " new model with --algorithm chacha"
+            )
+        if not 0 < level < 1:
+            raise UsageError(f"--level {level} must be between 0 and 1, such as 0.9")
+        if level not in kept:
+            raise UsageError(
+                f"--level {level} is none of {', '.join(map(str, kept))}, which this model keeps:"
+                f" name one of them, or learn a new model with --set levels=[{level}]"
+            )
 
     def _features(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
         """The columns beside the target, as the model knows them, and which of them are new."""
@@ -202,7 +241,7 @@ class Continued:
             )
         given = frame.drop(columns=self.target, errors="ignore")
         new = tuple(name for name in given if name not in self.kinds)
-        return _plain(given, self.kinds), new if known else ()
+        return plain(given, self.kinds), new if known else ()
 
     def _labels(self, target: pd.Series) -> pd.Series:
         missing = np.flatnonzero(target.isna())
@@ -212,8 +251,10 @@ class Continued:
                 " whose labels are not known, or forecast them with `leaseboard predict`"
             )
         if self.is_regression:
-            return _as_numbers(target).astype("float64")
-        return columns.as_classes(columns.tidy(target)).astype(str).astype(object).map(_text)
+            return flags_or_numbers(target).astype("float64")
+        tidy = columns.tidy(target)
+        refuse_dates(tidy, "the table")
+        return columns.as_classes(tidy).astype(str).astype(object).map(text_of)
 
     def _learn(
         self, features: pd.DataFrame, labels: pd.Series
@@ -276,70 +317,10 @@ def read_rows(path: Path, kinds: Mapping[str, str] | None = None) -> pd.DataFram
     return frame.reset_index(drop=True)
 
 
-def _kinds(frame: pd.DataFrame) -> dict[str, str]:
-    """What each column holds; empty for one that is missing in all rows."""
-    return {name: _kind(frame[name]) for name in frame}
-
-
-def _kind(column: pd.Series) -> str:
-    if column.isna().all():
-        return ""
-    if pd.api.types.infer_dtype(column, skipna=True) == "boolean":
-        return "number"  # with gaps, too, where a learner of whole tables takes categories
-    tidy = columns.tidy(column)
-    if columns.is_date(tidy):
-        return "date"
-    return "text" if columns.is_nominal(tidy) or columns.is_text(tidy) else "number"
-
-
-def _plain(frame: pd.DataFrame, known: Mapping[str, str]) -> pd.DataFrame:
-    """The columns as numbers, dates, and texts as they are; DataError for another kind."""
-    found = {}
-    for name, seen in _kinds(frame).items():
-        column, kind = frame[name], known.get(name) or seen
-        if kind == "number":
-            found[name] = _as_numbers(column)
-        elif kind == "date":
-            found[name] = _as_dates(column)
-        else:
-            told = column.astype(object).where(column.notna(), None)
-            found[name] = told.map(_text, na_action="ignore").astype(object)
-    return pd.DataFrame(found, frame.index)
-
-
-def _text(value: object) -> str:
-    """A value as a text; a boolean is one text, however it is written."""
-    text = columns.label(value)
-    return str(_BOOLEANS.get(text, text))
-
-
-def _as_numbers(column: pd.Series) -> pd.Series:
-    if column.dtype.kind in "mM":  # which pandas takes for nanoseconds
-        _refuse(column, column.notna(), "numbers")
-    if columns.is_nominal(column) or columns.is_text(column):
-        column = column.astype(object).map(lambda value: _BOOLEANS.get(str(value), value))
-    numbers = pd.to_numeric(column, errors="coerce")
-    _refuse(column, numbers.isna() & column.notna(), "numbers")
-    return numbers if isinstance(numbers.dtype, np.dtype) else numbers.astype("float64")
-
-
-def _as_dates(column: pd.Series) -> pd.Series:
-    dates = columns.as_dates(column)
-    if dates is None:
-        wrong = [columns.as_dates(column.iloc[[row]]) is None for row in range(len(column))]
-        _refuse(column, pd.Series(wrong) & column.notna().reset_index(drop=True), "dates")
-        if column.notna().any():
-            raise DataError(
-                f"column {column.name!r} mixes dates with their texts: give one of them"
-            )
-        return pd.Series(pd.NaT, column.index)
-    return dates
-
-
-def _refuse(column: pd.Series, wrong: pd.Series, what: str) -> None:
-    rows = np.flatnonzero(wrong)
-    if len(rows):
-        raise DataError(
-            f"column {column.name!r} holds {what}, and {column.iloc[rows[0]]!r} in row"
-            f" {rows[0] + 1} is none: mend that row, or leave it out"
-        )
+@contextmanager
+def _data_errors() -> Iterator[None]:
+    """What an example or a label must be is told as a fault of the table."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise DataError(str(error)) from error

@@ -59,3 +59,17 @@ def command(tmp_path, monkeypatch, capfd, environment, empty_store):
         return stop.value.code, said.out, said.err
 
     return run
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch, capsys):
+    """Runs a command in an empty folder: exit code, standard output, standard error."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main(list(map(str, arguments)))
+        said = capsys.readouterr()
+        return stop.value.code, said.out, said.err
+
+    return run

@@ -18,6 +18,11 @@ from algorithms.online.features import Example
 class IntervalForecasts(OnlineChaCha):
     """What the default's regressor says beside its forecast: where the label will be."""
 
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """Those of the intervals that are kept; none by an algorithm without intervals."""
+        return self._new_intervals().levels if isinstance(self._racing, ChaCha) else ()
+
     def predict_interval_one(self, x: Example, level: float = 0.9) -> tuple[float, float]:
         """The interval that holds the label of one example with probability `level`.
 

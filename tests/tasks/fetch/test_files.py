@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file
 
 from algorithms.errors import DataError, UsageError
-from tasks.fetch import load
+from tasks.fetch import columns, load
+from tasks.fetch.files import GAPS, NUMBERS_GAPS, read_csv
 
 reals = st.floats(-1e9, 1e9, allow_nan=False, width=32)
 words = st.sampled_from(["red", "green", "a b", "it's", "50%"])
@@ -110,6 +111,61 @@ def test_missing_values_of_a_csv_stay_missing(tmp_path):
     assert features["a"].isna().tolist() == [False, True, True]
     assert features["b"].isna().tolist() == [True, False, False]
     assert features["c"].isna().all()
+
+
+def csv(tmp_path, *columns, separator=","):
+    path = tmp_path / "rows.csv"
+    rows = [separator.join(row) for row in zip(*columns, strict=True)]
+    path.write_text("\n".join([separator.join("abcdefgh"[: len(columns)]), *rows]) + "\n")
+    return read_csv(path)
+
+
+@pytest.mark.parametrize("gap", NUMBERS_GAPS[len(GAPS) :])
+def test_marks_of_gaps_are_gaps_among_numbers_booleans_and_dates_and_else_texts(tmp_path, gap):
+    quoted = f'"{gap}"'
+    days = ["2024-01-02", gap, "2024-01-03"]
+    found = csv(tmp_path, ["1", gap, "2.5"], ["true", gap, "false"], days, ["u", gap, "1"],
+                [gap] * 3, ["1", quoted, "2"])  # fmt: skip
+
+    assert found.isna().iloc[1].tolist() == [True, True, True, False, True, True]
+    assert found["a"].dtype == found["f"].dtype == np.float64
+    assert found["b"].dropna().tolist() == [True, False]
+    assert columns.is_date(columns.tidy(found["c"]))
+    assert found["d"].tolist() == ["u", gap, "1"]
+    assert found["e"].isna().all()
+
+
+@pytest.mark.parametrize("gap", ["N/A", "?"])
+def test_marks_of_gaps_among_decimal_commas(tmp_path, gap):
+    found = csv(tmp_path, ["1,5", gap, "2"], ["u,v", gap, "w"], separator=";")
+
+    assert found["a"].tolist()[::2] == [1.5, 2.0]
+    assert found["a"].isna().tolist() == [False, True, False]
+    assert found["b"].isna().tolist() == [False, gap == "?", False]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (
+            ["1", "true", "0"],
+            "column 'a' holds numbers, and 'true' in row 2: write either",
+        ),
+        (["True", "0", "1"], "and 'True' in row 1"),
+        (["1.5", "N/A", "FALSE"], "and 'FALSE' in row 3"),
+    ],
+)
+def test_numbers_and_booleans_in_one_column_are_refused(tmp_path, values, message):
+    with pytest.raises(DataError, match=message):
+        csv(tmp_path, values)
+
+
+def test_numbers_and_booleans_among_texts_are_texts(tmp_path):
+    found = csv(tmp_path, ["1", "true", "x"], ["0", "1", "0"], ["true", "TRUE", "false"])
+
+    assert found["a"].tolist() == ["1", "true", "x"]
+    assert found["b"].tolist() == [0, 1, 0]
+    assert found["c"].tolist() == [True, True, False]
 
 
 def test_parquet_columns_of_any_type_become_one_of_six_kinds(tmp_path):

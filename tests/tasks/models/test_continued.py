@@ -111,7 +111,7 @@ def test_dates_mixed_with_their_texts_are_refused_and_gaps_are_not():
 
     with pytest.raises(DataError, match="column 'day' mixes dates with their texts: give one of"):
         model.learn(days.assign(day=pd.Series(mixed, dtype=object)))
-    with pytest.raises(DataError, match="column 'day' holds dates, and 'soon' in row 3 is none"):
+    with pytest.raises(DataError, match=r"column 'day' holds dates, .*, and 'soon' in row 3 is n"):
         model.learn(days.assign(day=[None, "2024-01-02", "soon"]))
     assert model.predict(days.assign(day=None))["forecast"].notna().all()
 
@@ -131,7 +131,7 @@ def test_of_a_wrong_row_among_classes_nothing_is_learned():
     model.learn(frame)
     asked, before = frame[["a"]], model.predict(frame[["a"]])
 
-    with pytest.raises(DataError, match="infinite values"):
+    with pytest.raises(DataError, match="numbers that are finite in 32 bits, and inf in row 4"):
         model.learn(frame.assign(a=[1.0, 2.0, 3.0, np.inf], kind=["z", "y", "x", "z"]))
     assert model.model.examples == 4
     assert model.model.classes == ["x", "y"]

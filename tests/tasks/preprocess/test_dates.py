@@ -149,9 +149,10 @@ def test_kept_data_have_the_same_dates(tmp_path):
     assert other.digest != data.digest
 
 
-def test_a_target_of_dates_is_seconds(tmp_path):
+@pytest.mark.parametrize("task", ["", "?task=regression", "?task=classification"])
+def test_a_target_of_dates_is_refused(tmp_path, task):
     path = tmp_path / "due.csv"
     path.write_text("x,due\n1,1970-01-01\n2,1970-01-02\n", encoding="utf-8")
-    data = load(f"file:{path}?task=regression")
 
-    assert data.target.tolist() == [0.0, 86_400.0]
+    with pytest.raises(DataError, match="'due' holds dates, and is to be numbers or classes"):
+        load(f"file:{path}{task}")

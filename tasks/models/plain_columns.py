@@ -1,0 +1,79 @@
+"""What the columns of a table hold, and what a model of streams takes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from algorithms.errors import DataError
+from tasks.fetch import columns, files
+from tasks.models.columns import as_dates, as_numbers, as_texts
+
+FEW_WORDS = 0.1
+"""Where the share of words among numbers is not larger, they are mistakes rather than texts."""
+
+_BOOLEANS = dict.fromkeys(files.TRUE, True) | dict.fromkeys(files.FALSE, False)
+
+
+def kinds_of(frame: pd.DataFrame) -> dict[str, str]:
+    """What each column holds; empty for one that is missing in all rows."""
+    return {name: kind_of(frame[name]) for name in frame}
+
+
+def kind_of(column: pd.Series) -> str:
+    """``number``, ``date`` or ``text``; empty if all is missing."""
+    if column.isna().all():
+        return ""
+    if pd.api.types.infer_dtype(column, skipna=True) == "boolean":
+        return "number"  # with gaps, too, where a learner of whole tables takes categories
+    tidy = columns.tidy(column)
+    if columns.is_date(tidy):
+        return "date"
+    return "text" if columns.is_nominal(tidy) or columns.is_text(tidy) else "number"
+
+
+def plain(frame: pd.DataFrame, known: Mapping[str, str]) -> pd.DataFrame:
+    """The columns as numbers, dates, and texts as they are; DataError for another kind."""
+    found = {}
+    for name, column in frame.items():
+        kind = known.get(str(name)) or kind_of(column)
+        if kind == "number":
+            found[name] = flags_or_numbers(column)
+        elif kind == "date":
+            found[name] = as_dates(column)
+        else:
+            if name not in known:
+                refuse_few_words(column)
+            found[name] = as_texts(column).map(text_of, na_action="ignore").astype(object)
+    return pd.DataFrame(found, frame.index)
+
+
+def flags_or_numbers(column: pd.Series) -> pd.Series:
+    """A column as numbers, of which true and false are 1 and 0, however they are written."""
+    if columns.is_nominal(column) or columns.is_text(column):
+        column = column.astype(object).map(lambda value: _BOOLEANS.get(str(value), value))
+    return as_numbers(column)
+
+
+def refuse_few_words(column: pd.Series) -> None:
+    """DataError if all but a few values are numbers, unless they are declared as categories."""
+    if columns.is_nominal(column):
+        return
+    texts, present = column.astype(str), column.notna()
+    numeral = {text: columns.is_numeral(text) for text in texts.unique()}
+    rows = np.flatnonzero(present & ~texts.map(numeral))
+    if 0 < len(rows) <= FEW_WORDS * present.sum():
+        raise DataError(
+            f"column {column.name!r} holds numbers in {present.sum() - len(rows)} rows, and"
+            f" {texts.iloc[rows[0]]!r} in row {rows[0] + 1} is none: mend the {len(rows)} such"
+            " rows or leave them empty there; texts that are mostly numerals are learned from a"
+            " parquet file, as categories"
+        )
+
+
+def text_of(value: object) -> str:
+    """A value as a text; a boolean is one text, however it is written."""
+    text = columns.label(value)
+    return str(_BOOLEANS.get(text, text))
