@@ -20,6 +20,7 @@ from flows.steps import Steps
 from flows.terminal import say
 from tasks.fetch.kept import Kept
 from tasks.folder import results
+from tasks.suites.rankable import require_ranking
 from tasks.suites.suite import Suite
 
 SHARED = ".data-"
@@ -60,6 +61,9 @@ def benchmark(asked: Asked, steps: Steps) -> Outcome:
             return data[reference].digest
 
         planned = look(suite, out, fetch)
+        if asked.boarded and suite.metric is not None:
+            known = {reference: kept.task for reference, kept in data.items()}
+            require_ranking(suite.metric, suite.jobs(), known)
         outcome = run_jobs(suite, planned, data, steps, out=out, tracking_uri=uri)
         if asked.boarded:
             store = None if outcome.problems else uri

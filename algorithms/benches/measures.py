@@ -29,6 +29,14 @@ DIRECTIONS: dict[str, str] = {
 }
 """Each measure, and whether less or more of it is better."""
 
+SKILL = "skill"
+
+OF_TASK: dict[str, tuple[str, ...]] = {
+    "regression": ("rmse", "mae", "r2", SKILL),
+    "classification": ("error", "log_loss", "kappa", "kappa_temporal", SKILL),
+}
+"""What can be measured on a stream, by its task."""
+
 _LEAST_PROBABILITY = 1e-15
 
 

@@ -42,6 +42,10 @@ def race(
         typer.Option("--set", help="A setting of the algorithm or bench, KEY=VALUE; repeatable."),
     ] = None,
     budget: Annotated[float | None, typer.Option(help="Units of the bench, see the JSON.")] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(help="What to tell in the place of the score, such as kappa or mae."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="End with one JSON object.")] = False,
     out: Annotated[Path, typer.Option("--out", help="Where the events go.")] = Path("runs/race"),
     mirror: Mirrors = None,
@@ -83,6 +87,8 @@ def race(
     if register is not None:
         check_name(register)
     mirrors = paths.mirrors(tuple(mirror or ()))
+    if metric is not None:
+        _check_metric(metric, job, mirrors)
     with new_folder(out) as folder:
         attempt = _attempt(job, folder, mirrors, fault=fault, keep=register is not None)
         try:
@@ -90,7 +96,7 @@ def race(
             attempt = attempt.with_skill(job, mirrors)
         finally:  # the result is told, whatever goes wrong
             result = attempt.result
-            _print(result, attempt, as_json=as_json)
+            _print(_measured_by(metric, result), attempt, as_json=as_json)
         attempt.keep()
     with redirect_stdout(sys.stderr):  # the JSON stays the last line
         if track:
@@ -116,6 +122,25 @@ def _checked(job: Job) -> tuple[Job, str]:
     except UserFileError as error:
         return job, str(error)
     return routed, ""
+
+
+def _check_metric(name: str, job: Job, mirrors: tuple[Path, ...]) -> None:
+    """UsageError if the job cannot have the measure."""
+    from tasks.score.measured import check_measure
+    from tasks.suites.rankable import require_measure, tasks_of
+
+    require_measure(check_measure(name), [job], {})  # before any data are loaded
+    require_measure(name, [job], tasks_of([job.data], mirrors))
+
+
+def _measured_by(metric: str | None, result: Result) -> Result:
+    """`result` with the measure, if one is asked for and it has it, in the place of the score."""
+    from algorithms.benches.measures import DIRECTIONS
+
+    if metric not in result.metrics or result.status != "ok":
+        return result
+    value = result.metrics[metric]
+    return replace(result, score=value, metric=metric, direction=DIRECTIONS[metric])
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,11 +31,14 @@ class Described:
         The names of what can be set.
     hindsight : bool
         It says that it looks ahead.
+    baseline : bool
+        It says that it is what a person would try first.
     """
 
     bench: str
     settings: tuple[str, ...]
     hindsight: bool = False
+    baseline: bool = False
 
 
 def describe(algorithm: str, settings: Mapping[str, Any] | None = None) -> Described:
@@ -61,7 +64,8 @@ def describe(algorithm: str, settings: Mapping[str, Any] | None = None) -> Descr
         try:
             told = quarantine.ask("tasks.jobs.described:looked_at", file, algorithm, settings)
             names = tuple(map(str, told["settings"]))
-            _known[place] = Described(str(told["bench"]), names, bool(told["hindsight"]))
+            says = bool(told["hindsight"]), bool(told["baseline"])
+            _known[place] = Described(str(told["bench"]), names, *says)
         except LeaseboardError as error:
             _known[place] = error
     found = _known[place]
@@ -78,4 +82,5 @@ def looked_at(algorithm: str, settings: Mapping[str, Any] | None) -> dict[str, A
     bench = getattr(cls, "bench", None)
     if bench not in KINDS:
         raise UserFileError(f"{algorithm}: its bench is {bench!r}: name one of {', '.join(KINDS)}")
-    return {"bench": bench, "settings": setting_names(cls), "hindsight": cls.hindsight}
+    says = {"hindsight": cls.hindsight, "baseline": cls.baseline}
+    return {"bench": bench, "settings": setting_names(cls), **says}

@@ -7,11 +7,9 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from algorithms.benches.measures import DIRECTIONS, loss_of, skill_over
+from algorithms.benches.measures import DIRECTIONS, SKILL, loss_of, skill_over
 from algorithms.errors import UsageError, unknown
 from tasks.score.frame import finished
-
-SKILL = "skill"
 
 
 def told(metrics: Mapping[str, float], best: str = "") -> str:

@@ -23,6 +23,7 @@ from tasks.score.board import plain
 from tasks.score.compared import Compared, compared
 from tasks.score.frame import to_frame
 from tasks.suites.plan import check_suite
+from tasks.suites.rankable import require_ranking, tasks_of
 from tasks.suites.suite import Suite
 
 TITLE = "Race"
@@ -174,6 +175,9 @@ def race(
         raise UsageError(first_fault(error)) from error
     check_suite(suite)
     found = paths.mirrors(tuple(mirrors))
+    if suite.metric is not None:
+        jobs = suite.jobs()
+        require_ranking(suite.metric, jobs, tasks_of((job.data for job in jobs), found))
     os.environ.setdefault("NUMBA_CACHE_DIR", str(kernel_cache()))  # no kernel is compiled twice
     results = []
     for job in suite.jobs():

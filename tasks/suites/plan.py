@@ -22,6 +22,7 @@ from tasks.jobs.described import describe
 from tasks.jobs.job import Job, Result
 from tasks.jobs.run import check, identify
 from tasks.machine.yaml_files import where
+from tasks.suites.rankable import require_ranking
 from tasks.suites.suite import Suite
 
 
@@ -95,6 +96,9 @@ def check_suite(suite: Suite, path: Path | None = None) -> None:
         with _located(path, "data", j, "data"):
             fetch.check(entry.data)
     _check_measures(suite, kinds, path)
+    if suite.metric is not None:
+        with _located(path, "metric"):
+            require_ranking(suite.metric, suite.jobs(), {})
 
 
 def _check_measures(suite: Suite, kinds: dict[str, str], path: Path | None) -> None:

@@ -4,6 +4,8 @@ import json
 import os
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from flows.cli import main
@@ -189,3 +191,61 @@ def test_measures_and_skill_over_the_best_first_try_are_told(race, capsys):
     assert {"rmse", "mae", "r2", "skill"} <= told["metrics"].keys()
     assert "measured: rmse " in said
     assert " over online-ridge" in said
+
+
+def test_a_measure_is_told_in_the_place_of_the_score(race):
+    told, _, code = race("chacha", "--metric", "r2")
+
+    assert code == 0
+    assert (told["metric"], told["direction"]) == ("r2", "max")
+    assert told["score"] == told["metrics"]["r2"]
+
+
+@pytest.mark.parametrize("metric", ["kappa", "kapa"])
+def test_a_measure_that_the_job_cannot_have_is_refused_before_it_runs(metric, capsys, tmp_path):
+    with pytest.raises(SystemExit) as stop:
+        main(["race", "chacha", DATA, "--metric", metric, "--out", str(tmp_path / "out")])
+
+    assert stop.value.code == 64
+    assert f"metric {metric!r}" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.fixture
+def beans(tmp_path, monkeypatch):
+    """A table of three kinds that two columns tell apart, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    random = np.random.default_rng(0)
+    x = random.normal(size=(400, 2))
+    kinds = np.array(["white", "red", "black"])[np.digitize(x[:, 0], [-0.5, 0.5])]
+    frame = pd.DataFrame({"a": x[:, 0], "kind": kinds, "b": x[:, 1]})
+    frame.to_csv("beans.csv", index=False)
+    return "beans.csv"
+
+
+def raced(capsys, *arguments):
+    with pytest.raises(SystemExit) as stop:
+        main(["race", *arguments, "--json"])
+    said = capsys.readouterr()
+    return json.loads(said.out.splitlines()[-1]), said.err, stop.value.code
+
+
+def test_three_kinds_are_raced(beans, capsys):
+    told, _, code = raced(capsys, "chacha", beans, "--target", "kind")
+    kinds = list(told["champion"])
+
+    assert code == 0
+    assert told["metric"] == "progressive_error"
+    assert told["score"] < 0.3
+    assert {"error", "log_loss", "kappa", "kappa_temporal", "skill"} <= told["metrics"].keys()
+    assert {*kinds} == {"white", "red", "black"}
+    assert "learning_rate" not in told["champion"][kinds[0]]
+    assert all("learning_rate" in told["champion"][kind] for kind in kinds[1:])
+
+
+def test_who_takes_two_classes_is_skipped_and_says_so(beans, capsys):
+    told, complained, code = raced(capsys, "vanilla", beans, "--target", "kind")
+    reason = "vanilla forecasts numbers or two classes, and the stream has 3: leave it out"
+
+    assert (told["status"], told["reason"], code) == ("skipped", reason, 3)
+    assert reason in complained

@@ -168,3 +168,7 @@ def test_a_measure_ranks_in_the_place_of_the_score_where_it_is_asked_for(call, t
     assert suite_of(tmp_path / "out").metric == "skill"
     assert call("report", "out", "--metric", "skil")[0] == 64
     assert call(*asked, "--metric", "kappa")[0] == 64
+    code, printed = call("run", "two.yaml", "--local", "--out", "fresh", "--metric", "kappa")
+    assert code == 64
+    assert "no job can have the metric 'kappa' on these data" in printed.err
+    assert not [*(tmp_path / "fresh").glob("jobs/*")]

@@ -21,16 +21,19 @@ class Kind:
         Trials or probes are recorded, and charged what they cost when they ran.
     served_by : str
         The module of `tasks.models` that makes a model of what a job found.
+    measured : bool
+        Its jobs have measures beside the score, see `algorithms.benches.measures`.
     """
 
     chooses: Literal["model", "arm", "configuration"]
     reward: bool
     replayed: bool
     served_by: str
+    measured: bool = False
 
 
 KINDS = {
-    "stream": Kind("model", reward=False, replayed=False, served_by="streaming"),
+    "stream": Kind("model", reward=False, replayed=False, served_by="streaming", measured=True),
     "holdout": Kind("model", reward=False, replayed=False, served_by="held_out"),
     "pulls": Kind("arm", reward=True, replayed=True, served_by="chosen"),
     "samples": Kind("configuration", reward=True, replayed=True, served_by="chosen"),
@@ -38,6 +41,10 @@ KINDS = {
 
 REWARDING = frozenset(name for name, kind in KINDS.items() if kind.reward)
 """The names of those by which more is better; a job that failed early has no kind."""
+
+
+MEASURED = frozenset(name for name, kind in KINDS.items() if kind.measured)
+"""The names of those whose jobs have measures beside the score."""
 
 
 def choosing(what: Literal["model", "arm", "configuration"]) -> frozenset[str]:
