@@ -39,7 +39,7 @@ def race_classes(bench: StreamBench, new_race: Callable[[Schema], Race]) -> Run:
     ----------
     bench : StreamBench
     new_race : callable
-        See `OneVsRest`.
+        See `OneVsRest`, which is the model.
     """
     stream, budget = bench.stream, bench.budget
     races = OneVsRest(new_race, stream_schema(stream))
@@ -58,6 +58,7 @@ def race_classes(bench: StreamBench, new_race: Callable[[Schema], Race]) -> Run:
     yield ChampionChanged(at=budget, configuration=whole, previous=None)
     score = float(bench.score().value)
     yield ConfigurationScored(at=budget, configuration=whole, value=score, units=budget)
+    return races
 
 
 class _Teller:

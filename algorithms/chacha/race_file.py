@@ -9,6 +9,7 @@ from typing import Any
 
 from algorithms import plain, registry
 from algorithms.base import settings_of
+from algorithms.chacha.one_vs_rest import OneVsRest
 from algorithms.chacha.race import Race
 from algorithms.chacha.racing import Racing
 from algorithms.errors import UsageError
@@ -38,9 +39,9 @@ def file_in(settings: Mapping[str, Any]) -> str | None:
 
 
 def write_race(
-    path: Path, algorithm: str, settings: Mapping[str, Any], seed: int, race: Race
+    path: Path, algorithm: str, settings: Mapping[str, Any], seed: int, race: Race | OneVsRest
 ) -> None:
-    """Write a race, with the registered algorithm and the settings that it is one of."""
+    """Write a race, or those of many classes, with the registered algorithm and its settings."""
     racing = racing_of(algorithm, settings)
     state = {
         "algorithm": algorithm,
@@ -51,8 +52,8 @@ def write_race(
     plain.write(path, state, FORMAT)
 
 
-def read_race(path: Path, schema: Schema, task: str) -> Race:
-    """The race that `write_race` wrote, for examples of `schema`.
+def read_race(path: Path, schema: Schema, task: str) -> Race | OneVsRest:
+    """What `write_race` wrote, for examples of `schema`.
 
     Raises
     ------
@@ -63,7 +64,13 @@ def read_race(path: Path, schema: Schema, task: str) -> Race:
         state = plain.read(path, FORMAT)
         if file_in(state["settings"]) is not None:
             raise ValueError("it names an oracle in a file")
-        race = racing_of(state["algorithm"], state["settings"]).race(schema, state["seed"], task)
+        racing, seed = racing_of(state["algorithm"], state["settings"]), state["seed"]
+
+        def new_race(schema: Schema) -> Race:
+            return racing.race(schema, seed, task)
+
+        many = "races" in state["race"]
+        race = OneVsRest(new_race, schema) if many else new_race(schema)
         race.fill(state["race"])
     except (OSError, *UNFIT) as error:
         raise UsageError(

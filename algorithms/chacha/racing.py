@@ -67,8 +67,8 @@ class Racing(StreamAlgorithm):
             return None
         require_finite(stream, budget)
         if stream.classes:
-            yield from race_classes(bench, lambda schema: self.race(schema, seed, stream.task))
-            return None
+            made = race_classes(bench, lambda schema: self.race(schema, seed, stream.task))
+            return (yield from made)
         importances = np.ones(budget, dtype=np.float32)
         forecasts = np.empty(budget, dtype=np.float32)
         race = self.race(stream_schema(stream), seed, stream.task, horizon=budget)

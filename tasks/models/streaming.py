@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from vowpalwabbit import Workspace
 
 from algorithms.benches.stream import Stream
+from algorithms.chacha.one_vs_rest import OneVsRest
 from algorithms.chacha.race import Race
 from algorithms.chacha.race_file import read_race, write_race
 from algorithms.errors import UsageError
@@ -25,7 +26,14 @@ from tasks.jobs.job import Job, Result
 from tasks.models.columns import describe
 from tasks.models.saved import Description, SavedModel
 from tasks.preprocess.stream_encoder import StreamEncoder
-from tasks.preprocess.streaming import StreamOptions, from_log, log_shift, needs_log, order_of
+from tasks.preprocess.streaming import (
+    StreamOptions,
+    by_coming,
+    from_log,
+    log_shift,
+    needs_log,
+    order_of,
+)
 from tasks.preprocess.transformer import naming
 
 EXPORTED, RACE = "champion.vw", "race.npz"
@@ -50,6 +58,11 @@ class ModelFile(ABC):
         """Write the file into `folder`."""
         (folder / self._name).write_bytes(self._content)
 
+    @property
+    def tells_classes(self) -> bool:
+        """Whether it forecasts numbers of classes, not margins."""
+        return False
+
     @abstractmethod
     def predict(self, example: NDArray[np.float32]) -> float:
         """The forecast for one example: a logarithm, a margin, or a number as it is."""
@@ -70,15 +83,21 @@ class ExportedLearner(ModelFile):
 
 
 class WholeRace(ModelFile):
-    """A race whose models see what it computes, so that none of them stands alone."""
+    """A race whose models see what it computes, so that none stands alone, or those of classes."""
 
     def __init__(self, path: Path, schema: Schema, task: str) -> None:
         super().__init__(path, schema, task)
         self._race = read_race(path, schema, task)
 
     def predict(self, example: NDArray[np.float32]) -> float:
-        """What the race would have forecast next."""
-        return self._race.predict(example)
+        """What the race would have forecast next; of many classes the likeliest's number."""
+        told = self._race.predict(example)
+        return float(np.argmax(told) if self.tells_classes else told)
+
+    @property
+    def tells_classes(self) -> bool:
+        """See `ModelFile.tells_classes`."""
+        return isinstance(self._race, OneVsRest)
 
 
 class StreamModel(SavedModel):
@@ -99,7 +118,7 @@ class StreamModel(SavedModel):
         self._lock = threading.Lock()  # a server predicts from many threads, none of these can
 
     def outputs(self, rows: pd.DataFrame) -> NDArray[np.float64]:
-        """The forecasts for typed rows, shape (n_rows,): logarithms, margins."""
+        """The forecasts for typed rows, shape (n_rows,): logarithms, margins, classes' numbers."""
         with naming("the model's input"):
             features = self.encoder.transform(rows)
         with self._lock:
@@ -108,7 +127,7 @@ class StreamModel(SavedModel):
     def _predict(self, rows: pd.DataFrame) -> NDArray[Any]:
         outputs, shift = self.outputs(rows), self.description.shift
         if self.description.classes:
-            return outputs > 0
+            return outputs if self.file.tells_classes else outputs > 0
         return outputs if shift is None else from_log(outputs, shift)
 
     def _save(self, folder: Path) -> None:
@@ -123,7 +142,7 @@ def fitted(dataset: Dataset, job: Job, result: Result, learner: Any) -> tuple[St
     UsageError
         If the run left no learner, as one does that was only a reference.
     """
-    if not isinstance(learner, Learner | Race):
+    if not isinstance(learner, Learner | Race | OneVsRest):
         raise UsageError(
             "the run left no model: only algorithms that end with an online learner or a race,"
             " such as vanilla and chacha, can be registered"
@@ -139,6 +158,9 @@ def fitted(dataset: Dataset, job: Job, result: Result, learner: Any) -> tuple[St
         target = dataset.target.to_numpy(dtype=np.float64)
         shift = log_shift(target) if needs_log(target, options.log_target) else None
     classes = dataset.target.cat.categories if dataset.task == "classification" else ()
+    if isinstance(learner, OneVsRest):
+        codes = dataset.target.cat.codes.to_numpy().astype(np.float64)
+        _, classes = by_coming(codes[order], classes)
     description = Description(
         kind="stream",
         columns=describe(dataset.features, texts=True),
@@ -149,7 +171,7 @@ def fitted(dataset: Dataset, job: Job, result: Result, learner: Any) -> tuple[St
     )
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        if isinstance(learner, Race):
+        if isinstance(learner, Race | OneVsRest):
             write_race(folder / RACE, job.algorithm, job.settings, job.seed, learner)
         else:
             learner.save(folder / EXPORTED)

@@ -165,3 +165,16 @@ def test_a_model_of_a_stream_with_free_text_is_served(race, tmp_path):
 
     assert np.array_equal(served.predict(sent), fitted.model.predict(sent))
     assert served.predict(sent)[0] > served.predict(sent)[1]
+
+
+def test_races_of_many_classes_are_served_as_the_class_that_they_would_name(race, tmp_path):
+    result, left, fitted = race("chacha", "synthetic:waveform?rows=300&seed=0", settings={"b": 3})
+    fitted.model.save(tmp_path)
+    features, stream = fitted.dataset.features, as_stream(fitted.dataset)
+    expected = [stream.classes[int(left.predict(row).argmax())] for row in stream.features]
+
+    assert result.status == "ok"
+    assert len(stream.classes) == 3
+    assert load(tmp_path).predict(features).tolist() == expected
+    assert fitted.model.predict(features).tolist() == expected
+    assert (np.array(expected) == fitted.dataset.target.astype(str)).mean() > 0.7
