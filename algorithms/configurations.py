@@ -303,8 +303,8 @@ def phrase(parameters: Mapping[str, Any]) -> str:
 
     Examples
     --------
-    >>> phrase({"interactions": ["a × b", "c × d"], "features": "as they are", "rate": 0.12345})
-    'a × b, c × d; features=as they are; rate=0.1235'
+    >>> phrase({"interactions": ["a × b", "c × d"], "rate": 0.12345, "features": "as they are"})
+    'a × b, c × d; rate=0.1235; features=as they are'
     >>> phrase({"learner": "LightGBM", "max_depth": 3})
     'LightGBM, max_depth=3'
     """

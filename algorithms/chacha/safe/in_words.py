@@ -125,10 +125,11 @@ class Words:
     def told(self, configuration: VWConfiguration) -> dict[str, Any]:
         """What a configuration chose as plain values."""
         names = configuration.namespaces
-        told: dict[str, Any] = {"interactions": self._interactions(configuration)}
-        if names is not None:
-            told["features"] = self.features(names)
-        return told | {"learning_rate": configuration.learning_rate}
+        return {
+            "interactions": self._interactions(configuration),
+            "learning_rate": configuration.learning_rate,
+            **({} if names is None else {"features": self.features(names)}),
+        }
 
     def features(self, names: Iterable[str]) -> str:
         """Which features namespaces hold: the kinds that are there, and labels of the past."""
@@ -168,11 +169,12 @@ class Words:
         """A namespace as a factor, with the kind of its features where that is not clear."""
         if name in self._past:
             return self._past[name]
-        title = self._titles[name if name in self._titles else name.partition(":")[0]]
+        home = name if name in self._titles else name.partition(":")[0]
+        title, several = self._titles[home], len(self._members[home]) > 1
         if with_kind:
             kind = next(kind for kind, names in self._kinds.items() if name in names)
             return f"({title} {kind})"
-        return f"({title})" if ", " in title else title
+        return f"({title})" if several and home not in self._schema.called else title
 
 
 def members(schema: Schema) -> dict[str, list[Origin]]:

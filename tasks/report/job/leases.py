@@ -96,7 +96,7 @@ def gantt(
         return None
     shown = rows[:MOST_ROWS]
     drawn = merged([segment for segment in every if segment.row in set(shown)])
-    names = names_of(configurations)
+    names = names_of(configurations, 80)
     slotted = any(lease.slot is not None for c in configurations for lease in c.leases)
     bars: Trace = {
         "type": "bar",

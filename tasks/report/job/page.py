@@ -54,7 +54,7 @@ def configuration_table(records: Sequence[Configuration]) -> dict[str, Any]:
         records, key=lambda c: (OUTCOMES.index(c.outcome) > 0, -c.units, c.configuration)
     )
     shown = order[:MOST_CONFIGURATIONS]
-    names = names_of(records, 90)
+    names = names_of(records, 140)
     metric = next((record.metric for record in records if record.metric), "")
     score = f"score ({metric})" if metric else "score"
     return {
@@ -78,7 +78,7 @@ def configuration_table(records: Sequence[Configuration]) -> dict[str, Any]:
 
 def decision_table(records: Sequence[Configuration], events: Sequence[Event]) -> dict[str, Any]:
     """What the algorithm decided: champions, eliminations, failures, expansions, then pauses."""
-    names = names_of(records, 60)
+    names = names_of(records, 90)
     told = [event.words(lambda number: names.get(number, str(number))) for event in events]
     decisions = [(event.at, *words) for event, words in zip(events, told, strict=True) if words]
     major = [row for row in decisions if row[1] != "paused"]
