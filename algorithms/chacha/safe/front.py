@@ -103,6 +103,11 @@ class Front:
         """The state, in the order in which the compiled loops take it apart."""
         return tuple(getattr(self, name) for name in self.kept)
 
+    @property
+    def period(self) -> int:
+        """How many labels ago a season is, as far as is known; 1 where none was found."""
+        return int(least_period(self.losses, int(self.scale[COUNT])))
+
     def grow(self, n_features: int) -> None:
         """Go on with more features, which were 0 until now."""
         grown = Front(n_features, self.classes)

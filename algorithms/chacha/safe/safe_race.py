@@ -132,8 +132,8 @@ class SafeRace(Race):
         return n
 
     def notes(self) -> dict[str, float]:
-        """See `Ensemble.notes`."""
-        return self.ensemble.notes()
+        """See `Ensemble.notes`, and the ``season``: how many labels ago."""
+        return self.ensemble.notes() | {"season": self.ensemble.front.period}
 
     def learn_one(self, example: Floats, label: float, importance: float) -> bool:
         """Learn one example; say whether the round has ended."""

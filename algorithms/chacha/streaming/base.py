@@ -238,9 +238,19 @@ class OnlineChaCha(LaterLabels):
 
     @property
     def champion(self) -> dict[str, Any] | None:
-        """The champion's hyperparameters; None before the first example."""
+        """The champion's hyperparameters; None before the first example.
+
+        `groups` lists the features of groups that it names in short; ``season`` is how many
+        labels ago the one a season ago is.
+        """
         race = self._race
-        return None if race is None else race.parameters(race.configurations[race.champion])
+        if race is None:
+            return None
+        champion = race.configurations[race.champion]
+        told, seen = race.parameters(champion), champion.namespaces or ()
+        if isinstance(race, SafeRace) and race.representations.season in seen:
+            told["season"] = race.ensemble.front.period
+        return told
 
     @property
     def groups(self) -> dict[str, list[str]]:

@@ -48,6 +48,21 @@ def test_interactions_are_told_by_the_names_of_features():
     assert model._race.words.groups == type(model)._unpickled(*model.__reduce__()[1]).groups
 
 
+def test_the_season_is_told_of_a_champion_that_sees_the_label_then():
+    model = ChaChaRegressor()
+    labels = np.tile(np.random.default_rng(0).normal(size=7), 60)
+    model.learn_many(np.ones((420, 1)), labels)
+    race = model._race
+    sees = [race.representations.season in one.namespaces for one in race.configurations]
+
+    assert race.notes()["season"] == 7
+    race.champion = sees.index(True)
+    assert model.champion["features"].endswith("label a season ago")
+    assert model.champion["season"] == 7
+    race.champion = sees.index(False)
+    assert "season" not in model.champion
+
+
 def test_the_groups_of_a_stream_are_told_at_once():
     model = ChaChaRegressor(b=3)
     assert model.groups == {}
