@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from time import process_time
@@ -139,7 +139,7 @@ def predict(
     elif level is not None:
         raise UsageError("--level needs the file of a model that `leaseboard learn` made")
     else:
-        forecasts = _registered(model, tracking_uri).predict(frame)
+        forecasts = _registered(model, tracking_uri)(frame)
         found = beside(frame, pd.DataFrame({FORECAST: forecasts}, frame.index))
     if out is None:
         say(found.to_csv(index=False).rstrip("\n"))
@@ -193,12 +193,12 @@ def _taken(going_on: Continued) -> str:
     return f"columns taken as {'; '.join(told) or 'empty'}"
 
 
-def _registered(model: str, tracking_uri: str | None) -> Any:
+def _registered(model: str, tracking_uri: str | None) -> Callable[[pd.DataFrame], Any]:
     """What forecasts for a model that was registered, or the folder that one was saved in."""
     if not model.startswith("models:/"):
         from tasks.models.load import load
 
-        return load(Path(model))
+        return load(Path(model)).predict
     import mlflow
 
     from tasks.machine import paths
@@ -208,10 +208,12 @@ def _registered(model: str, tracking_uri: str | None) -> Any:
     prepare_environment()
     try:
         with default_store(paths.tracking_uri(tracking_uri)):
-            return mlflow.pyfunc.load_model(model)
+            served = mlflow.pyfunc.load_model(model).unwrap_python_model()
     except mlflow.MlflowException as error:
         reason = str(error).partition("\n")[0]
         raise UsageError(f"{model!r} cannot be loaded: {reason}") from error
+    # Past the schema: MLflow names no row of what it refuses.
+    return lambda frame: served.predict(None, frame)
 
 
 def _stamp(path: Path) -> tuple[int, ...]:

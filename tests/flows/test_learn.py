@@ -296,6 +296,11 @@ def test_a_registered_model_forecasts_from_its_name(call, tmp_path):
     code, _, complained = call("predict", "models:/shop@challenger", "own.csv")
     assert code == 64
     assert "the table has a column 'forecast' of its own: rename it" in complained
+    for value, words in ((1e39, "finite in 32 bits, and 1e+39"), ("oops", "numbers, and 'oops'")):
+        wrong(frame, price=(3, value)).to_csv("bad.csv", index=False)
+        code, _, complained = call("predict", "models:/shop@challenger", "bad.csv")
+        assert code == 64
+        assert f"{words} in row 4 is none: mend that row" in complained
     code, _, complained = call("predict", "models:/shop@nobody", "sales.csv")
     assert code == 64
     assert "'models:/shop@nobody' cannot be loaded" in complained
