@@ -69,7 +69,8 @@ class FeatureMap:
     Parameters
     ----------
     namespaces : mapping of str to sequence of str, optional
-        Which features, when they come without a namespace, belong to which namespace.
+        Which features, when they come without a namespace, belong to which namespace, with all
+        that is made of their texts, dates and gaps.
     most_namespaces : int
     bits : int
         VW's ``-b``.
@@ -238,28 +239,37 @@ class FeatureMap:
 
     def add(self, keys: Mapping[Key, str]) -> None:
         """Give every one of `keys`, none of which has one, a column; see `unknown`."""
-        grouped = [key for key in keys if not key[0] and key[1] not in self._declared]
+        told = self._remember(keys)
+        grouped = [key for key, space in told.items() if not space]
         homes = dict(zip(grouped, self._homes(len(grouped)), strict=True))
         for key in keys:
-            space = key[0] or self._declared.get(key[1]) or homes[key]
+            space = told[key] or homes[key]
             self._spaces.setdefault(vw_name(space), []).append(len(self._features))
             self._columns[key] = len(self._features)
             self._features.append(vw_name(key[1]))
-        self._remember(keys)
         self._gaps = np.hstack([self._gaps, new_gaps(len(keys))])
         self._make_buffer()
 
-    def _remember(self, keys: Mapping[Key, str]) -> None:
-        """Keep and count what is made of something else, and what people call it all."""
+    def _remember(self, keys: Mapping[Key, str]) -> dict[Key, str]:
+        """Keep and count what is made of something else, and what people call it all.
+
+        Returned is the namespace that each of `keys` came with, or that was declared for it or for
+        what it is made of; "" where there is none.
+        """
         made = {key: of for key, of in keys.items() if of}
         self._made_of |= made
-        self._origins += [origin_of(*key, self._made_of) for key in keys]
-        named = (space or self._declared.get(name) for space, name in keys)
-        self._called = {vw_name(name): name for name in named if name} | self._called
+        origins = [origin_of(*key, self._made_of) for key in keys]
+        self._origins += origins
+        told = {
+            (space, name): space or self._declared.get(name) or self._declared.get(of.column, "")
+            for (space, name), of in zip(keys, origins, strict=True)
+        }
+        self._called = {vw_name(name): name for name in told.values() if name} | self._called
         self._n_indicators += sum(map(self._is_indicator, made))
         self._n_values.update(
             (key[0], of) for key, of in made.items() if key[1].startswith(f"{of}=")
         )
+        return told
 
     def _is_indicator(self, key: Key) -> bool:
         return key in self._made_of and key[1] == indicator(self._made_of[key])

@@ -39,6 +39,26 @@ def test_declared_and_nested_namespaces():
     assert features.row(features.values({"shop": {"size": 5}})).tolist() == [0, 0, 5]
 
 
+@pytest.mark.parametrize(
+    "again", [lambda features: features, lambda f: FeatureMap.restored(f.state())]
+)
+def test_all_that_is_made_of_a_declared_feature_is_in_its_namespace(again):
+    first = {"city": "x", "t": np.datetime64("2024-02-29T18"), "age": 1.0, "z": 1.0, "y=u": 1.0}
+    spaces = {"user": ["city", "age"], "time": ["t"], "other": ["y=u"]}
+    features = again(learned(first, namespaces=spaces))
+    for example in ({"city": "new", "t": np.datetime64("2024-03-01T06")}, {"age": None}):
+        features = again(features.extended(features.unknown(features.values(first | example))))
+    schema = features.schema()
+    found = dict(zip(schema.namespaces, schema.columns, strict=True))
+    names = {space: {schema.features[i] for i in columns} for space, columns in found.items()}
+
+    assert names.pop("user") == {"age", "city=x", "city=new", "age_is_missing"}
+    assert names.pop("other") == {"y=u"}
+    assert names.pop("a") == {"z"}
+    assert names.keys() == {"time"}
+    assert len(found["time"]) == 7
+
+
 def test_texts_booleans_and_missing_values():
     features = learned({"c": "red", "b": True, "m": None, "n": np.float32(2)})
 
