@@ -121,6 +121,11 @@ def is_numeral(text: str) -> bool:
         return False
 
 
+def is_iso_date(text: str) -> bool:
+    """Whether `text` is written as an ISO date, or a time with its date."""
+    return _ISO.fullmatch(text) is not None
+
+
 def as_classes(column: pd.Series) -> pd.Series:
     """`column` as nominal: values sorted, each category occurs, 3.0 and 3 are the same class."""
     if is_nominal(column):

@@ -12,7 +12,7 @@ from tasks.fetch import columns, files
 from tasks.models.columns import as_dates, as_numbers, as_texts
 
 FEW_WORDS = 0.1
-"""Where the share of words among numbers is not larger, they are mistakes rather than texts."""
+"""Up to this share of words among numbers or dates is mistakes; more of them make texts."""
 
 _BOOLEANS = dict.fromkeys(files.TRUE, True) | dict.fromkeys(files.FALSE, False)
 
@@ -58,19 +58,20 @@ def flags_or_numbers(column: pd.Series) -> pd.Series:
 
 
 def refuse_few_words(column: pd.Series) -> None:
-    """DataError if all but a few values are numbers, unless they are declared as categories."""
+    """DataError if all but a few values are numbers, or dates; categories may be anything."""
     if columns.is_nominal(column):
         return
     texts, present = column.astype(str), column.notna()
-    numeral = {text: columns.is_numeral(text) for text in texts.unique()}
-    rows = np.flatnonzero(present & ~texts.map(numeral))
-    if 0 < len(rows) <= FEW_WORDS * present.sum():
-        raise DataError(
-            f"column {column.name!r} holds numbers in {present.sum() - len(rows)} rows, and"
-            f" {texts.iloc[rows[0]]!r} in row {rows[0] + 1} is none: mend the {len(rows)} such"
-            " rows or leave them empty there; texts that are mostly numerals are learned from a"
-            " parquet file, as categories"
-        )
+    for what, is_one in (("numbers", columns.is_numeral), ("dates", columns.is_iso_date)):
+        known = {text: is_one(text) for text in texts.unique()}
+        rows = np.flatnonzero(present & ~texts.map(known))
+        if 0 < len(rows) <= FEW_WORDS * present.sum():
+            raise DataError(
+                f"column {column.name!r} holds {what} in {present.sum() - len(rows)} rows, and"
+                f" {texts.iloc[rows[0]]!r} in row {rows[0] + 1} is none: mend the {len(rows)} such"
+                f" rows or leave them empty there; texts most of which look like {what} are"
+                " learned from a parquet file, as categories"
+            )
 
 
 def text_of(value: object) -> str:

@@ -25,6 +25,11 @@ FIRST = {
         (),
         "'price' holds numbers in 59 rows, and 'oops' in row 4",
     ),
+    "no date": (
+        first(day=(3, "soon")),
+        (),
+        "'day' holds dates in 59 rows, and 'soon' in row 4 is",
+    ),
     "a wordy label": (
         first(sold=(3, "oops")),
         (),
