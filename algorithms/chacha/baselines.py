@@ -21,20 +21,54 @@ from algorithms.events import (
     LeaseGranted,
 )
 from algorithms.online.configuration import VWConfiguration
-from algorithms.online.engine import EngineName, VwOptions, make_learner
+from algorithms.online.engine import EngineName, VwOptions, choose_engine, make_learner
 from algorithms.online.schema import Schema, stream_schema
+
+BLOCK = 4096
+"""Examples of many classes between two records."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Vanilla(Published):
-    """Vowpal Wabbit's default learner: no interactions, learning rate 0.5."""
+    """Vowpal Wabbit's default learner: no interactions, learning rate 0.5.
+
+    Of three and more classes it is VW's ``--oaa`` with logistic loss, and leaves no model.
+    """
 
     baseline: ClassVar[bool] = True
+    many_classes: ClassVar[bool] = True
 
     @property
     def capacity(self) -> int:
         """One model."""
         return 1
+
+    def live_at_most(self, bench: StreamBench) -> int:
+        """One model of all classes."""
+        return self.capacity
+
+    def run(self, bench: StreamBench, seed: int) -> Run:
+        """See `Racing.run`."""
+        stream, budget = bench.stream, bench.budget
+        if not stream.classes or budget == 0:
+            return (yield from super().run(bench, seed))
+        from algorithms.online.one_against_all import OneAgainstAll  # loads Vowpal Wabbit
+
+        require_finite(stream, budget)
+        _, options = choose_engine(self.engine, stream.task, self.vw_options)
+        configuration, n_classes = VWConfiguration(), len(stream.classes)
+        learner = OneAgainstAll(stream_schema(stream), configuration, n_classes, options)
+        parameters = {**configuration.parameters(), "oaa": n_classes}
+        yield ConfigurationAdmitted(at=0, configuration=0, parameters=parameters)
+        yield LeaseGranted(at=0, configuration=0, amount=budget, slot=0)
+        yield ChampionChanged(at=0, configuration=0, previous=None)
+        for start in range(0, budget, BLOCK):
+            rows = slice(start, min(start + BLOCK, budget))
+            numbers = stream.labels[rows].astype(np.int64)
+            yield from bench.record(learner.learn_many(stream.features[rows], numbers))
+        score = float(bench.score().value)
+        yield ConfigurationScored(at=budget, configuration=0, value=score, units=budget)
+        return None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -244,8 +244,8 @@ def test_three_kinds_are_raced(beans, capsys):
 
 
 def test_who_takes_two_classes_is_skipped_and_says_so(beans, capsys):
-    told, complained, code = raced(capsys, "vanilla", beans, "--target", "kind")
-    reason = "vanilla forecasts numbers or two classes, and the stream has 3: leave it out"
+    told, complained, code = raced(capsys, "chacha-paper", beans, "--target", "kind")
+    reason = "chacha-paper forecasts numbers or two classes, and the stream has 3: leave it out"
 
     assert (told["status"], told["reason"], code) == ("skipped", reason, 3)
     assert reason in complained

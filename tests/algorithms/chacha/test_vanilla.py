@@ -8,10 +8,13 @@ from algorithms.audit import Auditor
 from algorithms.base import play
 from algorithms.benches.stream import Namespace, Stream, StreamBench
 from algorithms.chacha.baselines import Vanilla
-from algorithms.events import Finished
+from algorithms.events import ConfigurationAdmitted, Finished, of
 from algorithms.online.configuration import VWConfiguration
+from algorithms.online.engine import LOGISTIC
+from algorithms.online.one_against_all import OneAgainstAll
 from algorithms.online.schema import stream_schema
 from algorithms.online.workspace import WorkspaceLearner
+from algorithms.tiny import Tiny, tiny_bench
 
 
 def friedman(n=500):
@@ -42,3 +45,18 @@ def test_predictions_are_those_of_a_workspace():
     ]
     assert bench.predictions.tolist() == expected
     assert event.score == np.mean((np.array(expected) - bench.stream.labels) ** 2, dtype=float)
+
+
+def test_vanilla_learns_many_classes_by_one_workspace():
+    bench = tiny_bench("stream", Tiny(classes=3))
+    log = list(play("vanilla", Vanilla(), bench, seed=0))
+    schema, stream = stream_schema(bench.stream), bench.stream
+    learner = OneAgainstAll(schema, VWConfiguration(), 3, LOGISTIC)
+    chances = learner.learn_many(stream.features, stream.labels.astype(int))
+    wrong = chances.argmax(axis=1) != stream.labels
+    wrong[np.unique(stream.labels, return_index=True)[1]] = True
+    (admitted,) = of(log, ConfigurationAdmitted)
+
+    assert bench.score().value == wrong.mean()
+    assert admitted.parameters["oaa"] == 3
+    assert log[0].capacity == 1
