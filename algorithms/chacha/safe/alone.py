@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from algorithms.chacha.safe.in_words import Words
 from algorithms.chacha.safe.representations import Representations
 from algorithms.errors import UsageError
 from algorithms.online.kernel_learner import KernelLearner
@@ -35,10 +36,10 @@ def alone(
         If it sees what only the race can compute: standardised features or earlier labels.
     """
     names = learner.configuration.namespaces or ()
-    beyond = [name for name in names if name not in representations.raw]
-    if beyond:
+    if not {*names} <= {*representations.raw}:
+        seen = Words(schema, representations).features(names)
         raise UsageError(
-            f"the champion sees {', '.join(beyond)}, which the race computes and no model alone"
+            f"the champion sees features {seen}, which the race computes and no model alone"
             ' can: build with tune="interactions+learning-rate" to have one that sees features'
             " as they are, or keep the race by `save`"
         )
