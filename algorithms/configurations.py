@@ -310,7 +310,7 @@ def phrase(parameters: Mapping[str, Any]) -> str:
     """
     sole = len(parameters) == 1
     parts = [
-        _value(value) if key in CALLED or sole else f"{key}={_value(value)}"
+        _value(value) if key in CALLED or sole else f"{_value(key)}={_value(value)}"
         for key, value in parameters.items()
         if sole or key not in CALLED or value
     ]
@@ -322,7 +322,8 @@ def _value(value: Any) -> str:
         return f"{value:.4g}"
     if isinstance(value, (list, tuple)):
         return _joined(list(map(_value, value)), " ", ", ") or "none"
-    return f"({phrase(value)})" if isinstance(value, Mapping) else str(value)
+    # Whatever a user's text holds, it stays a line.
+    return f"({phrase(value)})" if isinstance(value, Mapping) else " ".join(str(value).split())
 
 
 def _joined(parts: Sequence[str], near: str, far: str) -> str:

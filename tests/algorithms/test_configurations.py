@@ -1,6 +1,6 @@
 import pytest
 
-from algorithms.configurations import OUTCOMES, Lease, Observation, configurations, table
+from algorithms.configurations import OUTCOMES, Lease, Observation, configurations, phrase, table
 from algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
@@ -204,3 +204,20 @@ def test_the_table_is_complete_and_plain(race):
     ]  # fmt: skip
     assert rows[3]["reason"] == "diverged"
     assert rows[5]["score"] is None
+
+
+@pytest.mark.parametrize(
+    ("parameters", "told"),
+    [
+        ({}, ""),
+        ({"interactions": []}, "none"),
+        ({"interactions": ["ab", "cd"]}, "ab cd"),
+        ({"interactions": [], "learning_rate": 0.5}, "learning_rate=0.5"),
+        ({"interactions": ["a × b"], "rate": 2.0}, "a × b, rate=2"),
+        ({"interactions": ["a × b", "all pairs"], "rate": 2.0}, "a × b, all pairs; rate=2"),
+        ({"mid": {"share": "the rest"}, "a\nb": {"interactions": ["u × v"], "rate": 0.5}},
+         "mid=(the rest); a b=(u × v, rate=0.5)"),
+    ],
+)  # fmt: skip
+def test_what_a_configuration_chose_is_one_line(parameters, told):
+    assert phrase(parameters) == told

@@ -41,7 +41,7 @@ def bounds(
     chosen = list(dict.fromkeys([*crowned, *ranked]))
     chosen = [number for number in chosen if bounded.get(number)][:MOST_BANDS]
     data: list[Trace] = []
-    names = names_of((c for c in configurations if c.configuration in chosen), 80)
+    names = names_of((c for c in configurations if c.configuration in chosen), 100)
     for number in reversed(chosen):  # the last champion on top
         crown = " (champion)" if champions and number == champions[-1] else ""
         label = text(names[number] + crown)
