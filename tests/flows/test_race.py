@@ -249,3 +249,20 @@ def test_who_takes_two_classes_is_skipped_and_says_so(beans, capsys):
 
     assert (told["status"], told["reason"], code) == ("skipped", reason, 3)
     assert reason in complained
+
+
+def test_the_champion_is_told_in_the_names_of_columns(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(1500, 3)), columns=["office hours", "<b>, hot", "noise"])
+    table["load"] = 5 * table["office hours"] * table["<b>, hot"]
+    table.to_csv("load.csv", index=False)
+    tune = ("--set", "tune=interactions")
+    with pytest.raises(SystemExit):
+        main(["race", "chacha", "file:load.csv?target=load", *tune])
+    with pytest.raises(SystemExit):
+        main(["race", "chacha", "file:load.csv?target=load", *tune, "--json"])
+    said = capsys.readouterr().out.splitlines()
+
+    assert "champion: office hours × '<b>, hot'; learning_rate=0.5" in said
+    assert json.loads(said[-1])["champion"]["interactions"] == ["office hours × '<b>, hot'"]
