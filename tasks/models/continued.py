@@ -34,6 +34,9 @@ from tasks.preprocess.streaming import StreamOptions, as_stream
 FORECAST, PROBABILITY = "forecast", "probability of "
 """What columns that `predict` adds are called, and begin with."""
 
+ENDS = ("low", "high")
+"""And those of intervals."""
+
 TARGET, KINDS = "target", "kinds"
 """What a model is told about the tables that it learns: their target, and what columns hold."""
 
@@ -197,7 +200,7 @@ class Continued:
             found = pd.DataFrame({FORECAST: forecasts})
             if level is not None:
                 ends = self.model.predict_interval_many(features, level)
-                found[["low", "high"]] = ends.to_numpy()
+                found[[*ENDS]] = ends.to_numpy()
             if not self.is_regression:
                 shares = self.model.predict_proba_many(features)
                 found[[f"{PROBABILITY}{name}" for name in shares]] = shares.to_numpy()
@@ -216,6 +219,12 @@ class Continued:
         """UsageError unless the model keeps intervals of this level."""
         if not self.is_regression:
             raise UsageError("--level is of numbers: classes have their probabilities anyway")
+        for name in ENDS:
+            if name in self.kinds:
+                raise UsageError(
+                    f"--level adds a column {name!r}, and the model has learned one: leave --level"
+                    " out, or learn a new model where that is called otherwise"
+                )
         kept = self.model.levels
         if not kept:
             raise UsageError(

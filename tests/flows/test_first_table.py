@@ -144,3 +144,15 @@ def test_a_level_that_is_not_kept_is_told_with_the_option_that_keeps_it(call):
 
     assert call("learn", "wide.model", "sales.csv", "--set", "levels=[0.7]")[0] == 0
     assert call("predict", "wide.model", "sales.csv", "--level", "0.7")[0] == 0
+
+
+def test_a_table_with_low_and_high_of_its_own_is_forecast_without_intervals(call):
+    sales(60).assign(low=1.5, high=2.5)[["low", "price", "high", "sold"]].to_csv("stock.csv")
+    call("learn", "stock.model", "stock.csv")
+
+    assert call("predict", "stock.model", "stock.csv")[0] == 0
+    code, _, complained = call("predict", "stock.model", "stock.csv", "--level", "0.9")
+    assert code == 64
+    assert (
+        "--level adds a column 'low', and the model has learned one: leave --level" in complained
+    )
