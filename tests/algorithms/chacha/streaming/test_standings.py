@@ -74,6 +74,16 @@ def test_the_groups_of_a_stream_are_told_at_once():
     assert told.words(str)[1].startswith("x0, x1, 2 more = x0, x1, x2, x3; x4")
 
 
+def test_of_many_classes_the_groups_are_told_once():
+    model = ChaChaClassifier(b=3)
+    for t in range(40):
+        model.learn_one({f"x{k}": float(t % 4 == k) for k in range(40)}, "abcd"[t % 4])
+
+    assert len(model._race.races) == 3
+    (told,) = of(model.history, ColumnsGrouped)
+    assert told.groups == model.groups
+
+
 @pytest.mark.parametrize(
     "model",
     [ChaChaRegressor(b=4, algorithm="chacha-paper"), ChaChaClassifier(b=4, tune="interactions")],
