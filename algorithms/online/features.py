@@ -264,7 +264,8 @@ class FeatureMap:
             (space, name): space or self._declared.get(name) or self._declared.get(of.column, "")
             for (space, name), of in zip(keys, origins, strict=True)
         }
-        self._called = {vw_name(name): name for name in told.values() if name} | self._called
+        named = {vw_name(name): name for name in reversed(told.values()) if name}
+        self._called = named | self._called  # who came first
         self._n_indicators += sum(map(self._is_indicator, made))
         self._n_values.update(
             (key[0], of) for key, of in made.items() if key[1].startswith(f"{of}=")

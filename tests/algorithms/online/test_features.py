@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from algorithms.benches.stream import Origin
 from algorithms.online.features import MOST_VALUES, FeatureMap
 
 
@@ -197,3 +198,24 @@ def test_a_text_of_a_name_with_an_equals_sign_is_counted_by_the_whole_name():
 
 def test_nothing_is_quick_before_anything_is_known():
     assert not FeatureMap().read_quickly({})
+
+
+def test_what_each_feature_is_made_of_is_kept_for_people():
+    first = {"when": np.datetime64("2024-02-29T18"), "shop": "n=1", "y=u": 1.0, "open days": 2.0}
+    more = {**first, "open days": None, "a b": {"x": 1.0}, "a_b": {"y": 1.0}, "a": {"z": 1.0}}
+    features = learned(first, {f"x{k}": 1.0 for k in range(4)}, more)
+    schema = features.schema()
+    again = FeatureMap.restored(features.state()).schema()
+
+    assert {(one.column, one.part, one.value) for one in schema.origins[:7]} == {
+        ("when", "hour", "18"),
+        ("when", "weekday", "thursday"),
+        ("when", "month", "2"),
+        ("when", "days", ""),
+        ("shop", "", "n=1"),
+        ("y=u", "", ""),
+        ("open days", "", ""),
+    }
+    assert Origin("open days", "missing") in schema.origins
+    assert schema.called == {"a_b": "a b"}  # a is a group too
+    assert (again.origins, again.called) == (schema.origins, schema.called)
