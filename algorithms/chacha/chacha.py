@@ -37,9 +37,10 @@ class ChaCha(Racing):
     what the speed of the kernel allows and what safety asks for:
 
     1. ``C ← c_init``, ``S ← ConfigOracle(C)``: another *representation* (features as they are,
-       standardised, or in pieces beside that; without or with the last labels, the label a season
-       ago), all pairs at once, one more pair of namespaces, or another learning rate. c_init,
-       Vowpal Wabbit's defaults on the features as they are, keeps a slot for ever.
+       standardised, or up to 64 of them in pieces beside that; without or with the last labels,
+       the label a season ago), all pairs at once, one more pair of namespaces, or another
+       learning rate. c_init, Vowpal Wabbit's defaults on the features as they are, keeps a slot
+       for ever.
     2. Each live model predicts, and so do five *companions* that need no search
        (`algorithms.chacha.safe.front`): mean, last label, label a season ago, two ridge
        regressions. The forecast is the *aggregate* (`algorithms.chacha.safe.aggregate`) of their
@@ -64,9 +65,9 @@ class ChaCha(Racing):
     memory : float
         Examples after which a loss counts 1/e in the mixture; γ = 1 - 1 / memory.
     max_terms : int, optional
-        Features that are not 0 at a time of all live models together: what bounds the cost of an
-        example. By default 450, and 1,500 for classes. It is raised to four times the features of
-        c_init where that is more.
+        Features that are not 0 at a time of all live models together; one that is 0 takes a ninth
+        of their time. By default 450, and 1,500 for classes. It is raised to four times the
+        features of c_init where that is more.
     tune : str, optional
         Interactions, learning rate, or both, on the features as they are; or one's own oracle,
         ``path/to/file.py:Class``. By default both, and representations.

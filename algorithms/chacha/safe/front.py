@@ -46,10 +46,11 @@ N_PAST = 4
 """Features of the labels' past: the last three, and the one a season ago."""
 
 KNOTS = (-2.0, -1.0, 0.0, 1.0, 2.0)
-"""Deviations from its mean between which a feature in pieces is bent."""
+"""Deviations from its mean at which a feature in pieces is bent; they are 1 apart."""
 
 MOST_IN_PIECES = 64
-"""As many features are seen in pieces, the first ones."""
+"""Features that are seen in pieces, the first ones. Challengers choose pieces where there are no
+more features, and keep them when more come."""
 
 FARTHEST = 1e6
 """Deviations from the mean beyond which no model learns a label."""

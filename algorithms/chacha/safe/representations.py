@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 
 from algorithms.chacha.safe.front import KNOTS, MOST_IN_PIECES, N_PAST
 from algorithms.online.configuration import VWConfiguration
+from algorithms.online.layout import fits
 from algorithms.online.schema import Schema, n_products
 
 AS_THEY_ARE = "as they are"
@@ -68,11 +70,14 @@ class Representations:
         others = [replace(one, learning_rate=rate) for rate in OTHER_RATES for one in variants]
         return [*others, *whole, *variants]
 
-    def terms(self, configuration: VWConfiguration) -> int:
+    def terms(self, configuration: VWConfiguration) -> float:
         """How many features of a configuration are not 0 at a time, the constant among them.
 
-        One that names no namespaces has the features as they are.
+        One that names no namespaces has the features as they are; one with more terms than a
+        layout takes has infinitely many.
         """
+        if not fits(self.schema, configuration):
+            return math.inf
         names = configuration.namespaces or self.raw
         units = (*((name,) for name in names), *configuration.interactions)
         return 1 + sum(n_products(unit, self.sizes) for unit in units)

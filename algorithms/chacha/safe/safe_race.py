@@ -59,7 +59,7 @@ class SafeRace(Race):
         delta: float,
         round_length: int,
         memory: float,
-        max_terms: int,
+        max_terms: float,
         represents: bool = True,
         classes: bool = False,
         levels: Sequence[float] = (),
@@ -85,7 +85,7 @@ class SafeRace(Race):
         self.lease_of = np.zeros(b, dtype=np.int64)
         self._reported_at = np.zeros(b, dtype=np.int64)
         self._label, self._importance, self._forecast = np.zeros((3, 1), dtype=np.float32)
-        self._terms: dict[int, int] = {}
+        self._terms: dict[int, float] = {}
         self.max_terms = max_terms
         self._measure()
 
@@ -249,7 +249,7 @@ class SafeRace(Race):
     def _n_min(self) -> int:
         return 5 * self.schema.n_features
 
-    def _terms_of(self, number: int) -> int:
+    def _terms_of(self, number: int) -> float:
         known = self._terms.get(number)
         if known is None:
             known = self.representations.terms(self.configurations[number])

@@ -1,5 +1,6 @@
 """The names of what models may see, and which of it a champion's challengers do."""
 
+import math
 from itertools import combinations_with_replacement
 
 import pytest
@@ -62,6 +63,14 @@ def test_terms_are_what_is_not_zero_at_a_time():
     own = VWConfiguration((("a:^", "b:^"), ("b:", "b:")), 0.5, ("a:", "b:", "a:^", "b:^"))
 
     assert found.terms(own) == 1 + (1 + 2 + 2 + 4) + 2 * 4 + 3
+
+
+def test_what_no_layout_takes_has_no_end_of_terms():
+    names = tuple(str(column) for column in range(400))
+    found = represent(Schema(("a",), (tuple(range(400)),), names))
+
+    assert found.terms(VWConfiguration((("a", "a"),))) == math.inf
+    assert found.terms(VWConfiguration((("a", ":last"),))) == 1 + 400 + 1200
 
 
 def test_variants_are_of_each_kind_with_more_and_less_of_the_past():

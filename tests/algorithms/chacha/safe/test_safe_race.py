@@ -277,6 +277,14 @@ def test_live_models_keep_to_the_terms(max_terms):
         assert len(terms) > 1
 
 
+def test_pairs_that_no_layout_takes_are_never_tried():
+    x, y = noise(200)
+    wide = stream_of(np.tile(x, (1, 64 // x.shape[1] + 1))[:, :64], y)
+    _, log = predictions_of(ChaCha(max_terms=60_000), wide)
+
+    assert any(isinstance(event, LeaseGranted) for event in log)
+
+
 def test_block_sizes_do_not_matter_and_predict_tells_what_learn_records():
     stream = stream_of(*planes(700))
     whole, _ = predictions_of(ChaCha(b=8), stream, seed=3)
