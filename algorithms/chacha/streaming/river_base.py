@@ -6,20 +6,22 @@ River stays optional: without it the models work the same, less what River gives
 
 from __future__ import annotations
 
+from importlib.machinery import PathFinder
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 
 def _is_river() -> bool:
-    """Whether a module that is called river is River's package: anybody may have a river.py."""
+    """Whether River is installed, and is what is imported: anybody may have a river.py."""
     try:
-        package = Path(str(distribution("river").locate_file("river"))).resolve()
+        distribution("river")
     except PackageNotFoundError:
         return False
-    spec = find_spec("river")
-    return spec is not None and Path(spec.origin or "").resolve().parent == package
+    # Where an installed package is, its distribution need not know: an editable one is elsewhere.
+    found = find_spec("river")
+    folders = None if found is None else found.submodule_search_locations
+    return folders is not None and PathFinder.find_spec("river.base", folders) is not None
 
 
 if TYPE_CHECKING or not _is_river():

@@ -158,3 +158,11 @@ def test_a_module_of_ones_own_called_river_is_left_alone(name, installed, tmp_pa
     is_river = str(installed and name == "river/base.py")  # no package without __init__.py
 
     assert told_after(first)[1:] == [is_river, is_river]
+
+
+def test_river_is_taken_from_a_source_tree_where_its_developers_installed_it(tmp_path):
+    about = tmp_path / "river-99.0.dist-info" / "METADATA"
+    about.parent.mkdir()
+    about.write_text("Metadata-Version: 2.1\nName: river\nVersion: 99.0\n")
+
+    assert told_after(f"sys.path.insert(0, {str(tmp_path)!r})")[1:] == ["True", "True"]
