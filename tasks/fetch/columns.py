@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from algorithms.errors import DataError
 
@@ -73,16 +75,11 @@ def as_dates(column: pd.Series) -> pd.Series | None:
     if column.dtype == object:  # times of two offsets are equal and show other clocks
         column = column.map(_without_offset, na_action="ignore")
     codes, values = pd.factorize(column)
-    read = [_ISO.fullmatch(str(value)) for value in values]
-    shown = pd.Series([found and (found[1] or found[2]) for found in read], dtype=object)
-    try:
-        known = pd.to_datetime(shown, format="ISO8601").to_numpy()
-    except ValueError:  # the 30th of February
-        return None
-    if pd.isna(known).any():
+    known = iso_dates(values)
+    if np.isnat(known).any():
         return None
     # The last entry is that of code -1, a missing value.
-    table = np.append(known.astype("datetime64[us]"), np.datetime64("NaT", "us"))
+    table = np.append(known, np.datetime64("NaT", "us"))
     return pd.Series(table[codes], column.index, name=column.name)
 
 
@@ -121,9 +118,12 @@ def is_numeral(text: str) -> bool:
         return False
 
 
-def is_iso_date(text: str) -> bool:
-    """Whether `text` is written as an ISO date, or a time with its date."""
-    return _ISO.fullmatch(text) is not None
+def iso_dates(values: Iterable[object]) -> NDArray[np.datetime64]:
+    """What the clocks of ISO dates show; NaT where there is none, as of the 30th of February."""
+    read = [_ISO.fullmatch(str(value)) for value in values]
+    shown = pd.Series([found and (found[1] or found[2]) for found in read], dtype=object)
+    known = pd.to_datetime(shown, format="ISO8601", errors="coerce")
+    return known.to_numpy().astype("datetime64[us]")
 
 
 def as_classes(column: pd.Series) -> pd.Series:

@@ -62,9 +62,11 @@ def refuse_few_words(column: pd.Series) -> None:
     if columns.is_nominal(column):
         return
     texts, present = column.astype(str), column.notna()
-    for what, is_one in (("numbers", columns.is_numeral), ("dates", columns.is_iso_date)):
-        known = {text: is_one(text) for text in texts.unique()}
-        rows = np.flatnonzero(present & ~texts.map(known))
+    different = texts.unique()
+    numerals = [columns.is_numeral(text) for text in different]
+    for what, are in (("numbers", numerals), ("dates", ~np.isnat(columns.iso_dates(different)))):
+        known = dict(zip(different, are, strict=True))
+        rows = np.flatnonzero(present & ~texts.map(known).astype(bool))
         if 0 < len(rows) <= FEW_WORDS * present.sum():
             raise DataError(
                 f"column {column.name!r} holds {what} in {present.sum() - len(rows)} rows, and"

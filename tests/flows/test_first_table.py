@@ -30,6 +30,11 @@ FIRST = {
         (),
         "'day' holds dates in 59 rows, and 'soon' in row 4 is",
     ),
+    "no such day": (
+        first(day=(3, "2024-02-30")),
+        (),
+        "'day' holds dates in 59 rows, and '2024-02-30' in row 4 is",
+    ),
     "a wordy label": (
         first(sold=(3, "oops")),
         (),
