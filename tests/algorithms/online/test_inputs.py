@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from algorithms.errors import UsageError
+from algorithms.online.features import FeatureMap
 from algorithms.online.inputs import importances_of, labels_of, numeric_block
 
 DAYS = np.array(["2024-01-02", "2024-01-03"], dtype="datetime64[ns]")
@@ -40,6 +41,14 @@ def test_a_block_of_objects_that_are_numbers():
 
     assert names == ["0"]
     assert np.array_equal(block[:, 0], [1, np.nan, 2.5, 3, 1], equal_nan=True)
+
+
+@pytest.mark.parametrize("gap", [None, pd.NA, pd.NaT, np.datetime64("NaT"), np.nan])
+def test_a_gap_in_a_block_is_what_it_is_in_an_example(gap):
+    block = numeric_block([[gap], [1]])[1]
+
+    assert np.isnan(FeatureMap().values({"x": gap}).get(("", "x"), np.nan))
+    assert np.array_equal(block[:, 0], [np.nan, 1], equal_nan=True)
 
 
 @pytest.mark.parametrize("unit", UNITS)
