@@ -219,3 +219,10 @@ def test_what_each_feature_is_made_of_is_kept_for_people():
     assert Origin("open days", "missing") in schema.origins
     assert schema.called == {"a_b": "a b"}  # a is a group too
     assert (again.origins, again.called) == (schema.origins, schema.called)
+
+
+def test_a_namespace_is_called_by_the_first_of_its_names_before_and_after_a_save():
+    features = learned({"my ns": {"x": 1.0}}, {"my_ns": {"y": 1.0}}, {"my ns": {"z": 1.0}})
+    again = FeatureMap.restored(features.state())
+
+    assert again.schema().called == features.schema().called == {"my_ns": "my ns"}
