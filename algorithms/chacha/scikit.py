@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from algorithms.online.dates import is_date
+from algorithms.online.inputs import regression_label
 from algorithms.online.values import NO_NUMBERS
 
 if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
@@ -49,13 +50,13 @@ class _ScikitStream(BaseEstimator):
         return kind(self.namespaces, None, int(seed), self.algorithm, **self.settings or {})
 
     def _checked(self, X: Any, y: Any, *, reset: bool, **how: Any) -> tuple[Any, Any]:
-        _refuse_times(X)
+        _refuse_others(X)
         X, y = validate_data(self, X, y, dtype=np.float32, reset=reset, **how)
         return self._named(X), y
 
     def _seen(self, X: Any) -> Any:
         check_is_fitted(self, "model_")
-        _refuse_times(X)
+        _refuse_others(X)
         return self._named(validate_data(self, X, dtype=np.float32, reset=False))
 
     def _named(self, X: NDArray[np.float32]) -> Any:
@@ -115,19 +116,26 @@ class StreamRegressor(RegressorMixin, _ScikitStream):
         sample_weight : array-like of shape (n_samples,), optional
             Importances.
         """
-        X, y = self._checked(X, y, reset=True, y_numeric=True)
+        X, y = self._checked(X, y, reset=True)
         return self._learn(self._fresh(), X, y, sample_weight)
 
     def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Go on with some more examples; parameters as for `fit`."""
         first = not hasattr(self, "model_")
-        X, y = self._checked(X, y, reset=first, y_numeric=True)
+        X, y = self._checked(X, y, reset=first)
         return self._learn(self._fresh() if first else self.model_, X, y, sample_weight)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Forecasts, an ndarray of float64 of shape (n_samples,)."""
         X = self._seen(X)
         return np.asarray(self.model_.predict_many(X), dtype=np.float64)
+
+    def _checked(self, X: Any, y: Any, *, reset: bool, **how: Any) -> tuple[Any, Any]:
+        given = np.asarray(y)
+        for label in given.ravel() if given.dtype.kind == "O" else ():
+            if isinstance(label, str | bytes):
+                regression_label(label)  # scikit-learn would make a number of its digits
+        return super()._checked(X, y, reset=reset, y_numeric=True, **how)
 
     def _learn(self, model: ChaChaRegressor, X: Any, y: Any, weights: ArrayLike | None) -> Self:
         model.learn_many(X, y, _some(weights))
@@ -233,18 +241,23 @@ class StreamClassifier(ClassifierMixin, _ScikitStream):
         return self
 
 
-def _refuse_times(X: Any) -> None:
-    """TypeError if `X` holds dates or spans, of which scikit-learn's checks make numbers."""
+def _refuse_others(X: Any) -> None:
+    """TypeError if `X` holds texts or times, of which scikit-learn's checks make numbers."""
     named = isinstance(X, pd.DataFrame)
     for name, column in X.items() if named else [("", np.asarray(X))]:
         kind = column.dtype.kind
         objects = np.asarray(column).ravel().tolist() if kind == "O" else ()
-        if kind in "mM" or any(isinstance(one, NO_NUMBERS) or is_date(one) for one in objects):
-            raise TypeError(
-                f"{f'column {name!r}' if named else 'X'} holds dates or spans, and this estimator"
-                " takes numbers: ChaChaRegressor and ChaChaClassifier read a DataFrame with dates,"
-                " by learn_many; or make numbers of them"
-            )
+        where = f"column {name!r}" if named else "X"
+        for what, kinds, is_one in (
+            ("dates or spans", "mM", lambda one: isinstance(one, NO_NUMBERS) or is_date(one)),
+            ("texts", "SUT", lambda one: isinstance(one, str | bytes)),
+        ):
+            if kind in kinds or any(map(is_one, objects)):
+                raise TypeError(
+                    f"{where} holds {what}, and this estimator takes numbers: ChaChaRegressor and"
+                    f" ChaChaClassifier read a DataFrame with {what.partition(' ')[0]}, by"
+                    " learn_many; or make numbers of them"
+                )
 
 
 def _some(weights: ArrayLike | None) -> ArrayLike | None:

@@ -167,3 +167,37 @@ def test_dates_are_no_bare_numbers(kind, estimator):
         with pytest.raises(TypeError, match="holds dates or spans, and this estimator takes nu"):
             call()
     assert fitted.model_.examples == 4
+
+
+DIGITS = ["1", "2", "3", "4"]
+TEXTS = {
+    "lists": [[digit] for digit in DIGITS],
+    "lists of numbers and a text": [[1.0], [2.0], [3.0], ["4"]],
+    "bytes": np.array(DIGITS, dtype="S")[:, None],
+    "an array of objects": np.array(DIGITS, dtype=object)[:, None],
+    "a frame": pd.DataFrame({"x": DIGITS}),
+    "a frame of objects": pd.DataFrame({"x": DIGITS}, dtype=object),
+    "categories": pd.DataFrame({"x": pd.Categorical(DIGITS)}),
+}
+
+
+@pytest.mark.parametrize("estimator", [StreamRegressor, StreamClassifier])
+@pytest.mark.parametrize("kind", TEXTS)
+def test_digits_as_texts_are_no_numbers(kind, estimator):
+    numbers, labels = np.arange(4.0)[:, None], [1, 2, 1, 2]
+    fitted = estimator("chacha-icml-eval").fit(numbers, labels)
+
+    for call in (
+        lambda: estimator().fit(TEXTS[kind], labels),
+        lambda: estimator().partial_fit(TEXTS[kind], labels),
+        lambda: fitted.predict(TEXTS[kind]),
+    ):
+        with pytest.raises(TypeError, match="holds texts, and this estimator takes numbers"):
+            call()
+    assert fitted.model_.examples == 4
+
+
+@pytest.mark.parametrize("labels", [DIGITS, np.array(DIGITS, dtype=object), pd.Series(DIGITS)])
+def test_digits_as_texts_are_no_labels_of_a_regression(labels):
+    with pytest.raises(TypeError, match="label '1' is a str: a regressor learns numbers"):
+        StreamRegressor().fit(np.arange(4.0)[:, None], labels)
