@@ -7,16 +7,16 @@ import operator
 import struct
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import astuple
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.benches.stream import Origin
-from algorithms.online.gaps import FEW, fill_gaps, indicator, new_gaps
+from algorithms.online.gaps import FEW, MISSING, fill_gaps, indicator, new_gaps
 from algorithms.online.hashing import hash_name
 from algorithms.online.namespaces import by_name, declared_spaces, letter, vw_name
-from algorithms.online.origins import origin_of
 from algorithms.online.schema import Schema
 from algorithms.online.values import NO_NUMBERS, Days, parts_of
 
@@ -38,14 +38,14 @@ class Values(dict[Key, float]):
 
     Attributes
     ----------
-    made_of : dict
-        Of the keys that the example does not name itself, but that are made of a text, a date or
-        a gap, the name that it is told by.
+    origins : dict
+        What the keys are made of that the example does not name itself: of a text, a date or a
+        gap.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.made_of: dict[Key, str] = {}
+        self.origins: dict[Key, Origin] = {}
 
 
 class FeatureMap:
@@ -97,8 +97,7 @@ class FeatureMap:
         self._called: dict[str, str] = {}
         self._groups: list[str] = []
         self._begins: dict[Key, float] = {}
-        self._made_of: dict[Key, str] = {}
-        self._n_values: Counter[Key] = Counter()
+        self._n_values: Counter[tuple[str, str, str]] = Counter()
         self._n_indicators = 0
         self._gaps = new_gaps(0)
         self._last: dict[Hashable, Any] | None = None
@@ -145,39 +144,54 @@ class FeatureMap:
         told, most = self._n_indicators, self.n_features // FEW
         for space, name in sorted((k for k, v in found.items() if math.isnan(v)), key=by_name):
             key = space, indicator(name)
-            known = key in self._columns
-            if key in found or (known and key not in self._made_of):
+            known = self._origin(key)
+            if key in found or (known and known.part != MISSING):
                 continue  # the examples tell it themselves
             if known or told < most:
-                found[key], found.made_of[key] = 1.0, name
+                found[key] = 1.0
+                found.origins[key] = Origin(
+                    self._origins[self._columns[space, name]].column, MISSING
+                )
                 told += not known
         return found
 
     def _collect(self, found: Values, space: str, name: str, value: Any) -> None:
         """Put the features of one value under their keys; what is missing only where it was."""
         for part, content in parts_of(name, value):
+            what, is_text = part[len(name) + 1 :], isinstance(content, str)
             if isinstance(content, str):
-                key, number, of = self._key_of(space, part, content), 1.0, part
+                key, number = self._key_of(space, name, part, content), 1.0
             else:
-                key, number, of = (space, part), content, name if part != name else ""
-            known = self._made_of.get(key, "") if key in self._columns else None
-            if math.isnan(number) and (known is None or (of and known != of)):
+                key, number = (space, part), content
+            known = self._origin(key)
+            same = known is not None and known.column == name and known.part == what
+            if math.isnan(number) and (known is None or (what and not same)):
                 continue
             if key in found:
                 raise ValueError(f"feature {key[1]!r} comes twice in an example: give it once")
             # VW's text names the features of texts themselves.
-            if known not in (None, of) and (known or not isinstance(content, str)):
+            if known and not same and not (is_text and known.column == key[1]):
+                makers = [repr(of) for of in (known.column, name) if of != key[1]]
                 raise ValueError(
-                    f"feature {key[1]!r} is also made of {of or known!r}: rename one of them"
+                    f"feature {key[1]!r} is also made of {' and of '.join(makers)}: rename one of"
+                    " them"
                 )
             found[key] = number
-            if of:
-                found.made_of[key] = of
+            if known is None and name != key[1]:
+                value_of = key[1][len(part) + 1 :] if is_text else ""
+                found.origins[key] = Origin(name, what, value_of)
 
-    def _key_of(self, space: str, name: str, text: str) -> Key:
-        """The feature that is 1 where `name` has this text."""
+    def _origin(self, key: Key) -> Origin | None:
+        """What the column of `key` is made of; None if it has no column."""
+        column = self._columns.get(key)
+        return None if column is None else self._origins[column]
+
+    def _key_of(self, space: str, column: str, name: str, text: str) -> Key:
+        """The feature that is 1 where `name`, which is of a column, has this text."""
         key = space, f"{name}={text}"
-        if key in self._columns or self._n_values[space, name] < MOST_VALUES:
+        if key in self._columns:
+            return key
+        if self._n_values[space, column, name[len(column) + 1 :]] < MOST_VALUES:
             return key
         return space, f"{name}=#{hash_name(text, 0) % BUCKETS}"
 
@@ -205,21 +219,25 @@ class FeatureMap:
         self._last = example.copy()
         return True
 
-    def unknown(self, values: Values) -> dict[Key, str]:
-        """The keys of `values` that have no column yet, with what each is made of, or "".
+    def unknown(self, values: Values) -> dict[Key, Origin]:
+        """The keys of `values` that have no column yet, with what each is made of.
 
         They are in the order of their names: a mapping has none that means anything, and the same
         example, told in another order, is learned the same. Numbers in names count as such, so
         that an array's columns keep theirs.
         """
         new = sorted((key for key in values if key not in self._columns), key=by_name)
-        return {key: values.made_of.get(key, "") for key in new}
+        return {key: values.origins.get(key) or Origin(key[1]) for key in new}
 
     def absent(self, values: Values) -> list[Key]:
         """The keys of what was learned that are not among `values`, in order."""
-        return [key for key in self._columns if key not in values and not self._is_indicator(key)]
+        return [
+            key
+            for key, of in zip(self._columns, self._origins, strict=True)
+            if key not in values and of.part != MISSING
+        ]
 
-    def extended(self, keys: Mapping[Key, str]) -> FeatureMap:
+    def extended(self, keys: Mapping[Key, Origin]) -> FeatureMap:
         """A copy in which every one of `keys`, of which `unknown` tells more, has a column."""
         copy = FeatureMap(most_namespaces=self.most_namespaces, bits=self.bits)
         copy._declared = self._declared
@@ -230,14 +248,13 @@ class FeatureMap:
         copy._called = dict(self._called)
         copy._groups = list(self._groups)
         copy._begins = dict(self._begins)
-        copy._made_of = dict(self._made_of)
         copy._n_values = self._n_values.copy()
         copy._n_indicators = self._n_indicators
         copy._gaps = self._gaps
         copy.add(keys)
         return copy
 
-    def add(self, keys: Mapping[Key, str]) -> None:
+    def add(self, keys: Mapping[Key, Origin]) -> None:
         """Give every one of `keys`, none of which has one, a column; see `unknown`."""
         told = self._remember(keys)
         grouped = [key for key, space in told.items() if not space]
@@ -250,30 +267,26 @@ class FeatureMap:
         self._gaps = np.hstack([self._gaps, new_gaps(len(keys))])
         self._make_buffer()
 
-    def _remember(self, keys: Mapping[Key, str]) -> dict[Key, str]:
+    def _remember(self, keys: Mapping[Key, Origin]) -> dict[Key, str]:
         """Keep and count what is made of something else, and what people call it all.
 
         Returned is the namespace that each of `keys` came with, or that was declared for it or for
         what it is made of; "" where there is none.
         """
-        made = {key: of for key, of in keys.items() if of}
-        self._made_of |= made
-        origins = [origin_of(*key, self._made_of) for key in keys]
-        self._origins += origins
+        self._origins += keys.values()
         told = {
             (space, name): space or self._declared.get(name) or self._declared.get(of.column, "")
-            for (space, name), of in zip(keys, origins, strict=True)
+            for (space, name), of in keys.items()
         }
         named = {vw_name(name): name for name in reversed(told.values()) if name}
         self._called = named | self._called  # who came first
-        self._n_indicators += sum(map(self._is_indicator, made))
+        self._n_indicators += sum(of.part == MISSING for of in keys.values())
         self._n_values.update(
-            (key[0], of) for key, of in made.items() if key[1].startswith(f"{of}=")
+            (space, of.column, of.part)
+            for (space, name), of in keys.items()
+            if of.column != name and name.endswith(f"={of.value}")
         )
         return told
-
-    def _is_indicator(self, key: Key) -> bool:
-        return key in self._made_of and key[1] == indicator(self._made_of[key])
 
     def text_keys(self) -> dict[Key, int]:
         """Columns by the names that VW's text has for them."""
@@ -288,7 +301,10 @@ class FeatureMap:
         return [self._columns[key] for key in keys]
 
     def _make_buffer(self) -> None:
-        quick = not self._made_of and not any(space for space, _ in self._columns)
+        quick = all(
+            not space and of.column == name
+            for (space, name), of in zip(self._columns, self._origins, strict=True)
+        )
         self._pick = None if not quick else _picker([name for _, name in self._columns])
         # "=" checks that a value fits 32 bits, which the default format does not.
         self._format = struct.Struct(f"={self.n_features}f")
@@ -302,7 +318,7 @@ class FeatureMap:
         return {
             "declared": self._declared,
             "columns": [
-                (*key, spaces[column], self._features[column], self._made_of.get(key, ""))
+                (*key, spaces[column], self._features[column], *astuple(self._origins[column]))
                 for key, column in self._columns.items()
             ],
             "groups": self._groups,
@@ -315,15 +331,15 @@ class FeatureMap:
         """A map with the columns that `state` told of."""
         features = cls()
         features._declared = dict(state["declared"])
-        made_of: dict[Key, str] = {}
-        for column, (given, name, space, feature, of) in enumerate(state["columns"]):
+        origins: dict[Key, Origin] = {}
+        for column, (given, name, space, feature, *of) in enumerate(state["columns"]):
             features._columns[str(given), str(name)] = column
-            made_of[str(given), str(name)] = str(of)
+            origins[str(given), str(name)] = Origin(*map(str, of))
             features._spaces.setdefault(str(space), []).append(column)
             features._features.append(str(feature))
         features._groups = [str(group) for group in state["groups"]]
         features._begins = {(space, name): begin for space, name, begin in state["begins"]}
-        features._remember(made_of)
+        features._remember(origins)
         features._gaps = new_gaps(len(features._columns))
         features._gaps[:] = state["gaps"]
         features._make_buffer()

@@ -26,6 +26,9 @@ Doubles = NDArray[np.float64]
 FEW = 4
 """One column in so many may have an indicator of its gaps."""
 
+MISSING = "missing"
+"""What a column has in its gaps, beside its values."""
+
 COUNT, MEAN, BEFORE, FOLLOWS, SQUARES, PRODUCTS = range(6)
 """Of each column: how many values, their mean, the value or stand-in of the row before, whether
 that was a value, and the sums of which r is the ratio."""
@@ -38,7 +41,7 @@ def new_gaps(n_columns: int) -> Doubles:
 
 def indicator(name: str) -> str:
     """The name of the feature that is 1 where column `name` has a gap."""
-    return f"{name} is missing"
+    return f"{name} is {MISSING}"
 
 
 @njit(cache=True, nogil=True)

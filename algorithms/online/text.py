@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from algorithms.benches.stream import Origin
 from algorithms.online.features import FeatureMap, Key
 from algorithms.online.text_scan import (
     ANONYMOUS,
@@ -125,7 +126,8 @@ class _Reader:
         known = self.given.n_features
         seen = self.columns[: len(weighs)][weighs]
         new = list(dict.fromkeys(seen[seen >= known].tolist()))
-        self.features = self.given.extended({self.added[column - known]: "" for column in new})
+        added = [self.added[column - known] for column in new]
+        self.features = self.given.extended({key: Origin(key[1]) for key in added})
         return [*range(known), *new]
 
     def _index(self, size: int) -> None:
@@ -151,7 +153,7 @@ class _Reader:
     def _learn_name(self) -> None:
         """Give the feature at which the parser stopped a column."""
         name = self._key()
-        self.features.add({name: ""})
+        self.features.add({name: Origin(name[1])})
         self.added.append(name)
         if 2 * self.size >= len(self.keys):
             self._index(2 * len(self.keys))

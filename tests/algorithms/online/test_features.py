@@ -8,6 +8,9 @@ import pytest
 from algorithms.benches.stream import Origin
 from algorithms.online.features import MOST_VALUES, FeatureMap
 
+DATE = np.datetime64("2024-02-29")
+AGAIN = [lambda features: features, lambda features: FeatureMap.restored(features.state())]
+
 
 def learned(*examples, **options):
     features = FeatureMap(**options)
@@ -40,9 +43,7 @@ def test_declared_and_nested_namespaces():
     assert features.row(features.values({"shop": {"size": 5}})).tolist() == [0, 0, 5]
 
 
-@pytest.mark.parametrize(
-    "again", [lambda features: features, lambda f: FeatureMap.restored(f.state())]
-)
+@pytest.mark.parametrize("again", AGAIN)
 def test_all_that_is_made_of_a_declared_feature_is_in_its_namespace(again):
     first = {"city": "x", "t": np.datetime64("2024-02-29T18"), "age": 1.0, "z": 1.0, "y=u": 1.0}
     spaces = {"user": ["city", "age"], "time": ["t"], "other": ["y=u"]}
@@ -193,7 +194,7 @@ def test_features_named_like_texts_leave_the_texts_their_room(again):
 def test_a_text_of_a_name_with_an_equals_sign_is_counted_by_the_whole_name():
     features = learned(*({f"a={i}": "x"} for i in range(MOST_VALUES + 1)))
 
-    assert features.unknown(features.values({"a": "x"})) == {("", "a=x"): "a"}
+    assert features.unknown(features.values({"a": "x"})) == {("", "a=x"): Origin("a", "", "x")}
 
 
 def test_nothing_is_quick_before_anything_is_known():
@@ -226,3 +227,31 @@ def test_a_namespace_is_called_by_the_first_of_its_names_before_and_after_a_save
     again = FeatureMap.restored(features.state())
 
     assert again.schema().called == features.schema().called == {"my_ns": "my ns"}
+
+
+@pytest.mark.parametrize("again", AGAIN)
+def test_what_a_column_is_made_of_does_not_depend_on_what_comes_later(again):
+    texts = again(learned({"t month": "9", "n": 1.0}))
+    first = texts.schema().origins
+    both = again(texts.extended(texts.unknown(texts.values({"t": DATE, "n": None}))))
+
+    assert first == (Origin("n"), Origin("t month", "", "9"))
+    assert both.schema().origins[:2] == first
+    assert Origin("t", "month", "2") in both.schema().origins
+
+
+@pytest.mark.parametrize("again", AGAIN)
+@pytest.mark.parametrize("turn", [1, -1])
+def test_a_text_and_a_part_of_a_date_share_no_column_in_different_examples(turn, again):
+    first, second = ({"t month": "2"}, {"t": DATE})[::turn]
+    features = again(learned(first))
+
+    with pytest.raises(ValueError, match=r"feature 't month=2' is also made of 't.*': rename one"):
+        features.values(second)
+    assert features.values(first)
+
+
+def test_texts_and_the_parts_of_dates_have_room_of_their_own():
+    features = learned(*({"t month": f"of {k}"} for k in range(MOST_VALUES)), {"t": DATE})
+
+    assert "t_month=2" in features.schema().features

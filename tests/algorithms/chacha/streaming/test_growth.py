@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from algorithms.benches.stream import Origin
 from algorithms.chacha.safe.front import MOST_RIDGE
 from algorithms.chacha.streaming import ChaChaRegressor
 
@@ -49,7 +50,7 @@ def test_growth_alone_changes_no_forecast_of_what_has_none_of_the_new():
     race = model._race
     before = [race.predict(row) for row in x[:20]]
     wide = np.concatenate((x[:20], np.zeros((20, 1), dtype=np.float32)), axis=1)
-    model._adopt(model._features.extended({("", "new"): ""}))
+    model._adopt(model._features.extended({("", "new"): Origin("new")}))
 
     np.testing.assert_allclose([race.predict(row) for row in wide], before, rtol=1e-6)
 
