@@ -17,6 +17,7 @@ from flows.terminal import say
 
 if TYPE_CHECKING:
     import pandas as pd
+    from mlflow.pyfunc import PyFuncModel
 
     from tasks.models.continued import Continued, LearnedTable
 
@@ -203,17 +204,38 @@ def _registered(model: str, tracking_uri: str | None) -> Callable[[pd.DataFrame]
 
     from tasks.machine import paths
     from tasks.machine.environment import prepare_environment
-    from tasks.models.logged import default_store
+    from tasks.models.logged import default_store, is_ours
 
     prepare_environment()
     try:
         with default_store(paths.tracking_uri(tracking_uri)):
-            served = mlflow.pyfunc.load_model(model).unwrap_python_model()
-    except mlflow.MlflowException as error:
+            loaded = mlflow.pyfunc.load_model(model)
+    except (mlflow.MlflowException, ImportError) as error:
         reason = str(error).partition("\n")[0]
         raise UsageError(f"{model!r} cannot be loaded: {reason}") from error
+    if not is_ours(loaded):
+        return lambda frame: _of_others(loaded, frame, model)
+    served = loaded.unwrap_python_model()
     # Past the schema: MLflow names no row of what it refuses.
     return lambda frame: served.predict(None, frame)
+
+
+def _of_others(loaded: PyFuncModel, frame: pd.DataFrame, model: str) -> Any:
+    """What another library's model forecasts; UsageError unless that is one value a row."""
+    import numpy as np
+
+    mend = "give it the columns that it was made from, and no others"
+    try:
+        found = np.asarray(loaded.predict(frame))
+    except Exception as error:  # whatever the library says of a table
+        reason = " ".join(str(error).split())
+        raise UsageError(f"{model!r} cannot forecast the table: {reason}: {mend}") from error
+    if found.shape not in ((len(frame),), (len(frame), 1)):
+        raise UsageError(
+            f"{model!r} gives forecasts of shape {found.shape} for {len(frame)} rows: name a model"
+            " that forecasts one value a row"
+        )
+    return found.ravel()
 
 
 def _stamp(path: Path) -> tuple[int, ...]:

@@ -18,6 +18,7 @@ from tasks.models.winner import Fitted
 if TYPE_CHECKING:
     import pandas as pd
     from mlflow.entities.model_registry import ModelVersion
+    from mlflow.pyfunc import PyFuncModel
     from mlflow.tracking import MlflowClient
 
 KEY = "leaseboard.key"
@@ -71,6 +72,15 @@ def default_store(uri: str) -> Iterator[None]:
             del os.environ[_DEFAULT]
         else:
             os.environ[_DEFAULT] = before
+
+
+def is_ours(loaded: PyFuncModel) -> bool:
+    """Whether `log` logged a model that MLflow loaded; any library's may be in its registry."""
+    from mlflow.models.model import MODEL_CODE_PATH
+    from mlflow.pyfunc import FLAVOR_NAME
+
+    code = loaded.metadata.flavors[FLAVOR_NAME].get(MODEL_CODE_PATH, "")
+    return Path(code).name == _CODE.name
 
 
 def _write(path: Path, model: SavedModel, features: pd.DataFrame, model_id: str) -> None:

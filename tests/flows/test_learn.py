@@ -7,13 +7,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import mlflow
 import numpy as np
 import pandas as pd
 import pytest
+from mlflow.models import infer_signature
+from sklearn.linear_model import LinearRegression
 
 from algorithms import plain
 from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
 from tasks.models.continued import Continued, read_rows
+from tasks.models.logged import default_store
 from tests.flows.sales import sales, wrong
 
 
@@ -304,3 +308,30 @@ def test_a_registered_model_forecasts_from_its_name(call, tmp_path):
     code, _, complained = call("predict", "models:/shop@nobody", "sales.csv")
     assert code == 64
     assert "'models:/shop@nobody' cannot be loaded" in complained
+
+
+@pytest.mark.parametrize("signed", [True, False])
+def test_a_registered_model_of_another_library_forecasts_too(call, tmp_path, signed):
+    frame = sales(60)[["price", "sold"]]
+    fitted = LinearRegression().fit(frame[["price"]], frame["sold"])
+    signature = infer_signature(frame[["price"]], frame["sold"]) if signed else None
+    store = f"sqlite:///{tmp_path / 'store.db'}"
+    with default_store(store):
+        mlflow.sklearn.log_model(
+            fitted, name="line", registered_model_name="line", signature=signature,
+            pip_requirements=[],
+        )  # fmt: skip
+    predict = ("predict", "models:/line/1", "sales.csv", "--tracking-uri", store)
+    frame[["price"]].to_csv("sales.csv", index=False)
+    code, said, _ = call(*predict)
+
+    assert code == 0
+    assert np.allclose(
+        pd.read_csv(pd.io.common.StringIO(said))["forecast"], fitted.predict(frame[["price"]])
+    )
+    frame[["sold"]].to_csv("sales.csv", index=False)
+    code, _, complained = call(*predict)
+    assert code == 64
+    assert "'models:/line/1' cannot forecast the table: " in complained
+    assert "price" in complained
+    assert complained.count("\n") == 1
