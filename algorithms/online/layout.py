@@ -82,7 +82,8 @@ def lay_out(schema: Schema, configuration: VWConfiguration) -> Layout:
     order = max(2, *map(len, terms))
     padding = (-1,) * order
     factors = np.array([(*term, *padding[len(term) :]) for term in terms], dtype=np.int32)
-    indices = _indices(factors, np.array(schema.indices(), dtype=np.int64), schema.mask)
+    hashes = np.array([*schema.indices(), CONSTANT_HASH], dtype=np.int64)  # -1 is the last
+    indices = _indices(factors, hashes, schema.mask)
     # Cells are numbered by first appearance: neighbouring terms are neighbours in memory.
     places, first, at = np.unique(indices, return_index=True, return_inverse=True)
     order_of_cells = np.argsort(first)
@@ -99,7 +100,7 @@ def _indices(
     factors: NDArray[np.int32], hashes: NDArray[np.int64], mask: int
 ) -> NDArray[np.int64]:
     """The place of each term in VW's table, see `algorithms.online.hashing.cross`."""
-    found = np.where(factors[:, 0] < 0, CONSTANT_HASH, hashes[factors[:, 0]])
+    found = hashes[factors[:, 0]]
     for column in factors.T[1:]:
         # What overflows is beyond the mask.
         crossed = (FNV_PRIME * found) ^ hashes[column]

@@ -77,3 +77,13 @@ def test_a_new_namespace_is_seen_by_every_model_with_features_of_its_kind(tmp_pa
     model.save(tmp_path / "model")
     twin = ChaChaRegressor.load(tmp_path / "model")
     assert (twin.live, twin.predict_one(other)) == (model.live, model.predict_one(other))
+
+
+@pytest.mark.parametrize("algorithm", ["chacha", "chacha-icml-eval", "chacha-paper"])
+@pytest.mark.parametrize("empty", [{}, {"x": None}])
+def test_a_first_example_may_be_empty(algorithm, empty):
+    model = ChaChaRegressor(algorithm=algorithm)
+    model.learn_one(empty, 1.0)
+    model.learn_one({"x": 1.0}, 1.0)
+
+    assert model.examples == 2
