@@ -113,7 +113,7 @@ class OnlineChaCha(LaterLabels):
     def _learn(self, x: Example, label: float, w: Any) -> None:
         importance = importance_of(w)
         if not importance:
-            self._check([x])
+            self._features.values(x)  # refused alike
             return
         race, row = self._to_learn(x)
         if race.learn_one(row, label, importance):
@@ -167,7 +167,7 @@ class OnlineChaCha(LaterLabels):
         if block is not None and weighs.any() and not np.isnan(block[1]).any():
             return self._advance(self._rows(*block, weighs), labels, importances)
         examples = examples_of(X)
-        self._check(examples)
+        self._check(examples, weighs)
         forecasts = np.zeros(n_examples, dtype=np.float32)
         for i, x in enumerate(examples):
             row = self._to_learn(x)[1] if weighs[i] else self._row(x)
@@ -176,10 +176,14 @@ class OnlineChaCha(LaterLabels):
                 forecasts[one] = self._advance(row[None], labels[one], importances[one])
         return forecasts
 
-    def _check(self, examples: Iterable[Example]) -> None:
-        """TypeError or ValueError if one of the examples cannot be learned."""
-        for x in examples:
-            self._features.values(x)
+    def _check(self, examples: Iterable[Example], weighs: NDArray[np.bool_]) -> None:
+        """TypeError or ValueError if an example cannot be learned after those before."""
+        features = self._features
+        for x, learns in zip(examples, weighs, strict=True):
+            values = features.values(x)
+            unknown = features.unknown(values) if learns else {}
+            if unknown:
+                features = features.extended(unknown)
 
     def _rows(self, names: list[str], block: Floats, weighs: NDArray[np.bool_]) -> Floats:
         """The rows of a block of numbers with these columns, to be learned where one `weighs`."""

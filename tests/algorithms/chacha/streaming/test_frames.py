@@ -204,6 +204,11 @@ TWICE = pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], columns=["x", "x"])
         (pd.DataFrame({"x": [1.0, math.inf]}), [1.0, 2.0], "example 1 .*infinite in 32 bits"),
         (pd.DataFrame({"x": [1.0, math.inf], "c": ["a", "b"]}), [1.0, 2.0], "'x' is inf"),
         (pd.DataFrame({"x": ["a", "b"], "y": [None, [1]]}), [1.0, 2.0], "'y' is a list"),
+        (
+            pd.DataFrame({"t": [None, TIMES[0]], "t weekday": ["tuesday", None]}),
+            [1.0, 2.0],
+            "is also made of 't weekday' and of 't'",
+        ),
         (pd.DataFrame({"d": pd.to_timedelta([1, 2], "h")}), [1.0, 2.0], "'d' is a Timedelta"),
         (pd.DataFrame({"x": [1.0, 2.0]}), [1.0, math.nan], "label nan must be finite"),
         (pd.DataFrame({"x": [1.0, 2.0]}), [1.0, 1e39], "must be finite in 32 bits"),
