@@ -25,7 +25,7 @@ MODELS = {"regression": 50, "classification": 100}
 """Live models by default. Where two classes meet there is more to find, and time for it: a whole
 pool is still ten times faster than workspaces with logistic loss."""
 
-TERMS = {"regression": 450, "classification": 1500}
+TERMS = {"regression": 600, "classification": 1500}
 """Features that are not 0 at a time, of all live models together, by default."""
 
 
@@ -66,7 +66,7 @@ class ChaCha(Racing):
         Examples after which a loss counts 1/e in the mixture; γ = 1 - 1 / memory.
     max_terms : int, optional
         Features that are not 0 at a time of all live models together; one that is 0 takes a ninth
-        of their time. By default 450, and 1,500 for classes. It is raised to four times the
+        of their time. By default 600, and 1,500 for classes. It is raised to four times the
         features of c_init where that is more.
     tune : str, optional
         Interactions, learning rate, or both, on the features as they are; or one's own oracle,

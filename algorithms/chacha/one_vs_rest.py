@@ -155,22 +155,17 @@ class OneVsRest:
         events, self._events = sorted(self._events, key=lambda event: event.at), []
         return iter(events)
 
-    def grow(self, schema: Schema) -> bool:
+    def grow(self, schema: Schema) -> Iterator[Event]:
         """See `Race.grow`; ValueError, and no change, if one of the races cannot."""
         for race in self.races:
             race.require_fit(schema)
-        widened = [race.grow(schema) for race in self.races]
+        for k, race in enumerate(self.races):
+            self._teller(k)(race.grow(schema))
         self.schema = schema
         rows = np.zeros((REMEMBERED, schema.n_features), dtype=np.float32)
         rows[:, : self.rows.shape[1]] = self.rows
         self.rows = rows
         self.mixture.grow(schema.n_features, self.n_classes)
-        return any(widened)
-
-    def widen(self) -> Iterator[Event]:
-        """See `Race.widen`."""
-        for k, race in enumerate(self.races):
-            self._teller(k)(race.widen())
         return self.decide()
 
     def _learn(self, examples: Floats, classes: NDArray[np.int64], importances: Floats) -> Doubles:

@@ -121,8 +121,10 @@ class Race(ABC):
         """What the race has to tell beside its score."""
         return {}
 
-    def grow(self, schema: Schema) -> bool:
-        """Go on with a schema of more columns; say whether it has more namespaces too.
+    def grow(self, schema: Schema) -> list[Event]:
+        """Go on with a schema of more columns; what follows for the configurations.
+
+        S grows by what new namespaces make possible.
 
         Raises
         ------
@@ -134,7 +136,16 @@ class Race(ABC):
         widened = schema.namespaces != self.schema.namespaces
         self.schema = schema
         self._measure()
-        return widened
+        self._adapt(widened)
+        return list(self._widen()) if widened else []
+
+    def _widen(self) -> Iterator[Event]:
+        """S grows by what namespaces make possible."""
+        yield from self._consult_oracle()
+        yield from self._fill()
+
+    def _adapt(self, widened: bool) -> None:
+        """Let what else there is see more columns, in more namespaces if `widened`."""
 
     def require_fit(self, schema: Schema) -> None:
         """ValueError if a live model would have too many terms over the columns of `schema`."""
@@ -157,11 +168,6 @@ class Race(ABC):
         for slot in self.live.tolist():
             self.models.extend(slot, self.configurations[self.holders[slot]])
         self._measure()
-
-    def widen(self) -> Iterator[Event]:
-        """S grows by what new namespaces make possible."""
-        yield from self._consult_oracle()
-        yield from self._fill()
 
     def conclude(self) -> Iterator[Event]:
         """What everyone achieved; nothing may follow."""

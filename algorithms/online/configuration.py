@@ -38,6 +38,11 @@ class VWConfiguration:
                 f"learning rate {self.learning_rate!r} must be positive: VW's default is 0.5"
             )
 
+    def extends(self, other: VWConfiguration) -> bool:
+        """Whether it has every namespace that `other` names, and all its interactions."""
+        kept = set(other.namespaces or ()) <= set(self.namespaces or ())
+        return kept and set(other.interactions) <= set(self.interactions)
+
     def parameters(self) -> dict[str, Any]:
         """The choice as plain values, for events and tables."""
         kept = {} if self.namespaces is None else {"namespaces": list(self.namespaces)}

@@ -70,7 +70,13 @@ class Schema:
         if not self.full_names:
             return sorted(map(_sorted, interactions), key=lambda i: (len(i), i))
         keys = {name: (name[:1], hash_name(name, 0), name) for name in self.namespaces}
-        by_hash = [tuple(sorted(i, key=keys.__getitem__)) for i in interactions]
+        by_hash = [
+            # Most are pairs, whose order needs no sorting.
+            (i if keys[i[0]] <= keys[i[1]] else i[::-1])
+            if len(i) == 2
+            else tuple(sorted(i, key=keys.__getitem__))
+            for i in interactions
+        ]
         return sorted(by_hash, key=lambda interaction: [keys[name] for name in interaction])
 
     def namespace(self, name: str) -> int:

@@ -8,7 +8,7 @@ from itertools import combinations_with_replacement
 
 from algorithms.chacha.safe.front import KNOTS, MOST_IN_PIECES, N_PAST
 from algorithms.online.configuration import VWConfiguration
-from algorithms.online.layout import fits
+from algorithms.online.layout import MAX_TERMS
 from algorithms.online.schema import Schema, n_products
 
 AS_THEY_ARE = "as they are"
@@ -32,8 +32,8 @@ class Representations:
         Those of the features in pieces (`algorithms.chacha.safe.front.cut`), where there are some.
     last, season : str
         Those of the last three labels, and of the one a season ago.
-    sizes : dict of str to int
-        How many features of each namespace are not 0 at a time, at most.
+    counts, sizes : dict of str to int
+        How many features each namespace has, and how many are not 0 at a time, at most.
     """
 
     schema: Schema
@@ -42,6 +42,7 @@ class Representations:
     pieces: tuple[str, ...]
     last: str
     season: str
+    counts: dict[str, int]
     sizes: dict[str, int]
 
     def variants(self, champion: VWConfiguration) -> list[VWConfiguration]:
@@ -50,25 +51,34 @@ class Representations:
         Each without a past, with the last labels, and with the one a season ago too; once with the
         champion's interactions, as far as their namespaces are there, and once with all pairs,
         squares among them. Each has the champion's learning rate, and before that others come that
-        are far from it: which rate a representation needs is not known from another one.
+        are far from it: which rate a representation needs is not known from another one. Pieces
+        come before all that: they need more examples, and many terms, so they are tried last.
         """
         twins = dict(zip(self.raw, self.standard, strict=True))
         back = {twin: name for name, twin in twins.items()}
-        kinds = [(twins, self.pieces)] if self._all_in_pieces() else []
-        kinds += [(twins, ()), (back, ())]
-        found, whole = [], []
-        for names, pieces in kinds:
-            own = (*names.values(), *pieces)
-            crosses = [tuple(names.get(name, name) for name in i) for i in champion.interactions]
-            for past in ((), (self.last,), (self.last, self.season)):
-                left = (*own, *past)
-                kept = tuple(cross for cross in crosses if {*left} >= {*cross})
-                found.append(VWConfiguration(kept, champion.learning_rate, left))
-            pairs = tuple(combinations_with_replacement(own, 2))
-            whole.append(VWConfiguration(pairs, champion.learning_rate, own))
-        variants = [one for one in found if one != champion]
+        found, whole = self._of_kind(champion, twins, ())
+        raw, whole_raw = self._of_kind(champion, back, ())
+        variants = [one for one in (*found, *raw) if one != champion]
         others = [replace(one, learning_rate=rate) for rate in OTHER_RATES for one in variants]
-        return [*others, *whole, *variants]
+        in_pieces: list[VWConfiguration] = []
+        if self._all_in_pieces():
+            pieces, whole_pieces = self._of_kind(champion, twins, self.pieces)
+            in_pieces = [whole_pieces, *(one for one in pieces if one != champion)]
+        return [*in_pieces, *others, whole, whole_raw, *variants]
+
+    def _of_kind(
+        self, champion: VWConfiguration, names: dict[str, str], pieces: tuple[str, ...]
+    ) -> tuple[list[VWConfiguration], VWConfiguration]:
+        """The champion with the namespaces that `names` gives and `pieces`; and with all pairs."""
+        own = (*names.values(), *pieces)
+        crosses = [tuple(names.get(name, name) for name in i) for i in champion.interactions]
+        found = []
+        for past in ((), (self.last,), (self.last, self.season)):
+            left = (*own, *past)
+            kept = tuple(cross for cross in crosses if {*left} >= {*cross})
+            found.append(VWConfiguration(kept, champion.learning_rate, left))
+        pairs = tuple(combinations_with_replacement(own, 2))
+        return found, VWConfiguration(pairs, champion.learning_rate, own)
 
     def terms(self, configuration: VWConfiguration) -> float:
         """How many features of a configuration are not 0 at a time, the constant among them.
@@ -76,7 +86,8 @@ class Representations:
         One that names no namespaces has the features as they are; one with more terms than a
         layout takes has infinitely many.
         """
-        if not fits(self.schema, configuration):
+        induced = sum(n_products(unit, self.counts) for unit in configuration.interactions)
+        if induced > MAX_TERMS:
             return math.inf
         names = configuration.namespaces or self.raw
         units = (*((name,) for name in names), *configuration.interactions)
@@ -127,9 +138,9 @@ def represent(schema: Schema) -> Representations:
     bent = (f"{name}^{k}" for name in schema.features[:MOST_IN_PIECES] for k in range(len(KNOTS)))
     features = ("1", "2", "3", "1", *schema.features, *schema.features, *bent)
     names = (*schema.namespaces, *standard, *pieces, last, season)
-    sizes = dict(zip(names, map(len, columns), strict=True))
+    counts = dict(zip(names, map(len, columns), strict=True))
     # Of the pieces of one feature two are not 0.
-    sizes |= {name: 2 * sizes[name] // len(KNOTS) for name in pieces}
+    sizes = counts | {name: 2 * counts[name] // len(KNOTS) for name in pieces}
     return Representations(
         Schema(names, columns, features, schema.bits),
         schema.namespaces,
@@ -137,6 +148,7 @@ def represent(schema: Schema) -> Representations:
         tuple(pieces),
         last,
         season,
+        counts,
         sizes,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,7 +19,7 @@ from algorithms.chacha.safe.in_words import Words
 from algorithms.chacha.safe.mixture import MASS
 from algorithms.chacha.safe.representations import represent
 from algorithms.chacha.safe.windows import CommonWindows
-from algorithms.events import BoundsUpdated, ChampionChanged, Event, LeaseGranted
+from algorithms.events import ChampionChanged, Event, LeaseGranted
 from algorithms.online.configuration import VWConfiguration
 from algorithms.online.learner import Learner
 from algorithms.online.live import Doubles, Floats, LiveModels, Slots
@@ -76,20 +77,15 @@ class SafeRace(Race):
             levels=levels,
         )
         self.losses = self.ensemble.losses
-        self.representations = represent(schema)
         self.champion_slot = BASE
         self.candidates = Candidates()
         self.windows = CommonWindows(self.ensemble.sums, round_length, delta)
         self.terms = np.zeros(b, dtype=np.int64)
-        self.fresh_at = np.zeros(b, dtype=np.int64)
-        self.lease_of = np.zeros(b, dtype=np.int64)
-        self._reported_at = np.zeros(b, dtype=np.int64)
+        self.fresh_at, self.lease_of, self._reported_at = np.zeros((3, b), dtype=np.int64)
         self._label, self._importance, self._forecast = np.zeros((3, 1), dtype=np.float32)
         self._terms: dict[int, float] = {}
         self.max_terms = max_terms
         self._measure()
-
-    # -- the stream ---------------------------------------------------------------------------
 
     def open(self) -> Iterator[Event]:
         """Admit the initial configuration as champion, and its challengers."""
@@ -97,7 +93,8 @@ class SafeRace(Race):
         yield from self.words.tell(BASE)
         yield from self._lease(BASE, BASE, None)
         yield ChampionChanged(at=0, configuration=BASE, previous=None)
-        yield from self.widen()
+        yield from self._consult_oracle()
+        yield from self._fill()
 
     def admit(
         self, configuration: VWConfiguration, parent: int | None
@@ -123,8 +120,7 @@ class SafeRace(Race):
         self, examples: Floats, labels: Floats, importances: Floats, forecasts: Floats
     ) -> int:
         """Learn until the round ends; importances weigh what is learned, and all losses."""
-        room = self.round_length - self.at % self.round_length
-        n = self.ensemble.until(labels[:room], self.at)
+        n = self.ensemble.until(labels[: self.round_length - self.at % self.round_length], self.at)
         block = examples[:n], labels[:n], importances[:n]
         self.ensemble.learn(*block, self.live, self.champion_slot, forecasts[:n])
         self.at += n
@@ -156,18 +152,21 @@ class SafeRace(Race):
             return learner
         return alone(learner, self.schema, self.representations, *self.ensemble.unit)
 
-    # -- decisions at the end of a round -------------------------------------------------------
-
     def decide(self) -> Iterator[Event]:
         """Better, else Worse and the leases; then free slots are filled."""
         if not self.is_due():
             return
         if self._passes_log_point():
             yield from self._report(self.live)
-        proven = self.windows.better(self._challengers(), self.at, self._n_candidates())
-        if len(proven):
-            best = self.windows.advantages(proven, self.at).argmax()
-            yield from self._promote(int(proven[best]))
+        if self.terms.sum() > self.max_terms:  # there were fewer columns when they came
+            terms = {slot: float(self.terms[slot]) for slot in self.live.tolist()}
+            yield from self._make_room(terms, self.max_terms)
+        elif len(
+            better := self.windows.better(self._challengers(), self.at, self._n_candidates())
+        ):
+            yield from self._promote(
+                int(better[self.windows.advantages(better, self.at).argmax()])
+            )
         else:
             yield from self._eliminate_worse()
             yield from self._end_leases()
@@ -225,7 +224,7 @@ class SafeRace(Race):
         if not len(ended):
             return
         yield from self._report(ended)
-        below = self._below_median()
+        below = self.windows.below_median(self._removable(), self.at)
         for slot in ended.tolist():
             lease = 2 * int(self.lease_of[slot])
             if self.candidates.pending and slot in below:
@@ -234,16 +233,6 @@ class SafeRace(Race):
                 self.candidates.pause(number, lease)
             else:
                 yield from self._extend(slot, lease)
-
-    def _below_median(self) -> set[int]:
-        """The removable slots whose models gained less on the champion than most."""
-        slots = self._removable()
-        if not len(slots):
-            return set()
-        advantages = self.windows.advantages(slots, self.at)
-        return set(slots[advantages < np.median(advantages)].tolist())
-
-    # -- candidates and slots -------------------------------------------------------------------
 
     @property
     def _n_min(self) -> int:
@@ -283,10 +272,10 @@ class SafeRace(Race):
     def _fill(self) -> Iterator[Event]:
         """Give free slots to who waits, as far as terms go."""
         free = np.flatnonzero(self.holders == EMPTY).tolist()
-        left = self.max_terms - int(self.terms.sum())
+        left, known = self.max_terms - int(self.terms.sum()), self._terms.get
         if not free:
             return
-        terms = {number: self._terms_of(number) for number in self.candidates.pending}
+        terms = {n: known(n) or self._terms_of(n) for n in self.candidates.pending}
         for number in self.candidates.ranked(n for n in terms if terms[n] <= left):
             if not free:
                 return
@@ -298,7 +287,8 @@ class SafeRace(Race):
     def _lease(self, slot: int, number: int, parent: int | None) -> Iterator[Event]:
         """Start the model of `number` in `slot`, as a branch of the one in slot `parent`."""
         configuration = self.configurations[number]
-        branches = bool(self.at) and parent is not None and self._can_branch(configuration)
+        champion = self.configurations[self.champion]
+        branches = bool(self.at) and parent is not None and configuration.extends(champion)
         self._start(slot, number, parent if branches else None)
         self.terms[slot] = self._terms_of(number)
         self.fresh_at[slot] = self.at
@@ -313,11 +303,6 @@ class SafeRace(Race):
             slot=slot,
             source=self.champion if branches else None,
         )
-
-    def _can_branch(self, configuration: VWConfiguration) -> bool:
-        champion = self.configurations[self.champion]
-        kept = set(champion.namespaces or ()) <= set(configuration.namespaces or ())
-        return kept and set(champion.interactions) <= set(configuration.interactions)
 
     def _extend(self, slot: int, lease: int) -> Iterator[Event]:
         self.lease_of[slot] = lease
@@ -336,13 +321,39 @@ class SafeRace(Race):
     def _achieved(self, slot: int) -> tuple[int, float]:
         return self.at - int(self.fresh_at[slot]), self.ensemble.achieved(slot)
 
-    def grow(self, schema: Schema) -> bool:
+    def grow(self, schema: Schema) -> list[Event]:
         """See `Race.grow`; who has features of a kind has those of new namespaces too."""
-        widened = super().grow(schema)
-        self.ensemble.front.grow(schema.n_features)
+        wider = represent(schema)
+        terms = {
+            slot: wider.terms(wider.whole(self.configurations[self.holders[slot]]))
+            for slot in self.live.tolist()
+        }
+        # What cannot be laid out goes at once; the rest keeps the forecast until the round ends.
+        events = list(self._make_room(terms, sys.float_info.max))
+        return events + super().grow(schema)
+
+    def require_fit(self, schema: Schema) -> None:
+        """Models that would have too many terms make room."""
+
+    def _widen(self) -> Iterator[Event]:
+        return self._consult_oracle()  # slots are filled at the end of the round
+
+    def _adapt(self, widened: bool) -> None:
+        self.ensemble.front.grow(self.schema.n_features)
         if widened and self.represents:
             self._reshape(self.representations.whole)
-        return widened
+
+    def _make_room(self, terms: dict[int, float], most: float) -> Iterator[Event]:
+        """Pause the largest of the live models until all have at most so many terms.
+
+        A champion that is too large beside c_init hands over to the best of those that are not.
+        """
+        left = [slot for slot in terms if slot == BASE or terms[slot] <= most - terms[BASE]]
+        if self.champion_slot not in left:
+            yield from self._promote(min(left, key=self.losses.__getitem__))
+        for slot in sorted(self._removable().tolist(), key=terms.__getitem__, reverse=True):
+            if sum(terms[other] for other in self.live.tolist()) > most:
+                yield from self._pause(slot, "made room for more features")
 
     def _measure(self) -> None:
         self._terms.clear()
@@ -357,16 +368,8 @@ class SafeRace(Race):
         told = (self._reported_at[slots] == self.at) | (self.windows.starts[slots] == self.at)
         slots = slots[~told]
         self._reported_at[slots] = self.at
-        bounds = self.windows.bounds(slots, self.at, self._n_candidates(), self.champion_slot)
-        for slot, loss, lower, upper in bounds:
-            yield BoundsUpdated(
-                at=self.at,
-                configuration=int(self.holders[slot]),
-                value=loss,
-                lower=lower,
-                upper=upper,
-                units=self.at - int(self.fresh_at[slot]),
-            )
+        challenge = self._n_candidates(), self.champion_slot
+        yield from self.windows.told(slots, self.at, *challenge, self.holders, self.fresh_at)
 
     def _standing(self, slot: int) -> dict[str, float]:
         return {

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from algorithms.chacha.safe.mixture import ADVANTAGE, LOSS, LOSS_SQUARES, SQUARES
 from algorithms.chacha.safe.paired import better, critical_value, radius, worse
+from algorithms.events import BoundsUpdated
 
 Slots = NDArray[np.int64]
 Doubles = NDArray[np.float64]
@@ -56,6 +57,15 @@ class CommonWindows:
         """By how much the challengers' mean losses are below the champion's."""
         return np.asarray(self.sums[slots, ADVANTAGE] / self.seen(slots, at))
 
+    def below_median(self, slots: Slots, at: int) -> set[int]:
+        """The challengers that gained less on the champion than most."""
+        if not len(slots):
+            return set()
+        advantages = self.advantages(slots, at)
+        ordered, n = np.sort(advantages), len(advantages)
+        median = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
+        return set(slots[advantages < median].tolist())
+
     def better(self, slots: Slots, at: int, candidates: int) -> Slots:
         """Those of `slots` that are proved better than the champion."""
         advantage, squares = self.sums[slots, ADVANTAGE], self.sums[slots, SQUARES]
@@ -84,6 +94,16 @@ class CommonWindows:
         yield from zip(
             slots.tolist(), losses.tolist(), lower.tolist(), upper.tolist(), strict=True
         )
+
+    def told(
+        self, slots: Slots, at: int, candidates: int, champion: int, holders: Slots, since: Slots
+    ) -> Iterator[BoundsUpdated]:
+        """`bounds` as events; `holders` are the configurations of slots, live `since` when."""
+        for slot, loss, lower, upper in self.bounds(slots, at, candidates, champion):
+            number, units = int(holders[slot]), at - int(since[slot])
+            yield BoundsUpdated(
+                at=at, configuration=number, value=loss, lower=lower, upper=upper, units=units
+            )
 
     def _critical_values(self, slots: Slots, at: int, candidates: int) -> Doubles:
         looks = -(-self.seen(slots, at) // self.round_length)

@@ -223,7 +223,7 @@ class OnlineChaCha(LaterLabels):
             race = self._new_race(features)
             events: Iterable[Event] = list(race.open())
         else:
-            events = race.widen() if race.grow(features.schema()) else ()
+            events = race.grow(features.schema())
         self._features, self._race = features, race
         self._record(events)
         return race

@@ -168,14 +168,16 @@ def test_more_features_reach_every_race():
     x, classes = sample(300)
     races, _ = fresh()
     learned(races, x, classes)
-    wide = Schema(("a", "b", "c", "d"), ((0,), (1,), (2,), (3,)), ("x", "y", "z", "u"))
+    wide = Schema(("a", "b", "c"), ((0,), (1,), (2, 3)), ("x", "y", "z", "u"))
     before = races.predict(x[0]).tolist()
 
-    assert races.grow(wide)
+    list(races.decide())
+    assert not list(races.grow(wide))
     assert races.predict(np.append(x[0], np.float32(0))).tolist() == before
-    list(races.widen())
-    assert {race.schema.n_features for race in races.races} == {4}
-    learned(races, np.pad(x, ((0, 0), (0, 1))), classes)
+    wider = Schema(("a", "b", "c", "d"), ((0,), (1,), (2, 3), (4,)), ("x", "y", "z", "u", "v"))
+    assert any(isinstance(event, ConfigurationAdmitted) for event in races.grow(wider))
+    assert {race.schema.n_features for race in races.races} == {5}
+    learned(races, np.pad(x, ((0, 0), (0, 2))), classes)
 
 
 def no_memory(schema):

@@ -161,7 +161,7 @@ def test_a_mixture_that_forgets_too_soon_is_a_regression(part, plant):
     which = ("ci-streams", ["fried"], ["vanilla", "chacha"])
     run = part(*which, folder="before")
     assert gate(run.frame, run.accepted(), quantities=run.quantities).exit_code == 0
-    plant("algorithms.chacha.chacha", "memory=self.memory,", "memory=self.memory / 100,")
+    plant("algorithms.chacha.chacha", "memory=self.memory,", "memory=self.memory / 500,")
     run = part(*which)
     verdict = gate(run.frame, run.accepted(), quantities=run.quantities)
     assert verdict.exit_code == 1

@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 from algorithms.benches.stream import Origin
+from algorithms.chacha.chacha import ChaCha
 from algorithms.chacha.safe.front import MOST_RIDGE
 from algorithms.chacha.streaming import ChaChaRegressor
+from algorithms.events import ChampionChanged, Paused
+from algorithms.online.schema import Schema
 
 
 def stream(n, d, seed=0):
@@ -87,3 +90,44 @@ def test_a_first_example_may_be_empty(algorithm, empty):
     model.learn_one({"x": 1.0}, 1.0)
 
     assert model.examples == 2
+
+
+@pytest.mark.parametrize("counts", [(1, 64), (5, 64), (3, 55), (1, 10, 64), (5, 100)])
+def test_models_make_room_for_more_features(counts, tmp_path):
+    """All pairs of 5 features are few, of 60 too many to learn, or to lay out at all."""
+    model, rng = ChaChaRegressor(), np.random.default_rng(0)
+    for d in counts:
+        x = rng.normal(size=(640, d))
+        for example, label in zip(as_dicts(x), 3 * np.abs(x[:, 0]) + x[:, -1] ** 2, strict=True):
+            model.learn_one(example, float(label))
+        race = model._race
+        terms = sum(map(race.representations.terms, (race.configurations[n] for n in _live(race))))
+
+        assert terms == race.terms.sum() <= race.max_terms
+        assert race.champion in _live(race)
+        assert 0 in _live(race)
+    model.save(tmp_path / "model")
+    assert ChaChaRegressor.load(tmp_path / "model").live == model.live
+
+
+def _live(race):
+    return race.holders[race.live].tolist()
+
+
+def test_a_champion_that_grows_too_large_hands_over():
+    race = ChaCha().race(Schema(("a",), (tuple(range(5)),), tuple("01234")), 0, "regression")
+    list(race.open())
+    whole = race.representations.variants(race.configurations[0])[0]
+    number = next(n for n, one in enumerate(race.configurations) if one == whole)
+    if number not in _live(race):
+        list(race._lease(int(np.flatnonzero(race.holders < 0)[0]), number, 0))
+    list(race._promote(race.slot_of(number)))
+
+    names = tuple(str(column) for column in range(64))
+    events = race.grow(Schema(("a",), (tuple(range(64)),), names))
+
+    changed = [event for event in events if isinstance(event, ChampionChanged)]
+    assert [event.previous for event in changed] == [number]
+    assert number in {event.configuration for event in events if isinstance(event, Paused)}
+    assert number not in _live(race)
+    assert race.champion == race.holders[race.champion_slot]

@@ -41,7 +41,7 @@ def test_interactions_are_told_by_the_names_of_features():
     told = {one for event in of(model.history, ConfigurationAdmitted)
             for one in event.parameters["interactions"]}  # fmt: skip
 
-    assert any("weather" in one for one in model.champion["interactions"])
+    assert {*model.champion["interactions"]} <= told
     assert {"weather × shop 1", "'a × b' × colour=red", "when: days × when: month"} <= told
     assert model.groups["weather"] == ["rain", "wind"]
     assert {one.column for one in model._race.schema.origins if one.part == "missing"} == {"gap"}
