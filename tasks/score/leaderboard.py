@@ -115,7 +115,7 @@ def leaderboard(
     ----------
     zero, one : str, optional
         The algorithms whose scores are 0 and 1 on the common scale; without them the worst
-        and the best algorithm of each data set are.
+        (and whatever failed) and the best algorithm of each data set are.
     meaningless : tuple of str
         Data sets that the suite leaves out of the common scale. They are ranked all the same.
     metric : str
@@ -130,7 +130,7 @@ def leaderboard(
     else:
         values, scale = (
             scaled(table),
-            f"scaled {metric}: in each repetition the worst algorithm is 0, the best 1",
+            f"scaled {metric}: in each repetition the worst and any failure are 0, the best 1",
         )
     left_out = [p in meaningless for p in table.problems]
     values[:, left_out] = np.nan

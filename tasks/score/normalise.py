@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tasks.score.table import ROUNDING, Floats, ScoreTable, nanmean
+from tasks.score.table import EARLY, FAILED, ROUNDING, Floats, ScoreTable, nanmean
 
 
 def normalised(table: ScoreTable, zero: str, one: str) -> Floats:
@@ -33,6 +33,8 @@ def normalised(table: ScoreTable, zero: str, one: str) -> Floats:
 def scaled(table: ScoreTable) -> Floats:
     """In each repetition on a data set 1 is the best algorithm, 0 the worst; equals are all 1.
 
+    A repetition that failed or ended early is 0, also where all that finished are equal.
+
     The scale of suites that name no ``normalise``. It depends on who takes part. Repetitions
     are scaled one by one because their splits, which all algorithms share, move all scores.
 
@@ -47,7 +49,8 @@ def scaled(table: ScoreTable) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = (gains - worst) / (best - worst)
         equal = best - worst <= ROUNDING * np.maximum(np.abs(best), np.abs(worst))
-    return np.where(there, np.where(equal, 1.0, ratio), np.nan)
+    failed = np.isin(table.states, (FAILED, EARLY))
+    return np.where(there, np.where(failed, 0.0, np.where(equal, 1.0, ratio)), np.nan)
 
 
 def relative_losses(table: ScoreTable, reference: str) -> Floats:

@@ -53,6 +53,19 @@ def test_scaled_score_of_equals_is_1(make_frame):
     assert scaled(table).ravel().tolist() == [1.0, 1.0]
 
 
+@pytest.mark.parametrize("direction", ["min", "max"])
+def test_scaled_score_of_a_failure_is_0_also_where_one_alone_finished(make_frame, direction):
+    scores = {("a", "x"): [2.0, 3.0, "crash"], ("bad", "x"): ["crash", "timeout", "crash"]}
+    table = score_table(as_frame(make_frame(scores, direction=direction)))
+    assert scaled(table)[:, 0].tolist() == [[1, 1, 0], [0, 0, 0]]
+
+
+def test_scaled_score_of_an_early_end_is_0_beside_equals(make_frame):
+    frame = make_frame({(label, "x"): [2.0] for label in ("a", "b", "early")})
+    frame.loc[frame["label"] == "early", "complete"] = False
+    assert scaled(score_table(as_frame(frame))).ravel().tolist() == [1, 1, 0]
+
+
 def test_relative_loss_is_the_ratio_of_means(make_frame):
     ratios = relative_losses(score_table(as_frame(make_frame(SCORES))), "vanilla")
     assert ratios.tolist() == [[1.0, 1.0], [0.5, 0.9], [0.5, 0.95]]

@@ -41,6 +41,12 @@ def test_a_shared_first_place_is_shared(make_frame):
     assert "Nothing separates a and b" in tied.how_sure
 
 
+def test_one_that_never_finished_is_not_level_with_the_only_one_that_did(make_frame):
+    found = answer(make_frame, {("a", "x"): [1.0, 1.2], ("bad", "x"): ["crash", "crash"]})
+    assert "1.000 ahead of bad" in found.by_how_much
+    assert "Nothing separates" not in found.how_sure
+
+
 def test_the_first_by_rank_may_be_behind_by_score(make_frame):
     scores = {("a", "x"): [1.0], ("b", "x"): [1.1], ("a", "y"): [1.0], ("b", "y"): [1.1],
               ("a", "z"): [9.0], ("b", "z"): [1.0], ("zero", "x"): [2.0], ("zero", "y"): [2.0],
