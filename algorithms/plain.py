@@ -113,7 +113,7 @@ def _tagged(value: Any, arrays: Arrays) -> Any:
         if all(type(key) is str and not key.startswith("$") for key in value):
             return {key: _tagged(item, arrays) for key, item in value.items()}
         return {"$dict": [[_tagged(k, arrays), _tagged(v, arrays)] for k, v in value.items()]}
-    if isinstance(value, np.generic) and value.dtype.kind in _NUMBERS:
+    if _is_number(value):
         return {"$scalar": [value.dtype.str, value.item()]}
     name = f"a{len(arrays)}"
     if type(value) is bytes:
@@ -149,6 +149,12 @@ def _untagged(value: Any, arrays: Arrays) -> Any:
     items = _untagged(content, arrays)
     kinds = {"$tuple": tuple, "$set": set, "$frozenset": frozenset, "$dict": dict}
     return kinds[tag](items)
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it is a numpy scalar that JSON has a number for, which a long double is not."""
+    scalar = isinstance(value, np.generic) and value.dtype.kind in _NUMBERS
+    return scalar and not isinstance(value, np.longdouble)
 
 
 def _bytes(content: bytes) -> np.ndarray[Any, Any]:

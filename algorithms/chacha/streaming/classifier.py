@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
-from decimal import Decimal
-from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from algorithms import plain
 from algorithms.benches.stream import MOST_CLASSES
 from algorithms.chacha.one_vs_rest import OneVsRest
 from algorithms.chacha.oracle import ConfigOracle
@@ -89,7 +88,8 @@ class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):
         ----------
         x : dict
         y : Hashable
-            Its class, which may be new.
+            Its class, which may be new: a text, a number, or a tuple of them. NumPy's texts and
+            numbers are taken as Python's.
         w : float
             Importance: learned as if seen so many times. With 0 nothing is learned, no class
             either.
@@ -100,6 +100,8 @@ class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):
             If the label is missing, or one class of too many.
         TypeError
             If it cannot be a key of a dict.
+        UsageError
+            If it could not be saved, such as a date.
         """
         classes = self._with([y])
         try:
@@ -122,9 +124,11 @@ class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):
         ValueError, TypeError
             See `learn_one`; nothing is learned.
         UsageError
-            If an array holds other things than numbers.
+            If an array holds other things than numbers, or a label could not be saved.
         """
-        labels: list[Any] = y.tolist() if hasattr(y, "tolist") else list(y)  # type: ignore[arg-type]
+        # an array's own list has whole numbers for dates
+        listed = hasattr(y, "tolist") and not isinstance(y, np.ndarray)
+        labels: list[Any] = y.tolist() if listed else list(y)  # type: ignore[union-attr, arg-type]
         weights = importances_of(w, len(labels))
         classes = self._with([one for one, weight in zip(labels, weights, strict=True) if weight])
         places = {label: place for place, label in enumerate(classes)}
@@ -215,10 +219,7 @@ class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):
         """The classes, with those among `labels` that are new."""
         classes = dict.fromkeys(self.classes)
         for label in labels:
-            hash(label)
-            if is_missing(label) or (isinstance(label, Real | Decimal) and math.isnan(label)):
-                raise ValueError(f"label {label!r} is no class: give a value to be predicted")
-            classes[label] = None
+            classes[_class_of(label)] = None
         if len(classes) > MOST_CLASSES:
             raise ValueError(
                 f"{len(classes)} classes are more than {MOST_CLASSES}, with a race each: take"
@@ -229,3 +230,20 @@ class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):
     def _name(self, classes: list[Hashable]) -> None:
         """Keep the names of as many classes as the races know of."""
         self.classes = classes[: 0 if self._race is None else self._race.n_classes]
+
+
+def _class_of(label: Hashable) -> Hashable:
+    """The class that a label names, as a value that can be saved: a ``str`` of a NumPy text."""
+    hash(label)
+    is_time = isinstance(label, np.datetime64 | np.timedelta64)
+    value = label.item() if isinstance(label, np.generic) and not is_time else label
+    if is_missing(value) or (isinstance(value, float) and math.isnan(value)):
+        raise ValueError(f"label {value!r} is no class: give a value to be predicted")
+    try:
+        plain.check(value)
+    except UsageError as error:
+        raise UsageError(
+            f"label {value!r} is no class that can be saved: take a text, a number, or a tuple of"
+            " them, such as str(label)"
+        ) from error
+    return value
