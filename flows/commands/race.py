@@ -147,7 +147,8 @@ def _measured_by(metric: str | None, result: Result) -> Result:
 class _Attempt:
     """What came of the job, where its files are, and its model or where that was kept.
 
-    `best` is the first try that the result's skill is over.
+    `best` is the first try that the result's skill is over; `of_log` says whether the score is of
+    the logarithm of the target.
     """
 
     result: Result
@@ -155,13 +156,14 @@ class _Attempt:
     model: Any = None
     traceback: str = ""
     best: str = ""
+    of_log: bool = False
 
     def with_skill(self, job: Job, mirrors: tuple[Path, ...]) -> _Attempt:
         """It, measured against the best of what a person tries first, on a stream."""
         from tasks.jobs.skill import with_skill
 
-        result, best = with_skill(job, self.result, mirrors=mirrors)
-        return replace(self, result=result, best=best)
+        result, best, of_log = with_skill(job, self.result, mirrors=mirrors)
+        return replace(self, result=result, best=best, of_log=of_log)
 
     @property
     def failures(self) -> list[str]:
@@ -263,14 +265,15 @@ def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
         reason = " ".join(result.reason.split())
         say(f"{result.label} on {result.data}: {result.status}: {reason}", err=True)
     elif not as_json:
+        is_log = attempt.of_log and result.metric == attempt.result.metric
         say(
             f"{result.label} on {result.data}, seed {result.seed}:"
-            f" {result.metric} {result.score:.6g}"
+            f" {result.metric} {result.score:.6g}{' of the log target' if is_log else ''}"
             f" in {result.cpu_seconds:.3f} CPU s ({result.units:g} {result.unit})"
         )
         measured = told(result.metrics, attempt.best)
         if measured:
-            say(f"measured: {measured}")
+            say(f"measured: {measured}{', all of the target itself' if attempt.of_log else ''}")
         if not result.complete:
             say(
                 f"it ended early: {result.units:g} of {result.budget:g} {result.unit},"

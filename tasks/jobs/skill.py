@@ -13,8 +13,12 @@ from tasks.jobs import benches
 from tasks.jobs.job import Job, Result
 
 
-def with_skill(job: Job, result: Result, *, mirrors: tuple[Path, ...] = ()) -> tuple[Result, str]:
-    """The result of `job` with the metric ``skill``, and over whom it is.
+def with_skill(
+    job: Job, result: Result, *, mirrors: tuple[Path, ...] = ()
+) -> tuple[Result, str, bool]:
+    """The result of `job` with the metric ``skill``, over whom it is, and what the score is of.
+
+    Skill is of the target itself, as are all measures; the score is of what models learn.
 
     Parameters
     ----------
@@ -30,13 +34,18 @@ def with_skill(job: Job, result: Result, *, mirrors: tuple[Path, ...] = ()) -> t
         As it was where there is nothing to compare: it failed, or is on no stream.
     str
         The registered name of the best first try; empty where there is none.
+    bool
+        Whether the score is of the logarithm of the target.
     """
     loss = loss_of(result.metrics)
-    if result.status != "ok" or loss is None or not result.complete:
-        return result, ""
+    if result.status != "ok" or loss is None:
+        return result, "", False
     bench = benches.make(result.bench, fetch.load(job.data, mirrors=mirrors), job)
-    best = best_first_try(bench) if isinstance(bench, StreamBench) else None
+    if not isinstance(bench, StreamBench):
+        return result, "", False
+    of_log = bench.stream.shift is not None
+    best = best_first_try(bench) if result.complete else None
     if best is None or not best[1]:
-        return result, ""
+        return result, "", of_log
     skill = skill_over([best[1]], loss)
-    return replace(result, metrics={**result.metrics, "skill": skill}), best[0]
+    return replace(result, metrics={**result.metrics, "skill": skill}), best[0], of_log

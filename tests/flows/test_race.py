@@ -193,6 +193,25 @@ def test_measures_and_skill_over_the_best_first_try_are_told(race, capsys):
     assert " over online-ridge" in said
 
 
+def test_what_is_of_the_logarithm_of_the_target_is_said_so(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    x = np.random.default_rng(0).normal(size=200)
+    pd.DataFrame({"x": x, "y": 50 * np.exp(x)}).to_csv("sales.csv", index=False)
+
+    def said(*arguments):
+        with pytest.raises(SystemExit):
+            main(["race", "running-mean", "file:sales.csv", *arguments])
+        return capsys.readouterr().out.splitlines()
+
+    score, measured = said()[:2]
+    assert " of the log target in " in score
+    assert measured.endswith(" over online-ridge, all of the target itself")
+    assert "log target" not in said("--metric", "rmse")[0]
+    score, measured = said("--set", "log_target=false")[:2]
+    assert "log target" not in score
+    assert measured.endswith(" over online-ridge")
+
+
 def test_a_measure_is_told_in_the_place_of_the_score(race):
     told, _, code = race("chacha", "--metric", "r2")
 
