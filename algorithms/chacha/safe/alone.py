@@ -33,15 +33,16 @@ def alone(
     Raises
     ------
     UsageError
-        If it sees what only the race can compute: standardised features or earlier labels.
+        If it sees what only the race can compute: features standardised or in pieces, or earlier
+        labels.
     """
-    names = learner.configuration.namespaces or ()
-    if not {*names} <= {*representations.raw}:
-        seen = Words(schema, representations).features(names)
+    computed = {*(learner.configuration.namespaces or ())} - {*representations.raw}
+    if computed:
+        seen = Words(schema, representations).features(computed)
         raise UsageError(
-            f"the champion sees features {seen}, which the race computes and no model alone"
-            ' can: build with tune="interactions+learning-rate" to have one that sees features'
-            " as they are, or keep the race by `save`"
+            f"the champion sees features that the race computes and no model alone can ({seen}):"
+            ' build with tune="interactions+learning-rate" to have one that sees features as they'
+            " are, or keep the race by `save`"
         )
     assert isinstance(learner, KernelLearner)
     learner.rescale(spread, center)

@@ -280,7 +280,7 @@ class OnlineChaCha(LaterLabels):
         ------
         UsageError
             If nothing was learned, or the champion sees what Vowpal Wabbit cannot compute:
-            standardised features or earlier labels.
+            features standardised or in pieces, or earlier labels.
         """
         learner = None if self._race is None else self._champion_learner()
         if learner is None:

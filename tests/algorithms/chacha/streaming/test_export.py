@@ -78,6 +78,19 @@ def test_a_champion_that_sees_more_is_named_with_the_mend(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_of_what_a_champion_sees_only_what_the_race_computes_is_named(tmp_path):
+    model, _ = trained(100)
+    race = model._race
+    known, last = race.representations, race.representations.last
+    race.champion = next(
+        int(number)
+        for number in race.holders[race.live]
+        if {*known.raw, last} == {*race.configurations[number].namespaces}
+    )
+    with pytest.raises(UsageError, match=r"no model alone can \(last 3 labels\): build"):
+        model.export(tmp_path / "champion.vw")
+
+
 def test_the_mend_exports(tmp_path):
     model, x = trained(700, tune="interactions+learning-rate")
     command = model.export(tmp_path / "champion.vw")
