@@ -28,7 +28,7 @@ from tasks.models.saved import Description, SavedModel
 from tasks.preprocess.stream_encoder import StreamEncoder
 from tasks.preprocess.streaming import (
     StreamOptions,
-    by_coming,
+    class_labels,
     from_log,
     log_shift,
     needs_log,
@@ -153,18 +153,16 @@ def fitted(dataset: Dataset, job: Job, result: Result, learner: Any) -> tuple[St
     encoder = options.encoder().fit(rows)
     if seen is not None:
         encoder.follow(rows.iloc[:seen])
-    shift = None
+    shift, classes = None, ()
     if dataset.task == "regression":
         target = dataset.target.to_numpy(dtype=np.float64)
         shift = log_shift(target) if needs_log(target, options.log_target) else None
-    classes = dataset.target.cat.categories if dataset.task == "classification" else ()
-    if isinstance(learner, OneVsRest):
-        codes = dataset.target.cat.codes.to_numpy().astype(np.float64)
-        _, classes = by_coming(codes[order], classes)
+    else:
+        _, classes = class_labels(dataset, order)
     description = Description(
         kind="stream",
         columns=describe(dataset.features, texts=True),
-        classes=tuple(classes),
+        classes=classes,
         options=options,
         encoder=encoder.state(),
         shift=shift,

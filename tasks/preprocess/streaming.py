@@ -70,26 +70,66 @@ def as_stream(dataset: Dataset, options: StreamOptions | None = None, seed: int 
     """The examples of `dataset` in order, features as written, target transformed.
 
     Columns become features as `StreamEncoder` says. A regression's target is log-transformed by
-    the rule of `options.log_target`, decided on the whole data set; two classes become -1 and 1
-    in the order of the categories, more are numbered in the order in which they come.
+    the rule of `options.log_target`, decided on the whole data set; `class_labels` makes labels
+    of classes.
 
     Raises
     ------
     DataError
-        One class or more than `MOST_CLASSES`, an infinite value, or a target that float32
-        cannot tell apart.
+        Too few or too many classes come, an infinite value, or a target that float32 cannot tell
+        apart.
     """
     options = options or StreamOptions()
-    (labels, shift), order = _labels(dataset, options), order_of(dataset, options, seed)
-    encoder, labels, classes = options.encoder(), labels[order], ()
-    if dataset.task == "classification" and len(dataset.target.cat.categories) > 2:
-        labels, classes = by_coming(labels, dataset.target.cat.categories)
+    order, encoder = order_of(dataset, options, seed), options.encoder()
+    shift, classes = None, ()
+    if dataset.task == "classification":
+        labels, classes = class_labels(dataset, order)
+    else:
+        labels, shift = _numbers(dataset, options)
+        labels = labels[order]
     with naming(dataset.reference):
         features = encoder.fit_transform(dataset.features.iloc[order])
         told = in_float32(labels)
     names = tuple(encoder.names_)
     spaces, origins = encoder.namespaces(), encoder.origins()
-    return Stream(features, told, spaces, names, dataset.task, shift, classes, origins)
+    many = classes if len(classes) > 2 else ()
+    return Stream(features, told, spaces, names, dataset.task, shift, many, origins)
+
+
+def class_labels(
+    dataset: Dataset, order: slice | NDArray[np.int64]
+) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """The labels of the rows that come, and the names of the classes in the labels' order.
+
+    Two classes become -1 and 1 in the order of the categories, more are numbered in the order in
+    which they come. How many they are is told by the rows that come, but that a data set of two
+    keeps both.
+
+    Raises
+    ------
+    DataError
+        If one class comes of several, or more than `MOST_CLASSES`.
+    """
+    names = [str(name) for name in dataset.target.cat.categories]
+    codes = dataset.target.cat.codes.to_numpy()[order].astype(np.float64)
+    present = np.arange(2) if len(names) == 2 else np.unique(codes).astype(int)
+    if len(present) == 2:
+        return np.where(codes == present[1], 1.0, -1.0), tuple(names[code] for code in present)
+    if 2 < len(present) <= MOST_CLASSES:
+        return by_coming(codes, names)
+    target = f"{dataset.reference}: target {dataset.target.name!r}"
+    if len(present) == 1:
+        raise DataError(
+            f"{target} is {names[present[0]]!r} in all {len(codes)} rows that come, of"
+            f" {len(names)} classes: raise max_rows, or take shuffle=true"
+        )
+    mend = "name another column with target="
+    if all(columns.is_numeral(name) for name in names):
+        mend = "take its numbers with task=regression, or two classes with threshold="
+    raise DataError(
+        f"{target} has {len(present)} classes: a stream takes a regression or 2 to"
+        f" {MOST_CLASSES} classes; {mend}"
+    )
 
 
 def by_coming(
@@ -148,21 +188,9 @@ def from_log(logarithms: NDArray[np.float64], shift: float) -> NDArray[np.float6
     return np.exp(logarithms) - shift
 
 
-def _labels(dataset: Dataset, options: StreamOptions) -> tuple[NDArray[np.float64], float | None]:
-    """The labels, and what was added to those that are logarithms."""
-    if dataset.task == "regression":
-        target = dataset.target.to_numpy(dtype=np.float64)
-        if needs_log(target, options.log_target):
-            return log_target(target), log_shift(target)
-        return target, None
-    classes = dataset.target.cat.categories
-    if not 2 <= len(classes) <= MOST_CLASSES:
-        mend = "name another column with target="
-        if all(columns.is_numeral(name) for name in classes):
-            mend = "take its numbers with task=regression, or two classes with threshold="
-        raise DataError(
-            f"{dataset.reference}: target {dataset.target.name!r} has {len(classes)} classes:"
-            f" a stream takes a regression or 2 to {MOST_CLASSES} classes; {mend}"
-        )
-    codes = dataset.target.cat.codes.to_numpy().astype(np.float64)
-    return (2.0 * codes - 1.0 if len(classes) == 2 else codes), None
+def _numbers(dataset: Dataset, options: StreamOptions) -> tuple[NDArray[np.float64], float | None]:
+    """The labels of a regression, and what was added to those that are logarithms."""
+    target = dataset.target.to_numpy(dtype=np.float64)
+    if needs_log(target, options.log_target):
+        return log_target(target), log_shift(target)
+    return target, None

@@ -178,3 +178,18 @@ def test_races_of_many_classes_are_served_as_the_class_that_they_would_name(race
     assert load(tmp_path).predict(features).tolist() == expected
     assert fitted.model.predict(features).tolist() == expected
     assert (np.array(expected) == fitted.dataset.target.astype(str)).mean() > 0.7
+
+
+@pytest.mark.parametrize("algorithm", ["chacha", "chacha-paper"])
+def test_two_classes_that_came_of_three_are_served_by_name(algorithm, race, tmp_path):
+    a = np.random.default_rng(0).choice([-1.0, 1.0], 300)
+    a[:2] = -1.0, 1.0
+    kinds = np.where(a > 0, "c", "a")
+    kinds[-1] = "b"
+    pd.DataFrame({"x": a, "y": kinds}).to_csv(tmp_path / "kinds.csv", index=False)
+    bench, settings = {"max_rows": 299}, {"b": 3}
+    data = f"file:{tmp_path / 'kinds.csv'}"
+    result, _, fitted = race(algorithm, data, bench=bench, settings=settings)
+
+    assert result.status == "ok"
+    assert fitted.model.predict(fitted.dataset.features[:2]).tolist() == ["a", "c"]

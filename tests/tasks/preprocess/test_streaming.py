@@ -152,15 +152,34 @@ def test_more_than_two_classes_are_numbered_in_the_order_in_which_they_come():
 
 
 def test_classes_that_do_not_come_have_no_number():
-    cut = of_classes(["w", "u", "w", "v", "u"], max_rows=3)
+    cut = of_classes(["w", "u", "w", "z", "v", "u"], max_rows=4)
     shuffled = of_classes(["w", "u", "w", "v", "u"], shuffle=True)
 
-    assert (cut.classes, cut.labels.tolist()) == (("w", "u"), [0, 1, 0])
+    assert (cut.classes, cut.labels.tolist()) == (("w", "u", "z"), [0, 1, 0, 2])
     assert shuffled.labels[0] == 0
     named = [shuffled.classes[int(number)] for number in shuffled.labels]
     assert sorted(zip(shuffled.features[:, 0], named, strict=True)) == [
         (0, "w"), (1, "u"), (2, "w"), (3, "v"), (4, "u")
     ]  # fmt: skip
+
+
+def test_two_classes_that_come_of_three_are_minus_one_and_one():
+    cut = of_classes(["w", "u", "w", "v", "u"], max_rows=3)
+
+    assert (cut.classes, cut.labels.tolist()) == ((), [1, -1, 1])
+
+
+def test_one_class_that_comes_of_three_is_refused_and_of_two_is_labelled():
+    with pytest.raises(DataError, match=r"'w' in all 2 rows that come, of 3.*max_rows"):
+        of_classes(["w", "w", "u", "v"], max_rows=2)
+
+    assert of_classes(["w", "w", "u"], max_rows=2).labels.tolist() == [1, 1]
+
+
+def test_classes_are_counted_among_the_rows_that_come():
+    values = [f"c{number}" for number in range(MOST_CLASSES + 1)]
+
+    assert len(of_classes(values, max_rows=MOST_CLASSES).classes) == MOST_CLASSES
 
 
 @pytest.mark.parametrize(
