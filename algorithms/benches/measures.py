@@ -103,7 +103,7 @@ def of_classes(
     certain = np.clip(given[~np.isnan(given)], _LEAST_PROBABILITY, 1.0)
     found = {
         "error": (~right).mean(),
-        "log_loss": -np.log(certain).mean() if len(certain) else math.nan,
+        "log_loss": 0.0 - np.log(certain).mean() if len(certain) else math.nan,
         "kappa": _beyond(right.mean(), chance),
     }
     if len(labels) > 1:

@@ -50,6 +50,12 @@ def test_classes_as_scikit_learn_measures_them(pairs):
         assert found["kappa_temporal"] == pytest.approx((right - before) / (1 - before))
 
 
+def test_no_loss_is_0_without_a_sign():
+    found = of_classes(np.zeros(2, dtype=np.intp), np.zeros(2, dtype=np.intp), [math.nan, 1.0])
+
+    assert math.copysign(1.0, found["log_loss"]) == 1.0
+
+
 def test_no_change_has_no_temporal_kappa_and_forecasts_of_no_class_are_wrong():
     labels = np.array([0, 1, 0, 1, 1])
     found = of_classes(np.array([-1, 0, 1, 0, 1]), labels, np.zeros(5))
