@@ -72,10 +72,11 @@ class ReferenceForecast(StreamAlgorithm):
         """
 
     @abstractmethod
-    def of_classes(self, n_features: int) -> Forecaster:
+    def of_classes(self, n_features: int, n_classes: int) -> Forecaster:
         """One for three and more classes that has seen nothing: it forecasts chances.
 
-        See `algorithms.reference.many_classes.ClassForecaster`.
+        See `algorithms.reference.many_classes.ClassForecaster`. How many will come is told for
+        the memory that they take.
         """
 
     @abstractmethod
@@ -90,7 +91,7 @@ class ReferenceForecast(StreamAlgorithm):
         require_finite(stream, budget)
         n_features = stream.features.shape[1]
         if stream.classes:
-            forecaster = self.of_classes(n_features)
+            forecaster = self.of_classes(n_features, len(stream.classes))
         else:
             forecaster = self.forecaster(n_features, stream.task)
         yield ConfigurationAdmitted(at=0, configuration=0, parameters=self.parameters())

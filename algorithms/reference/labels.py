@@ -39,7 +39,7 @@ class RunningMean(ReferenceForecast):
         """See `ReferenceForecast.forecaster`."""
         return _RunningMean()
 
-    def of_classes(self, n_features: int) -> Forecaster:
+    def of_classes(self, n_features: int, n_classes: int) -> Forecaster:
         """See `ReferenceForecast.of_classes`."""
         return Shares()
 
@@ -71,7 +71,7 @@ class LastLabel(ReferenceForecast):
         """See `ReferenceForecast.forecaster`."""
         return _LastLabel()
 
-    def of_classes(self, n_features: int) -> Forecaster:
+    def of_classes(self, n_features: int, n_classes: int) -> Forecaster:
         """See `ReferenceForecast.of_classes`."""
         return Certain(_LastLabel())
 
@@ -109,7 +109,7 @@ class SeasonalLast(ReferenceForecast):
         """See `ReferenceForecast.forecaster`."""
         return _SeasonalLast(self.period)
 
-    def of_classes(self, n_features: int) -> Forecaster:
+    def of_classes(self, n_features: int, n_classes: int) -> Forecaster:
         """See `ReferenceForecast.of_classes`."""
         return Certain(_SeasonalLast(self.period, classes=True))
 

@@ -18,7 +18,7 @@ from algorithms.reference.linear import MARGIN, linear_model
 from algorithms.reference.many_classes import OneAgainstTheRest
 
 MOST_FEATURES = 4096
-"""The triangle of so many has 128 MB."""
+"""One triangle of so many has 128 MB; all triangles together have no more numbers."""
 
 CLIP = 10.0
 """Deviations from the mean beyond which a feature counts no more."""
@@ -75,20 +75,28 @@ class OnlineRidge(ReferenceForecast):
 
     def forecaster(self, n_features: int, task: str) -> Forecaster:
         """See `ReferenceForecast.forecaster`; UsageError for more than 4,096 features."""
-        if n_features > MOST_FEATURES:
-            raise UsageError(
-                f"{n_features} features: online-ridge keeps a number for each pair and takes at"
-                f" most {MOST_FEATURES}, leave it out of the suite"
-            )
+        check_size(n_features)
         return _OnlineRidge(n_features, self.l2, classes=task == "classification")
 
-    def of_classes(self, n_features: int) -> Forecaster:
-        """See `ReferenceForecast.of_classes`."""
+    def of_classes(self, n_features: int, n_classes: int) -> Forecaster:
+        """See `ReferenceForecast.of_classes`; UsageError for too many pairs of all classes."""
+        check_size(n_features, n_triangles=n_classes + 1)
         return OneAgainstTheRest(self.forecaster(n_features, "classification"))
 
     def parameters(self) -> dict[str, Any]:
         """See `ReferenceForecast.parameters`."""
         return {"forecast": "ridge regression", "l2": self.l2}
+
+
+def check_size(n_features: int, n_triangles: int = 1) -> None:
+    """UsageError if so many triangles are more than memory should hold."""
+    most = math.isqrt(MOST_FEATURES**2 // n_triangles)
+    if n_features > most:
+        of_each = f" for each of {n_triangles - 1} classes" if n_triangles > 1 else ""
+        raise UsageError(
+            f"{n_features} features: online-ridge keeps a number for each pair{of_each} and takes"
+            f" at most {most}, leave it out of the suite"
+        )
 
 
 class _OnlineRidge(Forecaster):

@@ -13,7 +13,7 @@ NOTHING = np.zeros((9, 1), np.float32)
 
 def chances(algorithm, labels, examples=NOTHING):
     labels = np.asarray(labels, np.float32)
-    return algorithm.of_classes(examples.shape[1]).learn_many(examples[: len(labels)], labels)
+    return algorithm.of_classes(examples.shape[1], 3).learn_many(examples[: len(labels)], labels)
 
 
 def sample(n=400, k=4):
@@ -49,7 +49,7 @@ def test_a_season_of_classes_is_found_whatever_their_numbers():
 @pytest.mark.parametrize("name", FIRST_TRIES)
 def test_blocks_of_any_size_give_the_same(name):
     x, labels = sample()
-    whole, parts = (FIRST_TRIES[name]().of_classes(3) for _ in range(2))
+    whole, parts = (FIRST_TRIES[name]().of_classes(3, 3) for _ in range(2))
     expected = whole.learn_many(x, labels)
     for rows in np.array_split(np.arange(400), 13):
         found = parts.learn_many(x[rows], labels[rows])

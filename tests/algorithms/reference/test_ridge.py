@@ -90,3 +90,12 @@ def test_the_model_it_leaves_forecasts_what_would_come_next(tmp_path):
 def test_more_features_than_memory_allows_are_refused():
     with pytest.raises(UsageError, match="4097 features: online-ridge"):
         OnlineRidge().forecaster(MOST_FEATURES + 1, "regression")
+
+
+def test_the_triangles_of_all_classes_together_are_bounded():
+    most = MOST_FEATURES // 4  # of 15 classes and the rest
+    OnlineRidge().of_classes(10, 1000)
+
+    OnlineRidge().of_classes(most, 15)
+    with pytest.raises(UsageError, match=r"1025 features: .* each of 15 classes .* at most 1024"):
+        OnlineRidge().of_classes(most + 1, 15)
