@@ -134,10 +134,17 @@ def _check_metric(name: str, job: Job, mirrors: tuple[Path, ...]) -> None:
 
 
 def _measured_by(metric: str | None, result: Result) -> Result:
-    """`result` with the measure, if one is asked for and it has it, in the place of the score."""
+    """`result` with the measure, if asked for, in the place of the score; says if it has none."""
     from algorithms.benches.measures import DIRECTIONS
 
-    if metric not in result.metrics or result.status != "ok":
+    if metric is None or result.status != "ok":
+        return result
+    if metric not in result.metrics:
+        say(
+            f"--metric {metric} is not defined for what came of this run: its score is"
+            f" {result.metric}; run more of the data, or leave --metric out",
+            err=True,
+        )
         return result
     value = result.metrics[metric]
     return replace(result, score=value, metric=metric, direction=DIRECTIONS[metric])

@@ -230,6 +230,17 @@ def test_a_measure_that_the_job_cannot_have_is_refused_before_it_runs(metric, ca
     assert not (tmp_path / "out").exists()
 
 
+def test_a_measure_that_is_not_defined_is_said_to_be_none(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("one.csv").write_text("a,y\n1,u\n2,u\n3,v\n")
+    told, said, code = raced(
+        capsys, "last-label", "file:one.csv", "--metric", "kappa", "--set", "max_rows=2"
+    )
+
+    assert (told["metric"], "kappa" in told["metrics"], code) == ("progressive_error", False, 0)
+    assert said.count("--metric kappa is not defined for what came of this run: its score is") == 1
+
+
 @pytest.fixture
 def beans(tmp_path, monkeypatch):
     """A table of three kinds that two columns tell apart, in the current folder."""
