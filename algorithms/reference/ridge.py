@@ -75,28 +75,30 @@ class OnlineRidge(ReferenceForecast):
 
     def forecaster(self, n_features: int, task: str) -> Forecaster:
         """See `ReferenceForecast.forecaster`; UsageError for more than 4,096 features."""
-        check_size(n_features)
+        self._check_size(n_features, n_classes=0)
         return _OnlineRidge(n_features, self.l2, classes=task == "classification")
 
     def of_classes(self, n_features: int, n_classes: int) -> Forecaster:
         """See `ReferenceForecast.of_classes`; UsageError for too many pairs of all classes."""
-        check_size(n_features, n_triangles=n_classes + 1)
+        self._check_size(n_features, n_classes)
         return OneAgainstTheRest(self.forecaster(n_features, "classification"))
+
+    def most_features(self, n_classes: int) -> int:
+        """See `ReferenceForecast.most_features`: a triangle for each class, and for the rest."""
+        return math.isqrt(MOST_FEATURES**2 // (n_classes + 1))
+
+    def _check_size(self, n_features: int, n_classes: int) -> None:
+        most = self.most_features(n_classes)
+        if n_features > most:
+            of_each = f" for each of {n_classes} classes" if n_classes else ""
+            raise UsageError(
+                f"{n_features} features: online-ridge keeps a number for each pair{of_each} and"
+                f" takes at most {most}, leave it out of the suite"
+            )
 
     def parameters(self) -> dict[str, Any]:
         """See `ReferenceForecast.parameters`."""
         return {"forecast": "ridge regression", "l2": self.l2}
-
-
-def check_size(n_features: int, n_triangles: int = 1) -> None:
-    """UsageError if so many triangles are more than memory should hold."""
-    most = math.isqrt(MOST_FEATURES**2 // n_triangles)
-    if n_features > most:
-        of_each = f" for each of {n_triangles - 1} classes" if n_triangles > 1 else ""
-        raise UsageError(
-            f"{n_features} features: online-ridge keeps a number for each pair{of_each} and takes"
-            f" at most {most}, leave it out of the suite"
-        )
 
 
 class _OnlineRidge(Forecaster):
