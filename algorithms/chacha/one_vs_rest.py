@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from algorithms.benches.stream import MOST_CLASSES
 from algorithms.chacha.class_mixture import ClassMixture
 from algorithms.chacha.race import Race
-from algorithms.events import ColumnsGrouped, Event
+from algorithms.events import ColumnsGrouped, Event, of
 from algorithms.online.live import Doubles, Floats
 from algorithms.online.schema import Schema
 from algorithms.plain import fill, values_of
@@ -204,8 +204,9 @@ class OneVsRest:
             race, n = self.new_race(self.schema), min(self.at, REMEMBERED)
             places = np.arange(self.at - n, self.at) % REMEMBERED
             # The first race has told the groups of columns, which are the same for all.
-            opened = race.open()
-            events: list[Event] = [e for e in opened if not isinstance(e, ColumnsGrouped)]
+            events = list(race.open())
+            for told in of(events, ColumnsGrouped):
+                events.remove(told)
             labels = np.full(n, -1, dtype=np.float32)
             _advance(race, self.rows[places], labels, self.weights[places], events.extend)
             # Nothing was changed until here.
