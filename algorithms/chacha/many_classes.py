@@ -105,5 +105,5 @@ class _Teller:
 
 def _race_of(event: Event) -> int:
     """The race whose configuration the event speaks of."""
-    number: int = getattr(event, "configuration")  # noqa: B009  (all events of races have it)
+    number: int = attrgetter("configuration")(event)  # all events of races have one
     return number // STRIDE

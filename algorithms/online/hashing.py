@@ -10,6 +10,9 @@ from __future__ import annotations
 
 import functools
 
+import numpy as np
+from numpy.typing import NDArray
+
 CONSTANT_HASH = 11650396
 """Hash of the constant feature that VW adds to every example."""
 
@@ -58,18 +61,17 @@ def hash_name(name: str, seed: int) -> int:
     return murmur3(name.encode(), seed & _WORD)
 
 
-def cross(indices: tuple[int, ...], mask: int) -> int:
-    """Index of the interaction of features with `indices`, first to last.
+def cross(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Hashes of interactions of what hashes to `left` with features that hash to `right`.
+
+    To be masked in the end: what overflows is beyond any mask.
 
     Examples
     --------
-    >>> cross((1, 2), 2**18 - 1)
-    401
+    >>> (cross(np.array([1]), np.array([2])) & (2**18 - 1)).tolist()
+    [401]
     """
-    index = indices[0]
-    for following in indices[1:]:
-        index = (FNV_PRIME * index) ^ following
-    return index & mask
+    return (FNV_PRIME * left) ^ right
 
 
 def _scramble(k: int) -> int:

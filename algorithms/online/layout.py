@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from algorithms.errors import UsageError
 from algorithms.online.configuration import Interaction, VWConfiguration, interaction_text
-from algorithms.online.hashing import CONSTANT_HASH, FNV_PRIME
+from algorithms.online.hashing import CONSTANT_HASH, cross
 from algorithms.online.schema import Schema
 
 MAX_TERMS = 1 << 16
@@ -99,12 +99,10 @@ def lay_out(schema: Schema, configuration: VWConfiguration) -> Layout:
 def _indices(
     factors: NDArray[np.int32], hashes: NDArray[np.int64], mask: int
 ) -> NDArray[np.int64]:
-    """The place of each term in VW's table, see `algorithms.online.hashing.cross`."""
+    """The place of each term in VW's table."""
     found = hashes[factors[:, 0]]
     for column in factors.T[1:]:
-        # What overflows is beyond the mask.
-        crossed = (FNV_PRIME * found) ^ hashes[column]
-        found = np.where(column < 0, found, crossed)
+        found = np.where(column < 0, found, cross(found, hashes[column]))
     return found & mask
 
 

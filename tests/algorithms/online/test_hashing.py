@@ -1,10 +1,11 @@
 """Our hashes are those of the installed wheel."""
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from vowpalwabbit import Workspace
 
-from algorithms.online.hashing import cross, hash_name
+from algorithms.online.hashing import FNV_PRIME, cross, hash_name
 
 MASK = 2**18 - 1
 names = st.text(
@@ -26,5 +27,10 @@ def test_names_hash_as_in_vw():
         check()
 
 
-def test_a_cross_folds_from_the_left():
-    assert cross((1, 2, 3), MASK) == cross((cross((1, 2), 2**64 - 1), 3), MASK)
+@given(st.lists(st.integers(0, 2**32 - 1), min_size=2, max_size=5))
+def test_crosses_that_overflow_are_masked_as_whole_numbers_are(hashes):
+    exact, found = hashes[0], np.array(hashes[:1])
+    for one in hashes[1:]:
+        exact, found = (FNV_PRIME * exact) ^ one, cross(found, np.array([one]))
+
+    assert found[0] & MASK == exact & MASK
