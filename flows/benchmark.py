@@ -33,10 +33,8 @@ class Asked:
 
     Attributes
     ----------
-    suite : Suite
     out : Path
         The run folder; it is made.
-    mirrors : tuple of Path
     tracking_uri : str, optional
         The MLflow store; None records nothing there.
     boarded : bool

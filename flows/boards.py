@@ -28,13 +28,8 @@ def show_board(
 
     Parameters
     ----------
-    steps : Steps
     results : sequence of Result
         As the table in `out` has them; they have been logged.
-    suite : Suite, optional
-    name : str
-        The suite's name.
-    out : Path
     uri : str, optional
         The store; None if there is none, or it is in trouble.
     found : Compared, optional

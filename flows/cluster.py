@@ -54,6 +54,9 @@ _CREWS: dict[str, Crew] = {}
 class Cluster:
     """The cluster for as long as one run lasts.
 
+    Raises LeaseboardError if there is no such scheduler, it has no workers, or a certificate is
+    missing.
+
     Parameters
     ----------
     address : str
@@ -61,14 +64,8 @@ class Cluster:
         name the certificates.
     home : Path
         The run folder, by which a repeated run replaces what a killed one left on the workers.
-    limits : Limits
     work : str
         See `tasks.pool.workers.WorkerPool`.
-
-    Raises
-    ------
-    LeaseboardError
-        If there is no such scheduler, it has no workers, or a certificate is missing.
     """
 
     def __init__(self, address: str, home: Path, limits: Limits, *, work: str) -> None:
@@ -108,10 +105,7 @@ class Cluster:
     def equip(self, url: str) -> None:
         """Leave a crew with every worker; `url` is Prefect's, which all must reach.
 
-        Raises
-        ------
-        LeaseboardError
-            If a worker does not reach the Prefect server.
+        Raises LeaseboardError if a worker does not reach the Prefect server.
         """
         reached = self._client.run(is_healthy, url)
         for worker in (worker for worker, healthy in reached.items() if not healthy):

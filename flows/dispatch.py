@@ -37,17 +37,6 @@ class Place:
 
     Attributes
     ----------
-    name : str
-        Of the suite.
-    out : Path
-        The run folder.
-    size : int
-        Worker processes here.
-    limits : Limits
-        Of a job.
-    mirrors : tuple of Path
-    local : bool
-        Without Prefect.
     cluster : str, optional
         The address of a Dask scheduler on whose workers the jobs run.
     work : str
@@ -69,7 +58,6 @@ def dispatch(place: Place, expected: Collection[Job], body: Callable[[Steps], Ou
 
     Parameters
     ----------
-    place : Place
     expected : collection of Job
         Jobs that will probably run: their workers start to import while others begin.
     body : callable

@@ -44,10 +44,7 @@ def terminable() -> Iterator[None]:
 def resumable(home: Path) -> Iterator[None]:
     """Say what is kept in the run folder `home` when the run in it is interrupted.
 
-    Raises
-    ------
-    InterruptedRunError
-        In place of KeyboardInterrupt, and of SystemExit after SIGTERM.
+    Raises InterruptedRunError: in place of KeyboardInterrupt, and of SystemExit after SIGTERM.
     """
     try:
         with terminable():

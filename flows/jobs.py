@@ -55,12 +55,7 @@ class Outcome:
 def look(suite: Suite, out: Path, digest: Callable[[str], str]) -> list[Planned]:
     """Every job of the suite with its key and state; what is damaged in `out` is said.
 
-    Parameters
-    ----------
-    suite : Suite
-    out : Path
-    digest : callable
-        That of the data that a reference names, which are loaded for it if need be.
+    `digest`: that of the data that a reference names, which are loaded for it if need be.
     """
     found: list[results.Damage] = []
 
@@ -89,11 +84,8 @@ def run_jobs(
 
     Parameters
     ----------
-    suite : Suite
-    planned : list of Planned
     data : dict of str to Kept
         What was fetched, by reference; a job on other data loads them itself.
-    steps : Steps
     out : Path
         An existing folder that this process has locked.
     tracking_uri : str, optional

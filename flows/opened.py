@@ -28,8 +28,6 @@ class How:
     ----------
     workers : int, optional
         Worker processes; what the suite says, or one a core, by default.
-    local : bool
-        Without Prefect.
     cluster : str, optional
         The address of a Dask scheduler.
     mirrors : tuple of Path

@@ -154,15 +154,7 @@ def in_flow(
 ) -> Outcome:
     """What `body` makes of `steps` in one flow run on the server at `url`.
 
-    Parameters
-    ----------
-    suite : str
-        The flow run's name.
-    url : str
-    steps : AsTasks
-    body : callable
-    interrupt : callable
-        Called when the flow is cancelled or interrupted: makes every running job return.
+    `interrupt`: called when the flow is cancelled or interrupted: makes every running job return.
     """
     here = Performance(steps, body, interrupt)
 
@@ -197,7 +189,6 @@ class Performance:
 
     Parameters
     ----------
-    steps : AsTasks
     body : callable
         What is made of them.
     interrupt : callable

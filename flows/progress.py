@@ -21,8 +21,6 @@ class Progress:
 
     Parameters
     ----------
-    total : int
-        Jobs of the suite.
     done : int
         Jobs that were done before.
     names : mapping, optional

@@ -79,12 +79,7 @@ def benchmark(
 def serve_schedules(schedule: Schedule, conf: Path, check: Callable[[], None]) -> None:
     """Serve every schedule until this process is interrupted; then end the runs that go on.
 
-    Parameters
-    ----------
-    schedule : Schedule
-    conf : Path
-    check : callable
-        Raises if there is no use in going on.
+    `check`: raises if there is no use in going on.
     """
     try:
         names = _deployed(schedule, conf)

@@ -36,7 +36,6 @@ class Scheduler:
 
     Parameters
     ----------
-    client : SyncPrefectClient
     names : mapping of UUID to str
         The deployments, and what they are called.
     say : callable
@@ -54,10 +53,7 @@ class Scheduler:
     def serve(self, check: Callable[[], None]) -> NoReturn:
         """Start what is due, until interrupted; a server that is away is waited for.
 
-        Parameters
-        ----------
-        check : callable
-            Raises if there is no use in going on.
+        `check`: raises if there is no use in going on.
         """
         away = missed = False
         while True:

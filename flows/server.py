@@ -49,6 +49,8 @@ _PAGE = {
 class PrefectServer:
     """Starts at once, is ready when `wait` returns, and ends with the run.
 
+    `url`: the address for ``PREFECT_API_URL``.
+
     Parameters
     ----------
     log : Path
@@ -57,11 +59,6 @@ class PrefectServer:
         A free one by default.
     scheduling : bool
         Also schedule deployments and serve the UI.
-
-    Attributes
-    ----------
-    url : str
-        The address for ``PREFECT_API_URL``.
     """
 
     def __init__(self, log: Path, *, port: int | None = None, scheduling: bool = False) -> None:
@@ -74,10 +71,7 @@ class PrefectServer:
     def start(self) -> None:
         """Start the process; it does not hold up the caller.
 
-        Raises
-        ------
-        UsageError
-            If something else answers at the port: it would be taken for ours.
+        Raises UsageError if something else answers at the port: it would be taken for ours.
         """
         port = self._port or _free_port()
         if answers(port):
@@ -96,10 +90,7 @@ class PrefectServer:
     def wait(self, seconds: float = START_SECONDS) -> str:
         """The address, once the server answers.
 
-        Raises
-        ------
-        LeaseboardError
-            If it ends, or does not answer in time.
+        Raises LeaseboardError if it ends, or does not answer in time.
         """
         deadline = time.monotonic() + seconds
         self.check()
@@ -116,10 +107,7 @@ class PrefectServer:
     def check(self) -> None:
         """See that the server runs.
 
-        Raises
-        ------
-        LeaseboardError
-            If it has ended, or was never started.
+        Raises LeaseboardError if it has ended, or was never started.
         """
         if self._service is None:
             raise LeaseboardError("the Prefect server was not started")

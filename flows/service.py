@@ -25,7 +25,6 @@ class Service:
 
     Parameters
     ----------
-    command : sequence of str
     environment : mapping of str to str
         Of the new process; nothing else is in it.
     log : file, optional

@@ -33,11 +33,8 @@ class Steps(ABC):
 
     Those that are called at once are the functions of `tasks.steps`, with the same arguments.
 
-    Parameters
-    ----------
-    ahead : int
-        So many jobs are started before one must be over: nothing is prepared long before it is
-        needed, and what is over is kept soon.
+    `ahead`: so many jobs are started before one must be over: nothing is prepared long before it
+    is needed, and what is over is kept soon.
     """
 
     def __init__(self, ahead: int) -> None:
@@ -102,11 +99,7 @@ class Steps(ABC):
 class Locally(Steps):
     """The steps without Prefect.
 
-    Parameters
-    ----------
-    runs : RunsJobs
-    size : int
-        Jobs side by side.
+    `size`: jobs side by side.
     """
 
     def __init__(self, runs: RunsJobs, size: int) -> None:
@@ -167,10 +160,5 @@ class JobWaitsError(LeaseboardError):
 
 
 def nothing_runs(job: Job, key: str, prepared: Prepared | None) -> Attempt:
-    """Stands where no job is expected to run.
-
-    Raises
-    ------
-    JobWaitsError
-    """
+    """Stands where no job is expected to run: JobWaitsError."""
     raise JobWaitsError(f"{job.label} on {job.data} waits")

@@ -197,10 +197,7 @@ class _Attempt:
     def fitted(self, job: Job, mirrors: tuple[Path, ...]) -> Fitted:
         """The model that was found, with what it was made from.
 
-        Raises
-        ------
-        UsageError
-            If the run's score is none that others can be compared with.
+        Raises UsageError if the run's score is none that others can be compared with.
         """
         from algorithms.errors import UsageError
         from tasks.models.kept import WORD, kept

@@ -109,10 +109,7 @@ class Bundle:
     def extract(self, keys: Iterable[str], folder: Path) -> None:
         """Write the files of jobs, each into a new folder of its key in `folder`.
 
-        Raises
-        ------
-        UsageError
-            If the file is not any more what was read.
+        Raises UsageError if the file is not any more what was read.
         """
         with _opened(self.path) as archive:
             for key in keys:
@@ -138,17 +135,9 @@ def export(out: Path, file: Path, chosen: Iterable[Result] | None = None) -> Exp
     A job whose event log no run of ours can have written is left out: `read` would refuse it, and
     all the others with it.
 
-    Parameters
-    ----------
-    out : Path
-    file : Path
-    chosen : iterable of Result, optional
-        The jobs; by default those that the run's board shows.
+    `chosen`: the jobs; by default those that the run's board shows.
 
-    Raises
-    ------
-    UsageError
-        If there is no result, or each is left out.
+    Raises UsageError if there is no result, or each is left out.
     """
     rows = list(results.current(out) if chosen is None else chosen)
     if not rows:
@@ -220,10 +209,7 @@ def _check_length(member: str, size: int, out: Path) -> None:
 def read(path: Path) -> Bundle:
     """The bundle at `path`, checked to the last byte.
 
-    Raises
-    ------
-    UsageError
-        If it is not one of ours, or not whole.
+    Raises UsageError if it is not one of ours, or not whole.
     """
     with _opened(path) as archive:
         members = _members(archive, path)

@@ -42,7 +42,6 @@ class Merged:
         All that the folder holds now, as their jobs left them.
     rows : list of Result
         The same as the board shows them: named apart where code, data or seeds differ.
-    suite : Suite or None
     found : Compared
         What a board says of the rows.
     added : int
@@ -62,10 +61,8 @@ class Merged:
 def merge(bundles: list[Bundle], out: Path) -> Merged:
     """Merge `bundles` and what `out` holds already into `out`, which this process has locked.
 
-    Raises
-    ------
-    UsageError
-        If they are of different suites, or two results cannot be told apart. Nothing is written.
+    Raises UsageError if they are of different suites, or two results cannot be told apart. Nothing
+    is written.
     """
     results.put_back(out)
     here = {result.key: result for result in results.current(out)}

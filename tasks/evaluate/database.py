@@ -96,12 +96,7 @@ _log = logging.getLogger(__name__)
 
 
 class Database(ABC):
-    """The records of all keys, by the hash of their key and their number.
-
-    Parameters
-    ----------
-    url : URL
-    """
+    """The records of all keys, by the hash of their key and their number."""
 
     def __init__(self, url: URL) -> None:
         self.url = url
@@ -323,10 +318,7 @@ class ServerDatabase(Database):
 def database_at(place: Path | str) -> Database:
     """The database in a file, or at the address of a server.
 
-    Raises
-    ------
-    UsageError
-        If the address cannot be read, or is that of another kind of database.
+    Raises UsageError if the address cannot be read, or is that of another kind of database.
     """
     if isinstance(place, Path):
         return FileDatabase(place)

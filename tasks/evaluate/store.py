@@ -28,22 +28,11 @@ _MAGIC = b"SQLite format 3\0"
 class Store:
     """Records by key; any number of processes may use it, and be killed at any moment.
 
-    Parameters
-    ----------
-    place : Path or str, optional
-        A SQLite file, made with its folders when the first record is written; as text, in the
-        words of a person, such a file or the address of a PostgreSQL. By default what
-        ``LEASEBOARD_STORE`` says, else a file in the cache.
+    `place` is a SQLite file, made with its folders when the first record is written; as text, in
+    the words of a person, such a file or the address of a PostgreSQL with its password. By default
+    what ``LEASEBOARD_STORE`` says, else a file in the cache.
 
-    Attributes
-    ----------
-    place : Path or str
-        The file, or the address of the server with its password.
-
-    Raises
-    ------
-    UsageError
-        If a person names a file that holds something else.
+    Raises UsageError if a person names a file that holds something else.
 
     Examples
     --------
@@ -106,11 +95,8 @@ class Records:
 
         Of those who want the same record at once one computes it, and the others wait for it.
 
-        Parameters
-        ----------
-        compute : callable
-            Called with the record's number, alone of all that have this key. Nothing is appended
-            when it raises, or gives None.
+        `compute`: called with the record's number, alone of all that have this key. Nothing is
+        appended when it raises, or gives None.
         """
         known = len(self._read)
         with self._store.database.lock(self.name):

@@ -98,10 +98,7 @@ def parcel(folder: Path) -> Parcel:
 def unpack(files: Parcel, folder: Path) -> None:
     """Write a parcel into `folder`, unless it is there.
 
-    Raises
-    ------
-    DataError
-        If it is not as it was sent.
+    Raises DataError if it is not as it was sent.
     """
     if (folder / SAID).exists():
         return

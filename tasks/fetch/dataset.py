@@ -95,11 +95,9 @@ class General:
 def finish(table: RawTable, reference: Reference, text: str) -> Dataset:
     """Apply the general options of `reference` to `table` and check what must hold.
 
-    Raises
-    ------
-    DataError
-        Fewer than two rows, no features, duplicate column names; a target that is absent,
-        constant, has missing values, holds dates, or is not numeric though the task is regression.
+    Raises DataError: fewer than two rows, no features, duplicate column names; a target that is
+    absent, constant, has missing values, holds dates, or is not numeric though the task is
+    regression.
     """
     options = General.of(reference)
     frame = table.frame if options.rows is None else table.frame.iloc[: options.rows]

@@ -85,10 +85,8 @@ def import_file(
     The file is read and checked as ``file:path`` would be; later changes of it do not matter. A
     file that was imported under the name before is replaced.
 
-    Raises
-    ------
-    UsageError
-        The name is one of ``conf/data`` or not plain, or the file cannot be used as data.
+    Raises UsageError: the name is one of ``conf/data`` or not plain, or the file cannot be used as
+    data.
     """
     table = files.read(str(path))
     name = Path(path).stem if name is None else name

@@ -36,8 +36,6 @@ class Kept:
         Of the content, see `tasks.fetch.digests`.
     task : str
         ``regression`` or ``classification``.
-    rows, features : int
-    folder : Path
     """
 
     reference: str
@@ -55,10 +53,7 @@ class Kept:
 def fetch_into(place: Path, reference: str, *, mirrors: Iterable[str | Path] = ()) -> Kept:
     """Load the data set that `reference` names, once, and keep it in a folder in `place`.
 
-    Raises
-    ------
-    UsageError, DataError, DataUnavailableError
-        As `tasks.fetch.load`.
+    Raises UsageError, DataError, DataUnavailableError as `tasks.fetch.load`.
     """
     return keep(load(reference, mirrors=mirrors), place)
 
@@ -73,21 +68,16 @@ def hold(
 ) -> Kept:
     """Keep a table that somebody has read, from a database for example, under `name`.
 
+    Raises DataError as `tasks.fetch.load`.
+
     Parameters
     ----------
-    frame : DataFrame
     name : str
         What jobs call it: their ``data`` is ``held:NAME``.
-    place : Path
     target : str, optional
         The target's column; the last by default.
     task : {"regression", "classification"}, optional
         By default the target's kind says it.
-
-    Raises
-    ------
-    DataError
-        As `tasks.fetch.load`.
     """
     reference = Reference("held", name, {})
     table = RawTable(frame, name, target, task, source="a table of the flow's own")

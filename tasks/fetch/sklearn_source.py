@@ -21,10 +21,8 @@ LICENCE = "BSD-3-Clause (scikit-learn); see the data set's description"
 def read(name: str) -> RawTable:
     """The set that ``load_<name>`` or ``fetch_<name>`` of `sklearn.datasets` returns.
 
-    Raises
-    ------
-    DataUnavailableError
-        scikit-learn would have to download it: a benchmark does not do that behind one's back.
+    Raises DataUnavailableError: scikit-learn would have to download it: a benchmark does not do
+    that behind one's back.
     """
     check(name)
     from sklearn import datasets

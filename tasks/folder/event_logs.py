@@ -34,10 +34,7 @@ _Integer = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 def read_partial_log(path: Path) -> list[Event]:
     """The events of a log that may be cut off or damaged: everything up to there.
 
-    Raises
-    ------
-    LeaseboardError
-        If the file begins with something else.
+    Raises LeaseboardError if the file begins with something else.
     """
     events, damage = _read_events(path)
     if not events and damage is not None and not isinstance(damage, EOFError):
@@ -92,16 +89,9 @@ def _read_events(path: Path) -> tuple[list[Event], Exception | None]:
 def check_log(file: IO[bytes], *, complete: bool) -> None:
     """Refuse a log that no run of ours can have written: readers of logs may then trust it.
 
-    Parameters
-    ----------
-    file : binary file
-    complete : bool
-        Of a job that is ok; else the log may end anywhere.
+    `complete`: of a job that is ok; else the log may end anywhere.
 
-    Raises
-    ------
-    ValueError
-        With the line at which it is wrong.
+    Raises ValueError with the line at which it is wrong.
     """
     auditor, number = Auditor(), 1
     try:

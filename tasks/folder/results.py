@@ -86,10 +86,7 @@ class Damage:
 def look(out: Path, key: str, *, whole_log: bool = False) -> Result | Damage | None:
     """The recorded result of a job, what is wrong with it, or None if there is none.
 
-    Parameters
-    ----------
-    whole_log : bool
-        Compare the event log's digest with the seal's too, not its size alone.
+    `whole_log`: compare the event log's digest with the seal's too, not its size alone.
     """
     return look_into(job_folder(out, key), key, whole_log=whole_log)
 
@@ -219,10 +216,7 @@ def assemble(out: Path, results: Iterable[Result]) -> Path:
 def read_table(path: Path) -> pd.DataFrame:
     """The table that `assemble` wrote.
 
-    Raises
-    ------
-    LeaseboardError
-        If it is damaged.
+    Raises LeaseboardError if it is damaged.
     """
     import pandas as pd
     from pyarrow import ArrowException

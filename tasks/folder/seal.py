@@ -49,12 +49,7 @@ def seal(result: Result, log: Log | None) -> bytes:
 
 
 def unseal(content: bytes) -> tuple[Result, Log | None]:
-    """The result and its log, if the seal is whole.
-
-    Raises
-    ------
-    DamagedError
-    """
+    """The result and its log, if the seal is whole; else a DamagedError."""
     try:
         fields = from_json(content)
     except ValueError as error:

@@ -44,14 +44,14 @@ Finite = Annotated[Settings, AfterValidator(_finite)]
 class Scenario:
     """What was accepted of one algorithm on one data set.
 
+    Raises pydantic.ValidationError if a value is of another type or beyond its range.
+
     Attributes
     ----------
     algorithm : str
         The registered name behind the label.
     settings, bench : mapping
         Of the algorithm, defaults included, and of its bench.
-    digest : str
-        Of the data.
     version : str
         Of the algorithm's code when it was accepted; for information.
     exact : bool
@@ -60,11 +60,6 @@ class Scenario:
         ``{seed: score}``, the seeds as text.
     tolerance : float, optional
         Overrides the gate's.
-
-    Raises
-    ------
-    pydantic.ValidationError
-        If a value is of another type or beyond its range.
     """
 
     label: Title
@@ -92,10 +87,8 @@ class Baseline:
 
     It holds a scenario at least: promises that are kept would pass alone.
 
-    Raises
-    ------
-    pydantic.ValidationError
-        If a value is of another type or beyond its range, or a scenario or promise stands twice.
+    Raises pydantic.ValidationError if a value is of another type or beyond its range, or a
+    scenario or promise stands twice.
     """
 
     suite: Name
@@ -142,6 +135,9 @@ def accept(
 ) -> Baseline:
     """The baseline that a frame of results makes (see `tasks.score.frame.as_frame`).
 
+    Raises UsageError if a job failed or ended early, if no job is ok, or if a promise is broken or
+    cannot be measured: none of them can be a standard for others.
+
     Parameters
     ----------
     date : str
@@ -152,12 +148,6 @@ def accept(
         What was accepted so far: scenarios with a tolerance of their own keep it.
     quantities : sequence of Quantity
         The suite's promises, measured.
-
-    Raises
-    ------
-    UsageError
-        If a job failed or ended early, if no job is ok, or if a promise is broken or cannot be
-        measured: none of them can be a standard for others.
     """
     failed = frame[scoreless(frame)]
     if len(failed):

@@ -35,8 +35,6 @@ class Evidence:
 
     Attributes
     ----------
-    frame : DataFrame
-        Its results, see `tasks.score.frame.as_frame`.
     events : callable
         The event log of a job, by key.
     logged : callable

@@ -82,17 +82,14 @@ def compare(
     The trees take turns, job by job, and change who begins; a turn that compiles and loads is
     run before and not counted.
 
+    Raises UsageError if `root` is no git checkout or does not know the commit.
+
     Returns
     -------
     list of Speed
         One for each job that both trees can run.
     list of str
         Why another one cannot be compared, in one line each.
-
-    Raises
-    ------
-    UsageError
-        If `root` is no git checkout or does not know the commit.
     """
     found, incomparable = [], []
     with ExitStack() as stack:

@@ -52,14 +52,14 @@ def _keys(value: Any) -> Iterator[Any]:
 class Job:
     """One run of one algorithm on one data set with one seed.
 
+    Raises UsageError if a key of the settings or options is no text.
+
     Attributes
     ----------
     algorithm : str
         A registered name, or ``path/to/file.py:Class``.
     data : str
         A data reference such as ``openml:215`` or ``synthetic:fried?rows=1000``.
-    seed : int
-        The algorithm's seed.
     environment_seed : int
         The bench's seed, shared by all algorithms of a repetition.
     label : str
@@ -72,11 +72,6 @@ class Job:
         Options of the bench and of preprocessing, such as ``{"log_target": False}``.
     repetition : int
         Which repetition this is, from 0.
-
-    Raises
-    ------
-    UsageError
-        If a key of the settings or options is no text.
     """
 
     algorithm: str
@@ -187,10 +182,7 @@ class Result:
     `job_cpu_seconds` and `job_wall_seconds` are all that the job took by its own clocks. `source`
     and `licence` are the data's.
 
-    Raises
-    ------
-    pydantic.ValidationError
-        See `first_fault`.
+    Raises pydantic.ValidationError: see `first_fault`.
     """
 
     key: Key

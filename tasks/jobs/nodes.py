@@ -23,16 +23,13 @@ Workers = Literal["serial", "processes", "dask"]
 def cluster(workers: Workers, address: str = "") -> Cluster:
     """Nodes of that kind.
 
+    Raises SkipError if Dask is not installed.
+
     Parameters
     ----------
     workers : {"serial", "processes", "dask"}
     address : str
         A Dask scheduler's; without one, a local cluster is started.
-
-    Raises
-    ------
-    SkipError
-        If Dask is not installed.
     """
     if workers == "serial":
         return one_by_one

@@ -38,10 +38,7 @@ class Prepared:
     def dataset(self, job: Job) -> Dataset:
         """The data set of `job`, mapped.
 
-        Raises
-        ------
-        DataError
-            If it is another one.
+        Raises DataError if it is another one.
         """
         found = open_dataset(self.table)
         if found.reference != job.data:
@@ -51,10 +48,7 @@ class Prepared:
     def bench_parts(self, job: Job, kind: str, digest: str) -> Any:
         """What the bench of `job`, of that kind and on the data `digest`, is made of, mapped.
 
-        Raises
-        ------
-        DataError
-            If they are parts of another bench.
+        Raises DataError if they are parts of another bench.
         """
         return None if self.parts is None else thaw(self.parts, _made_of(job, kind, digest))
 
@@ -87,10 +81,7 @@ def _made_of(job: Job, kind: str, digest: str) -> str:
 def prepare(kept: Kept, job: Job) -> Prepared:
     """Preprocess the data of `job` for its bench, beside the data; whoever asks again finds it.
 
-    Raises
-    ------
-    LeaseboardError
-        If the bench cannot take the data.
+    Raises LeaseboardError if the bench cannot take the data.
     """
     kind = bench_of(job)
     folder = kept.folder / _group(job, kind)

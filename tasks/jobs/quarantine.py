@@ -54,6 +54,8 @@ def ask(
 ) -> Any:
     """What ``module:function`` returns in quarantine, in JSON's types.
 
+    Raises LeaseboardError: the function's own; a `UserFileError` for whatever else became of it.
+
     Parameters
     ----------
     function : str
@@ -66,11 +68,6 @@ def ask(
         `IMPORT` by default.
     follow : bool
         Know which line of the file runs, so that it can be named; it runs slower.
-
-    Raises
-    ------
-    LeaseboardError
-        The function's own; a `UserFileError` for whatever else became of it.
     """
     limits = IMPORT if limits is None else limits
     order = {

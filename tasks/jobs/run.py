@@ -40,10 +40,7 @@ def route_settings(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Divide one user's settings between the algorithm and its bench, by name.
 
-    Raises
-    ------
-    UsageError
-        For a name that neither knows, with the nearest one.
+    Raises UsageError for a name that neither knows, with the nearest one.
     """
     found = describe(algorithm)
     own, shared = frozenset(found.settings), benches.options(found.bench)
@@ -88,7 +85,6 @@ def run_job(
 
     Parameters
     ----------
-    job : Job
     folder : Path
         Gets ``events.jsonl.gz``, also a partial one if the job fails.
     mirrors : tuple of Path

@@ -22,7 +22,6 @@ def with_skill(
 
     Parameters
     ----------
-    job : Job
     result : Result
         What it came to.
     mirrors : tuple of Path

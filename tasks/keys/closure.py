@@ -42,7 +42,6 @@ def reachable(
 
     Parameters
     ----------
-    start : iterable of Path
     apart : tuple of str
         Modules and packages of this project that are left out with all that only they import.
     although : tuple of str
@@ -120,10 +119,8 @@ def _is_ours(path: Path) -> bool:
 def files_of(top: str, beside: frozenset[Path] = frozenset()) -> Iterator[Path]:
     """The files of a module or package as a new process finds it; see `code_of`.
 
-    Raises
-    ------
-    UsageError
-        If two folders of `beside` have it: which of them is imported would be an accident.
+    Raises UsageError if two folders of `beside` have it: which of them is imported would be an
+    accident.
     """
     found = (finder.find_spec(top, None) for finder in sys.meta_path)  # editable installs' too
     everywhere = next(filter(None, found), None)

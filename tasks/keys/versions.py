@@ -68,7 +68,6 @@ def code_version(
 
     Parameters
     ----------
-    algorithm : str
     bench : str
         The kind of its bench.
     files : iterable of Path

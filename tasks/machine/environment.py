@@ -63,11 +63,8 @@ def prepare_workers() -> None:
 def prepare_environment(home: Path | None = None) -> None:
     """Set what the user has not set; call it before any heavy import.
 
-    Parameters
-    ----------
-    home : Path, optional
-        The project's folder: Prefect's own files go to ``.prefect`` in it. The current folder by
-        default.
+    `home`: the project's folder: Prefect's own files go to ``.prefect`` in it. The current folder
+    by default.
     """
     for name, value in (ONE_THREAD | QUIET).items():
         os.environ.setdefault(name, value)

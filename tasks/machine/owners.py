@@ -30,10 +30,7 @@ def _boot() -> str:
 def started(pid: int) -> float:
     """When the process started, in seconds since the machine did: no clock that is set moves it.
 
-    Raises
-    ------
-    psutil.NoSuchProcess
-        If there is no such process.
+    Raises psutil.NoSuchProcess if there is no such process.
     """
     while True:
         boot = psutil.boot_time()

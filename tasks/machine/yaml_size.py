@@ -19,10 +19,7 @@ MOST_VALUES = 1_000_000
 def check_depth(events: Iterable[yaml.Event], path: Path) -> None:
     """Refuse what is nested so deeply that it would end the process when it is composed.
 
-    Raises
-    ------
-    UsageError
-        With file and line.
+    Raises UsageError with file and line.
     """
     depth = 0
     for event in events:
@@ -35,10 +32,7 @@ def check_depth(events: Iterable[yaml.Event], path: Path) -> None:
 def check_size(tree: yaml.Node | None, path: Path) -> None:
     """Refuse what would never end, or fill the memory, when it is made into values.
 
-    Raises
-    ------
-    UsageError
-        With file and line.
+    Raises UsageError with file and line.
     """
     if tree is not None:
         _count(tree, path, {}, 0)

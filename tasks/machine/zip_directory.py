@@ -20,10 +20,8 @@ _END_BYTES, _END_64_BYTES, _LOCATOR_BYTES, _MEMBER_BYTES = 22, 56, 20, 46
 def members(path: Path, most: int) -> int:
     """How many members the directory of a zip file lists, `most` + 1 if there are more.
 
-    Raises
-    ------
-    BadZipFile
-        If there is no such directory, or a comment after it, which could hold another.
+    Raises BadZipFile if there is no such directory, or a comment after it, which could hold
+    another.
     """
     with path.open("rb") as file:
         start, end = _directory(file)

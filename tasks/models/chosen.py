@@ -40,8 +40,6 @@ class Fit:
     ----------
     encoder : transformer
         Fitted on the rows `train` of `dataset`.
-    model : estimator
-        Unfitted.
     labels : ndarray
         The target of every row, as the model takes it.
     """

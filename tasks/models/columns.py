@@ -21,7 +21,6 @@ class Column(BaseModel):
 
     Attributes
     ----------
-    name : str
     kind : {"integer", "real", "boolean", "nominal", "date", "text"}
     dtype : str
         Of reals, as numpy names it; integers are read as int64, however narrow the data's were.
@@ -56,11 +55,9 @@ def typed(frame: pd.DataFrame, known: Sequence[Column]) -> pd.DataFrame:
     Integers are int64, so that one beyond the data's own range is still the same number; they and
     booleans are reals where one is missing. Dates may be ISO strings.
 
-    Raises
-    ------
-    DataError
-        If a column is absent, or a value is not of its column's kind: a fraction among integers,
-        an infinite number, anything but true and false among booleans, no ISO date among dates.
+    Raises DataError if a column is absent, or a value is not of its column's kind: a fraction
+    among integers, an infinite number, anything but true and false among booleans, no ISO date
+    among dates.
     """
     absent = [column.name for column in known if column.name not in frame.columns]
     if absent:

@@ -71,15 +71,9 @@ class LearnedTable:
 class Continued:
     """A model that goes on.
 
-    Parameters
-    ----------
-    model : ChaChaRegressor or ChaChaClassifier
-        What `learn` of an earlier one saved.
+    `model`: what `learn` of an earlier one saved.
 
-    Raises
-    ------
-    UsageError
-        If it was saved without what it needs to know of tables.
+    Raises UsageError if it was saved without what it needs to know of tables.
     """
 
     def __init__(self, model: OnlineChaCha) -> None:
@@ -184,10 +178,7 @@ class Continued:
         Of classes there is a column for the probability of each, too; of numbers the ends of the
         interval that holds the target with probability `level`, if that is given.
 
-        Raises
-        ------
-        UsageError
-            If a column is missing, or the model keeps no such intervals.
+        Raises UsageError if a column is missing, or the model keeps no such intervals.
         """
         if level is not None:
             self._check_level(level)
@@ -312,10 +303,7 @@ def beside(frame: pd.DataFrame, forecasts: pd.DataFrame) -> pd.DataFrame:
 def read_rows(path: Path, kinds: Mapping[str, str] | None = None) -> pd.DataFrame:
     """The table in a file; a column that was learned as text is read as one, as it is written.
 
-    Raises
-    ------
-    UsageError, DataError
-        If it cannot be read, or two columns have one name.
+    Raises UsageError, DataError if it cannot be read, or two columns have one name.
     """
     texts = tuple(name for name, kind in (kinds or {}).items() if kind == "text")
     frame = files.read(str(path), texts=texts).frame

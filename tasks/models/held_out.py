@@ -30,12 +30,7 @@ ENCODER = "encoder.skops"
 class HoldoutModel(SavedModel):
     """Predicts as the learner did on the test rows.
 
-    Parameters
-    ----------
-    description : Description
-    encoder : SparseEncoder
-        Of the run, fitted on its training rows.
-    learner : MonomialLearner
+    `encoder`: of the run, fitted on its training rows.
     """
 
     needs = (
@@ -74,10 +69,7 @@ def fitted(
 ) -> tuple[HoldoutModel, float | None]:
     """The model of the `learner` that `job` left, and its score on the test rows if it has one.
 
-    Raises
-    ------
-    UsageError
-        If the run left no learner of ours, or learned from text.
+    Raises UsageError if the run left no learner of ours, or learned from text.
     """
     if not isinstance(learner, MonomialLearner):
         raise UsageError(

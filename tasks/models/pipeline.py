@@ -16,13 +16,7 @@ FILE = "estimator.skops"
 
 
 class PipelineModel(SavedModel):
-    """A fitted estimator that takes typed rows and gives targets or codes of classes.
-
-    Parameters
-    ----------
-    description : Description
-    estimator : Pipeline
-    """
+    """A fitted estimator that takes typed rows and gives targets or codes of classes."""
 
     needs = ("leaseboard", "mlflow", "numpy", "pandas", "scikit-learn", "lightgbm", "skops")
 

@@ -35,7 +35,6 @@ class Promotion:
         The challenger's.
     champion : str, optional
         The version that was champion before.
-    promoted : bool
     check : Check, optional
         The gate's; None if there was no champion to compare with.
     """
@@ -65,13 +64,10 @@ def register(
 ) -> str:
     """Log a winner's model, register it as `name` with the alias ``challenger``.
 
+    Raises TrackingError if the store cannot be used.
+
     Parameters
     ----------
-    uri : str
-        The store.
-    name : str
-        Of the registered model.
-    fitted : Fitted
     results : iterable of Result
         Of all the winner's repetitions; the model is the first one's.
     group : str
@@ -83,11 +79,6 @@ def register(
     -------
     str
         The version; that of an earlier call for the same work, if there was one.
-
-    Raises
-    ------
-    TrackingError
-        If the store cannot be used.
     """
     check_name(name)
     rows = [replace(result, seed=result.environment_seed) for result in results]
@@ -114,15 +105,9 @@ def promote(
     paired mean drop beyond the tolerance whose bootstrap interval excludes zero, other data or
     another metric, or a seed without a score. Without a champion it is promoted.
 
-    Parameters
-    ----------
-    better : bool
-        Promote only if the gate calls the challenger improved.
+    `better`: promote only if the gate calls the challenger improved.
 
-    Raises
-    ------
-    UsageError
-        If there is no such model, or no challenger.
+    Raises UsageError if there is no such model, or no challenger.
     """
     client = open_store(uri)
     with reported(uri):

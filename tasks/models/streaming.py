@@ -42,12 +42,7 @@ EXPORTED, RACE = "champion.vw", "race.npz"
 class ModelFile(ABC):
     """What forecasts one example of a stream's features after another, from a file.
 
-    Parameters
-    ----------
-    path : Path
-        Of the file.
-    schema : Schema
-    task : "regression" or "classification"
+    `path`: of the file.
     """
 
     def __init__(self, path: Path, schema: Schema, task: str) -> None:
@@ -101,13 +96,7 @@ class WholeRace(ModelFile):
 
 
 class StreamModel(SavedModel):
-    """Predicts as the champion, or the race, did when the stream ended.
-
-    Parameters
-    ----------
-    description : Description
-    file : ModelFile
-    """
+    """Predicts as the champion, or the race, did when the stream ended."""
 
     needs = ("leaseboard", "mlflow", "numpy", "pandas", "vowpalwabbit")
 
@@ -137,10 +126,7 @@ class StreamModel(SavedModel):
 def fitted(dataset: Dataset, job: Job, result: Result, learner: Any) -> tuple[StreamModel, None]:
     """The model of the `learner` that `job` left, and no score: a stream holds no rows back.
 
-    Raises
-    ------
-    UsageError
-        If the run left no learner, as one does that was only a reference.
+    Raises UsageError if the run left no learner, as one does that was only a reference.
     """
     if not isinstance(learner, Learner | Race | OneVsRest):
         raise UsageError(

@@ -67,10 +67,7 @@ def winner_of(jobs: Iterable[Job], results: Iterable[Result], data: str) -> Winn
 
     An algorithm cannot win if in any repetition it has no result, or one that is `barred`.
 
-    Raises
-    ------
-    UsageError
-        If no algorithm is left on these data.
+    Raises UsageError if no algorithm is left on these data.
     """
     jobs = [job for job in jobs if job.data == data]
     present = [result for result in results if result.data == data]
@@ -99,10 +96,8 @@ def fit(
 
     Parameters
     ----------
-    job : Job
     result : Result
         What `job` came to.
-    mirrors : tuple of Path
     learner
         What the run on a stream or hold-out left; without it the run is repeated, which gives
         the same.

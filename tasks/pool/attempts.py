@@ -26,7 +26,6 @@ class Attempt:
 
     Attributes
     ----------
-    result : Result
     folder : Path, optional
         Holds what it left behind: in the run folder.
     files : dict of str to bytes, optional

@@ -50,9 +50,6 @@ class WorkerPool:
 
     Parameters
     ----------
-    size : int
-    limits : Limits
-        Enforced on every job.
     mirrors : tuple of Path
         Handed to every job.
     work : str
@@ -104,10 +101,7 @@ class WorkerPool:
     def run(self, job: Job, key: str, folder: Path, prepared: Prepared | None = None) -> Result:
         """Run one job to its end, whatever that is.
 
-        Raises
-        ------
-        StoppedError
-            If `stop` was called before the job had ended.
+        Raises StoppedError if `stop` was called before the job had ended.
         """
         answer, spent, started = self._outcome(job, folder, prepared)
         ending = answer.ending

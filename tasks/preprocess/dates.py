@@ -49,16 +49,13 @@ def spread_dates(frame: pd.DataFrame, known: KnownDates) -> pd.DataFrame:
     The parts of column ``t`` are called ``t hour``, ``t weekday``, ``t month`` and ``t days``;
     the last is the days since the first training row.
 
+    Raises DataError if another column has the name of one that is made.
+
     Examples
     --------
     >>> rows = pd.DataFrame({"t": pd.to_datetime(["2024-02-29 06:00", "2024-03-01 18:00"])})
     >>> spread_dates(rows, known_dates(rows)).iloc[1].to_dict()
     {'t hour': '18', 't weekday': 'friday', 't month': '3', 't days': 1.5}
-
-    Raises
-    ------
-    DataError
-        If another column has the name of one that is made.
     """
     if not known:
         return frame

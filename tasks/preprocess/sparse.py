@@ -42,7 +42,6 @@ class SparseEncoder(Transformer):
         See `tasks.preprocess.dates.KnownDates`.
     known_ : list of list of str or None
         For each column the labels of its categories or its words; None for numbers.
-    is_text_ : list of bool
     starts_ : list of int
         For each column its first feature, and at last the number of features.
     names_ : tuple of str
@@ -79,10 +78,7 @@ class SparseEncoder(Transformer):
     def transform(self, frame: pd.DataFrame) -> sparse.csr_array:
         """The features of the rows, shape (n_rows, n_features).
 
-        Raises
-        ------
-        DataError
-            If a number is missing that may not be.
+        Raises DataError if a number is missing that may not be.
         """
         blocks = []
         for place, (_, column) in enumerate(spread_dates(frame, self.dates_).items()):

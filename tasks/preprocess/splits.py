@@ -34,12 +34,7 @@ class Split:
 def split(dataset: Dataset, ratios: Sequence[float] = PAPER_RATIOS, seed: int = 0) -> Split:
     """Random parts of the rows: training, validation and test, or training and test.
 
-    Parameters
-    ----------
-    dataset : Dataset
-    ratios : sequence of float
-        Three shares, or two, that sum to one; sizes are rounded to whole rows.
-    seed : int
+    `ratios`: three shares, or two, that sum to one; sizes are rounded to whole rows.
 
     Returns
     -------
@@ -103,7 +98,6 @@ def deal(labels: Rows, sizes: Sequence[int], rng: np.random.Generator) -> NDArra
     labels : ndarray of int, shape (n,)
     sizes : sequence of int
         The parts' sizes, which sum to n.
-    rng : Generator
     """
     order = rng.permutation(len(labels))
     order = order[np.argsort(labels[order], kind="stable")]  # class by class, random within

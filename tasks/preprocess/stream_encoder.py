@@ -66,8 +66,6 @@ class StreamEncoder(Transformer):
         Of each nominal part of a date the values that have a feature.
     texts_ : list of str
         The columns of free text.
-    names_ : list of str
-        Of the features.
     sizes_ : list of int
         How many features each column has.
     gaps_ : list of int
@@ -109,10 +107,7 @@ class StreamEncoder(Transformer):
     def transform(self, frame: pd.DataFrame) -> Floats:
         """The features of rows each of which could come next, shape (n_rows, n_features).
 
-        Raises
-        ------
-        DataError
-            An infinite value, or a missing one where that is refused.
+        Raises DataError: an infinite value, or a missing one where that is refused.
         """
         return self._filled(self._numbers(frame), learns=False)
 

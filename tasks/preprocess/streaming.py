@@ -73,11 +73,8 @@ def as_stream(dataset: Dataset, options: StreamOptions | None = None, seed: int 
     the rule of `options.log_target`, decided on the whole data set; `class_labels` makes labels
     of classes.
 
-    Raises
-    ------
-    DataError
-        Too few or too many classes come, an infinite value, or a target that float32 cannot tell
-        apart.
+    Raises DataError: too few or too many classes come, an infinite value, or a target that float32
+    cannot tell apart.
     """
     options = options or StreamOptions()
     order, encoder = order_of(dataset, options, seed), options.encoder()
@@ -105,10 +102,7 @@ def class_labels(
     which they come. How many they are is told by the rows that come, but that a data set of two
     keeps both.
 
-    Raises
-    ------
-    DataError
-        If one class comes of several, or more than `MOST_CLASSES`.
+    Raises DataError if one class comes of several, or more than `MOST_CLASSES`.
     """
     names = [str(name) for name in dataset.target.cat.categories]
     codes = dataset.target.cat.codes.to_numpy()[order].astype(np.float64)

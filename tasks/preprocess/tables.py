@@ -72,10 +72,7 @@ class TableEncoder(Transformer):
     def transform(self, frame: pd.DataFrame) -> NDArray[np.float32]:
         """`frame` as an array of shape (n_rows, n_features), C order.
 
-        Raises
-        ------
-        DataError
-            For infinite values.
+        Raises DataError for infinite values.
         """
         features = self._encoded(frame)
         if self.scale == "standard":

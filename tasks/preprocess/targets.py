@@ -17,11 +17,9 @@ FLOAT32 = np.finfo(np.float32)
 def in_float32(target: NDArray[np.float64]) -> NDArray[np.float32]:
     """`target` as float32.
 
-    Raises
-    ------
-    DataError
-        If there is none; if a value is beyond the range of float32; or if float32 cannot tell its
-        values apart, as of a timestamp: the score would be of another target than was given.
+    Raises DataError if there is none; if a value is beyond the range of float32; or if float32
+    cannot tell its values apart, as of a timestamp: the score would be of another target than was
+    given.
 
     Examples
     --------

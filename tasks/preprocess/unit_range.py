@@ -68,10 +68,7 @@ class UnitRangeEncoder(Transformer):
     def transform(self, frame: pd.DataFrame, rows: Rows = EVERY) -> NDArray[np.float32]:
         """Each row of `frame`, or `rows` of it, as an array in C order.
 
-        Raises
-        ------
-        DataError
-            For infinite values.
+        Raises DataError for infinite values.
         """
         frame = spread_dates(frame, self.dates_)
         n_rows = len(frame) if isinstance(rows, slice) else len(rows)

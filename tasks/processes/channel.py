@@ -48,16 +48,9 @@ class Beside(Protocol):
 class Channel:
     """One end of a pipe or of a socket.
 
-    Parameters
-    ----------
-    descriptor : int
-    most_bytes : float
-        A longer message is not taken.
+    `most_bytes`: a longer message is not taken.
 
-    Attributes
-    ----------
-    open : bool
-        False once the other end was found to be closed.
+    `open`: False once the other end was found to be closed.
     """
 
     def __init__(self, descriptor: int, most_bytes: float = math.inf) -> None:
@@ -124,7 +117,6 @@ def hear(
 
     Parameters
     ----------
-    channel : Channel
     ended : callable
         Whether the child has ended. It is asked before the channel is looked at, each time: what
         the child said as it ended is there by then, and so is always heard.
@@ -132,7 +124,6 @@ def hear(
         After these it is late, and may go on.
     given_up : callable
         Whether it is late already.
-    beside : Beside, optional
     """
     deadline = time.monotonic() + seconds
     while True:

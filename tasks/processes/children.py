@@ -18,7 +18,6 @@ def spawn(
 
     Parameters
     ----------
-    module : str
     *arguments : str
         Anybody can read them: no passwords.
     environment : mapping, optional

@@ -41,8 +41,6 @@ def post_mortem(code: int, who: str, cpu_seconds: float | None = None) -> Ending
     ----------
     code : int
         As `subprocess.Popen.returncode`: the negative number of the signal that killed it.
-    who : str
-        The process.
     cpu_seconds : float, optional
         Its limit, at which the kernel sends a signal.
 

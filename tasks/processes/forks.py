@@ -25,16 +25,10 @@ _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of linux/prctl.h
 class Fork:
     """A child of this process that runs `work` and answers with the bytes that it returns.
 
-    Parameters
-    ----------
-    work : callable
-    closed : iterable of int
-        Descriptors of this process that the child must not have.
+    `closed`: descriptors of this process that the child must not have.
 
-    Attributes
-    ----------
-    cpu_seconds : float
-        Of the child and of those of its children that it waited for; zero while it runs.
+    `cpu_seconds`: of the child and of those of its children that it waited for; zero while it
+    runs.
     """
 
     def __init__(self, work: Callable[[], bytes], closed: Iterable[int] = ()) -> None:

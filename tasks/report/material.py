@@ -31,7 +31,6 @@ class Material:
         The name of the run's folder.
     frame : DataFrame
         The results, a row a job.
-    suite : Suite, optional
     found : Compared
         The comparison of the results.
     told : mapping

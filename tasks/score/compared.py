@@ -28,11 +28,8 @@ class Compared:
 
     Attributes
     ----------
-    title : str
-        Of the suite.
     board : Board
         By the suite's own scale.
-    tests : Comparison
     answer : Answer
         What both say in words.
     """
@@ -46,10 +43,7 @@ class Compared:
 def compared(results: Results, suite: Suite | None = None) -> Compared:
     """Compare the algorithms of some results, by the scale and metric of their suite, if any.
 
-    Raises
-    ------
-    UsageError
-        If no job has the metric.
+    Raises UsageError if no job has the metric.
     """
     scale = suite.normalise if suite is not None else None
     meaningless = () if suite is None else tuple(d.data for d in suite.data if not d.meaningful)

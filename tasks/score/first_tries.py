@@ -19,11 +19,7 @@ def verdict(board: Board, names: Mapping[str, str] | None = None) -> str:
 
     Who declares hindsight competes with nobody. A tie beats nothing.
 
-    Parameters
-    ----------
-    board : Board
-    names : mapping of str to str, optional
-        What data sets are called, in the place of their references.
+    `names`: what data sets are called, in the place of their references.
     """
     competing = (row for row in board.rows if row.n_ok and not (row.baseline or row.hindsight))
     first = next(competing, None)

@@ -40,10 +40,8 @@ def read_frame(path: Path) -> pd.DataFrame:
 def as_frame(results: pd.DataFrame | Iterable[Result]) -> pd.DataFrame:
     """A checked frame with every column of `Result`, its mappings decoded.
 
-    Raises
-    ------
-    UsageError
-        If a column is missing, or two results claim the same algorithm, data and repetition.
+    Raises UsageError if a column is missing, or two results claim the same algorithm, data and
+    repetition.
     """
     frame = results.copy() if isinstance(results, pd.DataFrame) else to_frame(results)
     for name in ("label", "data", "repetition", "status", "score", "direction"):

@@ -15,11 +15,7 @@ from tasks.score.frame import finished
 def told(metrics: Mapping[str, float], best: str = "") -> str:
     """The measures among `metrics` in one line; empty if there are none.
 
-    Parameters
-    ----------
-    metrics : mapping of str to float
-    best : str
-        The baseline over which the skill is.
+    `best`: the baseline over which the skill is.
 
     Examples
     --------
@@ -43,10 +39,7 @@ def by_measure(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     Skill is over the best of the results' own baselines, on the same data and repetition. Data
     sets where no job has the measure, such as those of classes by ``rmse``, are left out.
 
-    Raises
-    ------
-    UsageError
-        If no job has it.
+    Raises UsageError if no job has it.
     """
     direction = DIRECTIONS[check_measure(name)]
     values = _skills(frame) if name == SKILL else [m.get(name, math.nan) for m in frame["metrics"]]

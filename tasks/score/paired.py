@@ -17,16 +17,12 @@ class Paired:
 
     Attributes
     ----------
-    old, new : float
-        The means.
     scale : float
         The size of the old mean, 1 if that is 0.
     gain : Interval
         Mean improvement over `scale`; positive is better, whatever the direction of the score.
     same : bool
         No pair differs by more than rounding.
-    n : int
-        Pairs.
     """
 
     old: float

@@ -50,11 +50,8 @@ def published_against_measured(
 ) -> list[Agreement]:
     """Each claim with its measurement, in order.
 
-    Parameters
-    ----------
-    claims : sequence of Printed
-        A metric is ``score``, ``normalised_score`` (needs `zero` and `one`), ``cpu_seconds``
-        or a name in the results' `metrics`.
+    `claims`: a metric is ``score``, ``normalised_score`` (needs `zero` and `one`), ``cpu_seconds``
+    or a name in the results' `metrics`.
     """
     tables: dict[str, Floats] = {}
     table = score_table(frame)

@@ -22,7 +22,6 @@ class Relative:
         The algorithms of the results, then a ``name-best`` for each family ``name(...)``: on
         every data set the member with the lowest mean error. Data sets without all baselines
         are left out.
-    baselines : tuple of str
     errors : ndarray, shape (n_labels, n_problems)
         ``(error - least) / (largest - least)`` of the baselines' mean errors; 0 is as good as
         the best baseline, below 0 is better. NaN where all baselines are equal.

@@ -78,7 +78,6 @@ class Selection:
     kept : bool or None
         Whether the loss is within epsilon; None where nothing is promised, because the run was
         cut short with several configurations left, or has no epsilon.
-    calibration : Calibration
     """
 
     key: str

@@ -17,10 +17,8 @@ REFERENCES = ("smac-joint", "tpe-joint", "random-joint", "average")
 class BestSoFar:
     """The best reward after each trial of one run, with what had been consumed by then.
 
-    Attributes
-    ----------
-    units, cpu_seconds, best : tuple of float
-        Of equal length: units of the budget, recorded CPU seconds, best reward so far.
+    `units`, `cpu_seconds`, `best`: of equal length: units of the budget, recorded CPU seconds,
+    best reward so far.
     """
 
     units: tuple[float, ...]
@@ -83,10 +81,6 @@ def speed_ups(
     runs: Mapping[tuple[str, int], Mapping[str, BestSoFar]], reference: str
 ) -> list[SpeedUp]:
     """Every algorithm against `reference`, on the repetitions that both finished.
-
-    Parameters
-    ----------
-    runs : mapping of (data, repetition) to mapping of label to BestSoFar
 
     Returns
     -------

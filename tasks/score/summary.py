@@ -38,12 +38,7 @@ class Answer:
 def summarise(board: Board, tests: Comparison, first_tries: str = "") -> Answer:
     """The answer that a board and its tests give.
 
-    Parameters
-    ----------
-    board : Board
-    tests : Comparison
-    first_tries : str
-        What `tasks.score.first_tries` says of them.
+    `first_tries`: what `tasks.score.first_tries` says of them.
     """
     rows = board.rows
     if not rows or not any(row.n_ok for row in rows):

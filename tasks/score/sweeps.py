@@ -37,11 +37,7 @@ class Sweep:
 def sweeps(found: Sequence[Selection], setting: str) -> list[Sweep]:
     """Every group of runs in which `setting` alone takes two values or more.
 
-    Parameters
-    ----------
-    found : sequence of Selection
-    setting : str
-        An algorithm's setting, or ``configurations``.
+    `setting`: an algorithm's setting, or ``configurations``.
     """
     groups: dict[str, list[Selection]] = {}
     for run in found:

@@ -123,10 +123,7 @@ class ScoreTable:
 def score_table(frame: pd.DataFrame, metric: str = "score") -> ScoreTable:
     """The table of a column (``score``, ``cpu_seconds``) or of one of the results' `metrics`.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        As `tasks.score.frame.as_frame` gives it.
+    `frame`: as `tasks.score.frame.as_frame` gives it.
     """
     labels = tuple(dict.fromkeys(frame["label"]))
     problems = tuple(dict.fromkeys(frame["data"]))

@@ -27,14 +27,10 @@ def record(
 ) -> str:
     """Log `results` as runs of MLflow's experiment `name`, described by their board.
 
+    Raises TrackingError if the store cannot be used.
+
     Parameters
     ----------
-    results : sequence of Result
-    name : str
-    found : Compared
-        The board.
-    uri : str
-        The store.
     out : Path
         The run folder with the event logs.
     suite : Suite, optional
@@ -48,11 +44,6 @@ def record(
     -------
     str
         Where the jobs are in MLflow's UI, from ``#`` on.
-
-    Raises
-    ------
-    TrackingError
-        If the store cannot be used.
     """
     if not logged:
         log_all(results, out, name, uri)

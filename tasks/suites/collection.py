@@ -19,10 +19,7 @@ from tasks.suites.suite import Suite, is_collection, suite_path
 class Collection(BaseModel):
     """The YAML file of a collection.
 
-    Attributes
-    ----------
-    suites : list of str
-        Names, or YAML files beside this one.
+    `suites`: names, or YAML files beside this one.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -35,10 +32,7 @@ class Collection(BaseModel):
 def members(name: str, conf: Path) -> list[str]:
     """The suites that `name` stands for: those of a collection, or the one of that name.
 
-    Raises
-    ------
-    UsageError
-        If a suite stands twice in a collection, or is a collection itself.
+    Raises UsageError if a suite stands twice in a collection, or is a collection itself.
     """
     path = suite_path(name, conf)
     if not is_collection(path):

@@ -32,7 +32,6 @@ class Planned:
 
     Attributes
     ----------
-    job : Job
     key : str
         The name of its result; of the job alone where its data cannot be read.
     earlier : Result, optional
@@ -71,10 +70,7 @@ def check_suite(suite: Suite, path: Path | None = None) -> None:
 
     A user's file that cannot be used is no fault of the suite: its jobs alone fail.
 
-    Raises
-    ------
-    UsageError
-        With file, line and key of what does not exist or cannot be.
+    Raises UsageError with file, line and key of what does not exist or cannot be.
     """
     kinds: dict[str, str] = {}
     for i, contender in enumerate(suite.algorithms):
@@ -142,18 +138,15 @@ def plan(
 ) -> list[Planned]:
     """Look at every job without running any; each data set is asked for once.
 
+    Raises UsageError for an algorithm, setting or data reference that does not exist, before
+    anything is read.
+
     Parameters
     ----------
-    jobs : list of Job
     earlier : callable
         The result of a key that can be reused, or None.
     digest : callable
         That of the data of a reference; a `DataError` says why there are none.
-
-    Raises
-    ------
-    UsageError
-        For an algorithm, setting or data reference that does not exist, before anything is read.
     """
     planned: dict[int, Planned] = {}
     waiting: dict[str, list[list[int]]] = {}

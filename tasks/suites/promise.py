@@ -32,8 +32,6 @@ class Promise(BaseModel):
     over : str, optional
         The label of another algorithm by whose same metric it is divided, repetition by
         repetition.
-    at_least, at_most : float, optional
-        The bounds.
     equals : float, optional
         The exact value, in their place.
     within : float

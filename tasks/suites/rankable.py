@@ -20,7 +20,6 @@ def require_measure(name: str, jobs: Iterable[Job], tasks: Mapping[str, str]) ->
     ----------
     name : str
         See `algorithms.benches.measures`.
-    jobs : iterable of Job
     tasks : mapping of str to str
         Of their data, by reference, where they are known; others may have any.
     """

@@ -189,10 +189,7 @@ class Suite(Strict):
     def jobs(self) -> list[Job]:
         """Every job of the suite, in order: data, then repetition, then algorithm.
 
-        Raises
-        ------
-        UsageError
-            If two jobs are the same work.
+        Raises UsageError if two jobs are the same work.
         """
         jobs = [
             self._job(entry, contender, repetition)
@@ -237,10 +234,8 @@ def suite_names(conf: Path) -> list[str]:
 def load_suite(name: str, conf: Path) -> Suite:
     """The suite called `name` in ``suites`` of `conf`, a shipped one, or that of a YAML file.
 
-    Raises
-    ------
-    UsageError
-        With the nearest name, or with file, line and key path of what is wrong in the YAML.
+    Raises UsageError with the nearest name, or with file, line and key path of what is wrong in
+    the YAML.
     """
     path = suite_path(name, conf)
     if is_collection(path):

@@ -24,13 +24,11 @@ class Scheduled(BaseModel):
         Of the deployment in Prefect.
     cron : str
         Five fields: minute, hour, day of the month, month, day of the week.
-    timezone : str
     suite : str
         A name of ``conf/suites``, or a YAML file.
     out : str, optional
         Where to write; ``runs/<suite>`` by default. What is done there is not run again, so a
         run that finds code and data unchanged has nothing to do.
-    workers : int, optional
     limits : Limits, optional
         In place of the suite's own.
     """
@@ -75,10 +73,7 @@ class Schedule(BaseModel):
 def load_schedule(conf: Path) -> Schedule:
     """The schedules of ``schedule.yaml`` in `conf`; every suite that they name exists.
 
-    Raises
-    ------
-    UsageError
-        Naming what is wrong, and where.
+    Raises UsageError: naming what is wrong, and where.
     """
     path = conf / "schedule.yaml"
     if not path.is_file():

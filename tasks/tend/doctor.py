@@ -48,12 +48,7 @@ class Finding:
 def examine(uri: str, *, mend: bool = False) -> Iterator[Finding]:
     """Check everything, one finding at a time.
 
-    Parameters
-    ----------
-    uri : str
-        The MLflow store.
-    mend : bool
-        Remove half-written jobs and end the suites of processes that are gone.
+    `mend`: remove half-written jobs and end the suites of processes that are gone.
     """
     yield from requirements()
     yield from native_libraries()

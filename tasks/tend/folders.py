@@ -22,10 +22,8 @@ class Aged:
 
     Attributes
     ----------
-    name : str
     scenario : tuple
         Equal for results of the same thing: an algorithm on a data set in one repetition.
-    started : datetime
     held : bool
         It is in use, on a board or by a registered model.
     """
@@ -81,10 +79,7 @@ class Races:
 def run_folders(places: Iterable[Path]) -> list[Path]:
     """The run folders among `places` and below them, sorted.
 
-    Raises
-    ------
-    UsageError
-        For a place that is no folder.
+    Raises UsageError for a place that is no folder.
     """
     found: set[Path] = set()
     for place in places:

@@ -84,12 +84,7 @@ def surplus(uri: str, rule: Rule) -> SurplusRuns:
 def remove(uri: str, old: SurplusRuns, tell: Callable[[], None] = lambda: None) -> bool:
     """Delete runs, and then for good what `mlflow gc` would: rows, artifacts, and free pages.
 
-    Parameters
-    ----------
-    uri : str
-    old : SurplusRuns
-    tell : callable
-        Called after each run.
+    `tell`: called after each run.
 
     Returns
     -------

@@ -43,7 +43,6 @@ class ClientWriter:
 
     Parameters
     ----------
-    client : MlflowClient
     uri : str
         The store's address, for its artifacts.
     jobs, configurations : str

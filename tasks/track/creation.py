@@ -25,10 +25,7 @@ def ensure(path: Path, wait_seconds: float) -> None:
     A store whose making was cut off, by an earlier version or by MLflow itself, is set aside if
     it holds nothing.
 
-    Raises
-    ------
-    sqlite3.DatabaseError
-        The file is no database, or another program's.
+    Raises sqlite3.DatabaseError: the file is no database, or another program's.
     """
     if _holds_runs(path, wait_seconds):
         return  # whatever state it is in, it is not ours to replace

@@ -33,12 +33,10 @@ def publish(
 ) -> str:
     """Describe a suite's run and its experiments by the board, and attach report and figures.
 
+    Raises TrackingError if the store cannot be used or does not know the suite's run.
+
     Parameters
     ----------
-    uri : str
-        The store.
-    suite : str
-        The suite's name.
     results : sequence of Result
         Of all its jobs; their keys find its run.
     board : str
@@ -54,11 +52,6 @@ def publish(
     -------
     str
         The address of the jobs within the UI, from ``#`` on.
-
-    Raises
-    ------
-    TrackingError
-        If the store cannot be used or does not know the suite's run.
     """
     views = data_views(results, names or {})
     client = open_store(uri)

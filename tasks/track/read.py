@@ -11,12 +11,7 @@ from tasks.track.store import open_store, reported
 class Logged:
     """Reads the configuration runs of a suite's jobs.
 
-    Parameters
-    ----------
-    uri : str
-        The store; it is opened when the first job is asked for.
-    suite : str
-        The suite's name.
+    `uri`: the store; it is opened when the first job is asked for.
     """
 
     def __init__(self, uri: str, suite: str) -> None:
@@ -26,10 +21,7 @@ class Logged:
     def __call__(self, key: str) -> dict[int, Mapping[str, float]]:
         """The last value of every metric of each configuration of the job `key`, by number.
 
-        Raises
-        ------
-        TrackingError
-            If the store cannot be used.
+        Raises TrackingError if the store cannot be used.
         """
         if key not in self._read:
             self._read[key] = self._of(key)

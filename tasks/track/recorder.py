@@ -34,8 +34,6 @@ class Recorder:
 
     Parameters
     ----------
-    out : Path
-        The run folder.
     earlier : list of Result
         Jobs that were done before; those that the store lacks are logged as well.
     open_tracker : callable, optional
@@ -114,10 +112,7 @@ class Recorder:
 def log_all(results: Sequence[Result], out: Path, name: str, uri: str) -> None:
     """Log results of `out` that the store lacks as runs of the experiment `name`.
 
-    Raises
-    ------
-    TrackingError
-        If something could not be logged.
+    Raises TrackingError if something could not be logged.
     """
     from tasks.track.tracker import Tracker
 

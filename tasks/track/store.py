@@ -32,10 +32,7 @@ class TrackingError(LeaseboardError):
 def open_store(uri: str) -> MlflowClient:
     """A client of the store at `uri`; a SQLite store is created if it is not there.
 
-    Raises
-    ------
-    TrackingError
-        If it cannot be opened.
+    Raises TrackingError if it cannot be opened.
     """
     from mlflow.tracking import MlflowClient
 
@@ -48,12 +45,7 @@ def open_store(uri: str) -> MlflowClient:
 
 
 def check_address(uri: str) -> None:
-    """Refuse an address that those who connect cannot read: they would say it as it is.
-
-    Raises
-    ------
-    TrackingError
-    """
+    """TrackingError for an address that cannot be read: who connects would say it as it is."""
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
 
@@ -76,10 +68,7 @@ def check_address(uri: str) -> None:
 def ensure_store(uri: str) -> None:
     """Make the SQLite store at `uri` if it is not there; other stores are made by their server.
 
-    Raises
-    ------
-    TrackingError
-        If it cannot be made, or the file there is none.
+    Raises TrackingError if it cannot be made, or the file there is none.
     """
     for noisy in ("alembic", "mlflow.store.db.utils"):
         logging.getLogger(noisy).setLevel(logging.ERROR)

@@ -39,10 +39,10 @@ class Tracker:
     Everything is found again by its ``leaseboard.key``: what is there is not logged twice, what
     a kill left half-written is removed and logged again.
 
+    Raises TrackingError here and from every method, if the store cannot be used.
+
     Parameters
     ----------
-    uri : str
-        The store.
     suite : str
         The suite's name, which names both experiments.
     keys : iterable of str
@@ -51,11 +51,6 @@ class Tracker:
         Which configurations get a run: ``all``, ``leased``, ``top:K`` or ``none``.
     through_client : bool
         Do not use the bulk path even where it could be.
-
-    Raises
-    ------
-    TrackingError
-        Here and from every method, if the store cannot be used.
     """
 
     def __init__(

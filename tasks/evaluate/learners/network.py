@@ -23,15 +23,10 @@ class FixedStepNetwork(ClassifierMixin, BaseEstimator):
     ----------
     width, depth : int
         Units of a hidden layer, and hidden layers.
-    activation : str
     alpha : float
         L2 penalty.
-    learning_rate_init : float
     batch_size : int
         Rows of a gradient step.
-    steps : int
-        Gradient steps.
-    random_state : int
     """
 
     def __init__(

@@ -60,10 +60,7 @@ class Pipelines:
 def named(pipelines: Sequence[Any] | Mapping[str, Any], digest: str = "") -> Pipelines:
     """`pipelines` by name; those of a list are numbered after their class.
 
-    Raises
-    ------
-    UsageError
-        If there is none, or one is no classifier.
+    Raises UsageError if there is none, or one is no classifier.
     """
     if not isinstance(pipelines, Mapping):
         pipelines = {

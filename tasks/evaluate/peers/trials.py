@@ -35,14 +35,11 @@ class PeerTrials:
     ----------
     system : str
         A peer with pins in ``conf/peers``; SkipError where it is not installed.
-    protocol : Protocol
     arrays : callable
         Gives the encoded data; called only if the peer must be run.
     budget : float
         In `unit`; the peer is told it.
     unit : {"trials", "cpu_seconds"}
-    seed : int
-    store : Store
     trial_seconds : float
         The limit of one trial, for peers that have such a limit.
     patience : float

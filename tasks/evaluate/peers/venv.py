@@ -61,10 +61,7 @@ def python(name: str) -> Path:
 def install(name: str) -> Path:
     """Make the peer's environment anew, unless it is whole; its folder.
 
-    Raises
-    ------
-    LeaseboardError
-        With the last line of the installer, when it fails.
+    Raises LeaseboardError with the last line of the installer, when it fails.
     """
     place = folder(name)
     if is_installed(name):

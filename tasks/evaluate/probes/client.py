@@ -24,11 +24,8 @@ class RecordedProbes:
 
     Parameters
     ----------
-    split : Shuffled
-    configurations : sequence of mapping
     build : callable
         From a configuration to an untrained model.
-    store : Store
     code : str
         The module that makes the samples and the models.
     classes : sequence of str

@@ -37,11 +37,7 @@ def call(function: Callable[[], Any], cpu_seconds: float) -> Called:
     time, by the kernel, so that also an orphan ends; and, because a child that sleeps uses none,
     after ten times as much (and half a minute) on the wall clock.
 
-    Parameters
-    ----------
-    function : callable
-        Its value must be of JSON's types.
-    cpu_seconds : float
+    `function`: its value must be of JSON's types.
 
     Returns
     -------

@@ -19,11 +19,8 @@ def split(
 
     `made` are the samples of the same data set, seed and fraction, if somebody has made them.
 
-    Raises
-    ------
-    DataError
-        A regression, a text column, a single class, or too few rows; and when the array is
-        made, an infinite value.
+    Raises DataError: a regression, a text column, a single class, or too few rows; and when the
+    array is made, an infinite value.
     """
     _check(dataset)
     n_rows = len(dataset.target)

@@ -23,7 +23,6 @@ class Samples:
     features : ndarray of float32, shape (n_rows, n_features), C order
     labels : ndarray of int32, shape (n_rows,)
         Codes of the classes.
-    train_rows : int
     """
 
     features: NDArray[np.float32]
@@ -49,10 +48,6 @@ class Shuffled:
 
     Attributes
     ----------
-    digest : str
-        Of the data.
-    n_rows : int
-    seed : int
     test_fraction : float
         The share of rows to test on; at least one row is.
     make : callable

@@ -26,7 +26,6 @@ class RecordedVerdicts:
         1 where the classifier is right, else 0.
     seed : int
         Of the rows' order: the first of them are training rows.
-    test_fraction : float
     """
 
     def __init__(self, table: pd.DataFrame, seed: int, test_fraction: float) -> None:

@@ -68,12 +68,7 @@ def run(order: Order, arrays: Arrays, begin: Callable[[], object] = lambda: None
     The cost is that of fitting and validating. Scoring the test rows is for the record and is
     not part of it.
 
-    Parameters
-    ----------
-    order : Order
-    arrays : Arrays
-    begin : callable
-        Called when the learner's library is imported and the trial's own work begins.
+    `begin`: called when the learner's library is imported and the trial's own work begins.
     """
     clock = _Clock()
     try:

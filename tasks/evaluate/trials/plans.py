@@ -38,7 +38,6 @@ def scored(
 
     Parameters
     ----------
-    dataset : Dataset
     seed : int
         Of the split.
     protocol : {"holdout", "cv"}

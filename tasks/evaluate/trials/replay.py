@@ -33,8 +33,6 @@ class Protocol:
 
     Attributes
     ----------
-    digest : str
-        Of the data.
     split : mapping
         How rows are divided, and the seed of it.
     encoding : mapping
@@ -54,15 +52,12 @@ class StoredTrials:
 
     Parameters
     ----------
-    space : Space
-    protocol : Protocol
     arrays : callable
         Gives the encoded data; called only if a trial must be run.
     optimiser : str
         Tunes each arm alone.
     seed : int
         Of the optimisers, from which each arm's own is derived, and of the learners.
-    store : Store
     limits : TrialLimits, optional
         Of each trial; without them trials run in this process, one after the other.
     n_jobs : int

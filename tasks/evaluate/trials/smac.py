@@ -30,12 +30,7 @@ class Smac(Optimiser):
     SMAC cannot be given a history that it did not ask for. So a process that continues a record
     asks again for what was recorded: the seed makes the answers the same.
 
-    Parameters
-    ----------
-    space : Space
-    seed : int
-    multi_fidelity : bool
-        Hyperband's brackets over the share of the training rows.
+    `multi_fidelity`: Hyperband's brackets over the share of the training rows.
     """
 
     def __init__(self, space: Space, seed: int, *, multi_fidelity: bool) -> None:

@@ -102,7 +102,6 @@ class Arm(Strict):
     ----------
     estimator : str
         A recipe of `tasks.evaluate.trials.recipes`, or ``package.module:Class``.
-    hyperparameters : mapping of name to Hyperparameter
     constants : mapping
         Passed on as they are.
     """

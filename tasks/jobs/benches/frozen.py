@@ -32,10 +32,7 @@ def freeze(value: Any, made_of: str, folder: Path) -> None:
 def thaw(folder: Path, made_of: str) -> Any:
     """The value that `freeze` wrote; its arrays are mapped, and read-only.
 
-    Raises
-    ------
-    DataError
-        If it was made of something else.
+    Raises DataError if it was made of something else.
     """
     arrays, said = map_arrays(folder)
     if said["made_of"] != made_of:

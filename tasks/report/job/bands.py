@@ -24,10 +24,7 @@ def bounds(
 ) -> Figure | None:
     """Bands: the longest reigning champions and the challengers that came furthest.
 
-    Parameters
-    ----------
-    by_units : bool
-        Draw against what the configuration itself consumed: a funnel that narrows.
+    `by_units`: draw against what the configuration itself consumed: a funnel that narrows.
     """
     if not of(events, BoundsUpdated):
         return None
