@@ -29,23 +29,16 @@ SHARED = ".data-"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is to be benchmarked.
-
-    Attributes
-    ----------
-    out : Path
-        The run folder; it is made.
-    tracking_uri : str, optional
-        The MLflow store; None records nothing there.
-    boarded : bool
-        Score, report and record; else the jobs are run and logged, and that is all.
-    """
+    """What is to be benchmarked."""
 
     suite: Suite
     out: Path
+    """The run folder; it is made."""
     mirrors: tuple[Path, ...] = ()
     tracking_uri: str | None = None
+    """The MLflow store; None records nothing there."""
     boarded: bool = True
+    """Score, report and record; else the jobs are run and logged, and that is all."""
 
 
 def benchmark(asked: Asked, steps: Steps) -> Outcome:

@@ -33,15 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a run works.
-
-    Attributes
-    ----------
-    cluster : str, optional
-        The address of a Dask scheduler on whose workers the jobs run.
-    work : str
-        What runs a job, see `tasks.pool.workers.WorkerPool`.
-    """
+    """Where a run works."""
 
     name: str
     out: Path
@@ -50,7 +42,9 @@ class Place:
     mirrors: tuple[Path, ...] = ()
     local: bool = False
     cluster: str | None = None
+    """The address of a Dask scheduler on whose workers the jobs run."""
     work: str = RUN_JOB
+    """What runs a job, see `tasks.pool.workers.WorkerPool`."""
 
 
 def dispatch(place: Place, expected: Collection[Job], body: Callable[[Steps], Outcome]) -> Outcome:

@@ -27,19 +27,13 @@ from tasks.track import Recorder, Tracker
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run came to.
-
-    Attributes
-    ----------
-    results : list of Result
-        One for each planned job, in the plan's order, those of earlier runs included.
-    problems : list of str
-        What went wrong beside the jobs, such as a tracking store that is gone: one line each.
-        Nothing that a job came to is lost by it, and the next run makes it good.
-    """
+    """What a run came to."""
 
     results: list[Result]
+    """One for each planned job, in the plan's order, those of earlier runs included."""
     problems: list[str] = field(default_factory=list)
+    """What went wrong beside the jobs, such as a tracking store that is gone: one line each.
+    Nothing that a job came to is lost by it, and the next run makes it good."""
 
     @property
     def failed(self) -> int:

@@ -22,28 +22,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How a suite is run.
-
-    Attributes
-    ----------
-    workers : int, optional
-        Worker processes; what the suite says, or one a core, by default.
-    cluster : str, optional
-        The address of a Dask scheduler.
-    mirrors : tuple of Path
-        By default those of ``LEASEBOARD_MIRROR``.
-    tracking_uri : str, optional
-        By default ``MLFLOW_TRACKING_URI``, or the store of the project.
-    boarded : bool
-        With the board, the page, and both in MLflow.
-    """
+    """How a suite is run."""
 
     workers: int | None = None
+    """Worker processes; what the suite says, or one a core, by default."""
     local: bool = False
     cluster: str | None = None
+    """The address of a Dask scheduler."""
     mirrors: tuple[Path, ...] = ()
+    """By default those of ``LEASEBOARD_MIRROR``."""
     tracking_uri: str | None = None
+    """By default ``MLFLOW_TRACKING_URI``, or the store of the project."""
     boarded: bool = True
+    """With the board, the page, and both in MLflow."""
 
 
 def use_conf(conf: Path | None) -> None:

@@ -34,28 +34,19 @@ SAME_SCORE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What a merge came to.
-
-    Attributes
-    ----------
-    results : list of Result
-        All that the folder holds now, as their jobs left them.
-    rows : list of Result
-        The same as the board shows them: named apart where code, data or seeds differ.
-    found : Compared
-        What a board says of the rows.
-    added : int
-        Jobs whose result came from a bundle and was not in the folder.
-    conflicts : list of str
-        One line for each job of which two machines have different scores.
-    """
+    """What a merge came to."""
 
     results: list[Result]
+    """All that the folder holds now, as their jobs left them."""
     rows: list[Result]
+    """The same as the board shows them: named apart where code, data or seeds differ."""
     suite: Suite | None
     found: Compared
+    """What a board says of the rows."""
     added: int
+    """Jobs whose result came from a bundle and was not in the folder."""
     conflicts: list[str]
+    """One line for each job of which two machines have different scores."""
 
 
 def merge(bundles: list[Bundle], out: Path) -> Merged:

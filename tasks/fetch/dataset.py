@@ -34,34 +34,23 @@ class RawTable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dataset:
-    """A data set ready for preprocessing; rows and columns stand in the source's order.
-
-    Attributes
-    ----------
-    reference : str
-        What `tasks.fetch.load` was asked for.
-    name : str
-        The data set's own name.
-    features : DataFrame of shape (n_rows, n_features)
-        Numbers, booleans, dates, categories, or text; values may be missing.
-    target : Series of shape (n_rows,)
-        float64 for a regression; categories, each of which occurs, for a classification.
-    task : str
-        ``regression`` or ``classification``.
-    digest : str
-        Of the content, see `tasks.fetch.digests`.
-    source, licence : str
-        Where the data come from, and under which terms.
-    """
+    """A data set ready for preprocessing; rows and columns stand in the source's order."""
 
     reference: str
+    """What `tasks.fetch.load` was asked for."""
     name: str
+    """The data set's own name."""
     features: pd.DataFrame
+    """Numbers, booleans, dates, categories, or text; values may be missing."""
     target: pd.Series
+    """float64 for a regression; categories, each of which occurs, for a classification."""
     task: str
+    """``regression`` or ``classification``."""
     digest: str
+    """Of the content, see `tasks.fetch.digests`."""
     source: str = ""
     licence: str = ""
+    """Where the data come from, and under which terms."""
 
 
 @dataclass(frozen=True, slots=True)

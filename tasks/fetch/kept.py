@@ -26,21 +26,14 @@ _TEXTS = "texts"
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A data set in a folder.
-
-    Attributes
-    ----------
-    reference : str
-        What was asked for.
-    digest : str
-        Of the content, see `tasks.fetch.digests`.
-    task : str
-        ``regression`` or ``classification``.
-    """
+    """A data set in a folder."""
 
     reference: str
+    """What was asked for."""
     digest: str
+    """Of the content, see `tasks.fetch.digests`."""
     task: str
+    """``regression`` or ``classification``."""
     rows: int
     features: int
     folder: Path

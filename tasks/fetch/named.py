@@ -20,27 +20,20 @@ IMPORTED = "imported"
 
 
 class Named(BaseModel):
-    """One file of ``conf/data``: a reference, what it is, and options of the reference.
-
-    Attributes
-    ----------
-    reference : str
-        With a source; a relative path of ``file:`` starts at the file's own folder.
-    about : str
-        One line for ``leaseboard list``.
-    target, task, threshold, rows, missing_target
-        Options that the reference would otherwise carry after its ``?``.
-    """
+    """One file of ``conf/data``: a reference, what it is, and options of the reference."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     reference: str
+    """With a source; a relative path of ``file:`` starts at the file's own folder."""
     about: str = ""
+    """One line for ``leaseboard list``."""
     target: str | None = None
     task: Literal["regression", "classification"] | None = None
     threshold: float | None = None
     rows: Annotated[int, Field(ge=2)] | None = None
     missing_target: Literal["drop"] | None = None
+    """Options that the reference would otherwise carry after its ``?``."""
 
 
 def names(conf: Path | None = None) -> list[str]:

@@ -45,21 +45,6 @@ class Scenario:
     """What was accepted of one algorithm on one data set.
 
     Raises pydantic.ValidationError if a value is of another type or beyond its range.
-
-    Attributes
-    ----------
-    algorithm : str
-        The registered name behind the label.
-    settings, bench : mapping
-        Of the algorithm, defaults included, and of its bench.
-    version : str
-        Of the algorithm's code when it was accepted; for information.
-    exact : bool
-        The score does not depend on the seed.
-    scores : mapping
-        ``{seed: score}``, the seeds as text.
-    tolerance : float, optional
-        Overrides the gate's.
     """
 
     label: Title
@@ -68,12 +53,18 @@ class Scenario:
     direction: Direction
     digest: Name
     version: Name
+    """Of the algorithm's code when it was accepted; for information."""
     exact: bool
+    """The score does not depend on the seed."""
     scores: Annotated[dict[SeedText, Score], Field(min_length=1)]
+    """``{seed: score}``, the seeds as text."""
     algorithm: Title
+    """The registered name behind the label."""
     settings: Finite
     bench: Finite
+    """Of the algorithm, defaults included, and of its bench."""
     tolerance: Tolerance | None = None
+    """Overrides the gate's."""
 
     @property
     def name(self) -> str:

@@ -14,26 +14,19 @@ FAILING = ("broken", "missing", "changed", "failed")
 
 @dataclass(frozen=True, slots=True)
 class PromiseVerdict:
-    """The verdict on one promise.
-
-    Attributes
-    ----------
-    verdict : str
-        ``kept``, ``new`` (kept, and not accepted yet), ``broken``, ``missing`` (not measured),
-        ``changed`` (the accepted bound is another one) or ``failed`` (a job did not end ok).
-    measured : float
-        The value that is nearest to the bound or farthest beyond it; NaN if there is none.
-    n, n_broken, n_allowed : int
-        Repetitions, those that break it, and how many of them chance explains.
-    """
+    """The verdict on one promise."""
 
     promise: Promise
     verdict: str
+    """``kept``, ``new`` (kept, and not accepted yet), ``broken``, ``missing`` (not measured),
+    ``changed`` (the accepted bound is another one) or ``failed`` (a job did not end ok)."""
     explanation: str
     measured: float = math.nan
+    """The value that is nearest to the bound or farthest beyond it; NaN if there is none."""
     n: int = 0
     n_broken: int = 0
     n_allowed: int = 0
+    """Repetitions, those that break it, and how many of them chance explains."""
 
     @property
     def fails(self) -> bool:

@@ -31,19 +31,13 @@ Logged = Mapping[int, Mapping[str, float]]
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a run of one suite left behind.
-
-    Attributes
-    ----------
-    events : callable
-        The event log of a job, by key.
-    logged : callable
-        What MLflow has of a job's configurations, by key.
-    """
+    """What a run of one suite left behind."""
 
     frame: pd.DataFrame
     events: Callable[[str], Sequence[Event]]
+    """The event log of a job, by key."""
     logged: Callable[[str], Logged]
+    """What MLflow has of a job's configurations, by key."""
 
 
 @dataclass(frozen=True, slots=True)

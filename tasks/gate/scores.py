@@ -30,28 +30,21 @@ FAILING = ("regressed", "missing", "changed", "failed")
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The verdict on one scenario.
-
-    Attributes
-    ----------
-    verdict : str
-        ``same``, ``passed``, ``improved``, ``regressed``, ``missing``, ``changed`` (data, metric,
-        algorithm, its settings or its bench are not the accepted ones), ``failed`` (a job of it
-        did not end ok) or ``new``.
-    drop : Interval, optional
-        Paired mean drop over `scale`; positive is worse. None if nothing was compared.
-    scale : float
-        The size of the accepted mean.
-    """
+    """The verdict on one scenario."""
 
     label: str
     data: str
     verdict: str
+    """``same``, ``passed``, ``improved``, ``regressed``, ``missing``, ``changed`` (data, metric,
+    algorithm, its settings or its bench are not the accepted ones), ``failed`` (a job of it did
+    not end ok) or ``new``."""
     explanation: str
     accepted: float = np.nan
     measured: float = np.nan
     drop: Interval | None = None
+    """Paired mean drop over `scale`; positive is worse. None if nothing was compared."""
     scale: float = np.nan
+    """The size of the accepted mean."""
     tolerance: float = np.nan
     n: int = 0
 

@@ -47,25 +47,18 @@ _CHILD = Path(__file__).with_name("child.py")
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """One scenario in both commits.
-
-    Attributes
-    ----------
-    before, after : float
-        Median CPU seconds in the other commit and in this tree.
-    ratio : Interval
-        `after` over `before`, of the medians; the interval is the percentile bootstrap's of the
-        geometric mean over the pairs of runs.
-    slower : bool
-        The ratio is beyond the tolerance and its interval excludes 1.
-    """
+    """One scenario in both commits."""
 
     label: str
     data: str
     before: float
     after: float
+    """Median CPU seconds in the other commit and in this tree."""
     ratio: Interval
+    """`after` over `before`, of the medians; the interval is the percentile bootstrap's of the
+    geometric mean over the pairs of runs."""
     slower: bool
+    """The ratio is beyond the tolerance and its interval excludes 1."""
 
 
 def compare(

@@ -21,24 +21,16 @@ _known: dict[tuple[str, bytes, str, str], Described | LeaseboardError] = {}
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """An algorithm that can be built with its settings.
-
-    Attributes
-    ----------
-    bench : str
-        The kind of its bench.
-    settings : tuple of str
-        The names of what can be set.
-    hindsight : bool
-        It says that it looks ahead.
-    baseline : bool
-        It says that it is what a person would try first.
-    """
+    """An algorithm that can be built with its settings."""
 
     bench: str
+    """The kind of its bench."""
     settings: tuple[str, ...]
+    """The names of what can be set."""
     hindsight: bool = False
+    """It says that it looks ahead."""
     baseline: bool = False
+    """It says that it is what a person would try first."""
 
 
 def describe(algorithm: str, settings: Mapping[str, Any] | None = None) -> Described:

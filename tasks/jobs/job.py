@@ -53,36 +53,25 @@ class Job:
     """One run of one algorithm on one data set with one seed.
 
     Raises UsageError if a key of the settings or options is no text.
-
-    Attributes
-    ----------
-    algorithm : str
-        A registered name, or ``path/to/file.py:Class``.
-    data : str
-        A data reference such as ``openml:215`` or ``synthetic:fried?rows=1000``.
-    environment_seed : int
-        The bench's seed, shared by all algorithms of a repetition.
-    label : str
-        What boards call the algorithm; tells apart two settings of one algorithm.
-    settings : mapping
-        The algorithm's settings that differ from its defaults.
-    budget : float, optional
-        Units of the bench that the job may consume; None means all there is.
-    bench : mapping
-        Options of the bench and of preprocessing, such as ``{"log_target": False}``.
-    repetition : int
-        Which repetition this is, from 0.
     """
 
     algorithm: str
+    """A registered name, or ``path/to/file.py:Class``."""
     data: str
+    """A data reference such as ``openml:215`` or ``synthetic:fried?rows=1000``."""
     seed: int
     environment_seed: int
+    """The bench's seed, shared by all algorithms of a repetition."""
     label: str = ""
+    """What boards call the algorithm; tells apart two settings of one algorithm."""
     settings: Mapping[str, Any] = field(default_factory=dict)
+    """The algorithm's settings that differ from its defaults."""
     budget: float | None = None
+    """Units of the bench that the job may consume; None means all there is."""
     bench: Mapping[str, Any] = field(default_factory=dict)
+    """Options of the bench and of preprocessing, such as ``{"log_target": False}``."""
     repetition: int = 0
+    """Which repetition this is, from 0."""
 
     def __post_init__(self) -> None:
         for name in ("settings", "bench"):

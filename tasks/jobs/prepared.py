@@ -22,18 +22,12 @@ from tasks.jobs.job import Job
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Two folders: the data set, and what the bench is made of.
-
-    Attributes
-    ----------
-    table : Path
-        See `tasks.fetch.kept`.
-    parts : Path, optional
-        See `tasks.jobs.benches.frozen`; None where the bench makes nothing before it is asked.
-    """
+    """Two folders: the data set, and what the bench is made of."""
 
     table: Path
+    """See `tasks.fetch.kept`."""
     parts: Path | None = None
+    """See `tasks.jobs.benches.frozen`; None where the bench makes nothing before it is asked."""
 
     def dataset(self, job: Job) -> Dataset:
         """The data set of `job`, mapped.

@@ -34,22 +34,16 @@ Rows = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What was fitted when the test score was recorded.
-
-    Attributes
-    ----------
-    encoder : transformer
-        Fitted on the rows `train` of `dataset`.
-    labels : ndarray
-        The target of every row, as the model takes it.
-    """
+    """What was fitted when the test score was recorded."""
 
     dataset: Dataset
     train: Rows
     test: Rows
     encoder: Any
+    """Fitted on the rows `train` of `dataset`."""
     model: Any
     labels: NDArray[Any]
+    """The target of every row, as the model takes it."""
 
 
 def fitted(

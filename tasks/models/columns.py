@@ -17,23 +17,16 @@ EXAMPLE_ROWS = 3
 
 
 class Column(BaseModel):
-    """A column of the data that a model was made from.
-
-    Attributes
-    ----------
-    kind : {"integer", "real", "boolean", "nominal", "date", "text"}
-    dtype : str
-        Of reals, as numpy names it; integers are read as int64, however narrow the data's were.
-    categories : tuple of str
-        Of a nominal column, in their declared order.
-    """
+    """A column of the data that a model was made from."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     kind: Literal["integer", "real", "boolean", "nominal", "date", "text"]
     dtype: str = ""
+    """Of reals, as numpy names it; integers are read as int64, however narrow the data's were."""
     categories: tuple[str, ...] = ()
+    """Of a nominal column, in their declared order."""
 
 
 def describe(features: pd.DataFrame, *, texts: bool = False) -> tuple[Column, ...]:

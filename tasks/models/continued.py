@@ -48,24 +48,16 @@ MODELS: dict[str, type[OnlineChaCha]] = {
 
 @dataclass(frozen=True)
 class LearnedTable:
-    """What came of learning a table.
-
-    Attributes
-    ----------
-    forecasts : DataFrame
-        The target, and what was forecast of each row before its label was learned.
-    measures : dict of str to float
-        See `algorithms.benches.measures`; ``skill`` is over `best`.
-    best : str
-        The best first try, which began with this table; empty where there is none to compare.
-    new : tuple of str
-        Columns that the model had not seen before.
-    """
+    """What came of learning a table."""
 
     forecasts: pd.DataFrame
+    """The target, and what was forecast of each row before its label was learned."""
     measures: dict[str, float]
+    """See `algorithms.benches.measures`; ``skill`` is over `best`."""
     best: str
+    """The best first try, which began with this table; empty where there is none to compare."""
     new: tuple[str, ...]
+    """Columns that the model had not seen before."""
 
 
 class Continued:

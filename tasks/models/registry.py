@@ -27,22 +27,15 @@ ACCEPTED, PROMOTION = "leaseboard.accepted", "leaseboard.promotion"
 
 @dataclass(frozen=True, slots=True)
 class Promotion:
-    """What became of a challenger.
-
-    Attributes
-    ----------
-    version : str
-        The challenger's.
-    champion : str, optional
-        The version that was champion before.
-    check : Check, optional
-        The gate's; None if there was no champion to compare with.
-    """
+    """What became of a challenger."""
 
     version: str
+    """The challenger's."""
     champion: str | None
+    """The version that was champion before."""
     promoted: bool
     check: Check | None
+    """The gate's; None if there was no champion to compare with."""
 
     @property
     def explanation(self) -> str:

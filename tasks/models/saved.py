@@ -18,34 +18,23 @@ DESCRIPTION = "model.json"
 
 
 class Description(BaseModel):
-    """What a saved model takes and gives.
-
-    Attributes
-    ----------
-    kind : {"stream", "pipeline", "holdout"}
-    columns : tuple of Column
-        Raw features, by name.
-    classes : tuple of str
-        By code; empty for a regression.
-    options : StreamOptions, optional
-        Of a stream: how features become numbers.
-    encoder : dict, optional
-        Of a stream: the state of the encoder, see `StreamEncoder.state`.
-    shift : float, optional
-        Of a stream: the target is the exponential of a prediction, less this.
-    target : (float, float), optional
-        Of a hold-out: what the predictions 0 and 1 mean, where the target was scaled.
-    """
+    """What a saved model takes and gives."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: Literal["stream", "pipeline", "holdout"]
     columns: tuple[Column, ...]
+    """Raw features, by name."""
     classes: tuple[str, ...] = ()
+    """By code; empty for a regression."""
     options: StreamOptions | None = None
+    """Of a stream: how features become numbers."""
     encoder: dict[str, Any] | None = None
+    """Of a stream: the state of the encoder, see `StreamEncoder.state`."""
     shift: float | None = None
+    """Of a stream: the target is the exponential of a prediction, less this."""
     target: tuple[float, float] | None = None
+    """Of a hold-out: what the predictions 0 and 1 mean, where the target was scaled."""
 
 
 class SavedModel(ABC):

@@ -23,18 +23,13 @@ REPEATED = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Winner:
-    """The algorithm with the best mean score on a data set, and all that it scored there.
-
-    Attributes
-    ----------
-    job : Job
-        The first repetition's, whose model is registered: the best one's would be chosen by luck.
-    results : tuple of Result
-        Of all repetitions, that of `job` first.
-    """
+    """The algorithm with the best mean score on a data set, and all that it scored there."""
 
     job: Job
+    """The first repetition's, whose model is registered: the best one's would be chosen by
+    luck."""
     results: tuple[Result, ...]
+    """Of all repetitions, that of `job` first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,19 +22,13 @@ from tasks.pool.workers import WorkerPool
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A job that was run somewhere.
-
-    Attributes
-    ----------
-    folder : Path, optional
-        Holds what it left behind: in the run folder.
-    files : dict of str to bytes, optional
-        In its place what a job on another machine left behind, by name.
-    """
+    """A job that was run somewhere."""
 
     result: Result
     folder: Path | None = None
+    """Holds what it left behind: in the run folder."""
     files: dict[str, bytes] | None = None
+    """In its place what a job on another machine left behind, by name."""
 
     @property
     def log(self) -> bytes:

@@ -26,25 +26,6 @@ LOG_THRESHOLD = 100
 class StreamOptions(BaseModel):
     """How a data set becomes a stream; the defaults are those of ChaCha's authors.
 
-    Attributes
-    ----------
-    max_rows : int, optional
-        Only the first so many rows; None for all.
-    namespaces : int
-        At most so many groups of ceil(d / namespaces) neighbouring columns.
-    log_target : bool or {"code", "paper"}
-        ``code``, the rule of the authors' code: log where max(range, maximum) >= 100.
-        ``paper``, the rule of the paper's text: log where the maximum > 100. True and False
-        transform always and never.
-    decimals : int, optional
-        Features are rounded to so many decimals, as the authors' text files are; None: not.
-    shuffle : bool
-        Permute the rows by the environment's seed, before `max_rows` is applied.
-    missing : {"fill", "indicate", "zero", "refuse"}
-        What a missing number is: what the rows before let expect, and 1 in a feature that tells
-        so, if few columns have gaps (`algorithms.online.gaps`); the same, with such features
-        however many there are; 0, which a linear model passes over; or an error.
-
     Notes
     -----
     The two readings of the log rule differ where the maximum is exactly 100 (OpenML 201, whose
@@ -55,11 +36,21 @@ class StreamOptions(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     max_rows: Annotated[int, Field(ge=2)] | None = 100_000
+    """Only the first so many rows; None for all."""
     namespaces: Annotated[int, Field(ge=1, le=len(string.ascii_letters))] = 10
+    """At most so many groups of ceil(d / namespaces) neighbouring columns."""
     log_target: bool | Literal["code", "paper"] = "code"
+    """``code``, the rule of the authors' code: log where max(range, maximum) >= 100. ``paper``,
+    the rule of the paper's text: log where the maximum > 100. True and False transform always and
+    never."""
     decimals: Annotated[int, Field(ge=0, le=15)] | None = 6
+    """Features are rounded to so many decimals, as the authors' text files are; None: not."""
     shuffle: bool = False
+    """Permute the rows by the environment's seed, before `max_rows` is applied."""
     missing: Missing = "fill"
+    """What a missing number is: what the rows before let expect, and 1 in a feature that tells so,
+    if few columns have gaps (`algorithms.online.gaps`); the same, with such features however many
+    there are; 0, which a linear model passes over; or an error."""
 
     def encoder(self) -> StreamEncoder:
         """What makes features of the columns."""

@@ -23,28 +23,19 @@ Reader: TypeAlias = Callable[[Any, Sequence[Event]], Told | None]
 
 @dataclass(frozen=True)
 class Material:
-    """All that a run says.
-
-    Attributes
-    ----------
-    folder : str
-        The name of the run's folder.
-    frame : DataFrame
-        The results, a row a job.
-    found : Compared
-        The comparison of the results.
-    told : mapping
-        The rows of the jobs whose logs hold anything for a reader, each with what that is.
-    damaged : mapping
-        What is wrong with a job's event log, by the job's key.
-    """
+    """All that a run says."""
 
     folder: str
+    """The name of the run's folder."""
     frame: pd.DataFrame
+    """The results, a row a job."""
     suite: Suite | None
     found: Compared
+    """The comparison of the results."""
     told: Mapping[Reader[Any], Sequence[tuple[Any, Any]]]
+    """The rows of the jobs whose logs hold anything for a reader, each with what that is."""
     damaged: Mapping[str, str]
+    """What is wrong with a job's event log, by the job's key."""
 
     @property
     def names(self) -> Names:

@@ -12,19 +12,7 @@ from tasks.report.draw.specs import Figure
 
 @dataclass(frozen=True)
 class Table:
-    """A table that a reader can sort, under a heading of its own if it has a `title`.
-
-    Attributes
-    ----------
-    filters : str
-        What a field above the table filters, if there are more than `few` rows; none if empty.
-    numeric_from : int
-        The first of the columns that hold numbers.
-    key_column : int
-        The column that names the row.
-    foot : sequence of Cell, optional
-        A last row that is never sorted, called `foot_name`.
-    """
+    """A table that a reader can sort, under a heading of its own if it has a `title`."""
 
     id: str
     caption: str
@@ -35,10 +23,14 @@ class Table:
     text: str = ""
     note: str = ""
     filters: str = ""
+    """What a field above the table filters, if there are more than `few` rows; none if empty."""
     few: int = 8
     numeric_from: int = 1
+    """The first of the columns that hold numbers."""
     key_column: int = 0
+    """The column that names the row."""
     foot: Sequence[Cell] | None = None
+    """A last row that is never sorted, called `foot_name`."""
     foot_name: str = ""
 
 

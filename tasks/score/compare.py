@@ -30,31 +30,23 @@ VERDICTS = ("worse", "better", "unclear", "same", "not comparable", "failed", "o
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One algorithm on one data set in both runs.
-
-    Attributes
-    ----------
-    verdict : str
-        ``better`` or ``worse`` (B than A, the interval excludes zero), ``unclear`` (it includes
-        zero), ``same``, ``not comparable`` (other data, metric or seeds), ``failed`` (no pair of
-        finished jobs), ``only A`` or ``only B``.
-    change : Interval, optional
-        Paired mean improvement from A to B over the size of A's mean; positive is better.
-    cost : Interval, optional
-        B's CPU seconds over A's, geometric mean over pairs; advisory, machines differ.
-    n : int
-        Pairs of finished jobs with the same seed.
-    """
+    """One algorithm on one data set in both runs."""
 
     label: str
     data: str
     verdict: str
+    """``better`` or ``worse`` (B than A, the interval excludes zero), ``unclear`` (it includes
+    zero), ``same``, ``not comparable`` (other data, metric or seeds), ``failed`` (no pair of
+    finished jobs), ``only A`` or ``only B``."""
     note: str = ""
     first: float = np.nan
     second: float = np.nan
     change: Interval | None = None
+    """Paired mean improvement from A to B over the size of A's mean; positive is better."""
     cost: Interval | None = None
+    """B's CPU seconds over A's, geometric mean over pairs; advisory, machines differ."""
     n: int = 0
+    """Pairs of finished jobs with the same seed."""
 
 
 @dataclass(frozen=True, slots=True)

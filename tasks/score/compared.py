@@ -24,20 +24,14 @@ Results: TypeAlias = pd.DataFrame | Iterable[Result]
 
 @dataclass(frozen=True)
 class Compared:
-    """A run's algorithms, compared.
-
-    Attributes
-    ----------
-    board : Board
-        By the suite's own scale.
-    answer : Answer
-        What both say in words.
-    """
+    """A run's algorithms, compared."""
 
     title: str
     board: Board
+    """By the suite's own scale."""
     tests: Comparison
     answer: Answer
+    """What both say in words."""
 
 
 def compared(results: Results, suite: Suite | None = None) -> Compared:

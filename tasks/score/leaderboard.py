@@ -25,52 +25,37 @@ from tasks.score.table import (
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One algorithm of the board.
-
-    Attributes
-    ----------
-    place : int
-        1 for the best mean rank; equal mean ranks share a place, and who has none is last.
-    rank : Interval
-        Mean rank over data sets, with the bootstrap interval over data sets.
-    score : Interval
-        Mean score on the board's common scale, more is better.
-    raw : Interval
-        Mean of the score itself; only on a board of one data set, else NaN.
-    wins, ties, losses : int
-        Against every other algorithm on every data set, by mean score.
-    cpu_seconds : float
-        Mean CPU seconds of a finished job, NaN if none finished.
-    relative_cost : float
-        Geometric mean over data sets of its CPU seconds over the cheapest algorithm's.
-    n_ok, n_failed, n_skipped, n_not_run, n_early : int
-        Its jobs by what became of them; early are those that ended before their budget did.
-    hindsight : bool
-        It declares to use what cannot be known in time.
-    baseline : bool
-        It is what a person would try first.
-    n_ranked : int
-        On how many data sets it has a rank.
-    """
+    """One algorithm of the board, with how many of its jobs ended in which way."""
 
     label: str
     place: int
+    """1 for the best mean rank; equal mean ranks share a place, and who has none is last."""
     rank: Interval
+    """Mean rank over data sets, with the bootstrap interval over data sets."""
     score: Interval
+    """Mean score on the board's common scale, more is better."""
     raw: Interval
+    """Mean of the score itself; only on a board of one data set, else NaN."""
     wins: int
     ties: int
     losses: int
+    """Against every other algorithm on every data set, by mean score."""
     cpu_seconds: float
+    """Mean CPU seconds of a finished job, NaN if none finished."""
     relative_cost: float
+    """Geometric mean over data sets of its CPU seconds over the cheapest algorithm's."""
     n_ok: int
     n_failed: int
     n_skipped: int
     n_not_run: int
     n_ranked: int
+    """On how many data sets it has a rank."""
     n_early: int = 0
+    """Those that ended before their budget did."""
     hindsight: bool = False
+    """It declares to use what cannot be known in time."""
     baseline: bool = False
+    """It is what a person would try first."""
 
     @property
     def n_jobs(self) -> int:
@@ -80,26 +65,19 @@ class Row:
 
 @dataclass(frozen=True)
 class Board:
-    """The rows, best first, and what the scale of their scores is.
-
-    Attributes
-    ----------
-    lead : Interval, optional
-        How far the first row's score is ahead of the second's, paired over data sets and
-        repetitions; None for fewer than two algorithms.
-    unscaled : tuple of str
-        Data sets that the common scale leaves out, because it has no meaning there.
-    metric : str
-        What is compared: the score, or a measure in its place.
-    """
+    """The rows, best first, and what the scale of their scores is."""
 
     table: ScoreTable
     rows: tuple[Row, ...]
     scale: str
     values: Floats
     lead: Interval | None = None
+    """How far the first row's score is ahead of the second's, paired over data sets and
+    repetitions; None for fewer than two algorithms."""
     unscaled: tuple[str, ...] = field(default=())
+    """Data sets that the common scale leaves out, because it has no meaning there."""
     metric: str = "score"
+    """What is compared: the score, or a measure in its place."""
 
 
 def leaderboard(

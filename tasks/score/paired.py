@@ -13,23 +13,16 @@ from tasks.suites.promise import ROUNDING
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """What became of the scores.
-
-    Attributes
-    ----------
-    scale : float
-        The size of the old mean, 1 if that is 0.
-    gain : Interval
-        Mean improvement over `scale`; positive is better, whatever the direction of the score.
-    same : bool
-        No pair differs by more than rounding.
-    """
+    """What became of the scores."""
 
     old: float
     new: float
     scale: float
+    """The size of the old mean, 1 if that is 0."""
     gain: Interval
+    """Mean improvement over `scale`; positive is better, whatever the direction of the score."""
     same: bool
+    """No pair differs by more than rounding."""
     n: int
 
 

@@ -15,26 +15,19 @@ from tasks.suites.suite import Printed
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A claim beside what was measured.
-
-    Attributes
-    ----------
-    measured, measured_sd : float
-        Mean and standard deviation over the `n` finished repetitions; NaN if there is none.
-        The deviation divides by n: so do the papers' (ChaCha's Table 1 comes out to the digit).
-    within_spread : bool, optional
-        Rounded to the digits that the paper prints (at least two decimals), the difference is
-        at most the paper's own standard deviation; None without one.
-    within_tolerance : bool, optional
-        The difference is at most the suite's tolerance; None without one.
-    """
+    """A claim beside what was measured."""
 
     claim: Printed
     measured: float
     measured_sd: float
+    """Mean and standard deviation over the `n` finished repetitions; NaN if there is none. The
+    deviation divides by n: so do the papers' (ChaCha's Table 1 comes out to the digit)."""
     n: int
     within_spread: bool | None
+    """Rounded to the digits that the paper prints (at least two decimals), the difference is at
+    most the paper's own standard deviation; None without one."""
     within_tolerance: bool | None
+    """The difference is at most the suite's tolerance; None without one."""
 
     @property
     def agrees(self) -> bool | None:

@@ -14,26 +14,19 @@ from tasks.score.table import Floats, score_table
 
 @dataclass(frozen=True)
 class Relative:
-    """Relative errors and times, one row an algorithm, one column a data set.
-
-    Attributes
-    ----------
-    labels, problems : tuple of str
-        The algorithms of the results, then a ``name-best`` for each family ``name(...)``: on
-        every data set the member with the lowest mean error. Data sets without all baselines
-        are left out.
-    errors : ndarray, shape (n_labels, n_problems)
-        ``(error - least) / (largest - least)`` of the baselines' mean errors; 0 is as good as
-        the best baseline, below 0 is better. NaN where all baselines are equal.
-    times : ndarray, shape (n_labels, n_problems)
-        Mean CPU seconds over those of the first baseline.
-    """
+    """Relative errors and times, one row an algorithm, one column a data set."""
 
     labels: tuple[str, ...]
     problems: tuple[str, ...]
+    """The algorithms of the results, then a ``name-best`` for each family ``name(...)``: on
+    every data set the member with the lowest mean error. Data sets without all baselines are
+    left out."""
     baselines: tuple[str, ...]
     errors: Floats
+    """``(error - least) / (largest - least)`` of the baselines' mean errors; 0 is as good as the
+    best baseline, below 0 is better. NaN where all baselines are equal."""
     times: Floats
+    """Mean CPU seconds over those of the first baseline."""
 
 
 def relative(frame: pd.DataFrame, baselines: Sequence[str]) -> Relative:

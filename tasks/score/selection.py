@@ -58,40 +58,29 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """One finished run on the samples bench beside Full-run over the same configurations.
-
-    Attributes
-    ----------
-    algorithm : str
-        The registered name.
-    settings : mapping
-        All of the algorithm's.
-    configurations : int
-        How many were admitted.
-    speedup, speedup_trained : float or None
-        Scenario (i): CPU seconds of Full-run over those of the selection; (ii): over those of
-        the selection and one full training of its choice. None if Full-run trained fewer.
-    loss, relative_loss : float or None
-        A_i* - A_i', also divided by A_i*.
-    epsilon : float or None
-        The loss that the algorithm was told to allow, None if it knows no such setting.
-    kept : bool or None
-        Whether the loss is within epsilon; None where nothing is promised, because the run was
-        cut short with several configurations left, or has no epsilon.
-    """
+    """One finished run on the samples bench beside Full-run over the same configurations."""
 
     key: str
     label: str
     data: str
     algorithm: str
+    """The registered name."""
     settings: Mapping[str, Any]
+    """All of the algorithm's."""
     configurations: int
+    """How many were admitted."""
     speedup: float | None
     speedup_trained: float | None
+    """Scenario (i): CPU seconds of Full-run over those of the selection; (ii): over those of the
+    selection and one full training of its choice. None if Full-run trained fewer."""
     loss: float | None
     relative_loss: float | None
+    """A_i* - A_i', also divided by A_i*."""
     epsilon: float | None
+    """The loss that the algorithm was told to allow, None if it knows no such setting."""
     kept: bool | None
+    """Whether the loss is within epsilon; None where nothing is promised, because the run was cut
+    short with several configurations left, or has no epsilon."""
     probes: int
     largest_rows: int
     calibration: Calibration

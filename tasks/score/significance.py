@@ -30,35 +30,24 @@ class Pair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What the tests say of the algorithms that have a score on every counted data set.
-
-    Attributes
-    ----------
-    labels, mean_ranks : tuple
-        The compared algorithms, best mean rank first.
-    excluded : tuple of str
-        Algorithms left out because they have results on too few data sets.
-    n : int
-        Data sets on which all compared algorithms have a score.
-    friedman_p : float
-        NaN for fewer than three algorithms or two data sets.
-    critical_difference : float
-        Nemenyi's, of mean ranks; NaN likewise.
-    groups : tuple of tuple of str
-        Maximal sets of neighbouring algorithms without a difference by Wilcoxon-Holm.
-    note : str
-        What the tests cannot tell with so few data sets; empty if they can.
-    """
+    """What the tests say of the algorithms that have a score on every counted data set."""
 
     labels: tuple[str, ...]
     mean_ranks: tuple[float, ...]
+    """The compared algorithms, best mean rank first."""
     excluded: tuple[str, ...]
+    """Algorithms left out because they have results on too few data sets."""
     n: int
+    """Data sets on which all compared algorithms have a score."""
     friedman_p: float
+    """NaN for fewer than three algorithms or two data sets."""
     critical_difference: float
+    """Nemenyi's, of mean ranks; NaN likewise."""
     pairs: tuple[Pair, ...]
     groups: tuple[tuple[str, ...], ...]
+    """Maximal sets of neighbouring algorithms without a difference by Wilcoxon-Holm."""
     note: str
+    """What the tests cannot tell with so few data sets; empty if they can."""
 
 
 def compare_all(table: ScoreTable, alpha: float = ALPHA) -> Comparison:

@@ -38,25 +38,19 @@ class SpeedUp:
     """What one algorithm needed to match the reference on `data`; medians over runs.
 
     A run that never reaches the target needs infinitely much, and its speed-up is 0.
-
-    Attributes
-    ----------
-    runs, reached : int
-        Repetitions, and those in which the target was reached.
-    units, cpu_seconds : float
-        Until it was reached.
-    times_units, times_cpu : float
-        What the reference needed to reach its own final score, over what this one needed.
     """
 
     data: str
     label: str
     runs: int
     reached: int
+    """Repetitions, and those in which the target was reached."""
     units: float
     cpu_seconds: float
+    """Until it was reached."""
     times_units: float
     times_cpu: float
+    """What the reference needed to reach its own final score, over what this one needed."""
 
 
 def progress_of(events: Iterable[Event]) -> BestSoFar | None:

@@ -15,18 +15,12 @@ COUNT = "configurations"
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """Runs of one algorithm, all settings alike but one.
-
-    Attributes
-    ----------
-    name : str
-        The algorithm, with what sets its settings apart from those of its other sweeps.
-    points : dict of str to dict
-        By data set, the runs (its repetitions) at every value of the setting, in rising order.
-    """
+    """Runs of one algorithm, all settings alike but one."""
 
     name: str
+    """The algorithm, with what sets its settings apart from those of its other sweeps."""
     points: dict[str, dict[Any, list[Selection]]]
+    """By data set, the runs (its repetitions) at every value of the setting, in rising order."""
 
     @property
     def runs(self) -> list[Selection]:

@@ -37,25 +37,17 @@ HINDSIGHT_RULE = (
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """The scores of one metric.
-
-    Attributes
-    ----------
-    labels, problems : tuple of str
-        The algorithms and the data sets, in the order of the results.
-    directions : tuple of str
-        ``min`` or ``max``, one a data set.
-    scores : ndarray, shape (n_labels, n_problems, n_repetitions)
-        As measured; NaN where there is none.
-    states : ndarray of int, the same shape
-        `OK`, `FAILED`, `SKIPPED`, `NOT_RUN`, or `EARLY` for an ending before the budget's.
-    """
+    """The scores of one metric."""
 
     labels: tuple[str, ...]
     problems: tuple[str, ...]
+    """The algorithms and the data sets, in the order of the results."""
     directions: tuple[str, ...]
+    """``min`` or ``max``, one a data set."""
     scores: Floats
+    """As measured; NaN where there is none, shape (n_labels, n_problems, n_repetitions)."""
     states: NDArray[np.int8]
+    """`OK`, `FAILED`, `SKIPPED`, `NOT_RUN`, or `EARLY` for an ending before the budget's."""
 
     @property
     def means(self) -> Floats:

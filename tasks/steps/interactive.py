@@ -31,18 +31,12 @@ TITLE = "Race"
 
 @dataclass(frozen=True, eq=False)
 class Raced:
-    """How a race ended; a notebook shows its board, and ``print`` too.
-
-    Attributes
-    ----------
-    results : tuple of Result
-        One a job, in the order in which they ran: data, repetition, algorithm.
-    comparison : Compared
-        The leaderboard with its intervals, tests and words.
-    """
+    """How a race ended; a notebook shows its board, and ``print`` too."""
 
     results: tuple[Result, ...]
+    """One a job, in the order in which they ran: data, repetition, algorithm."""
     comparison: Compared
+    """The leaderboard with its intervals, tests and words."""
 
     @property
     def frame(self) -> pd.DataFrame:

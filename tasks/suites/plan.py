@@ -28,31 +28,21 @@ from tasks.suites.suite import Suite
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A job of a suite before it runs.
-
-    Attributes
-    ----------
-    key : str
-        The name of its result; of the job alone where its data cannot be read.
-    earlier : Result, optional
-        Of an earlier run, if it can be reused.
-    obstacle : str
-        Why the job cannot run, empty if it can.
-    digest : str
-        Of the data, empty where they cannot be read.
-    version : str
-        Of the algorithm's code.
-    fault : str
-        Why the user's file with the algorithm cannot be used: the job has failed already.
-    """
+    """A job of a suite before it runs."""
 
     job: Job
     key: str
+    """The name of its result; of the job alone where its data cannot be read."""
     earlier: Result | None = None
+    """Of an earlier run, if it can be reused."""
     obstacle: str = ""
+    """Why the job cannot run, empty if it can."""
     digest: str = ""
+    """Of the data, empty where they cannot be read."""
     version: str = ""
+    """Of the algorithm's code."""
     fault: str = ""
+    """Why the user's file with the algorithm cannot be used: the job has failed already."""
 
     @property
     def done(self) -> bool:

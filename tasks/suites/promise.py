@@ -18,43 +18,31 @@ Number = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class Promise(BaseModel):
-    """What a suite promises of an algorithm on a data set, in every repetition.
-
-    Attributes
-    ----------
-    algorithm : str
-        Its label in the suite.
-    data : str
-        A data set of the suite, by reference or name; empty for all.
-    metric : str
-        ``score``, ``units``, any other metric of the job, or one of
-        `tasks.gate.quantities.DERIVED`.
-    over : str, optional
-        The label of another algorithm by whose same metric it is divided, repetition by
-        repetition.
-    equals : float, optional
-        The exact value, in their place.
-    within : float
-        How far from `equals` is still equal.
-    chance : float
-        The probability with which a repetition may break the promise, such as δ: then as many may
-        as chance explains.
-    reason : str
-        Why it must hold: a theorem, a formula worked out by hand.
-    """
+    """What a suite promises of an algorithm on a data set, in every repetition."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     algorithm: str
+    """Its label in the suite."""
     data: str = ""
+    """A data set of the suite, by reference or name; empty for all."""
     metric: str
+    """``score``, ``units``, any other metric of the job, or one of
+    `tasks.gate.quantities.DERIVED`."""
     over: str | None = None
+    """The label of another algorithm by whose same metric it is divided, repetition by
+    repetition."""
     at_least: Number | None = None
     at_most: Number | None = None
     equals: Number | None = None
+    """The exact value, in place of bounds."""
     within: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    """How far from `equals` is still equal."""
     chance: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """The probability with which a repetition may break the promise, such as δ: then as many may
+    as chance explains."""
     reason: Annotated[str, Field(min_length=1)]
+    """Why it must hold: a theorem, a formula worked out by hand."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -16,32 +16,23 @@ from tasks.suites.suite import load_suite
 
 
 class Scheduled(BaseModel):
-    """One suite, run by the clock.
-
-    Attributes
-    ----------
-    name : str
-        Of the deployment in Prefect.
-    cron : str
-        Five fields: minute, hour, day of the month, month, day of the week.
-    suite : str
-        A name of ``conf/suites``, or a YAML file.
-    out : str, optional
-        Where to write; ``runs/<suite>`` by default. What is done there is not run again, so a
-        run that finds code and data unchanged has nothing to do.
-    limits : Limits, optional
-        In place of the suite's own.
-    """
+    """One suite, run by the clock."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     name: Annotated[str, Field(pattern=r"^[\w.-]+$")]
+    """Of the deployment in Prefect."""
     cron: str
+    """Five fields: minute, hour, day of the month, month, day of the week."""
     timezone: str = "UTC"
     suite: str
+    """A name of ``conf/suites``, or a YAML file."""
     out: str | None = None
+    """Where to write; ``runs/<suite>`` by default. What is done there is not run again, so a run
+    that finds code and data unchanged has nothing to do."""
     workers: Annotated[int, Field(ge=1)] | None = None
     limits: Limits | None = None
+    """In place of the suite's own."""
 
     @field_validator("cron")
     @classmethod

@@ -18,20 +18,14 @@ PAGE = "report.html"
 
 @dataclass(frozen=True, slots=True)
 class Aged:
-    """Something that was done once, may be done again, and may go.
-
-    Attributes
-    ----------
-    scenario : tuple
-        Equal for results of the same thing: an algorithm on a data set in one repetition.
-    held : bool
-        It is in use, on a board or by a registered model.
-    """
+    """Something that was done once, may be done again, and may go."""
 
     name: str
     scenario: tuple[str, ...]
+    """Equal for results of the same thing: an algorithm on a data set in one repetition."""
     started: datetime
     held: bool = False
+    """It is in use, on a board or by a registered model."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,23 +25,16 @@ LEVEL = "leaseboard.level"
 
 @dataclass(slots=True)
 class SurplusRuns:
-    """The runs of a store that go.
-
-    Attributes
-    ----------
-    suites, jobs, configurations : list of Run
-        What the rule lets go, the configurations with their jobs.
-    deleted : list of Run
-        Runs of ours that somebody has deleted, and that MLflow keeps for an undo.
-    size : int
-        Bytes of all their artifacts that are on this machine.
-    """
+    """The runs of a store that go."""
 
     suites: list[Run] = field(default_factory=list)
     jobs: list[Run] = field(default_factory=list)
     configurations: list[Run] = field(default_factory=list)
+    """What the rule lets go, the configurations with their jobs."""
     deleted: list[Run] = field(default_factory=list)
+    """Runs of ours that somebody has deleted, and that MLflow keeps for an undo."""
     size: int = 0
+    """Bytes of all their artifacts that are on this machine."""
 
     @property
     def runs(self) -> list[Run]:

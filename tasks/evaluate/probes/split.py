@@ -16,17 +16,12 @@ Rows = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Samples:
-    """Training rows, then test rows, in random order: every sample is a view.
-
-    Attributes
-    ----------
-    features : ndarray of float32, shape (n_rows, n_features), C order
-    labels : ndarray of int32, shape (n_rows,)
-        Codes of the classes.
-    """
+    """Training rows, then test rows, in random order: every sample is a view."""
 
     features: NDArray[np.float32]
+    """Shape (n_rows, n_features), C order."""
     labels: NDArray[np.int32]
+    """Codes of the classes, shape (n_rows,)."""
     train_rows: int
 
     def train(self, rows: int) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
@@ -45,20 +40,15 @@ class Shuffled:
 
     The order and the array are made when they are asked for: a run whose probes are all stored
     never asks.
-
-    Attributes
-    ----------
-    test_fraction : float
-        The share of rows to test on; at least one row is.
-    make : callable
-        The `Samples` of `rows`.
     """
 
     digest: str
     n_rows: int
     seed: int
     test_fraction: float
+    """The share of rows to test on; at least one row is."""
     make: Callable[[], Samples]
+    """The `Samples` of `rows`."""
 
     @property
     def train_rows(self) -> int:

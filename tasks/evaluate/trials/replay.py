@@ -29,22 +29,15 @@ _LIBRARIES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protocol:
-    """What trials depend on beside their space and optimiser; a part of their key.
-
-    Attributes
-    ----------
-    split : mapping
-        How rows are divided, and the seed of it.
-    encoding : mapping
-        How columns become numbers.
-    code : tuple of str
-        The modules that split and encode.
-    """
+    """What trials depend on beside their space and optimiser; a part of their key."""
 
     digest: str
     split: Mapping[str, Any]
+    """How rows are divided, and the seed of it."""
     encoding: Mapping[str, Any]
+    """How columns become numbers."""
     code: tuple[str, ...]
+    """The modules that split and encode."""
 
 
 class StoredTrials:

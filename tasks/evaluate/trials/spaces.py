@@ -22,30 +22,20 @@ Choice = bool | int | float | str | None
 
 
 class Hyperparameter(Strict):
-    """One hyperparameter: a range of numbers, or choices.
-
-    Attributes
-    ----------
-    type : {"int", "float", "choice"}
-    low, high : float
-        The closed range of a number.
-    log : bool
-        Uniform on a logarithmic scale.
-    choices : list
-        The values of a choice.
-    default : value
-        What a library takes if nobody tunes it.
-    when : mapping of name to list
-        Active only if the named choice of the arm has one of the listed values.
-    """
+    """One hyperparameter: a range of numbers, or choices."""
 
     type: Literal["int", "float", "choice"]
     low: float | int | None = None
     high: float | int | None = None
+    """The closed range of a number."""
     log: bool = False
+    """Uniform on a logarithmic scale."""
     choices: list[Choice] | None = None
+    """The values of a choice."""
     default: Choice = None
+    """What a library takes if nobody tunes it."""
     when: dict[str, list[Choice]] = Field(default_factory=dict)
+    """Active only if the named choice of the arm has one of the listed values."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -96,19 +86,13 @@ class Hyperparameter(Strict):
 
 
 class Arm(Strict):
-    """A learning algorithm and what may be tuned of it.
-
-    Attributes
-    ----------
-    estimator : str
-        A recipe of `tasks.evaluate.trials.recipes`, or ``package.module:Class``.
-    constants : mapping
-        Passed on as they are.
-    """
+    """A learning algorithm and what may be tuned of it."""
 
     estimator: str
+    """A recipe of `tasks.evaluate.trials.recipes`, or ``package.module:Class``."""
     hyperparameters: dict[str, Hyperparameter] = Field(default_factory=dict)
     constants: dict[str, Choice] = Field(default_factory=dict)
+    """Passed on as they are."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:

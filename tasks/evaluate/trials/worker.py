@@ -34,22 +34,15 @@ IMPORT_SECONDS = 300.0
 
 @dataclass(frozen=True, slots=True)
 class TrialLimits:
-    """What one trial may use.
-
-    Attributes
-    ----------
-    cpu_seconds : float
-        Ends the trial; its status is ``timeout``.
-    memory_mb : int
-        Of the whole worker's data; beyond it the trial's status is ``memout``.
-    wall_factor : float
-        A trial that makes no progress, without using the processor, is ended after
-        `wall_factor` times `cpu_seconds`.
-    """
+    """What one trial may use."""
 
     cpu_seconds: float = 60.0
+    """Ends the trial; its status is ``timeout``."""
     memory_mb: int = 4000
+    """Of the whole worker's data; beyond it the trial's status is ``memout``."""
     wall_factor: float = 20.0
+    """A trial that makes no progress, without using the processor, is ended after `wall_factor`
+    times `cpu_seconds`."""
 
 
 class TrialWorker:

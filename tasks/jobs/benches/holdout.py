@@ -30,50 +30,34 @@ Names = Annotated[
 
 
 class Options(BaseModel):
-    """How a data set becomes training and test rows.
-
-    Attributes
-    ----------
-    test_share : float
-        Share of the rows that are held out.
-    order : {"shuffled", "kept"}
-        Whether the training rows are learned in a random order or in that of the data.
-    passes : int, optional
-        How often the training rows may be learned; None for what the algorithm is made for.
-    positive : tuple of str
-        The classes that are labelled 1, all others -1; needed for more than two classes.
-    scale_target : bool
-        Map a regression's target to [0, 1] by the range of the training rows.
-    one_hot : {"nominal", "all"}
-        Which columns become one indicator for each value.
-    drop : tuple of str
-        Columns to leave out.
-    missing : {"refuse", "zero"}
-        What a missing value is: an error, or an absent feature.
-    max_rows : int, optional
-        Only the first so many rows.
-    score_on : {"test", "progressive"}
-        The score: the test error, or, to time learning alone, the progressive loss.
-    workers : {"serial", "processes", "dask"}
-        Where a parallel algorithm's nodes work; the score is the same.
-    address : str
-        The Dask scheduler's; empty starts a local cluster.
-    """
+    """How a data set becomes training and test rows."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     test_share: Annotated[float, Field(gt=0, lt=1)] = 0.2
+    """Share of the rows that are held out."""
     order: Literal["shuffled", "kept"] = "shuffled"
+    """Whether the training rows are learned in a random order or in that of the data."""
     passes: Annotated[int, Field(ge=1)] | None = None
+    """How often the training rows may be learned; None for what the algorithm is made for."""
     positive: Names = ()
+    """The classes that are labelled 1, all others -1; needed for more than two classes."""
     scale_target: bool = False
+    """Map a regression's target to [0, 1] by the range of the training rows."""
     one_hot: Literal["nominal", "all"] = "nominal"
+    """Which columns become one indicator for each value."""
     drop: Names = ()
+    """Columns to leave out."""
     missing: Literal["refuse", "zero"] = "refuse"
+    """What a missing value is: an error, or an absent feature."""
     max_rows: Annotated[int, Field(ge=2)] | None = None
+    """Only the first so many rows."""
     score_on: Literal["test", "progressive"] = "test"
+    """The score: the test error, or, to time learning alone, the progressive loss."""
     workers: Workers = "serial"
+    """Where a parallel algorithm's nodes work; the score is the same."""
     address: str = ""
+    """The Dask scheduler's; empty starts a local cluster."""
 
 
 def measure(options: Options) -> str:

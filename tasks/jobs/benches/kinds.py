@@ -8,28 +8,19 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What tells a kind of bench from the others.
-
-    Attributes
-    ----------
-    chooses : {"model", "arm", "configuration"}
-        What its algorithms come to: a model that they trained themselves, the arm that is tuned
-        next, or one of given configurations.
-    reward : bool
-        What it measures of a configuration is a reward, of which more is better, not a loss.
-    replayed : bool
-        Trials or probes are recorded, and charged what they cost when they ran.
-    served_by : str
-        The module of `tasks.models` that makes a model of what a job found.
-    measured : bool
-        Its jobs have measures beside the score, see `algorithms.benches.measures`.
-    """
+    """What tells a kind of bench from the others."""
 
     chooses: Literal["model", "arm", "configuration"]
+    """What its algorithms come to: a model that they trained themselves, the arm that is tuned
+    next, or one of given configurations."""
     reward: bool
+    """What it measures of a configuration is a reward, of which more is better, not a loss."""
     replayed: bool
+    """Trials or probes are recorded, and charged what they cost when they ran."""
     served_by: str
+    """The module of `tasks.models` that makes a model of what a job found."""
     measured: bool = False
+    """Its jobs have measures beside the score, see `algorithms.benches.measures`."""
 
 
 KINDS = {

@@ -35,46 +35,33 @@ PEER_GRACE = 300.0
 
 
 class Options(BaseModel):
-    """What a suite may say of the bench.
-
-    Attributes
-    ----------
-    space : str
-        A space of ``conf/spaces`` or a YAML file.
-    arms : list of str, optional
-        Only these arms of the space, in this order.
-    optimiser : {"tpe", "random", "smac"}
-        What tunes an arm.
-    unit : {"trials", "cpu_seconds"}
-        What the budget counts; seconds are those recorded when a trial was run.
-    protocol : {"holdout", "cv", "table", "curves"}
-        ``holdout``: 64 % training, 16 % validation, 20 % test, as in Rising Bandits. ``cv``:
-        the mean of stratified folds, as in ER-UCB, and the test score of a fit on all of them.
-        ``table``: the data are the feedbacks themselves, a column for each arm and a row for
-        each pull; a repetition draws its rows at random.
-        ``curves``: the same with the rows in order, as an optimiser's best values rise.
-    folds : int
-        Of ``cv``.
-    split_column : str, optional
-        A column that says ``train`` or ``test`` of each row, for ``cv``.
-    scale : {"none", "standard"}
-        Whether numbers are standardised; the papers do not.
-    trial_cpu_seconds, trial_memory_mb
-        The limits of one trial.
-    """
+    """What a suite may say of the bench."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     space: str = spaces.DEFAULT_SPACE
+    """A space of ``conf/spaces`` or a YAML file."""
     arms: list[str] | None = Field(default=None, min_length=1)
+    """Only these arms of the space, in this order."""
     optimiser: Literal["tpe", "random", "smac"] = "tpe"
+    """What tunes an arm."""
     unit: Unit = "trials"
+    """What the budget counts; seconds are those recorded when a trial was run."""
     protocol: Literal["holdout", "cv", "table", "curves"] = "holdout"
+    """``holdout``: 64 % training, 16 % validation, 20 % test, as in Rising Bandits. ``cv``: the
+    mean of stratified folds, as in ER-UCB, and the test score of a fit on all of them. ``table``:
+    the data are the feedbacks themselves, a column for each arm and a row for each pull; a
+    repetition draws its rows at random. ``curves``: the same with the rows in order, as an
+    optimiser's best values rise."""
     folds: int = Field(default=5, ge=2)
+    """Of ``cv``."""
     split_column: str | None = None
+    """A column that says ``train`` or ``test`` of each row, for ``cv``."""
     scale: Scale = "none"
+    """Whether numbers are standardised; the papers do not."""
     trial_cpu_seconds: float = Field(default=60.0, gt=0)
     trial_memory_mb: int = Field(default=4000, ge=200)
+    """The limits of one trial."""
 
 
 def measure(options: Options) -> str:

@@ -27,43 +27,31 @@ if TYPE_CHECKING:
 
 
 class Options(BaseModel):
-    """What a job may set of its bench; all of it belongs to the environment, none to the seed.
-
-    Attributes
-    ----------
-    protocol : {"train", "verdicts"}
-        ``train``: learners are trained on the data. ``verdicts``: the data are verdicts, a column
-        for each configuration, 1 in the rows where it is right and 0 in the others.
-    configurations : int
-        How many are drawn; the first N of a longer draw are the shorter draw.
-    profile : {"bounded", "paper"}
-        The domains of the learners, see `tasks.evaluate.learners.spaces`.
-    pipelines : Path, optional
-        A Python file with a list ``PIPELINES`` of scikit-learn classifiers, in place of the draw.
-    test_fraction : float
-        The share of rows that are D_te.
-    initial_rows : int
-        Training rows of a first probe.
-    unit : {"rows", "seconds"}
-        What the job's budget counts.
-    shared_bins : bool
-        LightGBM bins the features of all training rows once, as set-up that nobody is charged
-        for; then for Full-run too.
-    probe_seconds : float
-        CPU seconds after which a probe is given up and its configuration has failed.
-    """
+    """What a job may set of its bench; all of it belongs to the environment, none to the seed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     protocol: Literal["train", "verdicts"] = "train"
+    """``train``: learners are trained on the data. ``verdicts``: the data are verdicts, a column
+    for each configuration, 1 in the rows where it is right and 0 in the others."""
     configurations: Annotated[int, Field(ge=1)] = 20
+    """How many are drawn; the first N of a longer draw are the shorter draw."""
     profile: Literal["bounded", "paper"] = "bounded"
+    """The domains of the learners, see `tasks.evaluate.learners.spaces`."""
     pipelines: Path | None = None
+    """A Python file with a list ``PIPELINES`` of scikit-learn classifiers, in place of the
+    draw."""
     test_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.2
+    """The share of rows that are D_te."""
     initial_rows: Annotated[int, Field(ge=1)] = 1000
+    """Training rows of a first probe."""
     unit: Literal["rows", "seconds"] = "rows"
+    """What the job's budget counts."""
     shared_bins: bool = False
+    """LightGBM bins the features of all training rows once, as set-up that nobody is charged for;
+    then for Full-run too."""
     probe_seconds: Annotated[float, Field(gt=0)] = 3600.0
+    """CPU seconds after which a probe is given up and its configuration has failed."""
 
     @model_validator(mode="after")
     def _check_source(self) -> Self:
