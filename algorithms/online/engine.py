@@ -14,11 +14,13 @@ from algorithms.errors import UsageError
 from algorithms.online.configuration import VWConfiguration
 from algorithms.online.kernel_learner import KernelLearner
 from algorithms.online.learner import Learner
+from algorithms.online.losses import LOGISTIC, OPTIONS, SQUARED
 from algorithms.online.schema import Schema
 
 EngineName = Literal["auto", "kernel", "vw"]
 
-LOGISTIC = ("--loss_function", "logistic")
+LOSSES = {"regression": SQUARED, "classification": LOGISTIC}
+"""The loss that each task is learned with; classes are labelled -1 and 1."""
 
 OUTSIDE = frozenset(
     f"--{name}"
@@ -47,7 +49,7 @@ def choose_engine(
     ----------
     name : "auto", "kernel" or "vw"
     task : "regression" or "classification"
-        Classes are learned with logistic loss, labels -1 and 1.
+        Of `LOSSES`.
     vw_options : str
         Further options of VW.
 
@@ -60,20 +62,22 @@ def choose_engine(
     --------
     >>> choose_engine("auto", "regression")
     ('kernel', ())
+    >>> choose_engine("auto", "classification")
+    ('kernel', ('--loss_function', 'logistic'))
     >>> choose_engine("auto", "regression", "--l2 1e-6")
     ('vw', ('--l2', '1e-6'))
     """
-    options = (*(LOGISTIC if task == "classification" else ()), *shlex.split(vw_options))
-    if not options:
-        return ("vw" if name == "vw" else "kernel"), ()
+    own, further = OPTIONS[LOSSES[task]], shlex.split(vw_options)
+    if not further:
+        return ("vw" if name == "vw" else "kernel"), own
     if name == "kernel":
         raise UsageError(
-            f"engine 'kernel' cannot train with {' '.join(options)}: it has only VW's default"
-            " update (squared loss); use engine 'vw' or 'auto'"
+            f"engine 'kernel' cannot train with {vw_options}: it has only VW's default"
+            " update (squared or logistic loss); use engine 'vw' or 'auto'"
         )
     if name == "auto":
-        _tell_fallback(" ".join(options))
-    return "vw", options
+        _tell_fallback(vw_options)
+    return "vw", (*own, *further)
 
 
 @functools.cache  # once a process: a run makes many models, and is prepared before it starts
@@ -114,7 +118,7 @@ def make_learner(
     """One model of `configuration`, trained by the engine called `name`."""
     chosen, options = choose_engine(name, task, vw_options)
     if chosen == "kernel":
-        return KernelLearner(schema, configuration)
+        return KernelLearner(schema, configuration, LOSSES[task])
     from algorithms.online.workspace import WorkspaceLearner
 
     return WorkspaceLearner(schema, configuration, options)

@@ -1,8 +1,9 @@
 """Vowpal Wabbit's default update rule in numba, bit for bit as the wheel computes it.
 
-The learner is gradient descent on squared loss with importance-invariant, adaptive and
-normalised steps (VW's ``--invariant --adaptive --normalized``, its defaults). All arithmetic is
-float32 in VW's order, without fast math or contraction, so that every prediction equals VW's.
+The learner is gradient descent on squared or logistic loss (`algorithms.online.losses`) with
+importance-invariant, adaptive and normalised steps (VW's ``--invariant --adaptive
+--normalized``, its defaults). All arithmetic is float32 in VW's order, without fast math or
+contraction, so that every prediction equals VW's.
 
 A model is a row of four arrays (see `algorithms.online.pool.Pool`): cells of
 ``(weight, adaptive, normalised, rate)``, the sums of the normaliser, the range of the labels,
@@ -24,6 +25,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from algorithms.online.losses import gradient_squared, invariant_update
+
 WEIGHT, ADAPTIVE, NORMALISED, RATE = 0, 1, 2, 3
 """The fields of a cell."""
 
@@ -31,15 +34,13 @@ NORM_SUM, WEIGHT_SUM = 0, 1
 """The sums that the normaliser averages."""
 
 LOW, HIGH = 0, 1
-"""The range of labels seen, which predictions are clipped to; both start at 0, as in VW."""
+"""The range that predictions are clipped to, which labels extend (`losses.RANGE` at first)."""
 
 _X2_MAX = np.float32(np.finfo(np.float32).max)
 _X_MIN = np.float32(1.084202e-19)
 _X2_MIN = _X_MIN * _X_MIN
 _ZERO = np.float32(0)
 _ONE = np.float32(1)
-_TWO = np.float32(2)
-_FOUR = np.float32(4)
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
@@ -104,9 +105,16 @@ def prediction_per_update(
     values: Floats,
     places: Integers,
     count: int,
-    gradient_squared: np.float32,
+    squared: np.float32,
 ) -> tuple[np.float32, np.float32]:
     """Accumulate the adaptive and normalised sums of the active features.
+
+    Parameters
+    ----------
+    table, values, places, count
+        As in `learn`.
+    squared : float32
+        The square of the loss's derivative, times importance.
 
     Returns
     -------
@@ -124,7 +132,7 @@ def prediction_per_update(
         if x2 < _X2_MIN:
             x = _X_MIN if x > _ZERO else -_X_MIN
             x2 = _X2_MIN
-        table[cell, ADAPTIVE] += gradient_squared * x2
+        table[cell, ADAPTIVE] += squared * x2
         scale = table[cell, NORMALISED]
         magnitude = abs(x)
         if magnitude > scale:
@@ -137,17 +145,6 @@ def prediction_per_update(
         table[cell, RATE] = rate
         per_update += x2 * rate
     return per_update, norm
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def invariant_update(
-    prediction: np.float32, label: np.float32, scale: np.float32, per_update: np.float32
-) -> np.float32:
-    """The importance-invariant step for squared loss (paper [1]_, table 1)."""
-    if scale * per_update < 1e-6:
-        return _TWO * (label - prediction) * scale
-    decay = _ONE - np.float32(math.exp(-_TWO * scale * per_update))
-    return (label - prediction) * decay / per_update
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -164,6 +161,7 @@ def learn(
     sums: Doubles,
     labels: Floats,
     learning_rate: np.float32,
+    loss: int,
     values: Floats,
     places: Integers,
     count: int,
@@ -177,18 +175,15 @@ def learn(
     labels[LOW] = min(labels[LOW], label)
     labels[HIGH] = max(labels[HIGH], label)
     prediction = clip(raw, labels[LOW], labels[HIGH])
-    error = prediction - label
-    if error * error <= _ZERO:
+    squared = importance * gradient_squared(loss, prediction, label)
+    if squared == _ZERO:
         return before
-    gradient_squared = importance * (_FOUR * error * error)
-    if gradient_squared == _ZERO:
-        return before
-    per_update, norm = prediction_per_update(table, values, places, count, gradient_squared)
+    per_update, norm = prediction_per_update(table, values, places, count, squared)
     sums[NORM_SUM] += np.float64(importance) * np.float64(norm)
     sums[WEIGHT_SUM] += np.float64(importance)
     mean = np.sqrt(np.float32(sums[WEIGHT_SUM]) / np.float32(sums[NORM_SUM]))
     per_update *= mean
-    update = invariant_update(prediction, label, learning_rate * importance, per_update)
+    update = invariant_update(loss, prediction, label, learning_rate * importance, per_update)
     update *= mean
     # VW replaces an update that is not a number by none.
     if update != _ZERO and not math.isnan(update):
@@ -206,6 +201,7 @@ def learn_many(
     sums: Doubles,
     labels: Floats,
     learning_rate: np.float32,
+    loss: int,
     factors: Integers,
     cells: Integers,
     values: Floats,
@@ -216,5 +212,5 @@ def learn_many(
     for t in range(len(targets)):
         count = gather(examples[t], factors, cells, len(cells), values, places)
         predictions[t] = learn(
-            table, sums, labels, learning_rate, values, places, count, targets[t], _ONE
+            table, sums, labels, learning_rate, loss, values, places, count, targets[t], _ONE
         )

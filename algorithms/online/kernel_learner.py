@@ -12,11 +12,19 @@ from algorithms.online.configuration import VWConfiguration
 from algorithms.online.kernel import ADAPTIVE, WEIGHT
 from algorithms.online.layout import Layout, lay_out
 from algorithms.online.learner import Learner, as_example, command_options
+from algorithms.online.losses import OPTIONS, RANGE, SQUARED
 from algorithms.online.schema import Schema
 
 
 class KernelLearner(Learner):
-    """VW's default learner in numba: squared loss, bit-identical to the wheel.
+    """VW's default learner in numba, bit-identical to the wheel.
+
+    Parameters
+    ----------
+    schema, configuration
+        See `Learner`.
+    loss : int
+        One of `algorithms.online.losses`.
 
     Examples
     --------
@@ -28,13 +36,16 @@ class KernelLearner(Learner):
     (1.2159, 1.5518)
     """
 
-    def __init__(self, schema: Schema, configuration: VWConfiguration) -> None:
+    def __init__(
+        self, schema: Schema, configuration: VWConfiguration, loss: int = SQUARED
+    ) -> None:
         super().__init__(schema, configuration)
+        self.loss = loss
         self.layout = lay_out(schema, configuration)
         n_terms = len(self.layout.cells)
         self.table = np.zeros((len(self.layout.indices), 4), dtype=np.float32)
         self.sums = np.zeros(2, dtype=np.float64)
-        self.labels = np.zeros(2, dtype=np.float32)
+        self.labels = np.array(RANGE[loss], dtype=np.float32)
         self._values = np.zeros(n_terms, dtype=np.float32)
         self._places = np.zeros(n_terms, dtype=np.int32)
 
@@ -52,6 +63,7 @@ class KernelLearner(Learner):
             self.sums,
             self.labels,
             np.float32(self.configuration.learning_rate),
+            self.loss,
             self._values,
             self._places,
             count,
@@ -72,6 +84,7 @@ class KernelLearner(Learner):
             self.sums,
             self.labels,
             np.float32(self.configuration.learning_rate),
+            self.loss,
             self.layout.factors,
             self.layout.cells,
             self._values,
@@ -86,11 +99,15 @@ class KernelLearner(Learner):
 
     def over(self, schema: Schema, configuration: VWConfiguration) -> KernelLearner:
         """The same model of other columns: each weight keeps its place in VW's table."""
-        other = KernelLearner(schema, configuration)
+        other = KernelLearner(schema, configuration, self.loss)
         mine, its = self.layout.shared_with(other.layout)
         other.table[its] = self.table[mine]
         other.sums[:], other.labels[:] = self.sums, self.labels
         return other
+
+    def command_line(self) -> str:
+        """The options with which ``vw`` trains this configuration."""
+        return " ".join(self._options())
 
     def save(self, path: Path) -> None:
         """Write a VW model file whose predictions equal this model's.
@@ -101,13 +118,15 @@ class KernelLearner(Learner):
 
         low, high = self.labels.tolist()
         limits = ["--min_prediction", repr(low), "--max_prediction", repr(high)]
-        options = command_options(self.schema, self.configuration)
-        workspace = Workspace(arg_list=[*options, *limits, "--quiet"])
+        workspace = Workspace(arg_list=[*self._options(), *limits, "--quiet"])
         for index, cell in zip(self.layout.indices.tolist(), self.table.tolist(), strict=True):
             for offset, value in enumerate(cell):
                 workspace.set_weight(index, offset, value)
         workspace.save(str(path))
         workspace.finish()
+
+    def _options(self) -> list[str]:
+        return [*command_options(self.schema, self.configuration), *OPTIONS[self.loss]]
 
     def _gather(self, row: NDArray[np.float32]) -> int:
         layout = self.layout

@@ -12,6 +12,7 @@ from algorithms.online.configuration import VWConfiguration
 from algorithms.online.kernel_learner import KernelLearner
 from algorithms.online.learner import Learner
 from algorithms.online.lockstep import learn_live, predict_live
+from algorithms.online.losses import SQUARED
 from algorithms.online.pool import Pool
 from algorithms.online.schema import Schema, require_same_naming
 from algorithms.plain import fill
@@ -82,8 +83,8 @@ class LiveModels(ABC):
 class KernelModels(LiveModels):
     """Models of the numba kernel."""
 
-    def __init__(self, schema: Schema, n_slots: int) -> None:
-        self.pool = Pool(schema, n_slots)
+    def __init__(self, schema: Schema, n_slots: int, loss: int = SQUARED) -> None:
+        self.pool = Pool(schema, n_slots, loss)
 
     def start(self, slot: int, configuration: VWConfiguration, parent: int | None = None) -> None:
         """Put a new model into `slot`, a branch of `parent` if there is one."""
@@ -138,7 +139,7 @@ class KernelModels(LiveModels):
 
     def restore(self, slot: int, configuration: VWConfiguration, state: dict[str, Any]) -> None:
         """Put a model into `slot` that has learned `state`; ValueError if it cannot have."""
-        learner = KernelLearner(self.pool.schema, configuration)
+        learner = KernelLearner(self.pool.schema, configuration, self.pool.loss)
         fill(learner, state, ("table", "sums", "labels"))
         self.pool.put(slot, learner)
 

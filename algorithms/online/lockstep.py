@@ -21,6 +21,7 @@ def learn_live(
     sums: Doubles,
     labels: Floats,
     rates: Floats,
+    loss: int,
     factors: Integers,
     cells: Integers,
     n_terms: Slots,
@@ -38,7 +39,7 @@ def learn_live(
     targets, importances : ndarray of float32, shape (n,)
     live : ndarray of int64, shape (n_live,)
         Occupied slots.
-    tables, sums, labels, rates, factors, cells, n_terms, values, places
+    tables, sums, labels, rates, loss, factors, cells, n_terms, values, places
         See `algorithms.online.pool.Pool`.
     predictions : ndarray of float32, shape (n, n_slots)
         Written in the live columns: what each model predicted before it learned the example.
@@ -49,7 +50,7 @@ def learn_live(
         for t in range(len(targets)):
             count = gather(examples[t], terms, homes, count_of, values, places)
             predictions[t, slot] = learn(
-                table, norms, seen, rate, values, places, count, targets[t], importances[t]
+                table, norms, seen, rate, loss, values, places, count, targets[t], importances[t]
             )
 
 

@@ -11,11 +11,19 @@ from numpy.typing import NDArray
 from algorithms.online.configuration import VWConfiguration
 from algorithms.online.kernel_learner import KernelLearner, rescale
 from algorithms.online.layout import Layout, lay_out
+from algorithms.online.losses import RANGE, SQUARED
 from algorithms.online.schema import Schema
 
 
 class Pool:
     """Slots for `n_slots` kernel models over one schema.
+
+    Parameters
+    ----------
+    schema : Schema
+    n_slots : int
+    loss : int
+        Of all its models, one of `algorithms.online.losses`.
 
     Attributes
     ----------
@@ -35,8 +43,8 @@ class Pool:
         What the kernel's loops take of these, in the order of their arguments.
     """
 
-    def __init__(self, schema: Schema, n_slots: int) -> None:
-        self.schema = schema
+    def __init__(self, schema: Schema, n_slots: int, loss: int = SQUARED) -> None:
+        self.schema, self.loss = schema, loss
         self.layouts: list[Layout | None] = [None] * n_slots
         self.configurations: list[VWConfiguration | None] = [None] * n_slots
         self.tables = np.zeros((n_slots, 0, 4), dtype=np.float32)
@@ -54,7 +62,7 @@ class Pool:
     def _gather_arrays(self) -> None:
         """Keep the arrays that learning and predicting take, in the order of their arguments."""
         reading = (self.factors, self.cells, self.n_terms, self.values, self.places)
-        self.learning = (self.tables, self.sums, self.labels, self.rates, *reading)
+        self.learning = (self.tables, self.sums, self.labels, self.rates, self.loss, *reading)
         self.predicting = (self.tables, self.labels, *reading)
 
     def start(self, slot: int, configuration: VWConfiguration) -> None:
@@ -63,7 +71,7 @@ class Pool:
         self._place(slot, self._layout(configuration))
         self.tables[slot] = 0
         self.sums[slot] = 0
-        self.labels[slot] = 0
+        self.labels[slot] = RANGE[self.loss]
         self.rates[slot] = configuration.learning_rate
 
     def branch(self, slot: int, configuration: VWConfiguration, source: int) -> None:
@@ -124,7 +132,7 @@ class Pool:
         configuration = self.configurations[slot]
         if configuration is None:
             raise ValueError(f"slot {slot} is empty: only a live model can be copied")
-        learner = KernelLearner(self.schema, configuration)
+        learner = KernelLearner(self.schema, configuration, self.loss)
         learner.table[:] = self.tables[slot, : len(learner.table)]
         learner.sums[:] = self.sums[slot]
         learner.labels[:] = self.labels[slot]

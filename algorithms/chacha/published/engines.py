@@ -17,9 +17,10 @@ from algorithms.chacha.published.state import (
     observe,
     select,
 )
-from algorithms.online.engine import EngineName, choose_engine
+from algorithms.online.engine import LOSSES, EngineName, choose_engine
 from algorithms.online.kernel import Doubles, Floats, Integers, gather, learn, predict
 from algorithms.online.live import KernelModels, LiveModels, WorkspaceModels
+from algorithms.online.losses import SQUARED
 from algorithms.online.schema import Schema
 
 
@@ -70,8 +71,8 @@ class Engine(LiveModels):
 class KernelEngine(KernelModels, Engine):
     """All live models in one compiled loop."""
 
-    def __init__(self, schema: Schema, n_slots: int) -> None:
-        super().__init__(schema, n_slots)
+    def __init__(self, schema: Schema, n_slots: int, loss: int = SQUARED) -> None:
+        super().__init__(schema, n_slots, loss)
         self._outputs = np.zeros(n_slots, dtype=np.float32)
         self._scratch = np.zeros(3, dtype=np.float32)
 
@@ -131,6 +132,7 @@ def advance(
     sums: Doubles,
     ranges: Floats,
     rates: Floats,
+    loss: int,
     factors: Integers,
     cells: Integers,
     n_terms: NDArray[np.int64],
@@ -149,6 +151,7 @@ def advance(
                 sums[slot],
                 ranges[slot],
                 rates[slot],
+                loss,
                 values,
                 places,
                 count,
@@ -176,6 +179,7 @@ def advance_one(
     sums: Doubles,
     ranges: Floats,
     rates: Floats,
+    loss: int,
     factors: Integers,
     cells: Integers,
     n_terms: NDArray[np.int64],
@@ -200,6 +204,7 @@ def advance_one(
         sums,
         ranges,
         rates,
+        loss,
         factors,
         cells,
         n_terms,
@@ -273,4 +278,4 @@ def make_engine(
     chosen, options = choose_engine(name, task, vw_options)
     if chosen == "vw":
         return WorkspaceEngine(schema, n_slots, options)
-    return KernelEngine(schema, n_slots)
+    return KernelEngine(schema, n_slots, LOSSES[task])

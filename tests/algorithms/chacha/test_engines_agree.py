@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -25,6 +27,11 @@ def product_stream(n=1500, d=6, seed=0):
         tuple(Namespace(name, i, i + 1) for i, name in enumerate(names)),
         names,
     )
+
+
+def in_two_classes(stream):
+    labels = np.where(stream.labels > np.median(stream.labels), 1, -1).astype(np.float32)
+    return dataclasses.replace(stream, labels=labels, task="classification")
 
 
 def run(name, settings, stream, seed=2345):
@@ -62,6 +69,23 @@ def test_identical_events_on_a_stream_where_the_champion_changes(name):
 )
 def test_identical_events_of_the_others(name, settings):
     assert_agreement(name, settings, product_stream(n=400))
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("vanilla", {}),
+        ("chacha-paper", {"tune": "interactions+learning-rate"}),
+        ("chacha-flaml", {"b": 8}),
+        ("chacha-icml-eval", {"b": 8}),
+        ("random-configs", {"b": 3}),
+        ("exhaustive", {}),
+        ("offline", {}),
+        ("best-in-hindsight", {}),
+    ],
+)
+def test_identical_events_of_two_classes(name, settings):
+    assert_agreement(name, settings, in_two_classes(product_stream(n=600)))
 
 
 @pytest.mark.mirror

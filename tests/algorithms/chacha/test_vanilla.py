@@ -10,7 +10,7 @@ from algorithms.benches.stream import Namespace, Stream, StreamBench
 from algorithms.chacha.baselines import Vanilla
 from algorithms.events import ConfigurationAdmitted, Finished, of
 from algorithms.online.configuration import VWConfiguration
-from algorithms.online.engine import LOGISTIC
+from algorithms.online.losses import LOGISTIC, OPTIONS
 from algorithms.online.one_against_all import OneAgainstAll
 from algorithms.online.schema import stream_schema
 from algorithms.online.workspace import WorkspaceLearner
@@ -51,7 +51,7 @@ def test_vanilla_learns_many_classes_by_one_workspace():
     bench = tiny_bench("stream", Tiny(classes=3))
     log = list(play("vanilla", Vanilla(), bench, seed=0))
     schema, stream = stream_schema(bench.stream), bench.stream
-    learner = OneAgainstAll(schema, VWConfiguration(), 3, LOGISTIC)
+    learner = OneAgainstAll(schema, VWConfiguration(), 3, OPTIONS[LOGISTIC])
     chances = learner.learn_many(stream.features, stream.labels.astype(int))
     wrong = chances.argmax(axis=1) != stream.labels
     wrong[np.unique(stream.labels, return_index=True)[1]] = True

@@ -7,6 +7,7 @@ import pytest
 from algorithms import registry
 from algorithms.errors import UsageError
 from algorithms.online.engine import _tell_fallback, choose_engine
+from algorithms.online.losses import LOGISTIC, OPTIONS
 
 
 @pytest.fixture(autouse=True)
@@ -18,25 +19,26 @@ def nothing_told():
 def test_the_kernel_is_taken_where_it_can_do_the_work(caplog):
     with caplog.at_level(logging.WARNING):
         assert choose_engine("auto", "regression") == ("kernel", ())
+        assert choose_engine("auto", "classification") == ("kernel", OPTIONS[LOGISTIC])
 
     assert not caplog.records
 
 
 @pytest.mark.parametrize(
-    ("task", "options"), [("classification", ""), ("regression", "--l1 1e-6")]
+    ("task", "own"), [("classification", OPTIONS[LOGISTIC]), ("regression", ())]
 )
-def test_a_fallback_says_so(caplog, task, options):
+def test_a_fallback_says_so(caplog, task, own):
     with caplog.at_level(logging.WARNING):
-        engine, _ = choose_engine("auto", task, options)
+        chosen = choose_engine("auto", task, "--l1 1e-6")
 
-    assert engine == "vw"
+    assert chosen == ("vw", (*own, "--l1", "1e-6"))
     assert "falling back" in caplog.text
-    assert f"the kernel has no {options or '--loss_function logistic'}" in caplog.text
+    assert "the kernel has no --l1 1e-6" in caplog.text
 
 
 def test_the_kernel_refuses_what_it_cannot_do():
-    with pytest.raises(UsageError, match="use engine 'vw' or 'auto'"):
-        choose_engine("kernel", "classification")
+    with pytest.raises(UsageError, match=r"cannot train with --link logistic: .* 'vw' or 'auto'"):
+        choose_engine("kernel", "classification", "--link logistic")
 
 
 def test_a_fallback_says_so_once(caplog):

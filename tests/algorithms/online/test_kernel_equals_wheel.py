@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from algorithms.online.configuration import VWConfiguration
 from algorithms.online.kernel_learner import KernelLearner
+from algorithms.online.losses import LOGISTIC, OPTIONS, SQUARED
 from algorithms.online.schema import Schema, stream_schema
 from algorithms.online.workspace import WorkspaceLearner
 from tasks import fetch
@@ -20,9 +21,9 @@ WHEEL = f"vowpalwabbit {vowpalwabbit.__version__}"
 GROUPS = Schema(("a", "b", "c", "d"), ((0, 1), (2,), (3, 4), (5,)), tuple("012345"))
 
 
-def both(schema, configuration, features, labels):
-    kernel = KernelLearner(schema, configuration).learn_many(features, labels)
-    workspace = WorkspaceLearner(schema, configuration)
+def both(schema, configuration, features, labels, loss=SQUARED):
+    kernel = KernelLearner(schema, configuration, loss).learn_many(features, labels)
+    workspace = WorkspaceLearner(schema, configuration, OPTIONS[loss])
     wheel = np.array(
         [workspace.learn(x, y) for x, y in zip(features, labels, strict=True)], dtype=np.float32
     )
@@ -48,6 +49,11 @@ def random_stream(seed, n=600, d=6):
     return features.astype(np.float32), labels
 
 
+def classes(labels):
+    return np.where(labels > 0, 1, -1).astype(np.float32)
+
+
+@pytest.mark.parametrize("loss", [SQUARED, LOGISTIC])
 @pytest.mark.parametrize(
     ("interactions", "rate"),
     [
@@ -61,9 +67,39 @@ def random_stream(seed, n=600, d=6):
         (["ac"], 0.0536),
     ],
 )
-def test_identical_with_interactions_and_learning_rates(interactions, rate):
+def test_identical_with_interactions_and_learning_rates(interactions, rate, loss):
     configuration = VWConfiguration(tuple(map(tuple, interactions)), rate)
-    assert_identical(*both(GROUPS, configuration, *random_stream(seed=len(interactions))))
+    features, labels = random_stream(seed=len(interactions))
+    labels = classes(labels) if loss == LOGISTIC else labels
+    assert_identical(*both(GROUPS, configuration, features, labels, loss))
+
+
+@pytest.mark.parametrize("loss", [SQUARED, LOGISTIC])
+def test_identical_with_importances_and_in_every_cell(loss):
+    configuration = VWConfiguration((("a", "b"), ("b", "d")), 0.7)
+    features, labels = random_stream(seed=1)
+    importances = np.random.default_rng(1).exponential(size=len(labels)).astype(np.float32)
+    importances[::7] = 0
+    labels = classes(labels) if loss == LOGISTIC else labels
+    learner = KernelLearner(GROUPS, configuration, loss)
+    workspace = WorkspaceLearner(GROUPS, configuration, OPTIONS[loss])
+    examples = list(zip(features, labels.tolist(), importances.tolist(), strict=True))
+    kernel = np.array([learner.learn(*example) for example in examples], dtype=np.float32)
+    wheel = np.array([workspace.learn(*example) for example in examples], dtype=np.float32)
+    at = workspace._workspace.get_weight
+    cells = [[at(index, k) for k in range(4)] for index in learner.layout.indices.tolist()]
+
+    assert_identical(kernel, wheel)
+    assert learner.table.tolist() == cells
+
+
+def test_identical_where_two_classes_come_apart():
+    features, _ = random_stream(seed=2, n=2000)
+    labels = classes(features[:, 0])
+    kernel, wheel = both(GROUPS, VWConfiguration((), 5.0), features, labels, LOGISTIC)
+
+    assert_identical(kernel, wheel)
+    assert abs(kernel).max() > 17  # where the loss is 0 in float32, and nothing is learned
 
 
 def test_identical_when_hashes_collide():
@@ -106,6 +142,35 @@ def test_identical_on_random_inputs(rows, interactions, rate):
     assert_identical(*both(GROUPS, configuration, features, block[:, 6].copy()))
 
 
+signs = st.sampled_from([-1.0, 1.0])
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    rows=st.lists(st.tuples(*[values] * 6, signs), min_size=1, max_size=12),
+    interactions=st.lists(st.sampled_from(["ab", "ac", "cc", "aad", "abd"]), max_size=3),
+    rate=st.sampled_from([1e-4, 0.01, 0.5, 2.0, 100.0]),
+)
+def test_identical_on_random_inputs_of_two_classes(rows, interactions, rate):
+    block = np.array(rows, dtype=np.float32)
+    configuration = VWConfiguration(tuple(map(tuple, interactions)), rate)
+    features = np.ascontiguousarray(block[:, :6])
+    assert_identical(*both(GROUPS, configuration, features, block[:, 6].copy(), LOGISTIC))
+
+
+@pytest.mark.parametrize("loss", [SQUARED, LOGISTIC])
+def test_a_saved_model_predicts_the_same_in_vowpal_wabbit(loss, tmp_path):
+    configuration = VWConfiguration((("a", "b"),))
+    features, labels = random_stream(seed=4)
+    learner = KernelLearner(GROUPS, configuration, loss)
+    learner.learn_many(features, classes(labels) if loss == LOGISTIC else labels)
+    learner.save(tmp_path / "model.vw")
+    saved = WorkspaceLearner(GROUPS, configuration, initial=tmp_path / "model.vw")
+
+    assert_identical(learner.predict_many(features[:50]), saved.predict_many(features[:50]))
+    assert learner.command_line().endswith(" ".join(OPTIONS[loss]))
+
+
 @pytest.mark.mirror
 @pytest.mark.parametrize("interactions", [[], ["ab", "cd", "abc"], ["aa", "bc"]], ids=str)
 @pytest.mark.parametrize("number", [564, 344, 1199])
@@ -113,3 +178,13 @@ def test_identical_on_full_real_streams(number, interactions, mirror):
     stream = as_stream(fetch.load(f"openml:{number}", mirrors=(mirror,)))
     configuration = VWConfiguration(tuple(map(tuple, interactions)))
     assert_identical(*both(stream_schema(stream), configuration, stream.features, stream.labels))
+
+
+@pytest.mark.mirror
+@pytest.mark.parametrize("interactions", [[], ["ab", "cd", "abc"]], ids=str)
+@pytest.mark.parametrize("name", ["151", "magic04", "higgs_7500"])
+def test_identical_on_full_real_streams_of_two_classes(name, interactions, mirror):
+    stream = as_stream(fetch.load(f"mirror:{name}", mirrors=(mirror,)))
+    configuration = VWConfiguration(tuple(map(tuple, interactions)))
+    schema = stream_schema(stream)
+    assert_identical(*both(schema, configuration, stream.features, stream.labels, LOGISTIC))

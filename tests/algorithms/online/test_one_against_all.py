@@ -6,7 +6,7 @@ from vowpalwabbit import Workspace
 
 from algorithms.errors import UsageError
 from algorithms.online.configuration import VWConfiguration
-from algorithms.online.engine import LOGISTIC
+from algorithms.online.losses import LOGISTIC, OPTIONS
 from algorithms.online.one_against_all import OneAgainstAll
 from algorithms.online.schema import Schema
 
@@ -14,7 +14,7 @@ SCHEMA = Schema(("a", "b"), ((0,), (1,)), ("x", "y"))
 
 
 def learner(**given):
-    return OneAgainstAll(SCHEMA, VWConfiguration(), 3, **{"options": LOGISTIC} | given)
+    return OneAgainstAll(SCHEMA, VWConfiguration(), 3, **{"options": OPTIONS[LOGISTIC]} | given)
 
 
 def sample(n=300):
