@@ -21,7 +21,8 @@ from algorithms.events import (
     LeaseGranted,
 )
 from algorithms.online.configuration import VWConfiguration
-from algorithms.online.engine import EngineName, VwOptions, choose_engine, make_learner
+from algorithms.online.engine import EngineName, VwOptions, make_learner
+from algorithms.online.one_against_all import make_one_against_all
 from algorithms.online.schema import Schema, stream_schema
 
 BLOCK = 4096
@@ -52,12 +53,11 @@ class Vanilla(Published):
         stream, budget = bench.stream, bench.budget
         if not stream.classes or budget == 0:
             return (yield from super().run(bench, seed))
-        from algorithms.online.one_against_all import OneAgainstAll  # loads Vowpal Wabbit
-
         require_finite(stream, budget)
-        _, options = choose_engine(self.engine, stream.task, self.vw_options)
         configuration, n_classes = VWConfiguration(), len(stream.classes)
-        learner = OneAgainstAll(stream_schema(stream), configuration, n_classes, options)
+        learner = make_one_against_all(
+            self.engine, stream_schema(stream), configuration, n_classes, self.vw_options
+        )
         parameters = {**configuration.parameters(), "oaa": n_classes}
         yield ConfigurationAdmitted(at=0, configuration=0, parameters=parameters)
         yield LeaseGranted(at=0, configuration=0, amount=budget, slot=0)

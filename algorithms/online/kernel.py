@@ -155,6 +155,40 @@ def predict(
     return clip(inner_product(table, values, places, count), labels[LOW], labels[HIGH])
 
 
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def update(
+    table: Floats,
+    sums: Doubles,
+    learning_rate: np.float32,
+    loss: int,
+    values: Floats,
+    places: Integers,
+    count: int,
+    prediction: np.float32,
+    label: np.float32,
+    importance: np.float32,
+) -> None:
+    """Move the weights of the active features after `prediction` met `label`.
+
+    A call would cost a quarter of the time of `learn`.
+    """
+    squared = importance * gradient_squared(loss, prediction, label)
+    if squared == _ZERO:
+        return
+    per_update, norm = prediction_per_update(table, values, places, count, squared)
+    sums[NORM_SUM] += np.float64(importance) * np.float64(norm)
+    sums[WEIGHT_SUM] += np.float64(importance)
+    mean = np.sqrt(np.float32(sums[WEIGHT_SUM]) / np.float32(sums[NORM_SUM]))
+    per_update *= mean
+    step = invariant_update(loss, prediction, label, learning_rate * importance, per_update)
+    step *= mean
+    # VW replaces an update that is not a number by none.
+    if step != _ZERO and not math.isnan(step):
+        for feature in range(count):
+            cell = places[feature]
+            table[cell, WEIGHT] += step * (values[feature] * table[cell, RATE])
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def learn(
     table: Floats,
@@ -175,21 +209,7 @@ def learn(
     labels[LOW] = min(labels[LOW], label)
     labels[HIGH] = max(labels[HIGH], label)
     prediction = clip(raw, labels[LOW], labels[HIGH])
-    squared = importance * gradient_squared(loss, prediction, label)
-    if squared == _ZERO:
-        return before
-    per_update, norm = prediction_per_update(table, values, places, count, squared)
-    sums[NORM_SUM] += np.float64(importance) * np.float64(norm)
-    sums[WEIGHT_SUM] += np.float64(importance)
-    mean = np.sqrt(np.float32(sums[WEIGHT_SUM]) / np.float32(sums[NORM_SUM]))
-    per_update *= mean
-    update = invariant_update(loss, prediction, label, learning_rate * importance, per_update)
-    update *= mean
-    # VW replaces an update that is not a number by none.
-    if update != _ZERO and not math.isnan(update):
-        for feature in range(count):
-            cell = places[feature]
-            table[cell, WEIGHT] += update * (values[feature] * table[cell, RATE])
+    update(table, sums, learning_rate, loss, values, places, count, prediction, label, importance)
     return before
 
 

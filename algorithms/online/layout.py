@@ -28,7 +28,7 @@ class Layout:
     ----------
     factors : ndarray of int32, shape (n_terms, order)
         Columns that are multiplied into the term's value, padded with -1. The constant has none.
-    cells : ndarray of int32, shape (n_terms,)
+    cells : ndarray of int32, shape (n_terms,) or (n_classes, n_terms)
         Each term's place in the compact table.
     indices : ndarray of int64, shape (n_cells,)
         Each cell's place in VW's own table.
@@ -57,6 +57,24 @@ def fits(schema: Schema, configuration: VWConfiguration) -> bool:
 
 def lay_out(schema: Schema, configuration: VWConfiguration) -> Layout:
     """The terms of `configuration`: namespaces in line order, the constant, then interactions."""
+    factors = _factors(schema, configuration)
+    return Layout(factors, *_compact(_indices(factors, _hashes(schema)) & schema.mask))
+
+
+def lay_out_classes(schema: Schema, configuration: VWConfiguration, n_classes: int) -> Layout:
+    """The same terms with a weight of each class, as VW lays out its ``--oaa`` in one table.
+
+    `Layout.cells` have shape (n_classes, n_terms). The classes of a term are neighbours in VW's
+    table, which is no larger for them: theirs may collide with those of other terms.
+    """
+    factors = _factors(schema, configuration)
+    room = 1 << (n_classes - 1).bit_length()  # VW shifts hashes: the next power of 2
+    first = _indices(factors, room * _hashes(schema))
+    return Layout(factors, *_compact((first + np.arange(n_classes)[:, None]) & schema.mask))
+
+
+def _factors(schema: Schema, configuration: VWConfiguration) -> NDArray[np.int32]:
+    """See `Layout`."""
     if not fits(schema, configuration):
         names = ", ".join(interaction_text(i) for i in configuration.interactions)
         raise UsageError(
@@ -81,29 +99,34 @@ def lay_out(schema: Schema, configuration: VWConfiguration) -> Layout:
 
     order = max(2, *map(len, terms))
     padding = (-1,) * order
-    factors = np.array([(*term, *padding[len(term) :]) for term in terms], dtype=np.int32)
-    hashes = np.array([*schema.indices(), CONSTANT_HASH], dtype=np.int64)  # -1 is the last
-    indices = _indices(factors, hashes, schema.mask)
-    # Cells are numbered by first appearance: neighbouring terms are neighbours in memory.
-    places, first, at = np.unique(indices, return_index=True, return_inverse=True)
-    order_of_cells = np.argsort(first)
-    rank = np.argsort(order_of_cells)
-    return Layout(
-        factors=factors,
-        cells=rank[at].astype(np.int32),
-        indices=places[order_of_cells],
-        order=rank,
-    )
+    return np.array([(*term, *padding[len(term) :]) for term in terms], dtype=np.int32)
 
 
-def _indices(
-    factors: NDArray[np.int32], hashes: NDArray[np.int64], mask: int
-) -> NDArray[np.int64]:
-    """The place of each term in VW's table."""
+def _hashes(schema: Schema) -> NDArray[np.int64]:
+    """The hash of each column, and of the constant, which column -1 finds."""
+    return np.array([*schema.indices(), CONSTANT_HASH], dtype=np.int64)
+
+
+def _indices(factors: NDArray[np.int32], hashes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The hash of each term."""
     found = hashes[factors[:, 0]]
     for column in factors.T[1:]:
         found = np.where(column < 0, found, cross(found, hashes[column]))
-    return found & mask
+    return found
+
+
+def _compact(
+    indices: NDArray[np.int64],
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    """`Layout`'s cells, indices and order, of the place of each term in VW's table.
+
+    Cells are numbered by first appearance: neighbouring terms are neighbours in memory.
+    """
+    places, first, at = np.unique(indices, return_index=True, return_inverse=True)
+    order_of_cells = np.argsort(first)
+    rank = np.argsort(order_of_cells)
+    cells = rank[at].astype(np.int32).reshape(indices.shape)
+    return cells, places[order_of_cells], rank
 
 
 def _is_combination(interaction: Interaction, columns: tuple[int, ...]) -> bool:

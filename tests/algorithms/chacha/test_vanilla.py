@@ -10,8 +10,7 @@ from algorithms.benches.stream import Namespace, Stream, StreamBench
 from algorithms.chacha.baselines import Vanilla
 from algorithms.events import ConfigurationAdmitted, Finished, of
 from algorithms.online.configuration import VWConfiguration
-from algorithms.online.losses import LOGISTIC, OPTIONS
-from algorithms.online.one_against_all import OneAgainstAll
+from algorithms.online.one_against_all import make_one_against_all
 from algorithms.online.schema import stream_schema
 from algorithms.online.workspace import WorkspaceLearner
 from algorithms.tiny import Tiny, tiny_bench
@@ -51,7 +50,7 @@ def test_vanilla_learns_many_classes_by_one_workspace():
     bench = tiny_bench("stream", Tiny(classes=3))
     log = list(play("vanilla", Vanilla(), bench, seed=0))
     schema, stream = stream_schema(bench.stream), bench.stream
-    learner = OneAgainstAll(schema, VWConfiguration(), 3, OPTIONS[LOGISTIC])
+    learner = make_one_against_all("vw", schema, VWConfiguration(), 3)
     chances = learner.learn_many(stream.features, stream.labels.astype(int))
     wrong = chances.argmax(axis=1) != stream.labels
     wrong[np.unique(stream.labels, return_index=True)[1]] = True

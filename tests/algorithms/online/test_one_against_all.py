@@ -1,4 +1,6 @@
-"""Chances of classes by Vowpal Wabbit's --oaa."""
+"""Chances of classes by Vowpal Wabbit's --oaa, of the wheel and of the kernel."""
+
+from __future__ import annotations
 
 import numpy as np
 import pytest
@@ -6,15 +8,21 @@ from vowpalwabbit import Workspace
 
 from algorithms.errors import UsageError
 from algorithms.online.configuration import VWConfiguration
-from algorithms.online.losses import LOGISTIC, OPTIONS
-from algorithms.online.one_against_all import OneAgainstAll
-from algorithms.online.schema import Schema
+from algorithms.online.one_against_all import KernelOneAgainstAll, make_one_against_all
+from algorithms.online.schema import Schema, stream_schema
+from tasks import fetch
+from tasks.preprocess import as_stream
 
 SCHEMA = Schema(("a", "b"), ((0,), (1,)), ("x", "y"))
 
+GROUPS = Schema(("a", "b", "c", "d"), ((0, 1), (2,), (3, 4), (5,)), tuple("012345"))
+WORDS = Schema(
+    ("price", "item", "people"), ((0, 1), (2, 3), (4, 5)), ("x", "y", "3", "4", "z", "x")
+)
 
-def learner(**given):
-    return OneAgainstAll(SCHEMA, VWConfiguration(), 3, **{"options": OPTIONS[LOGISTIC]} | given)
+
+def learner(engine="auto", **given):
+    return make_one_against_all(engine, SCHEMA, VWConfiguration(), 3, **given)
 
 
 def sample(n=300):
@@ -22,9 +30,21 @@ def sample(n=300):
     return x, np.digitize(x[:, 0], [-0.5, 0.5])
 
 
-def test_chances_are_those_that_vowpal_wabbit_gives_to_its_own_text():
+def assert_identical(schema, configuration, features, numbers, n_classes):
+    """Chances of the kernel and of the wheel are the same, to the last bit."""
+    kernel, wheel = (
+        make_one_against_all(engine, schema, configuration, n_classes).learn_many(
+            features, numbers
+        )
+        for engine in ("kernel", "vw")
+    )
+    assert np.count_nonzero(kernel.view(np.int64) != wheel.view(np.int64)) == 0
+
+
+@pytest.mark.parametrize("engine", ["kernel", "vw"])
+def test_chances_are_those_that_vowpal_wabbit_gives_to_its_own_text(engine):
     x, numbers = sample()
-    found = learner().learn_many(x, numbers)
+    found = learner(engine).learn_many(x, numbers)
     workspace = Workspace("--oaa 3 --loss_function logistic --probabilities --quiet")
     for row, number, chances in zip(x.tolist(), numbers.tolist(), found.tolist(), strict=True):
         text = f"|a x:{row[0]} |b y:{row[1]}"
@@ -35,14 +55,56 @@ def test_chances_are_those_that_vowpal_wabbit_gives_to_its_own_text():
     assert (found.argmax(axis=1)[100:] != numbers[100:]).mean() < 0.2
 
 
-def test_blocks_of_any_size_give_the_same():
+@pytest.mark.parametrize("engine", ["kernel", "vw"])
+def test_blocks_of_any_size_give_the_same(engine):
     x, numbers = sample()
-    parts = learner()
+    parts = learner(engine)
     found = [parts.learn_many(x[r], numbers[r]) for r in np.array_split(np.arange(300), 7)]
 
-    assert np.array_equal(np.concatenate(found), learner().learn_many(x, numbers))
+    assert np.array_equal(np.concatenate(found), learner(engine).learn_many(x, numbers))
 
 
 def test_options_that_vowpal_wabbit_refuses_are_named():
-    with pytest.raises(UsageError, match="Vowpal Wabbit refuses --nonsense: "):
-        learner(options=("--nonsense",))
+    with pytest.raises(UsageError, match=r"Vowpal Wabbit refuses .*--nonsense: "):
+        learner(vw_options="--nonsense")
+
+
+def test_further_options_are_for_the_workspace():
+    assert isinstance(learner(), KernelOneAgainstAll)
+    assert not isinstance(learner(vw_options="--l2 1e-6"), KernelOneAgainstAll)
+    with pytest.raises(UsageError, match="'kernel' cannot train with --l2 1e-6"):
+        learner("kernel", vw_options="--l2 1e-6")
+
+
+@pytest.mark.parametrize("bits", [18, 6, 4], ids="{} bits".format)
+@pytest.mark.parametrize("n_classes", [3, 4, 7, 26])
+@pytest.mark.parametrize("interactions", [[], ["ab", "bd", "abc"], ["aa"]], ids=str)
+def test_identical_whether_weights_of_classes_collide_or_not(bits, n_classes, interactions):
+    schema = Schema(GROUPS.namespaces, GROUPS.columns, GROUPS.features, bits=bits)
+    rng = np.random.default_rng(n_classes)
+    scale = 10.0 ** rng.integers(-3, 4, 6)
+    features = (rng.normal(size=(400, 6)) * scale).astype(np.float32)
+    features[rng.random(features.shape) < 0.2] = 0
+    features[::9, 0] *= np.float32(1e-9)  # next to 0, the wheel predicts without it
+    numbers = (features @ (rng.normal(size=(6, n_classes)) / scale[:, None])).argmax(axis=1)
+    configuration = VWConfiguration(tuple(map(tuple, interactions)))
+
+    assert_identical(schema, configuration, features, numbers, n_classes)
+
+
+def test_identical_with_namespaces_of_many_letters_and_another_rate():
+    x = np.random.default_rng(5).normal(size=(300, 6)).astype(np.float32)
+    configuration = VWConfiguration((("item", "price"), ("people", "price")), 2.0)
+
+    assert_identical(WORDS, configuration, x, x[:, :3].argmax(axis=1), 3)
+
+
+@pytest.mark.mirror
+@pytest.mark.parametrize("name", ["letter", "shuttle"])
+def test_identical_on_full_real_streams(name, mirror):
+    stream = as_stream(fetch.load(f"mirror:{name}", mirrors=(mirror,)))
+    numbers = stream.labels.astype(np.int64)
+
+    assert_identical(
+        stream_schema(stream), VWConfiguration(), stream.features, numbers, len(stream.classes)
+    )
