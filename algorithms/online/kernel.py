@@ -36,9 +36,11 @@ NORM_SUM, WEIGHT_SUM = 0, 1
 LOW, HIGH = 0, 1
 """The range that predictions are clipped to, which labels extend (`losses.RANGE` at first)."""
 
-_X2_MAX = np.float32(np.finfo(np.float32).max)
-_X_MIN = np.float32(1.084202e-19)
-_X2_MIN = _X_MIN * _X_MIN
+X2_MAX = np.float32(np.finfo(np.float32).max)
+X_MIN = np.float32(1.084202e-19)
+X2_MIN = X_MIN * X_MIN
+"""VW's limits of a feature and of its square."""
+
 _ZERO = np.float32(0)
 _ONE = np.float32(1)
 
@@ -129,9 +131,9 @@ def prediction_per_update(
         cell = places[feature]
         x = values[feature]
         x2 = x * x
-        if x2 < _X2_MIN:
-            x = _X_MIN if x > _ZERO else -_X_MIN
-            x2 = _X2_MIN
+        if x2 < X2_MIN:
+            x = X_MIN if x > _ZERO else -X_MIN
+            x2 = X2_MIN
         table[cell, ADAPTIVE] += squared * x2
         scale = table[cell, NORMALISED]
         magnitude = abs(x)
@@ -140,7 +142,7 @@ def prediction_per_update(
                 table[cell, WEIGHT] *= scale / magnitude
             table[cell, NORMALISED] = scale = magnitude
         # A square beyond float32 counts as the largest value seen, as in VW.
-        norm += x2 / (scale * scale) if x2 <= _X2_MAX else _ONE
+        norm += x2 / (scale * scale) if x2 <= X2_MAX else _ONE
         rate = (_ONE / np.sqrt(table[cell, ADAPTIVE])) * (_ONE / scale)
         table[cell, RATE] = rate
         per_update += x2 * rate

@@ -6,7 +6,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from algorithms.online import lanes
 from algorithms.online.kernel import Doubles, Floats, Integers, gather, learn, predict
+from algorithms.online.lane_update import learn_group
 
 Slots = NDArray[np.int64]
 
@@ -25,13 +27,15 @@ def learn_live(
     factors: Integers,
     cells: Integers,
     n_terms: Slots,
+    plain: NDArray[np.bool_],
     values: Floats,
     places: Integers,
     predictions: Floats,
 ) -> None:
-    """Let every live model learn the block in order, one model after the other.
+    """Let every live model learn the block in order: side by side if there are many.
 
-    A model's table stays in the cache that way, and no model depends on another.
+    Else one model after the other: a model's table stays in the cache that way, and no model
+    depends on another.
 
     Parameters
     ----------
@@ -39,12 +43,22 @@ def learn_live(
     targets, importances : ndarray of float32, shape (n,)
     live : ndarray of int64, shape (n_live,)
         Occupied slots.
-    tables, sums, labels, rates, loss, factors, cells, n_terms, values, places
+    tables, sums, labels, rates, loss, factors, cells, n_terms, plain, values, places
         See `algorithms.online.pool.Pool`.
     predictions : ndarray of float32, shape (n, n_slots)
         Written in the live columns: what each model predicted before it learned the example.
     """
+    beside = lanes.side_by_side(live, n_terms, plain, len(targets))
+    groups = lanes.enter(beside, tables, labels, rates, factors, n_terms)
+    for models in groups:
+        for t in range(len(targets)):
+            learn_group(
+                examples[t], targets[t], importances[t], loss, models, sums, predictions[t]
+            )
+    lanes.leave(groups, tables, labels, n_terms)
     for slot in live:
+        if len(beside) > 0 and plain[slot]:
+            continue
         terms, homes, count_of = factors[slot], cells[slot], n_terms[slot]
         table, norms, seen, rate = tables[slot], sums[slot], labels[slot], rates[slot]
         for t in range(len(targets)):

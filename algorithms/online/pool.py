@@ -37,6 +37,8 @@ class Pool:
     cells : ndarray of int32, shape (n_slots, max_terms)
     n_terms : ndarray of int64, shape (n_slots,)
         0 in an empty slot.
+    plain : ndarray of bool, shape (n_slots,)
+        Whether each term of a model has a cell of its own, in the order of the terms.
     values, places : ndarray, shape (max_terms,)
         Scratch space of the kernel.
     learning, predicting : tuple of ndarray
@@ -54,6 +56,7 @@ class Pool:
         self.factors = np.full((n_slots, 0, 2), -1, dtype=np.int32)
         self.cells = np.zeros((n_slots, 0), dtype=np.int32)
         self.n_terms = np.zeros(n_slots, dtype=np.int64)
+        self.plain = np.zeros(n_slots, dtype=np.bool_)
         self.values = np.zeros(0, dtype=np.float32)
         self.places = np.zeros(0, dtype=np.int32)
         self._layouts: dict[Hashable, Layout] = {}
@@ -61,9 +64,10 @@ class Pool:
 
     def _gather_arrays(self) -> None:
         """Keep the arrays that learning and predicting take, in the order of their arguments."""
-        reading = (self.factors, self.cells, self.n_terms, self.values, self.places)
-        self.learning = (self.tables, self.sums, self.labels, self.rates, self.loss, *reading)
-        self.predicting = (self.tables, self.labels, *reading)
+        terms, scratch = (self.factors, self.cells, self.n_terms), (self.values, self.places)
+        models = (self.tables, self.sums, self.labels, self.rates, self.loss)
+        self.learning = (*models, *terms, self.plain, *scratch)
+        self.predicting = (self.tables, self.labels, *terms, *scratch)
 
     def start(self, slot: int, configuration: VWConfiguration) -> None:
         """Put a fresh model of `configuration` into `slot`."""
@@ -153,6 +157,7 @@ class Pool:
         self.factors[slot, :n_terms, :order] = layout.factors
         self.cells[slot, :n_terms] = layout.cells
         self.n_terms[slot] = n_terms
+        self.plain[slot] = n_terms == len(layout.indices)
 
     def _reserve(self, n_terms: int, order: int, n_cells: int) -> None:
         """Grow the arrays where a layout does not fit."""

@@ -17,8 +17,10 @@ from algorithms.chacha.published.state import (
     observe,
     select,
 )
+from algorithms.online import lanes
 from algorithms.online.engine import LOSSES, EngineName, choose_engine
 from algorithms.online.kernel import Doubles, Floats, Integers, gather, learn, predict
+from algorithms.online.lane_update import learn_group
 from algorithms.online.live import KernelModels, LiveModels, WorkspaceModels
 from algorithms.online.losses import SQUARED
 from algorithms.online.schema import Schema
@@ -136,14 +138,21 @@ def advance(
     factors: Integers,
     cells: Integers,
     n_terms: NDArray[np.int64],
+    plain: NDArray[np.bool_],
     values: Floats,
     places: Integers,
 ) -> int:
     """Example by example: select, let all live models predict and learn, observe."""
+    live = np.flatnonzero(slots[:, CONFIGURATION] >= 0)
+    beside = lanes.side_by_side(live, n_terms, plain, len(labels))
+    groups = lanes.enter(beside, tables, ranges, rates, factors, n_terms)
+    learned = 0
     for t in range(len(labels)):
         predictor = select(slots, control)
-        for slot in range(len(slots)):
-            if slots[slot, CONFIGURATION] < 0:
+        for models in groups:
+            learn_group(examples[t], labels[t], importances[t], loss, models, sums, outputs)
+        for slot in live:
+            if len(beside) > 0 and plain[slot]:
                 continue
             count = gather(examples[t], factors[slot], cells[slot], n_terms[slot], values, places)
             outputs[slot] = learn(
@@ -161,9 +170,11 @@ def advance(
         predictions[t] = outputs[predictor] if predictor >= 0 else 0
         observe(slots, control, labels[t], outputs)
         control[DUE] = needs_decision(slots, control)
+        learned = t + 1
         if control[DUE] != 0:
-            return t + 1
-    return len(labels)
+            break
+    lanes.leave(groups, tables, ranges, n_terms)
+    return learned
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -183,6 +194,7 @@ def advance_one(
     factors: Integers,
     cells: Integers,
     n_terms: NDArray[np.int64],
+    plain: NDArray[np.bool_],
     values: Floats,
     places: Integers,
 ) -> bool:
@@ -208,6 +220,7 @@ def advance_one(
         factors,
         cells,
         n_terms,
+        plain,
         values,
         places,
     )

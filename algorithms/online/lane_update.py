@@ -1,0 +1,286 @@
+"""VW's update for many models at once, bit for bit as `algorithms.online.kernel` for each alone.
+
+Live models are independent, so the arithmetic of one term of many models fills the lanes of a
+vector register, where that of many terms of one model is a chain of sums.
+
+Notes
+-----
+LLVM vectorises these loops because all that they touch is at constant distances in one array (no
+overlap has to be excluded as they run), indices are unsigned (none is checked for being negative),
+and values are selected rather than branched over. Lanes that are off must not compute numbers
+below float32's normal ones, which take a hundred cycles each; NaN costs nothing.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from algorithms.online import kernel
+from algorithms.online.kernel import X2_MAX, X2_MIN, X_MIN, Doubles, Floats, Integers
+from algorithms.online.lanes import (
+    ADAPTIVE,
+    BEFORE,
+    FACTOR,
+    FIRST,
+    HIGH,
+    INVERSE,
+    LANES,
+    LEARNING_RATE,
+    LOW,
+    NORMALISED,
+    PREDICTION,
+    RATE,
+    ROW,
+    SCRATCH,
+    SECOND,
+    VALUE,
+    WEIGHT,
+    Group,
+    Place,
+    Terms,
+)
+from algorithms.online.losses import SQUARED, gradient_squared, invariant_update
+
+_ZERO, _ONE, _TWO = (np.float32(k) for k in (0, 1, 2))
+_NAN = np.float32(np.nan)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def learn_group(
+    example: Floats,
+    label: np.float32,
+    importance: np.float32,
+    loss: int,
+    models: Group,
+    sums: Doubles,
+    predictions: Floats,
+) -> None:
+    """Let all models learn one example; write what they predicted before.
+
+    Parameters
+    ----------
+    example : ndarray of float32, shape (n_features,)
+    label, importance : float32
+    loss : int
+        One of `algorithms.online.losses`.
+    models : tuple
+        A group of `lanes.enter`.
+    sums : ndarray of float64, shape (n_slots, 2)
+    predictions : ndarray of float32, shape (n_slots,)
+        Written in the slots of the group, clipped to the *earlier* labels.
+    """
+    group, rows, widths, terms, distinct, values = models
+    _evaluate(example, distinct, values)
+    n_rows, width = len(widths) - 1, Place(widths[0])
+    last = Place(n_rows + 1) * ROW
+    row = ROW
+    for k in range(n_rows):
+        _fill(rows, row, terms, Place(k * LANES), values, Place(widths[k]))
+        row += ROW
+    row = ROW
+    for k in range(n_rows):
+        _sum_raw(rows, row, Place(widths[k]))
+        _hand_over(rows, row, last, Place(widths[k + 1]), Place(widths[k]))
+        row += ROW
+    _look(rows, last, label, importance, loss, width)
+    exceeds = False
+    for lane in range(width):
+        exceeds |= rows[last + SECOND + lane] > _ZERO
+        rows[FACTOR + lane] = rows[last + FACTOR + lane]
+    for lane in range(len(group)):
+        predictions[group[lane]] = rows[last + BEFORE + Place(lane)]
+    if exceeds:
+        row = ROW
+        for k in range(n_rows):
+            _widen(rows, row, Place(widths[k]))
+            row += ROW
+    row = ROW
+    for k in range(n_rows):
+        _accumulate(rows, row, Place(widths[k]))
+        _hand_over(rows, row, last, Place(widths[k + 1]), Place(widths[k]))
+        row += ROW
+    for lane in range(len(group)):
+        _add_norm(rows, last + Place(lane), sums[group[lane]], importance)
+    if loss == SQUARED:
+        _set_update(rows, last, label, importance, width)
+    else:
+        _set_any_update(rows, last, label, importance, loss, width)
+    for lane in range(width):
+        rows[FACTOR + lane] = rows[last + FACTOR + lane]
+    row = ROW
+    for k in range(n_rows):
+        _update(rows, row, Place(widths[k]))
+        row += ROW
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _evaluate(example: Floats, distinct: Integers, values: Floats) -> None:
+    """The values of the distinct terms; NaN for those that VW's parser drops, as in `gather`."""
+    order = distinct.shape[1]
+    for term in range(1, len(values)):
+        value = _ONE
+        for place in range(order):
+            column = distinct[term, place]
+            if column < 0:
+                break
+            factor = example[column]
+            value *= factor if factor != _ZERO else _NAN
+        values[term] = value
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _fill(rows: Floats, row: Place, terms: Terms, at: Place, values: Floats, width: Place) -> None:
+    for lane in range(width):
+        rows[row + VALUE + lane] = values[terms[at + lane]]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sum_raw(rows: Floats, row: Place, width: Place) -> None:
+    """See `kernel.inner_product`; and by how much any value exceeds the largest so far."""
+    for lane in range(width):
+        x = rows[row + VALUE + lane]
+        total = rows[row - ROW + FIRST + lane]
+        further = total + rows[row + WEIGHT + lane] * x
+        rows[row + FIRST + lane] = total if math.isnan(x) else further
+        magnitude = X_MIN if x * x < X2_MIN else abs(x)
+        excess = magnitude - rows[row + NORMALISED + lane]
+        most = rows[row - ROW + SECOND + lane]
+        rows[row + SECOND + lane] = excess if excess > most else most
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _hand_over(rows: Floats, row: Place, last: Place, begin: Place, end: Place) -> None:
+    """The sums of lanes that end in this row go to the last row."""
+    for lane in range(begin, end):
+        rows[last + FIRST + lane] = rows[row + FIRST + lane]
+        rows[last + SECOND + lane] = rows[row + SECOND + lane]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _look(
+    rows: Floats,
+    last: Place,
+    label: np.float32,
+    importance: np.float32,
+    loss: int,
+    width: Place,
+) -> None:
+    """From the raw predictions to the gradients squared, 0 where nothing is to be learned."""
+    for lane in range(width):
+        raw = rows[last + FIRST + lane]
+        low, high = rows[last + LOW + lane], rows[last + HIGH + lane]
+        rows[last + BEFORE + lane] = kernel.clip(raw, low, high)
+        # VW extends the range with the current label first, then computes its gradient.
+        low, high = min(low, label), max(high, label)
+        rows[last + LOW + lane], rows[last + HIGH + lane] = low, high
+        prediction = kernel.clip(raw, low, high)
+        rows[last + PREDICTION + lane] = prediction
+        squared = gradient_squared(loss, prediction, label)
+        rows[last + FACTOR + lane] = importance * squared
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _widen(rows: Floats, row: Place, width: Place) -> None:
+    """Values larger than any before: weights shrink to the new scale."""
+    for lane in range(width):
+        x = rows[row + VALUE + lane]
+        if math.isnan(x) or rows[FACTOR + lane] == _ZERO:
+            continue
+        magnitude = X_MIN if x * x < X2_MIN else abs(x)
+        scale = rows[row + NORMALISED + lane]
+        if magnitude > scale:
+            if scale > _ZERO:
+                rows[row + WEIGHT + lane] *= scale / magnitude
+            rows[row + NORMALISED + lane] = magnitude
+            rows[row + INVERSE + lane] = _ONE / magnitude
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _accumulate(rows: Floats, row: Place, width: Place) -> None:
+    """See `kernel.prediction_per_update`, after `_widen`."""
+    for lane in range(width):
+        x = rows[row + VALUE + lane]
+        gradient = rows[row - ROW + FACTOR + lane]
+        adaptive, rate = rows[row + ADAPTIVE + lane], rows[row + RATE + lane]
+        scale = rows[row + NORMALISED + lane]
+        x2 = x * x
+        x2 = X2_MIN if x2 < X2_MIN else x2
+        more = adaptive + gradient * x2
+        relative = x2 / (scale * scale)
+        relative = relative if x2 <= X2_MAX else _ONE
+        fresh = (_ONE / math.sqrt(more)) * rows[row + INVERSE + lane]
+        moved = x2 * fresh
+        off = math.isnan(x)
+        more = adaptive if off else more
+        fresh = rate if off else fresh
+        rows[row + ADAPTIVE + lane] = adaptive if gradient == _ZERO else more
+        rows[row + RATE + lane] = rate if gradient == _ZERO else fresh
+        rows[row + FIRST + lane] = rows[row - ROW + FIRST + lane] + (_ZERO if off else relative)
+        rows[row + SECOND + lane] = rows[row - ROW + SECOND + lane] + (_ZERO if off else moved)
+        rows[row + FACTOR + lane] = gradient
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _add_norm(rows: Floats, lane: Place, sums: Doubles, importance: np.float32) -> None:
+    """The normaliser's sums of one model, and their mean in the place of the norm."""
+    if rows[lane + FACTOR] != _ZERO:
+        sums[kernel.NORM_SUM] += np.float64(importance) * np.float64(rows[lane + FIRST])
+        sums[kernel.WEIGHT_SUM] += np.float64(importance)
+    mean = np.float32(sums[kernel.WEIGHT_SUM]) / np.float32(sums[kernel.NORM_SUM])
+    rows[lane + FIRST] = math.sqrt(mean)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _set_update(
+    rows: Floats, last: Place, label: np.float32, importance: np.float32, width: Place
+) -> None:
+    """See `invariant_update` for squared loss; 0 for one that is not a number, or none."""
+    for lane in range(width):
+        scale = rows[last + LEARNING_RATE + lane] * importance
+        rows[last + SECOND + lane] *= rows[last + FIRST + lane]
+        rows[last + SCRATCH + lane] = -_TWO * scale * rows[last + SECOND + lane]
+    for lane in range(width):  # apart from the rest, for a call is not vectorised
+        rows[last + SCRATCH + lane] = math.exp(rows[last + SCRATCH + lane])
+    for lane in range(width):
+        scale = rows[last + LEARNING_RATE + lane] * importance
+        per_update = rows[last + SECOND + lane]
+        error = label - rows[last + PREDICTION + lane]
+        update = error * (_ONE - rows[last + SCRATCH + lane]) / per_update
+        update = _TWO * error * scale if scale * per_update < 1e-6 else update
+        update *= rows[last + FIRST + lane]
+        idle = math.isnan(update) or rows[last + FACTOR + lane] == _ZERO
+        rows[last + FACTOR + lane] = _ZERO if idle else update
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _set_any_update(
+    rows: Floats,
+    last: Place,
+    label: np.float32,
+    importance: np.float32,
+    loss: int,
+    width: Place,
+) -> None:
+    """The same for any loss, one model after the other."""
+    for lane in range(width):
+        if rows[last + FACTOR + lane] == _ZERO:
+            continue
+        mean = rows[last + FIRST + lane]
+        scale = rows[last + LEARNING_RATE + lane] * importance
+        prediction, per_update = rows[last + PREDICTION + lane], rows[last + SECOND + lane] * mean
+        update = mean * invariant_update(loss, prediction, label, scale, per_update)
+        rows[last + FACTOR + lane] = _ZERO if math.isnan(update) else update
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _update(rows: Floats, row: Place, width: Place) -> None:
+    for lane in range(width):
+        x, update = rows[row + VALUE + lane], rows[row - ROW + FACTOR + lane]
+        weight = rows[row + WEIGHT + lane]
+        moved = weight + update * (x * rows[row + RATE + lane])
+        moved = weight if math.isnan(x) else moved
+        rows[row + WEIGHT + lane] = weight if update == _ZERO else moved
+        rows[row + FACTOR + lane] = update

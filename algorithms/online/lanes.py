@@ -1,0 +1,185 @@
+"""Many models side by side in memory, to be learned by `algorithms.online.lane_update`.
+
+`enter` copies models from their slots into lanes, `leave` copies them back; between the decisions
+of a race, that is once in hundreds of examples.
+
+The memory is one array of rows: row k + 1 holds the k-th term of every model, a block of `LANES`
+floats a field (see `WEIGHT` and those after it). Models are sorted by their terms, most first, so
+the k-th row is that of its first ``widths[k]`` lanes alone. A term that is zero or that a
+model has not is NOT A NUMBER in its lane and changes nothing. Sums go from row to row, in VW's
+order: each row has its predecessor's and adds its own, and a lane that ends hands its sums to the
+last row, where what a model has but once is kept (`LOW` and those after it).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from algorithms.online import kernel
+from algorithms.online.kernel import Floats, Integers
+
+LANES = 64
+"""Models in one block of rows, at most."""
+
+VECTOR = 8
+"""Lanes that the widths of rows are multiples of: what one register of 256 bits holds."""
+
+FEWEST, SHORTEST = 4, 8
+"""Fewer models, or fewer examples in a block, are faster one by one."""
+
+Place = np.uint64
+"""Of a float in the rows."""
+
+WEIGHT, ADAPTIVE, NORMALISED, INVERSE, RATE, VALUE = (Place(LANES * k) for k in range(6))
+"""The fields of a term: a cell's, the inverse of its largest value, and the example's value."""
+
+LOW, HIGH, LEARNING_RATE, BEFORE, PREDICTION, SCRATCH = (Place(LANES * k) for k in range(6))
+"""The fields of a model, in the last row: the range of labels that it has seen, its learning rate,
+what it forecast before the label widened that range, and after."""
+
+FIRST, SECOND, FACTOR = (Place(LANES * k) for k in range(6, 9))
+"""What goes from row to row. First the raw prediction, and by how much any value exceeds the
+largest so far; then the norm, the prediction per update, and the gradient squared; then, as the
+factor, the update."""
+
+ROW = Place(LANES * 9)
+
+_NAN = np.float32(np.nan)
+
+Slots = NDArray[np.int64]
+Terms = NDArray[np.uint32]
+Group = tuple[Slots, Floats, Slots, Terms, Integers, Floats]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def side_by_side(live: Slots, n_terms: Slots, plain: NDArray[np.bool_], n_examples: int) -> Slots:
+    """The `live` slots whose models go into lanes, those of most terms first."""
+    found = live[plain[live]]
+    if len(found) < FEWEST or n_examples < SHORTEST:
+        return found[:0]
+    return found[np.argsort(-n_terms[found], kind="mergesort")]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def enter(
+    beside: Slots,
+    tables: Floats,
+    labels: Floats,
+    rates: Floats,
+    factors: Integers,
+    n_terms: Slots,
+) -> list[Group]:
+    """Copy the models of the slots `beside`, those of most terms first, into lanes.
+
+    Returns
+    -------
+    list of tuple
+        The fewest even groups that lanes hold, each with
+
+        - its slots, an ndarray of int64;
+        - rows, ndarray of float32, shape ((n_rows + 2) * ROW,): one of zeros, one a term, the
+          last;
+        - widths, ndarray of int64, shape (n_rows + 1,): lanes of each row, a multiple of
+          `VECTOR`; 0 at the end;
+        - terms, ndarray of uint32, shape (n_rows * LANES,): which of the distinct terms each
+          lane of a row has, 0 for none;
+        - distinct, ndarray of int32, shape (1 + n_distinct, order): the columns that are
+          multiplied into each;
+        - values, ndarray of float32, shape (1 + n_distinct,): theirs in an example, NaN for
+          none.
+    """
+    n_groups = (len(beside) + LANES - 1) // LANES
+    size = (len(beside) + n_groups - 1) // max(n_groups, 1)
+    return [
+        _enter(beside[k * size : (k + 1) * size], tables, labels, rates, factors, n_terms)
+        for k in range(n_groups)
+    ]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _enter(
+    group: Slots,
+    tables: Floats,
+    labels: Floats,
+    rates: Floats,
+    factors: Integers,
+    n_terms: Slots,
+) -> Group:
+    n_rows = n_terms[group[0]]
+    rows = np.zeros((n_rows + 2) * ROW, dtype=np.float32)
+    widths = np.zeros(n_rows + 1, dtype=np.int64)
+    last = Place(n_rows + 1) * ROW
+    for lane in range(len(group)):
+        slot, place = group[lane], Place(lane)
+        rows[last + LOW + place] = labels[slot, kernel.LOW]
+        rows[last + HIGH + place] = labels[slot, kernel.HIGH]
+        rows[last + LEARNING_RATE + place] = rates[slot]
+        width = (lane + VECTOR) // VECTOR * VECTOR
+        for k in range(n_terms[slot]):
+            cell, at = tables[slot, k], Place(k + 1) * ROW + place
+            rows[at + WEIGHT] = cell[kernel.WEIGHT]
+            rows[at + ADAPTIVE] = cell[kernel.ADAPTIVE]
+            rows[at + NORMALISED] = cell[kernel.NORMALISED]
+            rows[at + INVERSE] = np.float32(1) / cell[kernel.NORMALISED]
+            rows[at + RATE] = cell[kernel.RATE]
+            widths[k] = width
+    terms, distinct = _tell_apart(group, factors, n_terms)
+    return group, rows, widths, terms, distinct, np.full(len(distinct), _NAN)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _tell_apart(group: Slots, factors: Integers, n_terms: Slots) -> tuple[Terms, Integers]:
+    """Number the distinct terms of the models in `group`; 0 is none."""
+    n_rows, order = n_terms[group[0]], factors.shape[2]
+    total = n_terms[group].sum()
+    size = 4
+    while size < 2 * total:
+        size *= 2
+    seen = np.zeros(size, dtype=np.uint32)
+    terms = np.zeros(n_rows * LANES, dtype=np.uint32)
+    distinct = np.full((1 + total, order), -1, dtype=np.int32)
+    count = 0
+    for lane in range(len(group)):
+        slot = group[lane]
+        for k in range(n_terms[slot]):
+            term = factors[slot, k]
+            at = np.uint32(0)
+            for place in range(order):
+                at = np.uint32(at * np.uint32(0x9E3779B1) + np.uint32(term[place] + 1))
+            at ^= at >> np.uint32(15)
+            home = np.int64(at) & (size - 1)
+            while seen[home] > 0 and not _same(distinct[seen[home]], term):
+                home = (home + 1) & (size - 1)
+            if seen[home] == 0:
+                count += 1
+                seen[home] = count
+                distinct[count] = term
+            terms[k * LANES + lane] = seen[home]
+    return terms, distinct[: count + 1]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _same(one: Integers, other: Integers) -> bool:
+    alike = True
+    for place in range(len(one)):
+        alike &= one[place] == other[place]
+    return alike
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def leave(groups: list[Group], tables: Floats, labels: Floats, n_terms: Slots) -> None:
+    """Copy the models in lanes back into their slots."""
+    for group, rows, _, _, _, _ in groups:
+        last = Place(n_terms[group[0]] + 1) * ROW
+        for lane in range(len(group)):
+            slot, place = group[lane], Place(lane)
+            labels[slot, kernel.LOW] = rows[last + LOW + place]
+            labels[slot, kernel.HIGH] = rows[last + HIGH + place]
+            for k in range(n_terms[slot]):
+                cell, at = tables[slot, k], Place(k + 1) * ROW + place
+                cell[kernel.WEIGHT] = rows[at + WEIGHT]
+                cell[kernel.ADAPTIVE] = rows[at + ADAPTIVE]
+                cell[kernel.NORMALISED] = rows[at + NORMALISED]
+                cell[kernel.RATE] = rows[at + RATE]

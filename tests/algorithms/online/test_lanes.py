@@ -1,0 +1,136 @@
+"""Models side by side compute what each computes alone, and what the wheel does, bit for bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from algorithms.online import lanes
+from algorithms.online.configuration import VWConfiguration
+from algorithms.online.lockstep import learn_live
+from algorithms.online.losses import LOGISTIC, OPTIONS, SQUARED
+from algorithms.online.pool import Pool
+from algorithms.online.schema import Schema
+from algorithms.online.workspace import WorkspaceLearner
+
+GROUPS = Schema(("a", "b", "c", "d"), ((0, 1), (2,), (3, 4), (5,)), tuple("012345"))
+CROWDED = Schema(GROUPS.namespaces, GROUPS.columns, GROUPS.features, bits=6)
+SETS = ["ab", "ac", "bd", "cc", "aad", "abd", "abcd", "dd"]
+
+
+def configured(chosen, rate=0.5):
+    return VWConfiguration(tuple(tuple(one) for one in chosen), rate)
+
+
+def pool_of(schema, configurations, loss):
+    pool = Pool(schema, len(configurations), loss)
+    for slot, configuration in enumerate(configurations):
+        pool.start(slot, configuration)
+    return pool
+
+
+def learned(pool, examples, labels, importances, groups):
+    """What `pool` predicts as the slots of one group after another learn the block."""
+    found = np.zeros((len(labels), len(pool.n_terms)), dtype=np.float32)
+    for live in groups:
+        learn_live(examples, labels, importances, live, *pool.learning, found)
+    return found
+
+
+def assert_the_same(
+    schema, configurations, examples, labels, importances=None, *, blocks=1, loss=SQUARED
+):
+    """Together and one by one: predictions, tables, sums and ranges are the same bits."""
+    if importances is None:
+        importances = np.ones(len(labels), dtype=np.float32)
+    together, alone = (pool_of(schema, configurations, loss) for _ in range(2))
+    slots = np.arange(len(configurations))
+    assert len(lanes.side_by_side(slots, together.n_terms, together.plain, len(labels) // blocks))
+    for part in np.array_split(np.arange(len(labels)), blocks):
+        block = examples[part], labels[part], importances[part]
+        one = learned(together, *block, [slots])
+        other = learned(alone, *block, slots[:, None])
+        np.testing.assert_array_equal(one.view(np.int32), other.view(np.int32))
+    for name in ("tables", "sums", "labels"):
+        mine, its = getattr(together, name), getattr(alone, name)
+        np.testing.assert_array_equal(mine.view(np.int32), its.view(np.int32), err_msg=name)
+
+
+def random_stream(seed, n=300, d=6):
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-3, 4, d)
+    features[rng.random((n, d)) < 0.2] = 0
+    labels = features @ rng.normal(size=d) * 0.01 + rng.normal(size=n)
+    return features.astype(np.float32), labels.astype(np.float32)
+
+
+@pytest.mark.parametrize("n_models", [4, 8, 9, 50, 64, 65, 150])
+def test_any_number_of_models(n_models):
+    rng = np.random.default_rng(n_models)
+    configurations = [
+        configured(rng.choice(SETS, rng.integers(0, 4), replace=False), rng.choice([0.1, 0.5]))
+        for _ in range(n_models)
+    ]
+    assert_the_same(GROUPS, configurations, *random_stream(n_models), blocks=3)
+
+
+def test_models_whose_terms_share_a_cell_stay_alone():
+    configurations = [configured(chosen) for chosen in ([], ["ab"], ["abd"], [], ["ac"], [], [])]
+    pool = pool_of(CROWDED, configurations, SQUARED)
+    assert 0 < np.count_nonzero(~pool.plain) < len(configurations) - lanes.FEWEST + 1
+    assert_the_same(CROWDED, configurations, *random_stream(1))
+
+
+def test_models_of_few_namespaces_beside_models_of_all():
+    names = [("a",), ("b", "c"), None, ("d",), None, ("a", "d")]
+    configurations = [VWConfiguration((), 0.5, namespaces=one) for one in names]
+    assert_the_same(GROUPS, configurations, *random_stream(2))
+
+
+def test_importances_and_labels_that_are_met():
+    examples, labels = random_stream(3)
+    labels[::7] = 0
+    importances = np.random.default_rng(0).choice([0.0, 0.001, 1.0, 30.0], len(labels))
+    configurations = [configured([one]) for one in SETS]
+    assert_the_same(GROUPS, configurations, examples, labels, importances.astype(np.float32))
+
+
+values = st.floats(-1e6, 1e6, width=32) | st.sampled_from(
+    [0.0, -0.0, 1.0, -1.0, 1e-20, 1e-25, 1e-38, 3e38, -3e38]
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    rows=st.lists(st.lists(values, min_size=7, max_size=7), min_size=8, max_size=16),
+    chosen=st.lists(st.lists(st.sampled_from(SETS), max_size=3, unique=True), min_size=4),
+    rate=st.sampled_from([1e-4, 0.5, 2.0]),
+    loss=st.sampled_from([SQUARED, LOGISTIC]),
+    importances=st.lists(st.sampled_from([0.0, 0.5, 1.0, 1e30]), min_size=16, max_size=16),
+)
+def test_any_numbers(rows, chosen, rate, loss, importances):
+    block = np.array(rows, dtype=np.float32)
+    weights = np.array(importances[: len(rows)], dtype=np.float32)
+    examples, labels = np.ascontiguousarray(block[:, :6]), block[:, 6].copy()
+    if loss == LOGISTIC:
+        labels = np.where(labels > 0, np.float32(1), np.float32(-1))
+    configurations = [configured(one, rate) for one in chosen]
+    assert_the_same(GROUPS, configurations, examples, labels, weights, loss=loss)
+
+
+@pytest.mark.parametrize("loss", [SQUARED, LOGISTIC])
+def test_many_models_predict_as_as_many_workspaces(loss):
+    examples, labels = random_stream(4)
+    if loss == LOGISTIC:
+        labels = np.where(labels > 0, np.float32(1), np.float32(-1))
+    configurations = [configured([one, *more]) for one in SETS for more in ([], ["ac"])]
+    pool = pool_of(GROUPS, configurations, loss)
+    ones = np.ones(len(labels), dtype=np.float32)
+    found = learned(pool, examples, labels, ones, [np.arange(len(configurations))])
+    for slot, configuration in enumerate(configurations):
+        workspace = WorkspaceLearner(GROUPS, configuration, OPTIONS[loss])
+        wheel = [workspace.learn(x, y) for x, y in zip(examples, labels, strict=True)]
+        workspace.close()
+        np.testing.assert_array_equal(found[:, slot], np.array(wheel, dtype=np.float32))
