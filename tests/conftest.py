@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import importlib.util
 import os
 import shutil
@@ -21,7 +22,7 @@ import hypothesis
 import pytest
 
 from tasks.machine.environment import ONE_THREAD, kernel_cache
-from tests.zygote import Zygote
+from tests.zygote import Zygote, starting
 
 # The same examples in every run, and no limit of time: a loaded machine must not fail a test.
 hypothesis.settings.register_profile("leaseboard", derandomize=True, deadline=None)
@@ -115,6 +116,12 @@ def zygote(tmp_path_factory) -> Iterator[Zygote]:
     made = Zygote(tmp_path_factory.mktemp("zygote") / "socket")
     yield made
     made.stop()
+
+
+@pytest.fixture
+def forked_workers(zygote, monkeypatch) -> None:
+    """Processes that run jobs, trials and users' imports are forks of the zygote."""
+    monkeypatch.setattr("tasks.processes.children.subprocess", starting(zygote.place))
 
 
 @pytest.fixture(scope="session")
@@ -295,6 +302,17 @@ def pytest_runtest_makereport(
 def pytest_xdist_auto_num_workers() -> int:
     """More workers than cores: a third of the time tests wait for servers, limits and clocks."""
     return (os.cpu_count() or 1) * 3 // 2
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is imported stays: looking through it for garbage takes a third of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

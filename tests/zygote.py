@@ -1,7 +1,8 @@
 """A process that has imported what commands import, and forks one where a new Python would start.
 
-The imports of a command take 2 to 3 s of CPU, and many tests are about what it does then. What is
-about the start of a process, its command line or what hides a module starts a real one.
+The imports of a command take 2 to 3 s of CPU, those of a worker and its job as much, and many
+tests are about what they do then. What is about the start of a process, its command line or what
+hides a module starts a real one.
 
 ``zygote.py --serve SOCKET`` is the process, ``zygote.py SOCKET -m MODULE WORDS…`` (or a file's
 path in place of ``-m MODULE``) does what Python would do with the rest of the line.
@@ -9,6 +10,9 @@ path in place of ``-m MODULE``) does what Python would do with the rest of the l
 
 import array
 import contextlib
+import ctypes
+import fcntl
+import gc
 import importlib
 import json
 import os
@@ -23,29 +27,46 @@ import tempfile
 import threading
 import time
 import traceback
+import types
+from functools import partial
 from pathlib import Path
 
 IMPORTS = (
+    "algorithms.chacha.baselines", "algorithms.chacha.chacha",
     "flows.benchmark", "flows.cli", "flows.dispatch", "mlflow.store.tracking.sqlalchemy_store",
-    "tasks.gate.verdict", "tasks.models.logged", "tasks.report", "tasks.score.bootstrap",
-    "tasks.steps.recording", "tasks.track.recorder",
+    "tasks.gate.verdict", "tasks.jobs.quarantine", "tasks.models.kept", "tasks.models.logged",
+    "tasks.pool.worker", "tasks.report", "tasks.score.bootstrap", "tasks.steps.recording",
+    "tasks.track.recorder",
 )  # fmt: skip
 """None of Prefect, which reads its settings when it is imported."""
+_DIE_WITH_PARENT, _BECOME_SUBREAPER = 1, 36  # PR_SET_… of linux/prctl.h
+_adopting = threading.Lock()
+
+
+def prctl(option, value):
+    assert ctypes.CDLL(None).prctl(option, value, 0, 0, 0) == 0
+
+
+def ask(place, words, *, cwd, env, files, **how):
+    """Have a fork begin what Python does with `words`; `files` are its own, by their numbers."""
+    channel = socket.socket(socket.AF_UNIX)
+    channel.connect(str(place))
+    asked = {"words": [*map(str, words)], "cwd": str(cwd), "environment": dict(env)}
+    sent = array.array("i", files.values()).tobytes()
+    channel.sendmsg([b"."], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, sent)])
+    lines = channel.makefile("rw")
+    print(json.dumps(asked | how | {"numbers": [*files]}), file=lines, flush=True)
+    return int(lines.readline()), channel, lines
 
 
 class Forked:
     """A fork that does what Python does with `words`; it is used as `subprocess.Popen` is."""
 
     def __init__(self, place, words, *, cwd, env, files):
-        self._channel = socket.socket(socket.AF_UNIX)
-        self._channel.connect(str(place))
-        asked = {"words": [*map(str, words)], "cwd": str(cwd), "environment": dict(env)}
-        sent = array.array("i", [file.fileno() for file in files]).tobytes()
-        rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, sent)
-        self._channel.sendmsg([b"."], [rights])
-        self._lines = self._channel.makefile("rw")
-        print(json.dumps(asked), file=self._lines, flush=True)
-        self.pid = int(self._lines.readline())
+        numbers = dict(enumerate(file.fileno() for file in files))
+        self.pid, self._channel, self._lines = ask(
+            place, words, cwd=cwd, env=env, files=numbers, adopted=False
+        )
         self.returncode = None
 
     def wait(self, timeout=None):
@@ -65,6 +86,38 @@ class Forked:
 
     def kill(self):
         self.send_signal(signal.SIGKILL)
+
+
+class Adopted(subprocess.Popen):
+    """A fork that is a child of this process, as that of a new Python would be."""
+
+    def __init__(self, place, words, **options):
+        self._place = place
+        super().__init__(words, **options)
+
+    def _execute_child(
+        self, words, _executable, _preexec, _close, passed, cwd, env, _info, _flags, _shell,
+        given, _write, _read, out, _read_too, err, _restore, _gid, _gids, _uid, _umask, session,
+        *_,
+    ):  # fmt: skip
+        streams = (given, out, err)
+        files = {n: n if stream < 0 else stream for n, stream in enumerate(streams)}
+        how = {"adopted": True, "session": session}
+        with _adopting:
+            prctl(_BECOME_SUBREAPER, 1)  # what has no parent any more comes to us
+            self.pid, channel, lines = ask(
+                self._place, words[2:], cwd=cwd or Path.cwd(), env=env,
+                files=files | {number: number for number in passed}, **how,
+            )  # fmt: skip
+            prctl(_BECOME_SUBREAPER, 0)
+        lines.close()
+        channel.close()
+        self._child_created = True
+
+
+def starting(place):
+    """What `tasks.processes.children` takes for `subprocess`: what it starts, is forked."""
+    return types.SimpleNamespace(Popen=partial(Adopted, place))
 
 
 class Zygote:
@@ -107,53 +160,91 @@ class Zygote:
 
 def serve(place):
     """Import, then fork whatever is asked for, until a signal ends us and with us all forks."""
+    gc.disable()
     for name in IMPORTS:
         importlib.import_module(name)
+    sys.modules["tasks.jobs.run"].warm()
+    gc.freeze()
+    gc.enable()
     assert threading.active_count() == 1, "a fork has one thread"
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(f"{place}.new")
-    listener.listen()
+    listener = listen(f"{place}.new")
     Path(f"{place}.new").rename(place)
+    fork_on(listener, place)
+
+
+def listen(place):
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(place))
+    listener.listen()
+    return listener
+
+
+def fork_on(listener, place):
     while True:
         channel, _ = listener.accept()
-        if os.fork() == 0:
+        middle = os.fork()
+        if middle == 0:
             listener.close()
-            _mind(channel)
+            _mind(channel, place)
         channel.close()
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
 
 
-def _mind(channel):
-    """Fork what is asked for, say its number, and how it ended."""
-    _, sent, _, _ = channel.recvmsg(1, socket.CMSG_SPACE(3 * 4))
+def _mind(channel, place):
+    """Fork what is asked for, say its number, and how it ended if it is not adopted."""
+    _, sent, _, _ = channel.recvmsg(1, socket.CMSG_SPACE(16 * 4))
     files = array.array("i")
     files.frombytes(sent[0][2])
     with channel.makefile("rw") as lines:
         asked = json.loads(lines.readline())
+        read, write = os.pipe()
         pid = os.fork()
         if pid == 0:
-            channel.close()
-            _live(asked, files)
-        print(pid, file=lines, flush=True)
-        for file in files:
-            os.close(file)
-        _, status = os.waitpid(pid, 0)
-        print(os.waitstatus_to_exitcode(status), file=lines, flush=True)
+            if asked["adopted"]:
+                _orphan(write)
+            _live(asked, files, place)
+        if asked["adopted"]:
+            os.waitpid(pid, 0)
+            print(os.read(read, 20).decode(), file=lines, flush=True)
+        else:
+            print(pid, file=lines, flush=True)
+            for file in files:
+                os.close(file)
+            _, status = os.waitpid(pid, 0)
+            print(os.waitstatus_to_exitcode(status), file=lines, flush=True)
     os._exit(0)
 
 
-def _live(asked, files):
+def _orphan(told):
+    """Go on in a child without its parent: only of such a one another can become the parent."""
+    parent = os.getpid()
+    if pid := os.fork():
+        os.write(told, str(pid).encode())
+        os._exit(0)
+    while os.getppid() == parent:
+        time.sleep(0.001)
+
+
+def _live(asked, files, place):
     code = 1
-    for number, file in enumerate(files):
-        os.dup2(file, number)
+    aside = [fcntl.fcntl(file, fcntl.F_DUPFD, 1000) for file in files]
     os.closerange(3, 1000)
+    for number, file in zip(asked["numbers"], aside, strict=True):
+        os.dup2(file, number)
+        os.close(file)
     sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115  (as Python does at its start)
     sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
     os.chdir(asked["cwd"])
     os.environ.clear()
     os.environ.update(asked["environment"])
+    if asked["adopted"]:
+        if asked["session"]:
+            os.setsid()
+        sys.path[:] = os.environ["PYTHONPATH"].split(os.pathsep)
+    else:
+        _fork_workers(f"{place}-{os.getpid()}")
     try:
         if asked["words"][0] == "-m":
             _, module, *words = asked["words"]
@@ -174,6 +265,16 @@ def _live(asked, files):
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
+
+
+def _fork_workers(place):
+    """Have a child of this process, which goes with it, fork what would be its workers."""
+    listener = listen(place)
+    if os.fork() == 0:
+        prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+        fork_on(listener, place)
+    listener.close()
+    sys.modules["tasks.processes.children"].subprocess = starting(place)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ from tests.flows.suites import Bench
 
 
 @pytest.fixture(autouse=True)
-def _quiet(environment):
-    """Every test here may start Prefect or MLflow."""
+def _quiet(environment, forked_workers):
+    """Every test here may start Prefect, MLflow or workers."""
 
 
 @pytest.fixture(scope="module")
