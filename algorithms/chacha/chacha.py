@@ -22,8 +22,7 @@ from algorithms.online.live import KernelModels, LiveModels, WorkspaceModels
 from algorithms.online.schema import Schema
 
 MODELS = {"regression": 50, "classification": 100}
-"""Live models by default. Where two classes meet there is more to find, and time for it: a whole
-pool is still ten times faster than workspaces with logistic loss."""
+"""Live models by default. Where two classes meet there is more to find."""
 
 TERMS = {"regression": 600, "classification": 1500}
 """Features that are not 0 at a time, of all live models together, by default."""
@@ -164,7 +163,7 @@ class ChaCha(Racing):
         horizon: float = math.inf,
     ) -> SafeRace:
         """See `Racing.race`."""
-        # Classes are learned by squared loss too, so that they have the kernel.
+        # Classes are learned by squared loss too, which is proper.
         engine, options = choose_engine(self.engine, "regression", self.vw_options)
         b, max_terms = self.b or MODELS[task], self.max_terms or TERMS[task]
         models: LiveModels
