@@ -10,7 +10,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from flows.boards import show_board
@@ -27,37 +26,34 @@ SHARED = ".data-"
 """Folders begin so, in a run's, that hold the data which its jobs map into memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What is to be benchmarked."""
+def benchmark(
+    suite: Suite,
+    out: Path,
+    steps: Steps,
+    *,
+    mirrors: tuple[Path, ...] = (),
+    tracking_uri: str | None = None,
+    boarded: bool = True,
+) -> Outcome:
+    """Chain the steps; the run folder `out` is locked meanwhile, and holds all that lasts.
 
-    suite: Suite
-    out: Path
-    """The run folder; it is made."""
-    mirrors: tuple[Path, ...] = ()
-    tracking_uri: str | None = None
-    """The MLflow store; None records nothing there."""
-    boarded: bool = True
-    """Score, report and record; else the jobs are run and logged, and that is all."""
-
-
-def benchmark(asked: Asked, steps: Steps) -> Outcome:
-    """Chain the steps; the run folder is locked meanwhile, and holds all that lasts."""
-    suite, out, uri = asked.suite, asked.out, asked.tracking_uri
+    `tracking_uri` is the MLflow store, None if nothing is recorded there. Unless `boarded`, the
+    jobs are run and logged, and that is all.
+    """
     with new_folder(out), results.locked(out), _shared(out) as place:
         data: dict[str, Kept] = {}
 
         def fetch(reference: str) -> str:
-            data[reference] = steps.fetch(reference, place, mirrors=asked.mirrors)
+            data[reference] = steps.fetch(reference, place, mirrors=mirrors)
             return data[reference].digest
 
         planned = look(suite, out, fetch)
-        if asked.boarded and suite.metric is not None:
+        if boarded and suite.metric is not None:
             known = {reference: kept.task for reference, kept in data.items()}
             require_ranking(suite.metric, suite.jobs(), known)
-        outcome = run_jobs(suite, planned, data, steps, out=out, tracking_uri=uri)
-        if asked.boarded:
-            store = None if outcome.problems else uri
+        outcome = run_jobs(suite, planned, data, steps, out=out, tracking_uri=tracking_uri)
+        if boarded:
+            store = None if outcome.problems else tracking_uri
             problem = show_board(steps, outcome.results, suite, suite.name, out, store)
             outcome.problems.extend(filter(None, [problem]))
     for problem in outcome.problems:

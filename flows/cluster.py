@@ -16,7 +16,6 @@ import tempfile
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from distributed import Client, Worker, get_worker
@@ -92,12 +91,7 @@ class Cluster:
             )
         return self
 
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for name in reversed(self._plugins):
             self._client.unregister_worker_plugin(name)
         self._client.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,25 +75,19 @@ def open_suites(name: str, out: Path | None, conf: Path | None) -> list[tuple[Su
 
 def execute(suite: Suite, out: Path, how: How) -> Outcome:
     """Run a suite to its end, and print what comes of it."""
-    from tasks.machine.environment import prepare_environment
-
-    prepare_environment()
+    place, body, waiting = _asked(suite, out, how)
 
     from flows.dispatch import dispatch
 
-    place, body, waiting = _asked(suite, out, how)
     return dispatch(place, waiting, body)
 
 
 def perform(suite: Suite, out: Path, how: How) -> State[Any]:
     """`execute` within the flow run that this is called in; returns how that ends."""
-    from tasks.machine.environment import prepare_environment
-
-    prepare_environment()
+    place, body, waiting = _asked(suite, out, how)
 
     from flows.dispatch import dispatch_here
 
-    place, body, waiting = _asked(suite, out, how)
     return dispatch_here(place, waiting, body)
 
 
@@ -100,14 +95,20 @@ def _asked(
     suite: Suite, out: Path, how: How
 ) -> tuple[Place, Callable[[Steps], Outcome], list[Job]]:
     """Where the suite is run, what is made of its steps, and the jobs that will probably run."""
-    from flows.benchmark import Asked, benchmark
-    from flows.dispatch import Place
     from tasks.machine import paths
+    from tasks.machine.environment import prepare_environment
+
+    prepare_environment()
+
+    from flows.benchmark import benchmark
+    from flows.dispatch import Place
 
     check_writable(out)
-    mirrors, uri = paths.mirrors(how.mirrors), paths.tracking_uri(how.tracking_uri)
-    waiting = expected(suite, out)
-    asked = Asked(suite, out, mirrors, uri, how.boarded)
+    mirrors, waiting = paths.mirrors(how.mirrors), expected(suite, out)
+    given: dict[str, Any] = {
+        "mirrors": mirrors,
+        "tracking_uri": paths.tracking_uri(how.tracking_uri),
+    }
     place = Place(
         name=suite.name,
         out=out,
@@ -117,7 +118,7 @@ def _asked(
         local=how.local,
         cluster=how.cluster,
     )
-    return place, lambda steps: benchmark(asked, steps), waiting
+    return place, partial(benchmark, suite, out, **given, boarded=how.boarded), waiting
 
 
 def expected(suite: Suite, out: Path) -> list[Job]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Mapping
-from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
 
 from flows.terminal import say, tell
@@ -63,12 +62,7 @@ class Progress:
             self._bar.start()
         return self
 
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.stop()
 

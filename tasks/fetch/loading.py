@@ -66,6 +66,6 @@ def _read(reference: Reference, mirrors: tuple[Path, ...]) -> RawTable:
             entry = mirror.find(reference.name, mirrors)
             return table_of(entry, rows) if entry else openml_source.read(reference.name, rows)
         case named.IMPORTED:
-            return named.read_kept(reference.source, reference.name, rows)
+            return named.read_imported(reference.name, rows)
         case _:
             return files.read(reference.name, rows)

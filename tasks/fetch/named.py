@@ -60,17 +60,15 @@ def read(name: str, conf: Path | None = None) -> Named:
 def resolve(reference: Reference) -> Reference:
     """The reference with a source that a bare name or path stands for.
 
-    A name of ``conf/data`` comes first, then an imported data set, one that a cluster's run sent
-    here, then a path.
+    A name of ``conf/data`` comes first, then an imported data set, then a path.
     """
     if reference.source:
         return reference
     name = reference.name
     if name in names():
         return _named(name).with_options(reference.options)
-    for section in (IMPORTED,):
-        if cache.find(section, name) is not None:
-            return Reference(section, name, reference.options)
+    if cache.find(IMPORTED, name) is not None:
+        return Reference(IMPORTED, name, reference.options)
     if Path(name).expanduser().is_file():
         return Reference("file", name, reference.options)
     known = [*names(), *(entry.id for entry in cache.entries(IMPORTED))]
@@ -79,9 +77,9 @@ def resolve(reference: Reference) -> Reference:
     raise unknown("data set", name, known)
 
 
-def read_kept(section: str, name: str, rows: int | None = None) -> RawTable:
-    """The data set that was imported, or sent here, as `name`."""
-    entry = cache.find(section, name)
+def read_imported(name: str, rows: int | None = None) -> RawTable:
+    """The data set that was imported as `name`."""
+    entry = cache.find(IMPORTED, name)
     if entry is None:
         raise UsageError(f"{name}: no longer in the cache: import the file again")
     return table_of(entry, rows)

@@ -88,13 +88,13 @@ def kernel_cache() -> Path:
 
 def versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:
     """Python's version and those of `packages`; one that is not installed is left out."""
-    found = {name: version for name in packages if (version := _version(name)) is not None}
+    found = {name: version for name in packages if (version := installed(name)) is not None}
     return {"python": platform.python_version(), **found}
 
 
 @cache
-def _version(package: str) -> str | None:
-    """Looked up once a process: it costs half a millisecond, and each job's record has eight."""
+def installed(package: str) -> str | None:
+    """The version of a distribution, if it is there; half a millisecond when first asked."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

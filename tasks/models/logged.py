@@ -7,10 +7,10 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tasks.machine.environment import installed
 from tasks.models import columns
 from tasks.models.saved import SavedModel
 from tasks.models.winner import Fitted
@@ -123,10 +123,5 @@ def _signature(model: SavedModel) -> Any:
 
 def _requirements(needs: Iterable[str]) -> list[str]:
     """Pinned, and always given: MLflow would need ten seconds to guess them."""
-    pinned = []
-    for name in needs:
-        try:
-            pinned.append(f"{name}=={metadata.version(name)}")
-        except metadata.PackageNotFoundError:  # we ourselves, run from a checkout
-            continue
-    return pinned
+    # We ourselves, run from a checkout, are not installed.
+    return [f"{name}=={version}" for name in needs if (version := installed(name)) is not None]

@@ -21,7 +21,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from pydantic import ValidationError
@@ -99,42 +98,21 @@ class WorkerPool:
                 idle.put(idle.get() or self._start(forks=foreign))
 
     def run(self, job: Job, key: str, folder: Path, prepared: Prepared | None = None) -> Result:
-        """Run one job to its end, whatever that is.
+        """Run one job, which was planned as `key`, to its end, whatever that is.
 
         Raises StoppedError if `stop` was called before the job had ended.
         """
-        answer, spent, started = self._outcome(job, folder, prepared)
-        ending = answer.ending
-        if answer.row is not None:
-            result = _understood(answer.row, job)
-            if result is not None and result.key == key:
-                return result
-            ending = Ending("crash", NONSENSE if result is None else CHANGED)
-        return _failed(job, key, folder, ending, spent, started)
+        return _came_of(job, folder, *self._outcome(job, folder, prepared), key=key)
 
     def race(self, job: Job, folder: Path, prepared: Prepared | None = None) -> Result:
-        """Run one job whose key nobody knows yet.
-
-        Raises
-        ------
-        UsageError
-            If the job ended in one.
-        StoppedError
-            As `run`.
-        """
+        """As `run`, of a job whose key nobody knows yet; UsageError if it ended in one."""
         answer, spent, started = self._outcome(job, folder, prepared)
-        ending = answer.ending
         if answer.usage:
-            raise UsageError(ending.reason)
-        if answer.row is not None:
-            result = _understood(answer.row, job)
-            if result is not None:
-                return result
-            ending = Ending("crash", NONSENSE)
-        return _failed(job, "", folder, ending, spent, started)
+            raise UsageError(answer.ending.reason)
+        return _came_of(job, folder, answer, spent, started)
 
     def _outcome(
-        self, job: Job, folder: Path, prepared: Prepared | None = None
+        self, job: Job, folder: Path, prepared: Prepared | None
     ) -> tuple[Reply, tuple[float, float], str]:
         """How a job ended, the CPU and wall seconds that it took, and when it began."""
         foreign = is_foreign(job)
@@ -188,12 +166,7 @@ class WorkerPool:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _order(self, job: Job, folder: Path, prepared: Prepared | None) -> dict[str, Any]:
@@ -301,10 +274,22 @@ def _understood(row: dict[str, Any], job: Job) -> Result | None:
     return result.kept_for(job)
 
 
-def _failed(
-    job: Job, key: str, folder: Path, ending: Ending, spent: tuple[float, float], started: str
+def _came_of(
+    job: Job,
+    folder: Path,
+    answer: Reply,
+    spent: tuple[float, float],
+    started: str,
+    *,
+    key: str = "",
 ) -> Result:
-    """The result of a job that came to none, with the events that it left."""
+    """The result of a job; of one that came to none, with the events that it left."""
+    ending = answer.ending
+    if answer.row is not None:
+        result = _understood(answer.row, job)
+        if result is not None and key in {"", result.key}:
+            return result
+        ending = Ending("crash", NONSENSE if result is None else CHANGED)
     return failed(
         job,
         ending.status,

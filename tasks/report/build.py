@@ -8,8 +8,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from pydantic import ValidationError
 
-from algorithms.errors import UsageError, naming
-from tasks.folder.results import SUITE_FILE
+from algorithms.errors import UsageError
+from tasks.folder.results import SUITE_FILE, write_atomically
 from tasks.report.draw import svg
 from tasks.report.material import Material, read_logs
 from tasks.report.pack import packed, packed_text
@@ -46,12 +46,12 @@ def build(out: Path, suite: Suite | None = None, found: Compared | None = None) 
     """
     frame = read_frame(out)
     if suite is not None:
-        _replace(out / SUITE_FILE, suite.model_dump_json(indent=1))
+        write_atomically(out / SUITE_FILE, suite.model_dump_json(indent=1).encode())
     page = out / PAGE
     made = Material(
         out.name, frame, suite, found or compared(frame, suite), *read_logs(out, frame, READERS)
     )
-    _replace(page, render(made, made_from=stamp(out, suite)))
+    write_atomically(page, render(made, made_from=stamp(out, suite)).encode())
     return page
 
 
@@ -121,10 +121,3 @@ def _plotly() -> str:
 
 def _static(name: str) -> str:
     return (Path(__file__).parent / "static" / name).read_text(encoding="utf-8")
-
-
-def _replace(path: Path, content: str) -> None:
-    part = path.with_suffix(path.suffix + ".part")
-    with naming(path):
-        part.write_text(content, encoding="utf-8")
-        part.replace(path)

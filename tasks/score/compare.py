@@ -9,8 +9,8 @@ import json
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -176,7 +176,7 @@ def as_json(found: Differences) -> str:
     payload = {
         "compared": found.n_compared,
         "overall": [
-            {"algorithm": t.label, "change": _plain(t.change), "counts": t.counts, "n": t.n}
+            {"algorithm": t.label, "change": asdict(t.change), "counts": t.counts, "n": t.n}
             for t in found.overall
         ],
         "differences": [
@@ -187,8 +187,8 @@ def as_json(found: Differences) -> str:
                 "note": d.note,
                 "a": d.first if math.isfinite(d.first) else None,
                 "b": d.second if math.isfinite(d.second) else None,
-                "change": _plain(d.change),
-                "cost": _plain(d.cost),
+                "change": d.change and asdict(d.change),
+                "cost": d.cost and asdict(d.cost),
                 "n": d.n,
             }
             for d in found.differences
@@ -208,9 +208,3 @@ def _cells(found: Difference) -> tuple[str, ...]:
         "" if found.cost is None else f"{found.cost.value:.2f}",
         str(found.n),
     )
-
-
-def _plain(found: Interval | None) -> dict[str, Any] | None:
-    if found is None:
-        return None
-    return {"value": found.value, "lower": found.lower, "upper": found.upper}

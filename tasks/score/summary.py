@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 
@@ -24,15 +24,7 @@ class Answer:
 
     def lines(self) -> tuple[str, ...]:
         """All that there is to say, in order."""
-        parts = (
-            self.best,
-            self.first_tries,
-            self.by_how_much,
-            self.how_sure,
-            self.cost,
-            self.missing,
-        )
-        return tuple(part for part in parts if part)
+        return tuple(filter(None, astuple(self)))
 
 
 def summarise(board: Board, tests: Comparison, first_tries: str = "") -> Answer:

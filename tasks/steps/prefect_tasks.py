@@ -52,6 +52,7 @@ from tasks.track import TrackingError
 
 _KEPT_BY_US: dict[str, Any] = {"cache_policy": NO_CACHE, "persist_result": False}
 """The run folder and MLflow are the record; Prefect keeps no copy of a result."""
+_TAGGED = _KEPT_BY_US | {"tags": ["leaseboard"]}
 _ONCE = threading.Lock()
 _AGAIN: dict[str, Any] = {
     "retries": 3,
@@ -74,13 +75,11 @@ def _passes(*kinds: type[Exception]) -> Callable[..., bool]:
 
 
 @task(
-    name="fetch",
     task_run_name="fetch {reference}",
     description="Load a data set, once, and keep it for all jobs of the run.",
-    tags=["leaseboard"],
     retry_condition_fn=_passes(BrokenDownloadError),
     **_AGAIN,
-    **_KEPT_BY_US,
+    **_TAGGED,
 )
 def fetch(
     reference: str, place: Path | None = None, *, mirrors: Iterable[str | Path] = ()
@@ -92,11 +91,9 @@ def fetch(
 
 
 @task(
-    name="hold",
     task_run_name="hold {name}",
     description="Take a table that this flow has read itself.",
-    tags=["leaseboard"],
-    **_KEPT_BY_US,
+    **_TAGGED,
 )
 def hold(
     frame: pd.DataFrame, name: str, *, target: str | None = None, task: str | None = None
@@ -113,11 +110,9 @@ def _prepare_title() -> str:
 
 
 @task(
-    name="prepare",
     task_run_name=_prepare_title,
     description="Preprocess a data set for a bench, once for all jobs that share it.",
-    tags=["leaseboard"],
-    **_KEPT_BY_US,
+    **_TAGGED,
 )
 def prepare(data: Kept, job: Job) -> Prepared:
     """`tasks.jobs.prepared.prepare`; whatever is fitted is fitted on training rows."""
@@ -134,7 +129,6 @@ def _run_title() -> str:
 
 # Without tags: for each of a task's tags Prefect asks whether its limit allows one more.
 @task(
-    name="run",
     task_run_name=_run_title,
     description="Run one job in a worker process, under its limits.",
     **_KEPT_BY_US,
@@ -198,11 +192,9 @@ def results_of(runs: Iterable[PrefectFuture[Any]]) -> list[Result]:
 
 
 @task(
-    name="score",
     task_run_name="score",
     description="Compare the algorithms: ranks, intervals and tests.",
-    tags=["leaseboard"],
-    **_KEPT_BY_US,
+    **_TAGGED,
 )
 def score(results: Sequence[Result], suite: Suite | None = None) -> Compared:
     """`tasks.score.compared.compared`, with the board as a table on the run's page."""
@@ -216,11 +208,9 @@ def score(results: Sequence[Result], suite: Suite | None = None) -> Compared:
 
 
 @task(
-    name="report",
     task_run_name="report",
     description="Build the page that opens offline.",
-    tags=["leaseboard"],
-    **_KEPT_BY_US,
+    **_TAGGED,
 )
 def report(out: Path, found: Compared, suite: Suite | None = None) -> Path:
     """`tasks.report.refresh` the page of a run folder, with a link to it on the run's page."""
@@ -232,13 +222,11 @@ def report(out: Path, found: Compared, suite: Suite | None = None) -> Path:
 
 
 @task(
-    name="record",
     task_run_name="record",
     description="Log every job, configuration, lease, bound and score as MLflow runs.",
-    tags=["leaseboard"],
     retry_condition_fn=_passes(TrackingError),
     **_AGAIN,
-    **_KEPT_BY_US,
+    **_TAGGED,
 )
 def record(
     results: Sequence[Result],

@@ -16,6 +16,7 @@ from algorithms.errors import LeaseboardError
 from tasks.evaluate.store import Store
 from tasks.machine import disk, paths
 from tasks.machine.addresses import redacted
+from tasks.machine.environment import installed
 from tasks.machine.owners import is_alive
 from tasks.track.client import ClientWriter, every, search
 from tasks.track.records import OWNER
@@ -79,7 +80,7 @@ def requirements() -> Iterator[Finding]:
         requirement = Requirement(line)
         if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
             continue
-        found = _version(requirement.name)
+        found = installed(requirement.name)
         if found is None:
             wrong.append(f"{requirement.name} is missing")
         elif not requirement.specifier.contains(found, prereleases=True):
@@ -206,10 +207,3 @@ def stuck_runs(client: MlflowClient, uri: str, *, mend: bool) -> Iterator[Findin
     if stuck:
         detail += ", mended" if mend else ": mend them with `leaseboard doctor --mend`"
     yield Finding("stuck runs", mend or not stuck, detail)
-
-
-def _version(name: str) -> str | None:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None

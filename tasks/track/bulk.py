@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,8 @@ _KNOWN_BY = (
     "leaseboard.started",
     OWNER,
 )
+_Rows = dict[str, list[dict[str, Any]]]
+"""By MLflow's name of their table."""
 _SUBDIVISION = 500  # of a list in a query: SQLite takes 32,766 variables, others fewer
 
 
@@ -91,9 +94,11 @@ class BulkWriter(ClientWriter):
         that failed, or that a user deleted in the UI, gives way. The artifacts are copied first:
         a writer that is cut off in between overwrites them the next time.
         """
+        from mlflow.store.tracking.dbmodels import models
+
         run_id = _run_id(self.jobs, job)
         self._artifacts(self._artifact_uri(self.jobs, run_id), files)
-        rows = _Rows()
+        rows: _Rows = defaultdict(list)
         self._add(rows, self.jobs, run_id, job)
         for record in configurations:
             # Beside its siblings: MLflow's tables are ordered by run, so a job's rows share pages.
@@ -104,7 +109,8 @@ class BulkWriter(ClientWriter):
             if _stays(session, run_id, job):
                 return run_id
             _purge(session, run_id)
-            rows.insert(session)
+            for name, some in rows.items():  # runs come first, the rest refers to them
+                session.execute(getattr(models, name).__table__.insert(), some)
             self._insert_data(session, run_id, job)
         return run_id
 
@@ -140,7 +146,7 @@ class BulkWriter(ClientWriter):
         parent: str | None = None,
     ) -> None:
         """One run's rows, as `SqlAlchemyStore.create_run`, `log_batch` and `update_run_info`."""
-        rows.runs.append(
+        rows["SqlRun"].append(
             {
                 "run_uuid": run_id,
                 "name": record.name,
@@ -161,18 +167,18 @@ class BulkWriter(ClientWriter):
         tags = {**record.tags, "mlflow.runName": record.name}
         if parent is not None:
             tags[PARENT] = parent
-        rows.tags += [{"run_uuid": run_id, "key": k, "value": v} for k, v in tags.items()]
-        rows.params += [
-            {"run_uuid": run_id, "key": k, "value": v} for k, v in record.params.items()
-        ]
+        rows["SqlTag"] += [{"run_uuid": run_id, "key": k, "value": v} for k, v in tags.items()]
+        for k, v in record.params.items():
+            rows["SqlParam"].append({"run_uuid": run_id, "key": k, "value": v})
         latest: dict[str, dict[str, Any]] = {}
         for metric in record.metrics:
             row = self._metric(run_id, metric, record.end)
-            rows.metrics.append(row)
+            rows["SqlMetric"].append(row)
             held = latest.get(metric.key)
             if held is None or metric.step >= held["step"]:
                 latest[metric.key] = row
-        rows.latest += latest.values()
+        if latest:
+            rows["SqlLatestMetric"] += latest.values()
 
     def _metric(self, run_id: str, metric: Metric, timestamp: int) -> dict[str, Any]:
         is_nan, value = self._store.sanitize_metric_value(metric.value)
@@ -224,31 +230,6 @@ class BulkWriter(ClientWriter):
         session.execute(SqlInputTag.__table__.insert(), context)
 
 
-class _Rows:
-    """The rows of a job, table by table."""
-
-    def __init__(self) -> None:
-        self.runs: list[dict[str, Any]] = []
-        self.tags: list[dict[str, Any]] = []
-        self.params: list[dict[str, Any]] = []
-        self.metrics: list[dict[str, Any]] = []
-        self.latest: list[dict[str, Any]] = []
-
-    def insert(self, session: Session) -> None:
-        """Insert everything; runs come first, the rest refers to them."""
-        from mlflow.store.tracking.dbmodels import models
-
-        for model, rows in (
-            (models.SqlRun, self.runs),
-            (models.SqlTag, self.tags),
-            (models.SqlParam, self.params),
-            (models.SqlMetric, self.metrics),
-            (models.SqlLatestMetric, self.latest),
-        ):
-            if rows:
-                session.execute(model.__table__.insert(), rows)
-
-
 def _lock(session: Session) -> None:
     """Let one writer look and write at a time, so that none doubles what another writes."""
     import sqlalchemy as sa
@@ -268,7 +249,7 @@ def _stays(session: Session, run_id: str, job: RunRecord) -> bool:
     if stage != "active":
         return False
     query = sa.select(SqlTag.key, SqlTag.value).where(SqlTag.run_uuid == run_id)
-    return stays(dict(session.execute(query).tuples().all()), job)
+    return stays(dict(session.execute(query).tuples().all()), job.tags["leaseboard.started"])
 
 
 def _purge(session: Session, run_id: str) -> None:

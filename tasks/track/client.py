@@ -74,7 +74,10 @@ class ClientWriter:
         several processes that write one job at the same time, that with the least run goes on.
         """
         for twin in self._twins(job):
-            if _is_in_hand(twin) or (twin.info.status != "RUNNING" and stays(twin.data.tags, job)):
+            if _is_in_hand(twin) or (
+                twin.info.status != "RUNNING"
+                and stays(twin.data.tags, job.tags["leaseboard.started"])
+            ):
                 return str(twin.info.run_id)
             self.remove(twin.info.run_id)
         run_id = self._create(self.jobs, job)
@@ -132,10 +135,9 @@ class ClientWriter:
             repository.log_artifact(str(path))
 
 
-def stays(tags: Mapping[str, str], job: RunRecord) -> bool:
-    """Whether a run with `tags` is of this very result of `job`, or of one that is ``ok``."""
-    same = tags.get("leaseboard.started") == job.tags["leaseboard.started"]
-    return same or tags.get("leaseboard.status") == "ok"
+def stays(tags: Mapping[str, str], started: str) -> bool:
+    """Whether a run with `tags` is of the result that was `started` then, or of one ``ok``."""
+    return tags.get("leaseboard.started") == started or tags.get("leaseboard.status") == "ok"
 
 
 def _is_in_hand(run: Run) -> bool:

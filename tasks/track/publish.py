@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tasks.jobs.job import Result
 from tasks.track.records import suite_key
 from tasks.track.store import TrackingError, open_store, reported
+from tasks.track.tracker import find_suite
 from tasks.track.views import JOBS, View, data_views
 
 if TYPE_CHECKING:
@@ -60,11 +61,9 @@ def publish(
             _experiment(client, name) for name in (suite, f"{suite}/configurations")
         )
         key = suite_key(suite, [result.key for result in results])
-        condition = f"tags.leaseboard.level = 'suite' and tags.leaseboard.key = '{key}'"
-        runs = client.search_runs([jobs], condition, max_results=1)
-        if not runs:
+        run_id = find_suite(client, jobs, key)
+        if run_id is None:
             raise TrackingError(f"the store has no run of these jobs of {suite!r}: run it first")
-        run_id = runs[0].info.run_id
         note = f"{board}\n{_links(jobs, views)}\n"
         for experiment, text in ((jobs, note), (configurations, _about(suite, jobs))):
             client.set_experiment_tag(experiment, KIND, MODEL_TRAINING)

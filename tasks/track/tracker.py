@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from algorithms.configurations import configurations, table
@@ -16,7 +16,7 @@ from tasks.folder.event_logs import read_partial_log
 from tasks.jobs.job import Result
 from tasks.machine.owners import is_alive, owner
 from tasks.track import bulk
-from tasks.track.client import PARENT, ClientWriter, Known, every
+from tasks.track.client import PARENT, ClientWriter, Known, every, stays
 from tasks.track.records import (
     OWNER,
     configuration_record,
@@ -79,10 +79,7 @@ class Tracker:
     def has(self, result: Result) -> bool:
         """Whether the store has this result, or one of the same job that is ``ok``."""
         known = self._known.get(result.key)
-        if known is None or not known.whole:
-            return False
-        same = known.tags.get("leaseboard.started") == result.started
-        return same or known.tags.get("leaseboard.status") == "ok"
+        return known is not None and known.whole and stays(known.tags, result.started)
 
     def log(self, result: Result, folder: Path) -> None:
         """Log a job from its run folder, unless it is there."""
@@ -113,24 +110,18 @@ class Tracker:
             run_id = self.writer.write(job, records, files)
             self._known[result.key] = Known(run_id, job.status, dict(job.tags))
 
-    def close(self, status: str, counts: dict[str, int], files: Iterable[Path] = ()) -> None:
+    def close(self, status: str, counts: Mapping[str, int]) -> None:
         """End the suite's run with its counts of jobs by status."""
         with reported(self.uri):
             self.writer.settle()
             for name, count in counts.items():
                 self._client.log_metric(self.run_id, f"jobs.{name}", count)
-            for path in files:
-                self._client.log_artifact(self.run_id, str(path))
             self._client.set_terminated(self.run_id, status)
 
     def _open_suite(self, experiment_id: str, key: str) -> str:
         """The suite's run, new or from an earlier, unfinished or finished, call."""
-        tags = {
-            "leaseboard.level": "suite",
-            "leaseboard.key": key,
-            OWNER: owner(),
-        }
-        run_id = _find_suite(self._client, experiment_id, key)
+        tags = {"leaseboard.level": "suite", "leaseboard.key": key, OWNER: owner()}
+        run_id = find_suite(self._client, experiment_id, key)
         if run_id is None:
             run = self._client.create_run(experiment_id, tags=tags, run_name=self.suite)
             return str(run.info.run_id)
@@ -172,7 +163,8 @@ def mend_suites(client: MlflowClient, experiments: list[str]) -> list[str]:
     return dead
 
 
-def _find_suite(client: MlflowClient, experiment_id: str, key: str) -> str | None:
+def find_suite(client: MlflowClient, experiment_id: str, key: str) -> str | None:
+    """The run of a suite's jobs, if the store has it."""
     condition = f"tags.leaseboard.level = 'suite' and tags.leaseboard.key = '{key}'"
     found = client.search_runs([experiment_id], condition, max_results=1)
     return str(found[0].info.run_id) if found else None
@@ -187,5 +179,4 @@ def log_race(result: Result, log: Path, uri: str) -> None:
     """Log one job that belongs to no suite, into the experiment ``race``."""
     tracker = Tracker(uri, "race", [result.key])
     tracker.log(result, log.parent)
-    done: Any = {result.status: 1}
-    tracker.close("FINISHED" if result.status == "ok" else "FAILED", done)
+    tracker.close("FINISHED" if result.status == "ok" else "FAILED", {result.status: 1})

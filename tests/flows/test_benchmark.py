@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from algorithms.errors import UsageError
-from flows.benchmark import Asked, benchmark
+from flows.benchmark import benchmark
 from flows.dispatch import Place, dispatch
 from tasks.fetch import kept
 from tasks.folder import results
@@ -34,8 +34,7 @@ def run(tmp_path, workers=1, **asked):
     suite = Suite(**{"title": "t", "name": "t", "data": DATA} | asked)
     out = tmp_path / "out"
     place = Place("t", out, workers, suite.limits, local=True)
-    wanted = Asked(suite, out, boarded=False)
-    return dispatch(place, suite.jobs(), lambda steps: benchmark(wanted, steps))
+    return dispatch(place, suite.jobs(), lambda steps: benchmark(suite, out, steps, boarded=False))
 
 
 def counted(monkeypatch, module, name):

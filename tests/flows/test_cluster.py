@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from algorithms.errors import LeaseboardError
-from flows.benchmark import Asked, benchmark
+from flows.benchmark import benchmark
 from flows.dispatch import Place, dispatch
 from tasks.evaluate.store import Store
 from tasks.folder import results
@@ -112,9 +112,8 @@ def running(machines):
 
 
 def run_suite(suite, out, **options):
-    asked = Asked(suite, out, boarded=False)
     place = Place(suite.name, out, 1, suite.limits, **options)
-    return dispatch(place, suite.jobs(), lambda steps: benchmark(asked, steps))
+    return dispatch(place, suite.jobs(), lambda steps: benchmark(suite, out, steps, boarded=False))
 
 
 def test_a_cluster_gives_what_this_machine_gives(machines, tmp_path):

@@ -13,7 +13,6 @@ from tasks.fetch import cache
 from tasks.folder import results
 from tasks.jobs.job import Job
 from tasks.jobs.run import failed
-from tasks.report.build import _replace
 
 NOISE = np.random.default_rng(0).bytes(20_000).hex()
 EVENTS = [ConfigurationAdmitted(at=0, configuration=0, parameters={"noise": NOISE})]
@@ -39,7 +38,6 @@ WRITERS = {
     "events.jsonl.gz": lambda path: write_log(path, EVENTS),
     "results.parquet": lambda path: results.assemble(path.parent, rows()),
     "result.json": lambda path: results.write_atomically(path, NOISE.encode()),
-    "report.html": lambda path: _replace(path, NOISE),
     "data.parquet": lambda path: cache.write(path.parent, pd.DataFrame({"x": [NOISE]})),
 }
 
