@@ -147,11 +147,7 @@ class PublishedRace(Race):
     def challengers(self) -> list[int]:
         """S: everyone under consideration but the champion."""
         out = {self.champion, *self.holders[self.slots[:, OUT] != 0].tolist()}
-        return [
-            number
-            for number in self.joined
-            if number not in out and self.candidates[number].status != "eliminated"
-        ]
+        return [number for number in self.joined if number not in out]
 
     # Algorithm 1, lines 11 to 17
 
@@ -190,13 +186,12 @@ class PublishedRace(Race):
                 self._join(number)
 
     def _eliminate_worse(self, champion: int) -> Iterator[Event]:
-        slots = {number: slot for slot, number in enumerate(self.holders.tolist())}
         failed = [
-            slots[number]
-            for number in self.joined
-            if number in slots
-            and state.is_worse(self.slots, self.control, champion, slots[number])
+            slot
+            for slot in self.live.tolist()
+            if state.is_worse(self.slots, self.control, champion, slot)
         ]
+        failed.sort(key=lambda slot: self.joined.index(int(self.holders[slot])))
         if self.rules.keep_b_candidates:
             failed = failed[: max(len(self.challengers()) + 1 - self.b, 0)]
         if failed:
@@ -207,7 +202,9 @@ class PublishedRace(Race):
                 yield from self._eliminate(slot, "worse than the champion")
 
     def _eliminate(self, slot: int, reason: str) -> Iterator[Event]:
-        self.candidates[self.holders[slot]].status = "eliminated"
+        number = int(self.holders[slot])
+        self.candidates[number].status = "eliminated"
+        self.joined.remove(number)
         return super()._eliminate(slot, reason)
 
     # Algorithm 2
