@@ -19,8 +19,8 @@ from flows.steps import Steps
 from flows.terminal import say
 from tasks.fetch.kept import Kept
 from tasks.folder import results
-from tasks.suites.rankable import require_ranking
-from tasks.suites.suite import Suite
+from tasks.jobs.suites.rankable import require_ranking
+from tasks.jobs.suites.suite import Suite
 
 SHARED = ".data-"
 """Folders begin so, in a run's, that hold the data which its jobs map into memory."""

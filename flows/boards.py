@@ -9,9 +9,9 @@ from flows.steps import Steps
 from flows.terminal import say, tell
 from tasks.folder.results import TABLE
 from tasks.jobs.job import Result
+from tasks.jobs.suites.suite import Suite
 from tasks.machine.addresses import redacted
 from tasks.score.compared import Compared
-from tasks.suites.suite import Suite
 from tasks.track.store import TrackingError
 
 

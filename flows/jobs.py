@@ -19,9 +19,9 @@ from tasks.jobs.attempt import verdict
 from tasks.jobs.job import Result
 from tasks.jobs.prepared import Prepared, group
 from tasks.jobs.run import failed
+from tasks.jobs.suites.plan import Planned, plan
+from tasks.jobs.suites.suite import Suite
 from tasks.machine.addresses import discreet
-from tasks.suites.plan import Planned, plan
-from tasks.suites.suite import Suite
 from tasks.track import Recorder, Tracker
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from flows.jobs import Outcome
     from flows.steps import Steps
     from tasks.jobs.job import Job
-    from tasks.suites.suite import Suite
+    from tasks.jobs.suites.suite import Suite
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,9 @@ def use_conf(conf: Path | None) -> None:
 
 def open_suite(name: str, out: Path | None, conf: Path | None) -> tuple[Suite, Path]:
     """The suite, checked, and its output folder, which need not be there yet."""
+    from tasks.jobs.suites.plan import check_suite
+    from tasks.jobs.suites.suite import load_suite, suite_path
     from tasks.machine.paths import conf_dir
-    from tasks.suites.plan import check_suite
-    from tasks.suites.suite import load_suite, suite_path
 
     use_conf(conf)
     folder = conf_dir(conf)
@@ -61,8 +61,8 @@ def open_suite(name: str, out: Path | None, conf: Path | None) -> tuple[Suite, P
 
 def open_suites(name: str, out: Path | None, conf: Path | None) -> list[tuple[Suite, Path]]:
     """`open_suite` of each suite that `name` stands for; those of a collection under `out`."""
+    from tasks.jobs.suites.collection import check_apart, members
     from tasks.machine.paths import conf_dir
-    from tasks.suites.collection import check_apart, members
 
     use_conf(conf)
     names = members(name, conf_dir(conf))

@@ -34,9 +34,9 @@ from tasks import steps as tasks_of
 from tasks.fetch.kept import Kept
 from tasks.jobs.job import Job, Result
 from tasks.jobs.prepared import Prepared
+from tasks.jobs.suites.suite import Suite
 from tasks.pool.attempts import Attempt, RunsJobs
 from tasks.score.compared import Compared
-from tasks.suites.suite import Suite
 
 LEFT_SECONDS = 5.0
 """How long what an earlier flow left is waited for."""

@@ -28,8 +28,8 @@ from flows.opened import How, open_suite, perform
 from flows.scheduler import Scheduler
 from flows.terminal import say
 from tasks.jobs.limits import Limits
-from tasks.suites.suite import is_collection, suite_names, suite_path
-from tasks.suites.timetable import Schedule
+from tasks.jobs.suites.suite import is_collection, suite_names, suite_path
+from tasks.jobs.suites.timetable import Schedule
 
 _CAUSES = {KeyboardInterrupt: "Ctrl-C", SystemExit: "SIGTERM"}
 

@@ -19,9 +19,9 @@ from tasks.fetch.kept import Kept
 from tasks.jobs import prepared
 from tasks.jobs.job import Job, Result
 from tasks.jobs.prepared import Prepared
+from tasks.jobs.suites.suite import Suite
 from tasks.pool.attempts import Attempt, RunsJobs
 from tasks.score.compared import Compared, compared
-from tasks.suites.suite import Suite
 
 Value = TypeVar("Value")
 PAUSES = (2.0, 4.0, 8.0)

@@ -131,7 +131,7 @@ def test_global_random_state_is_never_touched():
                                      "PCG64", "get_state"}, f"{path}: {called}"  # fmt: skip
 
 
-CHILD = ROOT / "tasks" / "gate" / "child.py"
+CHILD = ROOT / "tasks" / "score" / "gate" / "child.py"
 """It answers another process of ours, line by line."""
 
 

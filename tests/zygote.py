@@ -32,10 +32,10 @@ from functools import partial
 from pathlib import Path
 
 IMPORTS = (
-    "algorithms.chacha.baselines", "algorithms.chacha.chacha",
-    "flows.benchmark", "flows.cli", "flows.dispatch", "mlflow.store.tracking.sqlalchemy_store",
-    "tasks.gate.verdict", "tasks.jobs.quarantine", "tasks.models.kept", "tasks.models.logged",
-    "tasks.pool.worker", "tasks.report", "tasks.score.bootstrap", "tasks.steps.recording",
+    "algorithms.chacha.baselines", "algorithms.chacha.chacha", "flows.benchmark", "flows.cli",
+    "flows.dispatch", "mlflow.store.tracking.sqlalchemy_store", "tasks.jobs.quarantine",
+    "tasks.models.kept", "tasks.models.logged", "tasks.pool.worker", "tasks.report",
+    "tasks.score.bootstrap", "tasks.score.gate.verdict", "tasks.steps.recording",
     "tasks.track.recorder",
 )  # fmt: skip
 """None of Prefect, which reads its settings when it is imported."""

@@ -24,9 +24,9 @@ def export(
     Example: leaseboard export runs/quick quick.zip
     """
     from algorithms.errors import UsageError
-    from tasks.bundles import bundle
     from tasks.folder import results
     from tasks.machine import disk
+    from tasks.tend import bundle
 
     if not (run / "jobs").is_dir():
         raise UsageError(f"{str(run)!r} holds no results: name the output folder of a run")
@@ -52,7 +52,7 @@ def merge(
 
     Example: leaseboard merge here.zip there.zip --out runs/both
     """
-    from tasks.bundles import bundle
+    from tasks.tend import bundle
 
     bundles = [bundle.read(file) for file in files]  # all, before anything is written
 
@@ -62,9 +62,9 @@ def merge(
 
     from flows.boards import show_board
     from flows.steps import Locally, nothing_runs
-    from tasks.bundles import merge as core
     from tasks.folder import results
     from tasks.machine import paths
+    from tasks.tend import merge as core
     from tasks.track import Recorder, Tracker
 
     name = bundles[0].manifest.suite

@@ -19,13 +19,14 @@ def compare(
 
     Example: leaseboard compare runs/before runs/after
     """
+    from tasks.folder.results import shown_at
     from tasks.machine.terminal import show
     from tasks.score import compare as core
-    from tasks.score.frame import read_frame
+    from tasks.score.frame import as_frame
 
     if json is not None:
         check_file(json)
-    found = core.compare(read_frame(a), read_frame(b))
+    found = core.compare(*(as_frame(shown_at(run)) for run in (a, b)))
     if json is not None:
         json.write_text(core.as_json(found), encoding="utf-8")
     show(core.renderable(found, (str(a), str(b))))

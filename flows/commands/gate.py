@@ -17,9 +17,9 @@ from flows.terminal import say
 if TYPE_CHECKING:
     import pandas as pd
 
-    from tasks.gate import Quantity
     from tasks.jobs.job import Job
-    from tasks.suites.suite import Suite
+    from tasks.jobs.suites.suite import Suite
+    from tasks.score.gate.quantities import Quantity
 
 Written = Annotated[Path | None, typer.Option(help="Also write it there.")]
 
@@ -49,20 +49,23 @@ def gate(
 
     Example: leaseboard gate ci --markdown comment.md
     """
-    from tasks import gate as core
-    from tasks.gate import formats
+    from tasks.score.gate import formats
+    from tasks.score.gate.baseline import read_baseline
+    from tasks.score.gate.scores import TOLERANCE
+    from tasks.score.gate.verdict import PASSED, REGRESSION, RUN_FAILED
+    from tasks.score.gate.verdict import gate as judge
 
     for path in filter(None, (markdown, junit, json)):
         check_file(path)
     if speed_against is not None:
-        from tasks.gate.speed import resolved
+        from tasks.score.gate.speed import resolved
 
         resolved(speed_against)
     opened = open_suites(suite, out, conf)
-    baseline = core.read_baseline(_accepted(suite, conf))
+    baseline = read_baseline(_accepted(suite, conf))
     ran = _run(opened, workers, mirror, tracking_uri, local=local)
-    limit = core.TOLERANCE if tolerance is None else tolerance
-    verdict = core.gate(ran.frame, baseline, limit, ran.quantities)
+    limit = TOLERANCE if tolerance is None else tolerance
+    verdict = judge(ran.frame, baseline, limit, ran.quantities)
     page, slower = formats.markdown(verdict), False
     for path, content in (
         (markdown, page),
@@ -78,11 +81,11 @@ def gate(
         say(text)
         if markdown is not None:
             markdown.write_text(f"{page}\n{text}", encoding="utf-8")
-    if verdict.exit_code != core.PASSED:
+    if verdict.exit_code != PASSED:
         return verdict.exit_code
     if strict and slower:
-        return core.REGRESSION
-    return core.RUN_FAILED if ran.troubled else core.PASSED
+        return REGRESSION
+    return RUN_FAILED if ran.troubled else PASSED
 
 
 def accept(
@@ -100,8 +103,9 @@ def accept(
     """
     from datetime import UTC, datetime
 
-    from tasks import gate as core
     from tasks.machine.environment import versions
+    from tasks.score.gate import baseline as core
+    from tasks.score.gate.verdict import PASSED, RUN_FAILED
 
     opened = open_suites(suite, out, conf)
     before = core.read_baseline(_accepted(suite, conf))
@@ -120,7 +124,7 @@ def accept(
     say(f"accepted {n_scenarios} scenarios and {n_promises} promises in {path}")
     for gone in core.dropped(before, baseline):
         say(f"not accepted any more: {gone}, which is not measured now", err=True)
-    return core.RUN_FAILED if ran.troubled else core.PASSED
+    return RUN_FAILED if ran.troubled else PASSED
 
 
 def _speed(
@@ -128,8 +132,8 @@ def _speed(
 ) -> tuple[str, bool]:
     """The comparison of CPU times as markdown, and whether a scenario became slower."""
     from flows.interruption import terminable
-    from tasks.gate.speed import compare, markdown, timed
     from tasks.machine import paths
+    from tasks.score.gate.speed import compare, markdown, timed
 
     done = frame[frame["status"] == "ok"]
     ran = set(zip(done["label"], done["data"], strict=True))
@@ -192,9 +196,9 @@ def _run(
 
     from tasks.folder.event_logs import read_partial_log
     from tasks.folder.results import EVENTS, job_folder
-    from tasks.gate import Evidence, measure
     from tasks.machine import paths
     from tasks.score.frame import as_frame
+    from tasks.score.gate.quantities import Evidence, measure
     from tasks.track.read import Logged
 
     how = How(

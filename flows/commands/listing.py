@@ -86,15 +86,15 @@ def _values(schema: Mapping[str, Any]) -> str:
 
 
 def _suites(conf: Path, _mirrors: tuple[Path, ...]) -> Rows:
-    from tasks.machine.yaml_files import load_yaml
-    from tasks.suites.collection import Collection, members
-    from tasks.suites.suite import (
+    from tasks.jobs.suites.collection import Collection, members
+    from tasks.jobs.suites.suite import (
         Suite,
         is_collection,
         load_suite,
         suite_names,
         suite_path,
     )
+    from tasks.machine.yaml_files import load_yaml
 
     rows: Rows = []
     for name in suite_names(conf):

@@ -14,8 +14,8 @@ from flows.terminal import say
 
 if TYPE_CHECKING:
     from tasks.jobs.job import Job, Result
+    from tasks.jobs.suites.suite import Suite
     from tasks.models.winner import Fitted
-    from tasks.suites.suite import Suite
 
 app = typer.Typer(
     help="Models that runs found: registered in MLflow, promoted past the gate.",
@@ -69,15 +69,15 @@ def promote(
 
     Example: leaseboard model promote sales
     """
-    from tasks import gate
     from tasks.machine import paths
     from tasks.machine.environment import prepare_environment
 
     prepare_environment()
 
     from tasks.models import registry
+    from tasks.score.gate.scores import TOLERANCE
 
-    limit = gate.TOLERANCE if tolerance is None else tolerance
+    limit = TOLERANCE if tolerance is None else tolerance
     outcome = registry.promote(
         paths.tracking_uri(tracking_uri), name, tolerance=limit, better=better
     )

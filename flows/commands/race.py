@@ -126,8 +126,8 @@ def _checked(job: Job) -> tuple[Job, str]:
 
 def _check_metric(name: str, job: Job, mirrors: tuple[Path, ...]) -> None:
     """UsageError if the job cannot have the measure."""
+    from tasks.jobs.suites.rankable import require_measure, tasks_of
     from tasks.score.measured import check_measure
-    from tasks.suites.rankable import require_measure, tasks_of
 
     require_measure(check_measure(name), [job], {})  # before any data are loaded
     require_measure(name, [job], tasks_of([job.data], mirrors))

@@ -27,8 +27,8 @@ from flows.opened import How, execute, exit_code, open_suites
 from flows.terminal import say
 
 if TYPE_CHECKING:
-    from tasks.suites.plan import Planned
-    from tasks.suites.suite import Suite
+    from tasks.jobs.suites.plan import Planned
+    from tasks.jobs.suites.suite import Suite
 
 
 def run(

@@ -12,7 +12,7 @@ from flows.commands.options import Conf, TrackingUri
 from flows.terminal import say
 
 if TYPE_CHECKING:
-    from tasks.suites.timetable import Schedule
+    from tasks.jobs.suites.timetable import Schedule
 
 
 def schedule(
@@ -28,9 +28,9 @@ def schedule(
 
     Example: leaseboard schedule --conf conf
     """
+    from tasks.jobs.suites.timetable import load_schedule
     from tasks.machine import paths
     from tasks.machine.environment import prepare_environment
-    from tasks.suites.timetable import load_schedule
 
     prepare_environment()
     folder = paths.conf_dir(conf)

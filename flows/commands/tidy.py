@@ -97,7 +97,7 @@ def _prune_folder(
         if not _say(old):
             return 0
         if archive is not None:
-            from tasks.bundles import bundle
+            from tasks.tend import bundle
 
             file = output_folder(archive) / f"{folder.resolve().name}-{stamp}.zip"
             left_out = bundle.export(folder, file, old.jobs).left_out

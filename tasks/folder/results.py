@@ -255,6 +255,15 @@ def rows(out: Path) -> tuple[list[Result], list[Damage]]:
     return shown, wrong
 
 
+def shown_at(path: Path) -> list[Result] | pd.DataFrame:
+    """What a board shows of a run folder, see `rows`, or of the table `path` alone."""
+    path = path / TABLE if path.is_dir() else path
+    if not path.is_file():
+        raise UsageError(f"no results at {str(path)!r}: name the output folder of a finished run")
+    whole = path.name == TABLE and (path.parent / "jobs").is_dir()
+    return rows(path.parent)[0] if whole else read_table(path)
+
+
 def _or_none(score: float) -> float | None:
     return None if math.isnan(score) else score
 

@@ -40,7 +40,7 @@ _USING = (
     "algorithms.policies",
     "algorithms.registry",
     "tasks.keys.closure",
-    "tasks.suites.suite",
+    "tasks.jobs.suites.suite",
     "tasks.machine.disk",
     "tasks.machine.yaml_files",
     "tasks.machine.yaml_size",

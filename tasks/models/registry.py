@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from algorithms.errors import UsageError, unknown
-from tasks.gate import PASSED, TOLERANCE, Baseline, Check, accept, gate
 from tasks.jobs.job import Result
 from tasks.models.logged import KEY, log
 from tasks.models.names import check_name
 from tasks.models.winner import Fitted
 from tasks.score.frame import as_frame
+from tasks.score.gate.baseline import Baseline, accept
+from tasks.score.gate.scores import TOLERANCE, Check
+from tasks.score.gate.verdict import PASSED, gate
 from tasks.track.client import every
 from tasks.track.store import experiment, open_store, reported
 
@@ -66,7 +68,7 @@ def register(
     group : str
         The experiment that the jobs are in: the suite's name, or ``race``.
     date, versions
-        As for `tasks.gate.accept`.
+        As for `tasks.score.gate.accept`.
 
     Returns
     -------

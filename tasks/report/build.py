@@ -9,7 +9,8 @@ from markupsafe import Markup
 from pydantic import ValidationError
 
 from algorithms.errors import UsageError
-from tasks.folder.results import SUITE_FILE, write_atomically
+from tasks.folder.results import SUITE_FILE, shown_at, write_atomically
+from tasks.jobs.suites.suite import Suite
 from tasks.report.draw import svg
 from tasks.report.material import Material, read_logs
 from tasks.report.pack import packed, packed_text
@@ -20,8 +21,7 @@ from tasks.report.stamp import is_stamped, stamp
 from tasks.report.summary import summary
 from tasks.score import board as terminal
 from tasks.score.compared import Compared, compared
-from tasks.score.frame import read_frame
-from tasks.suites.suite import Suite
+from tasks.score.frame import as_frame
 
 PAGE = "report.html"
 
@@ -44,7 +44,7 @@ def build(out: Path, suite: Suite | None = None, found: Compared | None = None) 
     Path
         Of the page.
     """
-    frame = read_frame(out)
+    frame = as_frame(shown_at(out))
     if suite is not None:
         write_atomically(out / SUITE_FILE, suite.model_dump_json(indent=1).encode())
     page = out / PAGE

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from tasks.jobs.job import Job
-from tasks.suites.suite import Suite
+from tasks.jobs.suites.suite import Suite
 
 
 def race_command(job: Job) -> str:

@@ -12,9 +12,9 @@ import pandas as pd
 from algorithms.events import Event
 from algorithms.log_format import read_log
 from tasks.folder.results import EVENTS
+from tasks.jobs.suites.suite import Suite
 from tasks.report.cells import Names
 from tasks.score.compared import Compared
-from tasks.suites.suite import Suite
 
 Told = TypeVar("Told")
 Reader: TypeAlias = Callable[[Any, Sequence[Event]], Told | None]

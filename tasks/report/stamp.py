@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 from tasks.folder.results import RESULT, TABLE
+from tasks.jobs.suites.suite import Suite
 from tasks.report.provenance import packages
-from tasks.suites.suite import Suite
 
 _CODE = Path(__file__).resolve().parents[2]
 _SUFFIXES = {".py", ".html", ".css", ".js"}

@@ -1,1 +1,1 @@
-"""Statistics of a board: pure functions on a frame of results; they run nothing."""
+"""Statistics of a board, pure functions on a frame of results; and the gate, which asks them."""

@@ -17,7 +17,7 @@ from tasks.score.significance import Comparison, compare_all
 from tasks.score.summary import Answer, summarise
 
 if TYPE_CHECKING:
-    from tasks.suites.suite import Suite
+    from tasks.jobs.suites.suite import Suite
 
 Results: TypeAlias = pd.DataFrame | Iterable[Result]
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from algorithms.errors import UsageError
-from tasks.folder.results import TABLE, read_table, rows
 from tasks.jobs.job import Result
 
 COLUMNS = tuple(field.name for field in dataclasses.fields(Result))
@@ -22,19 +20,6 @@ MAPPINGS = ("metrics", "champion", "settings", "bench_options")
 def to_frame(results: Iterable[Result]) -> pd.DataFrame:
     """One row a result, in order; mappings stay mappings."""
     return pd.DataFrame([_row(result) for result in results], columns=list(COLUMNS))
-
-
-def read_frame(path: Path) -> pd.DataFrame:
-    """The frame of a run folder, or of the table `path` alone.
-
-    Of a folder's table the sealed results beside it are believed, see `tasks.folder.results.rows`.
-    """
-    path = path / TABLE if path.is_dir() else path
-    if not path.is_file():
-        raise UsageError(f"no results at {str(path)!r}: name the output folder of a finished run")
-    if path.name == TABLE and (path.parent / "jobs").is_dir():
-        return as_frame(rows(path.parent)[0])
-    return as_frame(read_table(path))
 
 
 def as_frame(results: pd.DataFrame | Iterable[Result]) -> pd.DataFrame:

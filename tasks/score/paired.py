@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tasks.jobs.suites.promise import ROUNDING
 from tasks.score.bootstrap import Interval, paired_mean
 from tasks.score.table import Floats
-from tasks.suites.promise import ROUNDING
 
 
 @dataclass(frozen=True, slots=True)

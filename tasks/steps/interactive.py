@@ -17,14 +17,14 @@ from algorithms.errors import UsageError
 from tasks.fetch.references import with_options
 from tasks.jobs.attempt import attempt
 from tasks.jobs.job import Result, first_fault
+from tasks.jobs.suites.plan import check_suite
+from tasks.jobs.suites.rankable import require_ranking, tasks_of
+from tasks.jobs.suites.suite import Suite
 from tasks.machine import paths
 from tasks.machine.environment import kernel_cache
 from tasks.score.board import plain
 from tasks.score.compared import Compared, compared
 from tasks.score.frame import to_frame
-from tasks.suites.plan import check_suite
-from tasks.suites.rankable import require_ranking, tasks_of
-from tasks.suites.suite import Suite
 
 TITLE = "Race"
 

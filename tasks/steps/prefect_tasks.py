@@ -40,6 +40,7 @@ from tasks.jobs import prepared
 from tasks.jobs.job import Job, Result
 from tasks.jobs.limits import Limits
 from tasks.jobs.prepared import Prepared
+from tasks.jobs.suites.suite import Suite
 from tasks.machine import paths
 from tasks.machine.addresses import redacted
 from tasks.machine.terminal import harmless
@@ -47,7 +48,6 @@ from tasks.pool.attempts import Attempt, RunsJobs, Unplanned
 from tasks.score import board as shown
 from tasks.score.compared import Compared, compared
 from tasks.steps import recording
-from tasks.suites.suite import Suite
 from tasks.track import TrackingError
 
 _KEPT_BY_US: dict[str, Any] = {"cache_policy": NO_CACHE, "persist_result": False}

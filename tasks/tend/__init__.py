@@ -1,1 +1,1 @@
-"""What keeps an installation well: pruning and the doctor."""
+"""Runs when they are over: carried in bundles, merged, pruned; and the doctor."""

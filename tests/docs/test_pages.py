@@ -16,10 +16,10 @@ from algorithms import registry
 from algorithms.errors import LeaseboardError, UsageError
 from flows.cli import app
 from flows.commands.options import parse_settings
-from tasks.gate.formats import MARK
 from tasks.jobs.job import Job
 from tasks.jobs.run import check, route_settings
-from tasks.suites.suite import Suite, suite_names
+from tasks.jobs.suites.suite import Suite, suite_names
+from tasks.score.gate.formats import MARK
 
 pages = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("pages.py"))))
 CONF = pages.ROOT / "conf"

@@ -8,8 +8,8 @@ from flows.jobs import run_jobs
 from tasks.folder import results
 from tasks.jobs.job import Job
 from tasks.jobs.limits import Limits
-from tasks.suites.plan import Planned
-from tasks.suites.suite import Suite
+from tasks.jobs.suites.plan import Planned
+from tasks.jobs.suites.suite import Suite
 from tasks.track.store import open_store
 
 STANDINS = Path(__file__).with_name("standins.py")

@@ -10,7 +10,7 @@ from flows.dispatch import Place, dispatch
 from tasks.fetch import kept
 from tasks.folder import results
 from tasks.jobs import prepared
-from tasks.suites.suite import Suite
+from tasks.jobs.suites.suite import Suite
 
 DATA = [f"synthetic:fried?rows={rows}&seed=0" for rows in (200, 210, 220)]
 SPOILER = '''

@@ -286,7 +286,7 @@ def test_a_plan_says_how_a_job_ended_that_runs_again(tmp_path):
     from tasks.folder import results
     from tasks.jobs.job import Job
     from tasks.jobs.run import failed
-    from tasks.suites.plan import Planned
+    from tasks.jobs.suites.plan import Planned
 
     job = Job("vanilla", "sklearn:diabetes", 0, 0)
     waiting = Planned(job, "k")

@@ -20,7 +20,7 @@ from flows.dispatch import Place, dispatch
 from tasks.evaluate.store import Store
 from tasks.folder import results
 from tasks.jobs.limits import Limits
-from tasks.suites.suite import Suite
+from tasks.jobs.suites.suite import Suite
 
 pytestmark = pytest.mark.dask
 CHILD = Path(__file__).with_name("child.py")

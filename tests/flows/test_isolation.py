@@ -8,8 +8,8 @@ import pytest
 from tasks import fetch
 from tasks.jobs.job import Job
 from tasks.jobs.limits import Limits
+from tasks.jobs.suites.plan import plan
 from tasks.pool.workers import WorkerPool
-from tasks.suites.plan import plan
 
 STREAM = "synthetic:fried?rows=200&seed=0"
 HONEST = [

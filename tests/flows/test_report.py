@@ -47,7 +47,7 @@ def call(capsys, monkeypatch, tmp_path):
 def finished(tmp_path):
     """The run folder of a small suite, as the flow leaves it, with its report."""
     from tasks import report
-    from tasks.suites.suite import load_suite
+    from tasks.jobs.suites.suite import load_suite
 
     (tmp_path / "two.yaml").write_text(SUITE)
     suite = load_suite(str(tmp_path / "two.yaml"), tmp_path)

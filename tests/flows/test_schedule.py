@@ -30,7 +30,7 @@ from flows.interruption import terminable
 from flows.schedule import benchmark
 from flows.scheduler import Scheduler
 from flows.server import PrefectServer
-from tasks.suites.timetable import load_schedule
+from tasks.jobs.suites.timetable import load_schedule
 from tests.flows.schedules import (
     ROOT,
     free_port,

@@ -16,9 +16,10 @@ import psutil
 import pytest
 
 from tasks.folder import results
+from tasks.folder.results import shown_at
 from tasks.jobs.limits import Limits
-from tasks.score.frame import read_frame
-from tasks.suites.plan import Planned
+from tasks.jobs.suites.plan import Planned
+from tasks.score.frame import as_frame
 from tasks.track import recorder
 
 CHILD = Path(__file__).with_name("child.py")
@@ -39,7 +40,7 @@ def test_jobs_run_once_and_are_recorded(bench):
     assert first.problems == second.problems == []
     assert first.results == second.results
     assert stamps == {path: path.stat().st_mtime_ns for path in bench.out.rglob("result.json")}
-    assert list(read_frame(bench.out)["score"]) == [0.1, 0.2, 0.1, 0.2]
+    assert list(as_frame(shown_at(bench.out))["score"]) == [0.1, 0.2, 0.1, 0.2]
     assert len(bench.runs("job")) == 4
     assert len(bench.runs("configuration")) == 4 * CONFIGURATIONS
     (suite,) = bench.runs("suite")

@@ -27,13 +27,14 @@ from algorithms.events import (
 from algorithms.log_format import write_log
 from flows.commands.bundles import merge
 from tasks import fetch, report
-from tasks.bundles import bundle
 from tasks.folder import results, seal
+from tasks.folder.results import shown_at
 from tasks.jobs.job import Result
+from tasks.jobs.suites.plan import plan
+from tasks.jobs.suites.suite import Suite
 from tasks.machine.terminal import shown
-from tasks.score.frame import read_frame
-from tasks.suites.plan import plan
-from tasks.suites.suite import Suite
+from tasks.score.frame import as_frame
+from tasks.tend import bundle
 
 SUITE = Suite(
     title="T", name="s", data=["synthetic:fried?rows=60&seed=0"], algorithms=["vanilla", "chacha"]
@@ -323,7 +324,7 @@ def refused(forged, out, store):
 def works(out):
     """Read, report and plan what was merged."""
     assert results.damaged(out) == []
-    frame = read_frame(out)
+    frame = as_frame(shown_at(out))
     suite = report.suite_of(out)
     report.build(out, suite)
     assert (out / "report.html").stat().st_size > 100_000

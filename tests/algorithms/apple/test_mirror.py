@@ -9,8 +9,8 @@ from algorithms.base import play
 from tasks import fetch
 from tasks.jobs.benches.holdout import make
 from tasks.jobs.job import Job
+from tasks.jobs.suites.suite import load_suite
 from tasks.machine import paths
-from tasks.suites.suite import load_suite
 
 pytestmark = pytest.mark.mirror
 PRESENT = [

@@ -7,8 +7,9 @@ from algorithms.errors import UsageError
 from algorithms.events import Measured
 from algorithms.log_format import LogWriter
 from tasks.folder import results
+from tasks.folder.results import shown_at
 from tasks.jobs.job import Result
-from tasks.score.frame import read_frame
+from tasks.score.frame import as_frame
 from tasks.tend import folders
 
 
@@ -130,7 +131,7 @@ def test_the_table_keeps_mappings_and_missing_scores(tmp_path):
         result(key="k2", status="crash", reason="no", repetition=1),
     ]
     results.assemble(tmp_path, rows)
-    frame = read_frame(tmp_path)
+    frame = as_frame(shown_at(tmp_path))
 
     assert list(frame["key"]) == ["k1", "k2"]
     assert frame["metrics"][0] == {"m": 1.5}
@@ -141,7 +142,7 @@ def test_the_table_keeps_mappings_and_missing_scores(tmp_path):
 def test_an_empty_run_has_an_empty_table(tmp_path):
     results.assemble(tmp_path, [])
 
-    assert len(read_frame(tmp_path)) == 0
+    assert len(as_frame(shown_at(tmp_path))) == 0
 
 
 def test_two_runs_cannot_share_a_folder(tmp_path):

@@ -10,9 +10,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tasks.folder import results
+from tasks.folder.results import shown_at
 from tasks.folder.seal import DamagedError, Log, log_at, seal, unseal
 from tasks.jobs.job import MOST_SCORE, Result, plain, plain_value
-from tasks.score.frame import read_frame
+from tasks.score.frame import as_frame
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 VALUES = st.recursive(
@@ -148,7 +149,7 @@ def test_an_edited_job_is_not_done_is_named_and_shown_as_a_crash(put_job, tmp_pa
     assert damage.path == path
     assert "\n" not in str(damage)
     assert "counts as not done; run its suite again" in str(damage)
-    frame = read_frame(tmp_path).set_index("key")
+    frame = as_frame(shown_at(tmp_path)).set_index("key")
     assert frame.loc["k1", "status"] == "crash"
     assert str(path) in frame.loc["k1", "reason"]
     assert math.isnan(frame.loc["k1", "score"])
@@ -162,8 +163,8 @@ def test_a_score_that_was_edited_in_the_table_alone_is_not_believed(put_job, tmp
     table["score"] = 0.0001
     table.to_parquet(tmp_path / results.TABLE, index=False)
 
-    assert list(read_frame(tmp_path)["score"]) == [0.5]
-    assert list(read_frame(tmp_path / results.TABLE)["score"]) == [0.5]
+    assert list(as_frame(shown_at(tmp_path))["score"]) == [0.5]
+    assert list(as_frame(shown_at(tmp_path / results.TABLE))["score"]) == [0.5]
     (damage,) = results.damaged(tmp_path)
     assert damage.path == tmp_path / results.TABLE
     assert "another status or score for the job k1" in str(damage)
@@ -173,7 +174,7 @@ def test_the_names_of_the_table_stay(put_job, tmp_path):
     made = put_job(tmp_path, "k1")
     results.assemble(tmp_path, [dataclasses.replace(made, label="mine @v1", repetition=3)])
 
-    frame = read_frame(tmp_path)
+    frame = as_frame(shown_at(tmp_path))
     assert (frame["label"][0], frame["repetition"][0]) == ("mine @v1", 3)
     assert results.damaged(tmp_path) == []
 

@@ -5,9 +5,9 @@ import pytest
 from algorithms import registry
 from tasks.jobs.foreign import is_foreign, references
 from tasks.jobs.job import Job
+from tasks.jobs.suites.collection import members
+from tasks.jobs.suites.suite import load_suite, suite_names
 from tasks.machine.paths import conf_dir
-from tasks.suites.collection import members
-from tasks.suites.suite import load_suite, suite_names
 
 
 def job(algorithm="vanilla", settings=None, bench=None):

@@ -4,8 +4,8 @@ import pytest
 
 from algorithms.errors import UsageError
 from tasks.fetch import named
+from tasks.jobs.suites.suite import load_suite, suite_names
 from tasks.machine import paths
-from tasks.suites.suite import load_suite, suite_names
 
 SUITE = "title: mine\ndata: ['sklearn:wine']\nalgorithms: [vanilla]\n"
 

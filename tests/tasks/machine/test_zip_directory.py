@@ -4,8 +4,8 @@ import zipfile
 
 import pytest
 
-from tasks.bundles import bundle
 from tasks.machine.zip_directory import members
+from tasks.tend import bundle
 
 
 @pytest.fixture

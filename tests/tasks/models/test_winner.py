@@ -7,8 +7,8 @@ import pytest
 from algorithms.errors import LeaseboardError, UsageError
 from tasks.jobs.job import Job, Result
 from tasks.jobs.run import run_job
+from tasks.jobs.suites.suite import Suite
 from tasks.models.winner import fit, winner_of
-from tasks.suites.suite import Suite
 
 DATA = "synthetic:fried?rows=400&seed=0"
 SUITE = Suite(title="t", data=[DATA, "sklearn:iris"], algorithms=["vanilla", "chacha"],

@@ -33,8 +33,8 @@ from algorithms.log_format import write_log
 from tasks import report
 from tasks.folder import results as runs
 from tasks.jobs.job import Job, Result
+from tasks.jobs.suites.suite import Suite
 from tasks.report.material import Material, Reader
-from tasks.suites.suite import Suite
 
 LABELS = ("vanilla", "chacha", "exhaustive", "random <b>configs</b>")
 DATA = ("synthetic:fried?rows=1000", "synthetic:2dplanes?rows=1000", "openml:1&<2>")

@@ -6,10 +6,18 @@ import shutil
 import pytest
 
 from tasks import report
-from tasks.folder.results import EVENTS, RESULT, TABLE, look_into, read_table, write_result
+from tasks.folder.results import (
+    EVENTS,
+    RESULT,
+    TABLE,
+    look_into,
+    read_table,
+    shown_at,
+    write_result,
+)
 from tasks.report import stamp
 from tasks.score.compared import compared
-from tasks.score.frame import read_frame
+from tasks.score.frame import as_frame
 
 MARK = "<!-- the page of before -->"
 
@@ -21,7 +29,7 @@ def refreshed(built_folder, suite):
 
     def refresh(with_suite=suite):
         page.write_text(page.read_text(encoding="utf-8") + MARK, encoding="utf-8")
-        found = compared(read_frame(built_folder), with_suite)
+        found = compared(as_frame(shown_at(built_folder)), with_suite)
         assert report.refresh(built_folder, with_suite, found) == page
         return MARK not in page.read_text(encoding="utf-8")
 
@@ -71,7 +79,7 @@ def test_another_version_of_a_package_makes_the_page_anew(refreshed, monkeypatch
 
 
 def test_a_page_that_is_gone_is_made_anew(built_folder, suite):
-    found = compared(read_frame(built_folder), suite)
+    found = compared(as_frame(shown_at(built_folder)), suite)
     page = report.refresh(built_folder, suite, found)
     page.unlink()
     assert report.refresh(built_folder, suite, found).is_file()

@@ -5,9 +5,9 @@ import pytest
 from rich.console import Console
 
 from tasks.jobs.job import Result
+from tasks.jobs.suites.suite import Suite
 from tasks.score import board
 from tasks.score.compared import compared
-from tasks.suites.suite import Suite
 
 LOSSES = {"vanilla": 4.0, "exhaustive": 2.0, "cha<b>[red]|_*": 3.0}
 

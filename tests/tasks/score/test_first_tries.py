@@ -4,11 +4,11 @@ import pandas as pd
 import pytest
 
 from algorithms import registry
+from tasks.jobs.suites.suite import Suite
 from tasks.score.compared import compared
 from tasks.score.first_tries import NAMED, verdict
 from tasks.score.frame import as_frame
 from tasks.score.leaderboard import leaderboard
-from tasks.suites.suite import Suite
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ import math
 import pytest
 
 from algorithms.errors import UsageError
+from tasks.jobs.suites.suite import Suite
 from tasks.score.board import plain, score_name
 from tasks.score.compared import compared
 from tasks.score.frame import as_frame
 from tasks.score.measured import by_measure, told
-from tasks.suites.suite import Suite
 
 
 @pytest.fixture

@@ -5,11 +5,12 @@ import dataclasses
 import numpy as np
 import pytest
 
-from tasks.gate import accept, gate
 from tasks.jobs.job import Result
 from tasks.score.bootstrap import Interval
 from tasks.score.compare import compare
 from tasks.score.frame import as_frame, to_frame
+from tasks.score.gate.baseline import accept
+from tasks.score.gate.verdict import gate
 from tasks.score.paired import paired, paired_ratio
 
 OLD = np.array([2.0, 4.0, 6.0])

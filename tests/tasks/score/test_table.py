@@ -3,10 +3,10 @@ import pytest
 
 from algorithms.errors import UsageError
 from algorithms.log_format import write_log
-from tasks.folder.results import EVENTS, assemble, begin, finish
+from tasks.folder.results import EVENTS, assemble, begin, finish, shown_at
 from tasks.jobs.job import Result
 from tasks.score.board import jobs_text
-from tasks.score.frame import as_frame, read_frame
+from tasks.score.frame import as_frame
 from tasks.score.leaderboard import leaderboard
 from tasks.score.table import FAILED, NOT_RUN, OK, SKIPPED, score_table, significant
 
@@ -98,7 +98,7 @@ def test_a_frame_survives_its_file(make_frame, tmp_path):
         write_log(folder / EVENTS, [])
         finish(tmp_path, result)
     assemble(tmp_path, made)
-    back = read_frame(tmp_path)
+    back = as_frame(shown_at(tmp_path))
     assert back["metrics"].tolist() == [{"test": 0.5}] * 2
     assert back["champion"].tolist() == [{"b": [1, 2]}] * 2
     assert back["score"].tolist()[0] == 1.0
@@ -115,7 +115,7 @@ def test_two_results_for_one_cell_are_refused(make_frame):
 
 def test_a_folder_without_results_is_named(tmp_path):
     with pytest.raises(UsageError, match=r"no results at .*results\.parquet"):
-        read_frame(tmp_path)
+        as_frame(shown_at(tmp_path))
 
 
 def test_who_ended_early_ranks_after_all_that_did_not(make_frame):

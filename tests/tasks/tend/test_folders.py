@@ -4,7 +4,8 @@ import pytest
 
 from algorithms.errors import UsageError
 from tasks.folder import results
-from tasks.score.frame import read_frame
+from tasks.folder.results import shown_at
+from tasks.score.frame import as_frame
 from tasks.tend import folders
 from tasks.tend.folders import Aged, Rule
 
@@ -52,21 +53,21 @@ def run(tmp_path, put_job):
 
 
 def test_results_of_older_code_go_and_the_board_stays(run):
-    before = list(read_frame(run)["key"])
+    before = list(as_frame(shown_at(run))["key"])
     old = folders.surplus(run, Rule())
     assert ([job.key for job in old.jobs], old.of) == (["k0", "k1"], 4)
     assert old.size > 1000
 
     folders.remove(old)
     assert sorted(path.name for path in (run / "jobs").iterdir()) == ["k2", "other"]
-    assert list(read_frame(run)["key"]) == before
+    assert list(as_frame(shown_at(run))["key"]) == before
     assert folders.surplus(run, Rule()).jobs == []
 
 
 def test_rows_go_with_their_jobs(run):
     folders.remove(folders.surplus(run, Rule(keep=0, before=datetime(2026, 1, 2, tzinfo=UTC))))
 
-    assert list(read_frame(run)["key"]) == ["k2"]
+    assert list(as_frame(shown_at(run))["key"]) == ["k2"]
     assert [r.key for r in results.read_results(run)] == ["k1", "k2"]
 
 

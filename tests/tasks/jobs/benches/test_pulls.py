@@ -12,8 +12,8 @@ from algorithms.errors import DataError, LeaseboardError, SkipError, UsageError
 from tasks.fetch import load
 from tasks.jobs import benches
 from tasks.jobs.job import Job
+from tasks.jobs.suites.suite import load_suite
 from tasks.machine.paths import conf_dir
-from tasks.suites.suite import load_suite
 
 WINE = {"space": "fast", "arms": ["gaussian_nb", "k_nearest_neighbors"]}
 GAUSSIANS = "synthetic:seven-gaussians?rows=5000"

@@ -35,11 +35,12 @@ def test_every_template_is_there_and_some_section_shows_it():
 
 def test_a_section_of_a_run_without_logs_is_made_all_the_same(run_folder, suite, tmp_path):
     """What a section asks of the logs, a reader gives; none that is forgotten goes unseen."""
+    from tasks.folder.results import shown_at
     from tasks.report.material import read_logs
     from tasks.score.compared import compared
-    from tasks.score.frame import read_frame
+    from tasks.score.frame import as_frame
 
-    frame = read_frame(run_folder)
+    frame = as_frame(shown_at(run_folder))
     told, damaged = read_logs(tmp_path, frame, READERS)
     made = Material("", frame, suite, compared(frame, suite), told, damaged)
     shown = [found for make in SECTIONS if (found := make(made)) is not None]

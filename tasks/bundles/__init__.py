@@ -1,1 +1,0 @@
-"""Runs that travel: bundles, and runs of several machines merged."""

@@ -1,0 +1,203 @@
+"""A gate's verdict for people (markdown for a pull request) and machines (JUnit, JSON)."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from tasks.score.gate.promises import PromiseVerdict
+from tasks.score.gate.scores import Check
+from tasks.score.gate.verdict import NOTHING_COMPARED, PASSED, REGRESSION, RUN_FAILED, Verdict
+
+MARK = "<!-- leaseboard gate -->"
+"""Stands in the markdown, so that a workflow can find its own comment and edit it in place."""
+
+_PROMISES = ("failed", "broken", "missing", "changed", "new", "kept")
+_ORDER = ("failed", "regressed", "missing", "changed", "new", "improved", "passed", "same")
+
+
+def headline(verdict: Verdict) -> str:
+    """The verdict in one line."""
+    scores = _counted(_ORDER, [check.verdict for check in verdict.checks])
+    promises = _counted(_PROMISES, [kept.verdict for kept in verdict.promises])
+    opening = {
+        PASSED: "Gate passed",
+        REGRESSION: "Gate failed",
+        RUN_FAILED: "Gate failed: a job did not end ok",
+        NOTHING_COMPARED: "Gate failed: nothing was compared",
+    }[verdict.exit_code]
+    text = f"{opening}: {verdict.n_compared} scenarios compared ({scores})"
+    return f"{text}, {len(verdict.promises)} promises ({promises})" if verdict.promises else text
+
+
+def _counted(kinds: tuple[str, ...], verdicts: list[str]) -> str:
+    listed = ", ".join(f"{n} {kind}" for kind in kinds if (n := verdicts.count(kind)))
+    return listed or "none at all"
+
+
+def markdown(verdict: Verdict) -> str:
+    """A comment for a pull request: what fails first, what is unchanged only counted."""
+    lines = [MARK, f"### {_cell(headline(verdict))}", ""]
+    shown = sorted(
+        (check for check in verdict.checks if check.verdict != "same"),
+        key=lambda check: _ORDER.index(check.verdict),
+    )
+    if shown:
+        lines += [
+            "| verdict | algorithm | data | accepted | measured | drop [95 % interval] | why |",
+            "| --- | --- | --- | ---: | ---: | --- | --- |",
+        ]
+        lines += [_markdown_row(check) for check in shown]
+        lines.append("")
+    if verdict.promises:
+        lines += [
+            "| verdict | promise | measured | bound | repetitions | why |",
+            "| --- | --- | ---: | --- | ---: | --- |",
+        ]
+        first = sorted(verdict.promises, key=lambda kept: _PROMISES.index(kept.verdict))
+        lines += [_promise_row(kept) for kept in first]
+        lines.append("")
+    if verdict.accepted_on:
+        versions = ", ".join(f"{k} {v}" for k, v in sorted(verdict.accepted_versions.items()))
+        lines.append(f"Accepted on {verdict.accepted_on} with {_cell(versions)}.")
+    lines.append(
+        "A drop is relative to the accepted mean; positive is worse. A scenario fails only if the"
+        " paired mean drop exceeds its tolerance and the paired bootstrap interval excludes zero."
+    )
+    return "\n".join(lines) + "\n"
+
+
+def junit(verdict: Verdict) -> str:
+    """JUnit XML: a case a scenario or promise; ``failure`` if it fails, ``error`` at a crash."""
+    everything = (*verdict.checks, *verdict.promises)
+    suite = ET.Element(
+        "testsuite",
+        name=f"leaseboard gate {verdict.suite}".strip(),
+        tests=str(len(everything)),
+        failures=str(sum(one.fails and one.verdict != "failed" for one in everything)),
+        errors=str(sum(one.verdict == "failed" for one in everything)),
+        skipped=str(sum(one.verdict == "new" for one in everything)),
+    )
+    for check in verdict.checks:
+        _case(suite, check.data, check.label, check, check.explanation)
+    for kept in verdict.promises:
+        text = f"measured {_value(kept.measured)}, promised {kept.promise.bound}"
+        name = f"promise: {kept.promise.name}"
+        _case(suite, kept.promise.data, name, kept, f"{kept.explanation}; {text}")
+    if verdict.exit_code == NOTHING_COMPARED:
+        suite.set("errors", str(int(suite.get("errors", "0")) + 1))
+        suite.set("tests", str(len(everything) + 1))
+        case = ET.SubElement(suite, "testcase", classname="gate", name="something was compared")
+        ET.SubElement(case, "error", type="empty", message="no accepted score was compared")
+    ET.indent(suite)
+    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _case(
+    suite: ET.Element, place: str, name: str, one: Check | PromiseVerdict, text: str
+) -> None:
+    case = ET.SubElement(suite, "testcase", classname=_clean(place), name=_clean(name))
+    if one.fails:
+        tag = "error" if one.verdict == "failed" else "failure"
+        ET.SubElement(case, tag, type=one.verdict, message=_clean(text))
+    elif one.verdict == "new":
+        ET.SubElement(case, "skipped", message=_clean(text))
+    ET.SubElement(case, "system-out").text = _clean(f"{one.verdict}: {text}")
+
+
+def as_json(verdict: Verdict) -> str:
+    """The whole verdict as JSON; numbers that do not exist are null."""
+    payload = {
+        "suite": verdict.suite,
+        "accepted_on": verdict.accepted_on,
+        "accepted_versions": dict(verdict.accepted_versions),
+        "exit_code": verdict.exit_code,
+        "headline": headline(verdict),
+        "compared": verdict.n_compared,
+        "checks": [_plain(check) for check in verdict.checks],
+        "promises": [_plain_promise(kept) for kept in verdict.promises],
+    }
+    return json.dumps(payload, indent=1, allow_nan=False) + "\n"
+
+
+def _plain(check: Check) -> dict[str, Any]:
+    drop = None if check.drop is None else check.drop.times(check.scale)
+    return {
+        "algorithm": check.label,
+        "data": check.data,
+        "verdict": check.verdict,
+        "fails": check.fails,
+        "explanation": check.explanation,
+        "accepted": _number(check.accepted),
+        "measured": _number(check.measured),
+        "drop": None if drop is None else drop.value,
+        "interval": None if drop is None else [drop.lower, drop.upper],
+        "relative_drop": None if check.drop is None else check.drop.value,
+        "tolerance": _number(check.tolerance),
+        "pairs": check.n,
+    }
+
+
+def _plain_promise(kept: PromiseVerdict) -> dict[str, Any]:
+    return {
+        **kept.promise.model_dump(),
+        "name": kept.promise.name,
+        "bound": kept.promise.bound,
+        "verdict": kept.verdict,
+        "fails": kept.fails,
+        "explanation": kept.explanation,
+        "measured": _number(kept.measured),
+        "repetitions": kept.n,
+        "broken": kept.n_broken,
+        "allowed": kept.n_allowed,
+    }
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _markdown_row(check: Check) -> str:
+    drop = ""
+    if check.drop is not None:
+        drop = f"{check.drop.value:+.2%} [{check.drop.lower:+.2%}, {check.drop.upper:+.2%}]"
+    cells = [
+        f"**{check.verdict}**" if check.fails else check.verdict,
+        _cell(check.label),
+        _cell(check.data),
+        "" if math.isnan(check.accepted) else f"{check.accepted:.6g}",
+        "" if math.isnan(check.measured) else f"{check.measured:.6g}",
+        drop,
+        _cell(check.explanation),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _promise_row(kept: PromiseVerdict) -> str:
+    cells = [
+        f"**{kept.verdict}**" if kept.fails else kept.verdict,
+        _cell(kept.promise.name),
+        _value(kept.measured),
+        _cell(kept.promise.bound),
+        str(kept.n),
+        _cell(f"{kept.explanation}; {kept.promise.reason}"),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _value(value: float) -> str:
+    return "no number" if math.isnan(value) else f"{value:.10g}"
+
+
+def _cell(text: str) -> str:
+    """`text` as markdown shows it literally, on one line."""
+    for old, new in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "\\|"), ("\n", " ")):
+        text = text.replace(old, new)
+    return text
+
+
+def _clean(text: str) -> str:
+    """`text` without the control characters that XML cannot hold."""
+    return "".join(c for c in text if c in "\t\n" or ord(c) >= 0x20)

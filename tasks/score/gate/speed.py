@@ -1,0 +1,266 @@
+"""The speed gate: the same jobs in the code of two commits, run in turns in one session.
+
+CPU seconds are not comparable between machines or days, so nothing is stored: both commits run
+now, with the same interpreter and libraries, job by job and turn by turn.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Self
+
+import numpy as np
+
+from algorithms.errors import LeaseboardError, UsageError
+from tasks.jobs.benches.kinds import KINDS
+from tasks.jobs.described import describe
+from tasks.jobs.foreign import is_foreign
+from tasks.jobs.job import Job
+from tasks.score.bootstrap import Interval
+from tasks.score.paired import paired_ratio
+
+ROOT = Path(__file__).resolve().parents[3]
+"""The tree that this very code is in."""
+
+TURNS = 7
+TOLERANCE = 0.1
+"""Default: a tenth. Five to fifteen per cent is what CPU times of equal code differ by."""
+
+SAMPLE_SECONDS, LEAST_SECONDS = 0.2, 0.002
+"""A quick job is run again until a turn has so much CPU time, and no more than a hundred times."""
+
+_CHILD = Path(__file__).with_name("child.py")
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """One scenario in both commits."""
+
+    label: str
+    data: str
+    before: float
+    after: float
+    """Median CPU seconds in the other commit and in this tree."""
+    ratio: Interval
+    """`after` over `before`, of the medians; the interval is the percentile bootstrap's of the
+    geometric mean over the pairs of runs."""
+    slower: bool
+    """The ratio is beyond the tolerance and its interval excludes 1."""
+
+
+def compare(
+    jobs: Sequence[Job],
+    commit: str,
+    *,
+    root: Path = ROOT,
+    mirrors: Sequence[Path] = (),
+    turns: int = TURNS,
+    tolerance: float = TOLERANCE,
+) -> tuple[list[Speed], list[str]]:
+    """Run each of `jobs` `turns` times in the tree of `root` and in that of `commit`.
+
+    The trees take turns, job by job, and change who begins; a turn that compiles and loads is
+    run before and not counted.
+
+    Raises UsageError if `root` is no git checkout or does not know the commit.
+
+    Returns
+    -------
+    list of Speed
+        One for each job that both trees can run.
+    list of str
+        Why another one cannot be compared, in one line each.
+    """
+    found, incomparable = [], []
+    with ExitStack() as stack:
+        other = stack.enter_context(exported(root, commit))
+        trees = [
+            stack.enter_context(_Tree(folder, name, mirrors))
+            for folder, name in ((other, commit), (root, "this tree"))
+        ]
+        for job in jobs:
+            try:
+                found.append(judge(job, _in_turns(trees, job, turns), tolerance))
+            except LeaseboardError as error:
+                incomparable.append(str(error))
+            if is_foreign(job):  # what its code did to its process must not slow the next
+                for tree in trees:
+                    tree.restart()
+    return found, incomparable
+
+
+def _in_turns(trees: Sequence[_Tree], job: Job, turns: int) -> np.ndarray:
+    """CPU seconds of `job` in both trees, of shape (n_turns, 2)."""
+    slowest = max(tree.run(job, times=1) for tree in trees)  # compiles and loads
+    times = math.ceil(SAMPLE_SECONDS / max(slowest, LEAST_SECONDS))
+    pairs = np.empty((turns, 2))
+    for turn in range(turns):
+        for side in (0, 1) if turn % 2 else (1, 0):
+            pairs[turn, side] = trees[side].run(job, times)
+    return pairs
+
+
+def judge(job: Job, pairs: np.ndarray, tolerance: float) -> Speed:
+    """The verdict on CPU seconds of shape (n_turns, 2): the other commit's, this tree's."""
+    before, after = (statistics.median(column) for column in pairs.T.tolist())
+    ratio = dataclasses.replace(paired_ratio(pairs[:, 0], pairs[:, 1]), value=after / before)
+    slower = ratio.value > 1 + tolerance and ratio.lower > 1
+    return Speed(job.label, job.data, before, after, ratio, slower)
+
+
+def timed(jobs: Sequence[Job]) -> list[Job]:
+    """The first repetition of every job whose CPU time is spent anew in every run."""
+    return [
+        job
+        for job in jobs
+        if job.repetition == 0 and not KINDS[describe(job.algorithm, job.settings).bench].replayed
+    ]
+
+
+def markdown(
+    found: Sequence[Speed],
+    incomparable: Sequence[str],
+    commit: str,
+    tolerance: float = TOLERANCE,
+) -> str:
+    """The comparison as a table for a pull request, and below it what `compare` could not."""
+    slower = sum(speed.slower for speed in found)
+    lines = [
+        f"### Speed against {commit}: {slower} of {len(found)} scenarios slower",
+        "",
+        "| verdict | algorithm | data | before, CPU s | after, CPU s | ratio [95 % interval] |",
+        "| --- | --- | --- | ---: | ---: | --- |",
+    ]
+    for speed in found:
+        ratio = speed.ratio
+        cells = [
+            "**slower**" if speed.slower else "passed",
+            speed.label,
+            speed.data.replace("|", "\\|"),
+            f"{speed.before:.4g}",
+            f"{speed.after:.4g}",
+            f"{ratio.value:.2f} [{ratio.lower:.2f}, {ratio.upper:.2f}]",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    rule = (
+        f"Slower: medians differ by more than {tolerance:.0%} and the interval excludes 1. Both"
+        " commits ran in turns, just now."
+    )
+    others = [f"- not comparable: {reason}" for reason in incomparable]
+    return "\n".join([*lines, "", rule, *([""] if others else []), *others]) + "\n"
+
+
+@contextmanager
+def exported(root: Path, commit: str) -> Iterator[Path]:
+    """The files of `commit` in a temporary folder of which the checkout knows nothing.
+
+    A worktree would stay in the checkout's records when the process is killed.
+    """
+    digest = resolved(commit, root)
+    with tempfile.TemporaryDirectory(prefix="leaseboard-") as folder:
+        words = ("archive", "--format=zip", digest)
+        files = _git(root, *words, rule=f"{commit!r} cannot be exported")
+        with zipfile.ZipFile(io.BytesIO(files)) as archive:
+            archive.extractall(folder)
+        yield Path(folder)
+
+
+def resolved(commit: str, root: Path = ROOT) -> str:
+    """The full name of `commit`; UsageError if the checkout `root` does not know it."""
+    words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
+    found = _git(root, *words, rule=f"{commit!r} is no commit of the checkout {root}")
+    return found.decode().strip()
+
+
+def _git(root: Path, *words: str, rule: str) -> bytes:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), *words],  # noqa: S607  (whichever git the user has)
+            check=True,
+            capture_output=True,
+        )
+    except FileNotFoundError as error:
+        raise UsageError("no git on the path: install it to compare two commits") from error
+    except subprocess.CalledProcessError as error:
+        said = error.stderr.decode(errors="replace").strip().partition("\n")[0]
+        raise UsageError(f"{rule}: {said or 'name one that git log shows'}") from error
+    return done.stdout
+
+
+class _Tree:
+    """A process that runs jobs in the code of one tree."""
+
+    def __init__(self, folder: Path, name: str, mirrors: Sequence[Path]) -> None:
+        self._name = name
+        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed in __exit__)
+        self._scratch = tempfile.TemporaryDirectory(prefix="leaseboard-")
+        self._environment = os.environ | {"PYTHONPATH": str(folder), "TMPDIR": self._scratch.name}
+        self._environment.pop("NUMBA_CACHE_DIR", None)  # each tree keeps kernels of its own
+        self._mirrors = mirrors
+        self._process = self._start()
+
+    def _start(self) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-P", str(_CHILD), *map(str, self._mirrors)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            env=self._environment,
+            text=True,
+        )
+
+    def restart(self) -> None:
+        """Go on in another process."""
+        self._process.kill()
+        self._process.communicate()
+        self._process = self._start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.communicate()
+        self._errors.close()
+        self._scratch.cleanup()
+
+    def run(self, job: Job, times: int) -> float:
+        """The mean CPU seconds of a job, run so many times."""
+        return math.fsum(self._once(job) for _ in range(times)) / times
+
+    def _once(self, job: Job) -> float:
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        try:
+            stdin.write(json.dumps(asdict(job)) + "\n")
+            stdin.flush()
+            answer = json.loads(stdout.readline())
+        except (BrokenPipeError, json.JSONDecodeError) as error:
+            raise LeaseboardError(
+                f"{self._name} cannot run {job.label} on {job.data}: {self._last_words()}"
+            ) from error
+        if answer["status"] != "ok":
+            raise LeaseboardError(
+                f"{self._name}: {job.label} on {job.data} ended as {answer['status']}"
+            )
+        return float(answer["cpu_seconds"])
+
+    def _last_words(self) -> str:
+        self._process.wait()
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else "it ended without a word"

@@ -1,0 +1,81 @@
+"""Several suites as one: which, and what they may not have in common."""
+
+import pytest
+
+from algorithms.errors import UsageError
+from tasks.jobs.suites.collection import check_apart, members
+from tasks.jobs.suites.suite import Suite, load_suite
+from tasks.machine import paths
+
+SUITE = "title: t\ndata: ['sklearn:wine']\nalgorithms: [vanilla]\n"
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "conf" / "suites"
+    folder.mkdir(parents=True)
+
+    def put(**files):
+        for name, text in files.items():
+            (folder / f"{name}.yaml").write_text(text)
+        return tmp_path / "conf"
+
+    return put
+
+
+def test_a_suite_stands_for_itself_and_a_collection_for_its_own(write):
+    conf = write(a=SUITE, b=SUITE, both="title: t\nsuites: [a, b]\n")
+    assert members("a", conf) == ["a"]
+    assert members("both", conf) == ["a", "b"]
+
+
+def test_files_are_those_beside_the_collection(write):
+    conf = write(a=SUITE, mine="title: t\nsuites: [a.yaml]\n")
+    path = conf / "suites" / "mine.yaml"
+    assert members(str(path), conf) == [str(conf / "suites" / "a.yaml")]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("title: t\nsuites: [a, a]\n", r"both\.yaml:2: suites\.1: a stands twice"),
+        ("title: t\nsuites: [a, both]\n", "both is a collection itself"),
+        ("title: t\nsuites: [aa]\n", "unknown suite 'aa': did you mean 'a'"),
+        ("title: t\nsuites: []\n", "at least 1 item"),
+        ("title: t\nsuites: [a]\nseed: 1\n", "unknown key 'seed'"),
+    ],
+)
+def test_what_is_wrong_is_one_clear_line(write, text, words):
+    conf = write(a=SUITE, both=text)
+    with pytest.raises(UsageError, match=words) as error:
+        members("both", conf)
+    assert "\n" not in str(error.value)
+
+
+def test_a_collection_is_no_suite(write):
+    conf = write(a=SUITE, both="title: t\nsuites: [a]\n")
+    with pytest.raises(UsageError, match="both is a collection of suites: name one of those in"):
+        load_suite("both", conf)
+
+
+def test_one_label_on_one_data_set_belongs_to_one_suite():
+    common = {"title": "t", "data": ["sklearn:wine"]}
+    first = Suite.model_validate(common | {"name": "a", "algorithms": ["vanilla"]})
+    other = Suite.model_validate(common | {"name": "b", "algorithms": ["chacha"]})
+    check_apart([first, other])
+    twin = Suite.model_validate(common | {"name": "b", "algorithms": ["chacha", "vanilla"]})
+    with pytest.raises(UsageError, match="vanilla on sklearn:wine stands in a and in b"):
+        check_apart([first, twin])
+
+
+def test_ci_holds_every_system_with_baselines():
+    conf = paths.shipped_conf()
+    found = [load_suite(name, conf) for name in members("ci", conf)]
+    check_apart(found)
+    names = {one.name for suite in found for one in suite.algorithms}
+    systems = {"chacha", "apple", "rising-bandits", "er-ucb", "abc"}
+    baselines = {"vanilla", "linear", "quadratic", "average", "c-ucb", "full-run"}
+    assert systems | baselines <= names
+    promised = {promise.algorithm for suite in found for promise in suite.promises}
+    assert systems <= promised

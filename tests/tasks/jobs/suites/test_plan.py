@@ -1,0 +1,142 @@
+"""What is wrong with a suite is said with file, line and key; data in trouble cost their jobs."""
+
+import hashlib
+
+import pandas as pd
+import pytest
+
+from algorithms.errors import UsageError
+from tasks import fetch
+from tasks.jobs.job import Job
+from tasks.jobs.suites.plan import check_suite, plan
+from tasks.jobs.suites.suite import load_suite
+
+COLUMNS = "id,name,task,rows,features,target,sha256,licence\n"
+GOOD = """\
+title: t
+data:
+  - sklearn:wine
+  - {data: "sklearn:iris", bench: {max_rows: 50}}
+algorithms:
+  - vanilla
+  - name: chacha
+    settings:
+      b: 5
+    bench: {max_rows: 100}
+bench: {log_target: false}
+"""
+
+
+def digests(*mirrors):
+    return lambda reference: fetch.load(reference, mirrors=mirrors).digest
+
+
+def checked(folder, old, new):
+    assert old in GOOD
+    path = folder / "s.yaml"
+    path.write_text(GOOD.replace(old, new))
+    check_suite(load_suite(str(path), folder), path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("- vanilla", "- vanila", "s.yaml:6: algorithms.0.name: unknown algorithm 'vanila'"),
+        ("b: 5", "bb: 5", "s.yaml:9: algorithms.1.settings.bb: unknown setting of chacha 'bb'"),
+        ("b: 5", "b: many", "s.yaml:9: algorithms.1.settings.b: chacha: setting b='many'"),
+        (
+            "b: 5",
+            "engine: wv",
+            "s.yaml:9: algorithms.1.settings.engine: .* did you mean 'vw'",
+        ),
+        (
+            "b: 5",
+            "preset: paper",
+            "s.yaml:9: algorithms.1.settings.preset: .* take the algorithm 'chacha-paper'",
+        ),
+        ("max_rows: 100", "max_rows: 0", "s.yaml:10: algorithms.1.bench.max_rows: stream bench"),
+        ("max_rows: 50", "max_row: 5", "s.yaml:4: data.1.bench.max_row: .* mean 'max_rows'"),
+        ("log_target: f", "log_targt: f", "s.yaml:11: bench.log_targt: .* mean 'log_target'"),
+        ("sklearn:wine", "sklearn:win", "s.yaml:3: data.0.data: .* did you mean 'wine'"),
+    ],
+)
+def test_what_is_wrong_is_located(tmp_path, old, new, message):
+    with pytest.raises(UsageError, match=message) as error:
+        checked(tmp_path, old, new)
+    assert "\n" not in str(error.value)
+
+
+def test_a_sound_suite_passes(tmp_path):
+    checked(tmp_path, "b: 5", "b: 6")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ("vanilla", "linear", "linear is scored by its test error and vanilla by its progressive"),
+        ("linear", "er-ucb", "er-ucb is scored by its validation score and linear by its test"),
+        ("abc", "chacha", "chacha is scored by its progressive loss and abc by its test accuracy"),
+        (
+            "linear",
+            "{name: linear, label: early, bench: {score_on: progressive}}",
+            "early is scored by its progressive squared loss and linear by its test error",
+        ),
+    ],
+)
+def test_what_one_board_cannot_compare_is_refused(tmp_path, first, second, message):
+    path = tmp_path / "s.yaml"
+    path.write_text(f"title: t\ndata: [sklearn:diabetes]\nalgorithms:\n- {first}\n- {second}\n")
+
+    with pytest.raises(UsageError, match=f"s.yaml:5: algorithms.1: .*{message}") as error:
+        check_suite(load_suite(str(path), tmp_path), path)
+    assert "\n" not in str(error.value)
+
+
+@pytest.fixture
+def two_sets(tmp_path):
+    """A mirror of two data sets, and the file of the first."""
+    lines = []
+    for name in ("one", "two"):
+        frame = pd.DataFrame({"a": range(50), "y": [i / 3 for i in range(50)]})
+        frame.to_parquet(tmp_path / f"{name}.parquet")
+        digest = hashlib.sha256((tmp_path / f"{name}.parquet").read_bytes()).hexdigest()
+        lines.append(f"{name},{name},regression,50,1,y,{digest},CC0\n")
+    (tmp_path / "catalogue.csv").write_text(COLUMNS + "".join(lines))
+    return tmp_path, tmp_path / "one.parquet"
+
+
+def planned(folder):
+    jobs = [
+        Job(algorithm="vanilla", data=f"mirror:{name}", seed=1, environment_seed=1)
+        for name in ("one", "two")
+    ]
+    return plan(jobs, lambda _: None, digests(folder))
+
+
+@pytest.mark.parametrize(
+    ("harm", "words"),
+    [
+        (lambda file: file.write_bytes(file.read_bytes()[:-100]), "damaged or was changed"),
+        (lambda file: pd.DataFrame({"a": [1, 2], "y": [1, 2]}).to_parquet(file), "was changed"),
+        (lambda file: file.unlink(), "the file is missing"),
+    ],
+    ids=["truncated", "changed", "gone"],
+)
+def test_a_data_set_in_trouble_costs_only_its_own_jobs(two_sets, harm, words):
+    folder, file = two_sets
+    sound = planned(folder)
+    harm(file)
+    one, two = planned(folder)
+
+    assert [entry.obstacle for entry in sound] == ["", ""]
+    assert words in one.obstacle
+    assert one.key != sound[0].key
+    assert two == sound[1]
+
+
+def test_a_source_that_is_down_is_an_obstacle(two_sets):
+    folder, _ = two_sets
+    job = Job(algorithm="vanilla", data="mirror:three", seed=1, environment_seed=1)
+    (entry,) = plan([job], lambda _: None, digests(folder))
+
+    assert entry.obstacle.startswith("data not available: mirror:three is not available")

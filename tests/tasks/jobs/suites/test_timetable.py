@@ -1,0 +1,64 @@
+from pathlib import Path
+
+import pytest
+
+from algorithms.errors import UsageError
+from tasks.jobs.suites.timetable import load_schedule
+
+ROOT = Path(__file__).resolve().parents[4]
+SUITE = "title: T\ndata: ['sklearn:diabetes']\nalgorithms: [vanilla]\n"
+
+
+@pytest.fixture
+def conf(tmp_path):
+    (tmp_path / "suites").mkdir()
+    (tmp_path / "suites" / "tiny.yaml").write_text(SUITE)
+
+    def write(text):
+        (tmp_path / "schedule.yaml").write_text(text)
+        return tmp_path
+
+    return write
+
+
+def entry(**fields):
+    base = {"name": "nightly", "cron": '"0 3 * * *"', "suite": "tiny"} | fields
+    lines = "\n    ".join(f"{key}: {value}" for key, value in base.items())
+    return f"  - {lines}\n"
+
+
+def test_the_shipped_schedule_is_valid():
+    assert load_schedule(ROOT / "conf").schedules
+
+
+def test_everything_that_can_be_said(conf):
+    text = entry(timezone="Europe/Berlin", workers=2, out="x", limits="{wall_seconds: 5}")
+    (only,) = load_schedule(conf(f"schedules:\n{text}")).schedules
+
+    assert (only.timezone, only.workers, only.out) == ("Europe/Berlin", 2, "x")
+    assert only.limits.wall_seconds == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (entry(cron='"every day"'), "'every day' is no cron expression"),
+        (entry(cron='"61 * * * *"'), "is no cron expression"),
+        (entry(timezone="Europe/Berln"), "did you mean 'Europe/Berlin'"),
+        (entry(suite="tinny"), "did you mean 'tiny'"),
+        (entry(name='"a b"'), "name"),
+        (entry(workers=0), "greater than or equal to 1"),
+        (entry(hours=3), "hours"),
+        (entry() + entry(), "schedule 'nightly' stands twice"),
+    ],
+)
+def test_a_mistake_is_named(conf, text, words):
+    with pytest.raises(UsageError) as caught:
+        load_schedule(conf(f"schedules:\n{text}"))
+
+    assert words in str(caught.value)
+
+
+def test_no_schedule_at_all(tmp_path):
+    with pytest.raises(UsageError, match=r"schedule\.yaml does not exist"):
+        load_schedule(tmp_path)

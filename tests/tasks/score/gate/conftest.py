@@ -1,0 +1,111 @@
+"""Suites that run in this process, and code that is changed on purpose."""
+
+import dataclasses
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tasks.folder import results
+from tasks.folder.event_logs import read_partial_log
+from tasks.jobs.run import run_job
+from tasks.jobs.suites.suite import load_suite
+from tasks.machine import paths
+from tasks.score.frame import as_frame
+from tasks.score.gate.baseline import read_baseline
+from tasks.score.gate.quantities import Evidence, measure
+
+ROOT = Path(__file__).resolve().parents[4]
+ACCEPTED = ROOT / "conf" / "baselines" / "ci.json"
+
+
+@dataclasses.dataclass
+class Run:
+    """A part of a suite, run here: its results, and its promises measured."""
+
+    suite: object
+    out: Path
+    logged: object = lambda _: {}
+
+    def __post_init__(self):
+        done = []
+        for number, job in enumerate(self.suite.jobs()):
+            folder = self.out / f"{number}"
+            folder.mkdir(parents=True)
+            result, _ = run_job(job, folder)
+            folder.replace(results.job_folder(self.out, result.key))
+            done.append(result)
+        self.results = done
+        self.frame = as_frame(done)
+
+    @property
+    def quantities(self):
+        """The suite's promises, measured."""
+        run = Evidence(
+            self.frame,
+            lambda key: read_partial_log(results.job_folder(self.out, key) / "events.jsonl.gz"),
+            self.logged,
+        )
+        return [measure(promise, run) for promise in self.suite.promised()]
+
+    def accepted(self):
+        """Of what is accepted of ci, what this part can be compared with."""
+        baseline = read_baseline(ACCEPTED)
+        ran = {(row.label, row.data) for row in self.frame.itertuples()}
+        promised = {promise.identity for promise in self.suite.promised()}
+        return dataclasses.replace(
+            baseline,
+            scenarios=tuple(s for s in baseline.scenarios if (s.label, s.data) in ran),
+            promises=tuple(p for p in baseline.promises if p.identity in promised),
+        )
+
+
+@pytest.fixture
+def part(tmp_path):
+    """Runs a part of a shipped suite: some data and algorithms, and what is promised of them."""
+
+    def run(name, data=(), algorithms=(), metrics=(), folder="run"):
+        suite = load_suite(name, paths.shipped_conf())
+        entries = [entry for entry in suite.data if not data or entry.name in data]
+        contenders = [one for one in suite.algorithms if not algorithms or one.title in algorithms]
+        titles = {one.title for one in contenders}
+        kept = [
+            promise
+            for promise in suite.promises
+            if (promise.algorithm in titles and promise.over in titles | {None})
+            and (not promise.data or promise.data in {entry.name for entry in entries})
+            and (promise.metric in metrics if metrics else "recorded" not in promise.metric)
+        ]
+        (tmp_path / folder / "jobs").mkdir(parents=True)
+        update = {"data": entries, "algorithms": contenders, "promises": kept}
+        return Run(suite.model_copy(update=update), tmp_path / folder)
+
+    return run
+
+
+@pytest.fixture
+def plant(monkeypatch, tmp_path):
+    """Changes a line of a module for the rest of the test, wherever the module is in use."""
+
+    def change(name, old, new):
+        module = sys.modules[name]
+        source = Path(module.__file__).read_text()
+        assert source.count(old) == 1, f"{old!r} does not stand once in {name}"
+        copy = tmp_path / f"{name.rpartition('.')[2]}.py"  # numba keeps kernels by file
+        copy.write_text(source.replace(old, new))
+        planted = ModuleType(name)
+        planted.__file__ = str(copy)
+        exec(compile(copy.read_text(), str(copy), "exec"), planted.__dict__)
+        own = {
+            id(value): key
+            for key, value in vars(module).items()
+            if getattr(value, "__module__", None) == name
+        }
+        for user in list(sys.modules.values()):
+            if user.__name__.startswith(("algorithms", "tasks")):
+                for key, value in list(vars(user).items()):
+                    if id(value) in own:
+                        monkeypatch.setattr(user, key, vars(planted)[own[id(value)]])
+
+    return change

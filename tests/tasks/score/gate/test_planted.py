@@ -1,0 +1,204 @@
+"""The gate on real races: planted faults are caught, an identical rerun always passes."""
+
+import dataclasses
+import importlib
+import shutil
+
+import numpy as np
+import pytest
+
+from algorithms.chacha.safe import aggregate, bayes, ensemble, mixture, odds
+from algorithms.online.pool import Pool
+from tasks.jobs.run import run_job
+from tasks.jobs.suites.suite import Suite
+from tasks.score.frame import as_frame, to_frame
+from tasks.score.gate.baseline import accept
+from tasks.score.gate.verdict import gate
+from tasks.track import Tracker, records
+from tasks.track.read import Logged
+
+DATA = (
+    {"data": "synthetic:fried?rows=2000&seed=0"},
+    {"data": "synthetic:2dplanes?rows=2000&seed=0"},
+)
+RACE = Suite(
+    title="ChaCha, small",
+    data=list(DATA),
+    algorithms=["chacha-paper"],
+    repetitions=2,
+)
+
+
+@pytest.fixture(scope="module")
+def races(tmp_path_factory):
+    out = tmp_path_factory.mktemp("races")
+    return lambda: as_frame(to_frame(run_job(job, out)[0] for job in RACE.jobs()))
+
+
+@pytest.fixture(scope="module")
+def ran(races):
+    """Before anything is planted: read it, or copy it."""
+    return races()
+
+
+@pytest.fixture(scope="module")
+def baseline(ran):
+    return accept(ran, "race", date="2026-11-21", versions={})
+
+
+def faster(monkeypatch, factor):
+    """Every model learns with `factor` times the step size that it should have."""
+    start = Pool.start
+
+    def planted(self, slot, configuration):
+        start(self, slot, configuration)
+        self.rates[slot] *= factor
+
+    monkeypatch.setattr(Pool, "start", planted)
+
+
+def test_every_identical_rerun_passes(races, baseline):
+    assert [gate(races(), baseline).exit_code for _ in range(2)] == [0] * 2
+
+
+def test_a_step_size_that_is_3_percent_too_small_is_caught(races, baseline, monkeypatch):
+    faster(monkeypatch, 0.97)
+    verdict = gate(races(), baseline)
+    assert verdict.exit_code == 1
+    assert all(check.verdict == "regressed" for check in verdict.checks)
+
+
+def test_a_step_size_that_happens_to_be_better_is_reported_and_passes(
+    races, baseline, monkeypatch
+):
+    faster(monkeypatch, 1.03)
+    verdict = gate(races(), baseline)
+    assert verdict.exit_code == 0
+    assert {check.verdict for check in verdict.checks} == {"improved"}
+
+
+def test_a_planted_crash_is_a_failed_run(ran, baseline):
+    frame = ran.copy()
+    frame.loc[0, ["status", "reason", "score"]] = ["crash", "planted", float("nan")]
+    assert gate(frame, baseline).exit_code == 2
+
+
+def broken(run, baseline=None):
+    """The promises that a run breaks though nothing is wrong with its scores; the gate fails."""
+    accepted = accept(run.frame, "ci", date="", versions={})
+    accepted = dataclasses.replace(accepted, promises=tuple(run.suite.promised()))
+    verdict = gate(run.frame, accepted, quantities=run.quantities)
+    found = [kept.promise.name.partition(" on ")[0] for kept in verdict.promises if kept.fails]
+    assert verdict.exit_code == (1 if found else 0)
+    assert {check.verdict for check in verdict.checks} == {"same"}
+    return found
+
+
+PLANTS = {
+    "intervals that miss twice as often": (
+        ("ci-streams", ["fried"], ["vanilla", "chacha"]),
+        "algorithms.chacha.safe.intervals",
+        "self.alphas = np.round(1.0 -", "self.alphas = np.round(1.1 -",
+        ["coverage_in_worst_window of chacha", "coverage of chacha"],
+    ),
+    "beta's sign in ER-UCB": (
+        ("ci-arms", ["first pulls"], ["er-ucb"]),
+        "algorithms.er_ucb", "y = reward - self.beta[:, 0]", "y = reward + self.beta[:, 0]",
+        ["index.arm3 of er-ucb", "index.arm4 of er-ucb"],
+    ),
+    "ABC's alpha times 50": (
+        ("ci-selection", [], ["full-run", "abc", "abc delta=0.05"]),
+        "algorithms.abc_selection.bounds",
+        "return self.delta / (2 * self.n", "return 50 * self.delta / (2 * self.n",
+        ["missed_intervals of abc", "missed_intervals of abc delta=0.05"],
+    ),
+    "one apple expansion fewer": (
+        ("ci-apple", [], ["apple", "apple-ssm"]),
+        "algorithms.apple.sizes", "for k in range(1, epochs)}", "for k in range(1, epochs - 1)}",
+        ["expansions of apple", "expansions of apple-ssm"],
+    ),
+    "the growth rate negated in Rising Bandits": (
+        ("ci-arms", ["rising arms"], ["rising-bandits"]),
+        "algorithms.rising_bandits", "omega = growth_rate(", "omega = -growth_rate(",
+        ["upper.arm3 of rising-bandits", "upper.arm4 of rising-bandits",
+         "upper.arm1 of rising-bandits"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", PLANTS)
+def test_a_broken_guarantee_fails_even_where_no_score_is_worse(fault, part, plant):
+    which, module, old, new, expected = PLANTS[fault]
+    importlib.import_module(module)
+    assert broken(part(*which, folder="before")) == []
+    plant(module, old, new)
+    assert broken(part(*which)) == expected
+
+
+def test_an_aggregate_that_follows_the_worst_breaks_its_promise(part, monkeypatch):
+    which = ("ci-streams", ["2dplanes"], ["vanilla", "chacha"])
+    monkeypatch.setattr(ensemble, "mix", mixture.mix.py_func)
+    assert broken(part(*which, folder="before")) == []
+
+    def wrong(experts, label, low, high, state, importance):
+        """The nearer a forecast was to the label, the farther it is said to be."""
+        away = np.abs(experts - label)
+        turned = label + away.max() + away.min() - away
+        aggregate.weigh(turned, label, low, high, state, importance)
+
+    monkeypatch.setattr(mixture, "weigh", wrong)
+    assert "share_of_bound of chacha" in broken(part(*which))
+
+
+def test_odds_that_follow_the_worst_break_their_promise(part, monkeypatch):
+    which = ("ci-streams", ["classes"], ["vanilla", "chacha"])
+    monkeypatch.setattr(odds, "tell_odds", odds.tell_odds.py_func)
+    assert broken(part(*which, folder="before")) == []
+    monkeypatch.setattr(odds, "update", lambda chances, state: bayes.update(1 - chances, state))
+    assert broken(part(*which)) == ["nats_over_best of chacha"]
+
+
+def test_a_mixture_that_forgets_too_soon_is_a_regression(part, plant):
+    which = ("ci-streams", ["fried"], ["vanilla", "chacha"])
+    run = part(*which, folder="before")
+    assert gate(run.frame, run.accepted(), quantities=run.quantities).exit_code == 0
+    plant("algorithms.chacha.chacha", "memory=self.memory,", "memory=self.memory / 500,")
+    run = part(*which)
+    verdict = gate(run.frame, run.accepted(), quantities=run.quantities)
+    assert verdict.exit_code == 1
+    assert [check.name for check in verdict.checks if check.fails] == [
+        "chacha on synthetic:fried?rows=3000&seed=0"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lost", "metrics"),
+    [
+        ((), []),
+        (("bound.lower",), ["recorded.bounds"]),
+        (("bound.upper",), ["recorded.bounds"]),
+        (("lease",), ["recorded.lease"]),
+        (("loss", "reward"), ["recorded.value"]),
+    ],
+)
+def test_what_tracking_drops_is_missed(lost, metrics, part, tmp_path, empty_store, monkeypatch):
+    """The log says it, MLflow does not."""
+    told = records.Metric
+
+    def drop(points):
+        return [
+            told(key, value, round(at))
+            for key, value, at in points
+            if key not in lost and value is not None
+        ]
+
+    monkeypatch.setattr(records, "_metrics", drop)
+    names = [f"recorded.{name}" for name in ("lease", "value", "bounds")]
+    run = part("ci-streams", ["fried"], ["chacha-paper"], names)
+    uri = f"sqlite:///{shutil.copy(empty_store, tmp_path / 'mlflow.db')}"
+    tracker = Tracker(uri, "s", [result.key for result in run.results])
+    for result in run.results:
+        tracker.log(result, run.out / "jobs" / result.key)
+    tracker.close("FINISHED", {})
+    run.logged = Logged(uri, "s")
+    assert broken(run) == [f"{metric} of chacha-paper" for metric in metrics]

@@ -1,0 +1,259 @@
+"""The gate's promises: what fails it, what does not, and what its exit code says."""
+
+import dataclasses
+import json
+import zlib
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+from algorithms.errors import UsageError
+from tasks.jobs.job import Result
+from tasks.score.frame import as_frame, to_frame
+from tasks.score.gate.baseline import accept, dropped
+from tasks.score.gate.formats import as_json, junit, markdown
+from tasks.score.gate.verdict import gate
+
+CHACHA = ("chacha", "x")
+VANILLA = ("vanilla", "x")
+SCORES = {CHACHA: [1.0, 1.2, 0.9, 1.1, 1.05], VANILLA: [2.0] * 5}
+
+
+def frame_of(scores, direction="min", **fields):
+    results = []
+    for (label, data), cells in scores.items():
+        for repetition, cell in enumerate(cells):
+            ok = not isinstance(cell, str)
+            values = {"digest": "sha", "metric": "progressive_mse", "version": "v1"} | fields
+            results.append(
+                Result(
+                    key=f"{zlib.crc32(f'{label} {data}'.encode())}-{repetition}",
+                    algorithm=label, label=label, data=data,
+                    seed=2345 + repetition, environment_seed=0, repetition=repetition,
+                    status="ok" if ok else cell, reason="" if ok else f"why <{cell}>",
+                    score=cell if ok else None, direction=direction, **values,
+                )
+            )  # fmt: skip
+    return as_frame(to_frame(results))
+
+
+def accepted(scores=None, **fields):
+    frame = frame_of(scores or SCORES, **fields)
+    return accept(frame, "ci", date="2026-11-21", versions={"leaseboard": "0.1.0"})
+
+
+def scaled(factor, key=CHACHA):
+    return {**SCORES, key: [factor * score for score in SCORES[key]]}
+
+
+def tolerant(baseline, tolerance):
+    """Each scenario with a tolerance of its own."""
+    own = [dataclasses.replace(one, tolerance=tolerance) for one in baseline.scenarios]
+    return dataclasses.replace(baseline, scenarios=tuple(own))
+
+
+def verdicts(verdict):
+    return {(check.label, check.data): check.verdict for check in verdict.checks}
+
+
+def test_an_identical_rerun_passes():
+    verdict = gate(frame_of(SCORES), accepted())
+    assert verdict.exit_code == 0
+    assert set(verdicts(verdict).values()) == {"same"}
+
+
+def test_a_consistent_drop_beyond_the_tolerance_fails():
+    verdict = gate(frame_of(scaled(1.03)), accepted())
+    assert verdict.exit_code == 1
+    assert verdicts(verdict) == {CHACHA: "regressed", VANILLA: "same"}
+
+
+def test_a_consistent_drop_within_the_tolerance_passes():
+    verdict = gate(frame_of(scaled(1.001)), accepted())
+    assert verdict.exit_code == 0
+    assert verdicts(verdict)[CHACHA] == "passed"
+
+
+def test_a_large_mean_drop_that_may_be_chance_passes():
+    noisy = {**SCORES, CHACHA: [1.9, 0.9, 0.8, 1.0, 0.95]}
+    (check,) = [c for c in gate(frame_of(noisy), accepted()).checks if c.label == "chacha"]
+    assert check.drop.value > 0.05
+    assert check.verdict == "passed"
+    assert "includes zero" in check.explanation
+
+
+def test_an_improvement_passes_and_is_named():
+    verdict = gate(frame_of(scaled(0.9)), accepted())
+    assert verdict.exit_code == 0
+    assert verdicts(verdict)[CHACHA] == "improved"
+
+
+def test_for_accuracies_a_lower_score_is_the_drop():
+    worse = frame_of(scaled(0.95), direction="max")
+    assert gate(worse, accepted(direction="max")).exit_code == 1
+    better = frame_of(scaled(1.05), direction="max")
+    assert gate(better, accepted(direction="max")).exit_code == 0
+
+
+def test_a_scenario_that_ignores_the_seed_is_exact():
+    assert {s.label: s.exact for s in accepted().scenarios} == {"chacha": False, "vanilla": True}
+    verdict = gate(frame_of(scaled(1 + 1e-6, VANILLA)), accepted())
+    assert verdicts(verdict)[VANILLA] == "regressed"
+    assert gate(frame_of(scaled(1 + 1e-12, VANILLA)), accepted()).exit_code == 0
+
+
+def test_a_scenario_with_its_own_tolerance():
+    baseline = tolerant(accepted(), 0.1)
+    worse = {**scaled(1.05), VANILLA: [2.1] * 5}
+    assert gate(frame_of(worse), baseline).exit_code == 0
+    assert gate(frame_of(scaled(1.2)), baseline).exit_code == 1
+
+
+def test_what_is_accepted_anew_keeps_its_tolerance_and_names_what_is_lost():
+    before = tolerant(accepted(), 0.1)
+    frame = frame_of({CHACHA: SCORES[CHACHA]})
+    after = accept(frame, "ci", date="", versions={}, before=before)
+
+    assert [scenario.tolerance for scenario in after.scenarios] == [0.1]
+    assert dropped(before, after) == ["vanilla on x"]
+    assert dropped(None, after) == []
+
+
+def test_a_crash_of_a_seed_that_was_never_accepted_is_a_failed_run():
+    more = {**SCORES, CHACHA: [*SCORES[CHACHA], "crash"]}
+    assert gate(frame_of(more), accepted()).exit_code == 2
+
+
+@pytest.mark.parametrize("status", ["timeout", "memout", "crash", "diverged"])
+def test_a_failed_job_is_a_failed_run(status):
+    verdict = gate(frame_of({**SCORES, CHACHA: [1.0, status, 0.9, 1.1, 1.05]}), accepted())
+    assert verdict.exit_code == 2
+    assert "seed 2346" in next(c for c in verdict.checks if c.fails).explanation
+
+
+def test_a_failed_run_outranks_a_regression():
+    worse = {**scaled(1.5), VANILLA: ["crash"] * 5}
+    assert gate(frame_of(worse), accepted()).exit_code == 2
+
+
+def test_a_scenario_that_vanished_fails():
+    verdict = gate(frame_of({CHACHA: SCORES[CHACHA]}), accepted())
+    assert verdict.exit_code == 1
+    assert verdicts(verdict)[VANILLA] == "missing"
+
+
+@pytest.mark.parametrize("cells", [[1.0, 1.2, 0.9, 1.1], [1.0, 1.2, 0.9, 1.1, "skipped"]])
+def test_a_seed_that_vanished_fails(cells):
+    verdict = gate(frame_of({**SCORES, CHACHA: cells}), accepted())
+    assert verdict.exit_code == 1
+    assert "2349" in next(c for c in verdict.checks if c.fails).explanation
+
+
+def test_a_new_scenario_is_reported_and_passes():
+    verdict = gate(frame_of({**SCORES, ("apple", "x"): [1.0]}), accepted())
+    assert verdict.exit_code == 0
+    assert verdicts(verdict)["apple", "x"] == "new"
+
+
+def test_a_new_scenario_that_crashes_is_a_failed_run():
+    assert gate(frame_of({**SCORES, ("apple", "x"): ["crash"]}), accepted()).exit_code == 2
+
+
+@pytest.mark.parametrize("field", [{"digest": "other"}, {"metric": "progressive_error"}])
+def test_other_data_or_another_metric_cannot_be_compared(field):
+    verdict = gate(frame_of(SCORES, **field), accepted())
+    assert set(verdicts(verdict).values()) == {"changed"}
+    assert verdict.exit_code == 1
+
+
+def test_one_changed_scenario_among_compared_ones_fails():
+    frame = frame_of(SCORES)
+    frame.loc[frame["label"] == "vanilla", "digest"] = "other"
+    assert gate(frame, accepted()).exit_code == 1
+
+
+def test_nothing_compared_has_its_own_code():
+    other = frame_of({("apple", "y"): [1.0]})
+    assert gate(other, None).exit_code == 3
+    assert gate(other, accepted()).exit_code == 3
+    assert (
+        gate(frame_of({CHACHA: ["skipped"] * 5, VANILLA: ["skipped"] * 5}), accepted()).exit_code
+        == 3
+    )
+
+
+def test_many_failures_do_not_wrap_around_to_success():
+    verdict = gate(frame_of({CHACHA: [2.0]}), accepted({CHACHA: [1.0]}))
+    assert dataclasses.replace(verdict, checks=verdict.checks * 256).exit_code == 1
+
+
+def test_reruns_with_noise_pass_and_a_planted_regression_is_caught():
+    """Of 20 noisy reruns without a change none fails; with 3 % worse scores all 20 do."""
+    random = np.random.default_rng(0)
+    scores = {CHACHA: list(random.normal(1.0, 0.05, 20))}
+    baseline = accepted(scores)
+    for _ in range(20):
+        noise = 1 + random.normal(0, 0.002, 20)
+        calm = {CHACHA: list(np.array(scores[CHACHA]) * noise)}
+        worse = {CHACHA: list(np.array(scores[CHACHA]) * noise * 1.03)}
+        assert gate(frame_of(calm), baseline).exit_code == 0
+        assert gate(frame_of(worse), baseline).exit_code == 1
+
+
+def test_failures_cannot_be_accepted():
+    with pytest.raises(UsageError, match=r"1 of 10 jobs failed .*x, crash: why <crash>"):
+        accept(frame_of({**SCORES, CHACHA: [1.0, 1, 1, 1, "crash"]}), "ci", date="", versions={})
+
+
+def test_an_early_end_cannot_be_accepted_and_the_reason_is_told():
+    frame = frame_of(SCORES)
+    frame.loc[0, ["complete", "reason"]] = [False, "ended early: 1 of 500 examples"]
+    with pytest.raises(UsageError, match=r"1 of 10 jobs .*: ended early: 1 of 500 examples"):
+        accept(frame, "ci", date="", versions={})
+
+
+def test_nothing_cannot_be_accepted():
+    with pytest.raises(UsageError, match="nothing to accept"):
+        accept(frame_of({CHACHA: ["skipped"]}), "ci", date="", versions={})
+
+
+def everything():
+    """A verdict with every kind of check, and names that hold markup."""
+    hostile = {("<b>|x</b>", "d&d"): [1.0, 2.0], ("gone", "x"): [1.0]}
+    now = {**scaled(1.03), ("<b>|x</b>", "d&d"): [1.0, "crash"], ("new", "x"): [1.0]}
+    return gate(frame_of(now), accepted({**SCORES, **hostile}))
+
+
+def test_markdown_lists_what_fails_first_and_escapes_names():
+    text = markdown(everything())
+    rows = [line for line in text.splitlines() if line.startswith("| ")][2:]
+    assert [row.split(" | ")[0].strip("| *") for row in rows] == [
+        "failed", "regressed", "missing", "new",
+    ]  # fmt: skip
+    assert "&lt;b&gt;\\|x&lt;/b&gt;" in text
+    assert "+3.00% [+3.00%, +3.00%]" not in text  # the drops differ from seed to seed
+    assert "+3.00%" in text
+
+
+def test_junit_is_xml_with_the_right_counts():
+    root = ET.fromstring(junit(everything()))
+    assert {k: root.get(k) for k in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "5", "failures": "2", "errors": "1", "skipped": "1",
+    }  # fmt: skip
+    assert len(root.findall("testcase")) == 5
+    empty = ET.fromstring(junit(gate(frame_of(SCORES), None)))
+    assert empty.get("errors") == "1"
+
+
+def test_json_holds_every_check():
+    payload = json.loads(as_json(everything()))
+    assert payload["exit_code"] == 2
+    assert payload["compared"] == 2
+    regressed = next(c for c in payload["checks"] if c["verdict"] == "regressed")
+    assert regressed["relative_drop"] == pytest.approx(0.03)
+    assert regressed["fails"] is True
+
+
+def test_checks_are_plain_values():
+    assert all(dataclasses.is_dataclass(check) for check in everything().checks)
