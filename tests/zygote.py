@@ -39,7 +39,7 @@ IMPORTS = (
     "tasks.track.recorder",
 )  # fmt: skip
 """None of Prefect, which reads its settings when it is imported."""
-_DIE_WITH_PARENT, _BECOME_SUBREAPER = 1, 36  # PR_SET_… of linux/prctl.h
+_DIE_WITH_PARENT, _NAME, _BECOME_SUBREAPER = 1, 15, 36  # PR_SET_… of linux/prctl.h
 _adopting = threading.Lock()
 
 
@@ -73,6 +73,7 @@ class Forked:
         if self.returncode is None:
             self._channel.settimeout(timeout)
             self.returncode = int(self._lines.readline())
+            self._lines.close()
             self._channel.close()
         return self.returncode
 
@@ -83,6 +84,9 @@ class Forked:
 
     def send_signal(self, number):
         os.kill(self.pid, number)
+
+    def terminate(self):
+        self.send_signal(signal.SIGTERM)
 
     def kill(self):
         self.send_signal(signal.SIGKILL)
@@ -248,6 +252,7 @@ def _live(asked, files, place):
     try:
         if asked["words"][0] == "-m":
             _, module, *words = asked["words"]
+            prctl(_NAME, module.encode())  # a list of processes shows 15 letters of it
             sys.argv = [module, *words]
             runpy.run_module(module, run_name="__main__", alter_sys=True)
         else:
@@ -259,9 +264,7 @@ def _live(asked, files, place):
     except BaseException:  # noqa: BLE001  (as Python does at its end)
         traceback.print_exc()
     finally:
-        for thread in threading.enumerate():
-            if thread is not threading.current_thread() and not thread.daemon:
-                thread.join()
+        threading._shutdown()  # as Python does: pools of threads end, others are waited for
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)

@@ -30,7 +30,8 @@ CONFIGURATIONS = 3  # of each stand-in job
 class Machines:
     """A scheduler and its workers, each with a cache and a folder of its own."""
 
-    def __init__(self, folder, protocol="tcp", **environment):
+    def __init__(self, zygote, folder, protocol="tcp", **environment):
+        self._zygote = zygote
         self.folder = folder
         self._environment = environment
         self.file = folder / "scheduler.json"
@@ -70,10 +71,10 @@ class Machines:
     def _start(self, what, *arguments, **extra):
         root = str(CHILD.parents[2])
         with (self.folder / f"{what}-{self._started}.log").open("w") as log:
-            return subprocess.Popen(
-                [sys.executable, "-m", f"distributed.cli.dask_{what}", *map(str, arguments)],
+            return self._zygote.start(
+                ["-m", f"distributed.cli.dask_{what}", *arguments],
+                cwd=Path.cwd(), out=log, err=log,
                 env=os.environ | {"PYTHONPATH": root} | self._environment | extra,
-                stdout=log, stderr=log,
             )  # fmt: skip
 
     def close(self):
@@ -85,8 +86,8 @@ class Machines:
 
 
 @pytest.fixture(scope="module")
-def machines(tmp_path_factory, url):
-    made = Machines(tmp_path_factory.mktemp("machines"))
+def machines(tmp_path_factory, url, zygote):
+    made = Machines(zygote, tmp_path_factory.mktemp("machines"))
     for _ in range(2):
         made.add_worker()
     made.wait_for(2)
@@ -107,7 +108,7 @@ def running(machines):
     for process, _ in machines.workers:
         if process.poll() is None:
             below = psutil.Process(process.pid).children(recursive=True)
-            found[process.pid] = [p for p in below if "tasks.pool.worker" in " ".join(p.cmdline())]
+            found[process.pid] = [p for p in below if p.name() == "tasks.pool.work"]
     return found
 
 
@@ -249,12 +250,12 @@ def test_what_one_worker_computed_one_without_its_disk_replays(
         assert not path.is_file() or b"5ECRET" not in path.read_bytes(), path
 
 
-def test_what_is_wrong_with_a_cluster_is_one_line(bench, monkeypatch, tmp_path):
+def test_what_is_wrong_with_a_cluster_is_one_line(bench, monkeypatch, tmp_path, zygote):
     monkeypatch.setattr("flows.cluster.CONNECT_SECONDS", 0.5)
     bench.reference = "sklearn:diabetes"
     with pytest.raises(LeaseboardError, match="no Dask scheduler answers at 'tcp:"):
         bench.run(local=False, workers=None, cluster="tcp://127.0.0.1:9")
-    lonely = Machines(tmp_path)
+    lonely = Machines(zygote, tmp_path)
     try:
         with pytest.raises(LeaseboardError, match="has no workers: start some with `dask worker"):
             bench.run(local=False, workers=None, cluster=lonely.address)
@@ -295,13 +296,13 @@ def _key(variable):
 
 
 @pytest.fixture(scope="class")
-def secured(certificate, tmp_path_factory, url):
+def secured(certificate, tmp_path_factory, url, zygote):
     cert, key = str(certificate / "cert.pem"), str(certificate / "key.pem")
     before = "DASK_DISTRIBUTED__COMM__"
     settings = {f"{before}REQUIRE_ENCRYPTION": "True", f"{before}TLS__CA_FILE": cert}
     for who in ("SCHEDULER", "WORKER", "CLIENT"):
         settings |= {f"{before}TLS__{who}__CERT": cert, f"{before}TLS__{who}__KEY": key}
-    made = Machines(tmp_path_factory.mktemp("secured"), "tls", **settings)
+    made = Machines(zygote, tmp_path_factory.mktemp("secured"), "tls", **settings)
     with pytest.MonkeyPatch.context() as patch:
         for name, value in settings.items():
             patch.setenv(name, value)

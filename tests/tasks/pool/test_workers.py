@@ -1,4 +1,5 @@
 import os
+import subprocess
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ from tasks.pool.process import StoppedError
 from tasks.pool.workers import WorkerPool
 from tasks.processes import leash
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
 STANDINS = Path(__file__).resolve().parents[2] / "flows" / "standins.py"
 FOREIGN = "mine.py:Mine"  # which runs in a fork; the stand-ins do not read it
 
@@ -194,7 +196,8 @@ def test_stop_interrupts_running_jobs_at_once(folder):
         assert time.monotonic() - begun < 30
 
 
-def test_closing_leaves_no_process():
+def test_closing_leaves_no_process(monkeypatch):
+    monkeypatch.setattr("tasks.processes.children.subprocess", subprocess)  # no forks
     before = {child.pid for child in psutil.Process().children(recursive=True)}
     workers = pool(size=2)
     workers.warm([job("well")] * 2)
