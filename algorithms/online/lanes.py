@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 from algorithms.online import kernel
 from algorithms.online.kernel import Floats, Integers
 
-LANES = 64
+LANES = 32
 """Models in one block of rows, at most."""
 
 VECTOR = 8
 """Lanes that the widths of rows are multiples of: what one register of 256 bits holds."""
 
-FEWEST, SHORTEST = 4, 8
-"""Fewer models, or fewer examples in a block, are faster one by one."""
+FEWEST, SHORTEST, EMPTIEST = 4, 8, 2
+"""Fewer models, fewer examples in a block, or more lanes a term are faster one by one."""
 
 Place = np.uint64
 """Of a float in the rows."""
@@ -54,12 +54,26 @@ Group = tuple[Slots, Floats, Slots, Terms, Integers, Floats]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def side_by_side(live: Slots, n_terms: Slots, plain: NDArray[np.bool_], n_examples: int) -> Slots:
-    """The `live` slots whose models go into lanes, those of most terms first."""
-    found = live[plain[live]]
-    if len(found) < FEWEST or n_examples < SHORTEST:
-        return found[:0]
-    return found[np.argsort(-n_terms[found], kind="mergesort")]
+def split(
+    live: Slots, n_terms: Slots, plain: NDArray[np.bool_], n_examples: int
+) -> tuple[Slots, Slots]:
+    """The `live` slots whose models go into lanes, those of most terms first; and the others.
+
+    Models that are much larger than the rest stay alone: lanes would be empty beside them.
+    """
+    beside = live[plain[live]]
+    beside = beside[np.argsort(-n_terms[beside], kind="mergesort")]
+    while len(beside) > 0:
+        n_lanes = VECTOR * n_terms[beside[::VECTOR]].sum()
+        if n_examples < SHORTEST or len(beside) < FEWEST:
+            beside = beside[:0]
+        elif n_lanes > EMPTIEST * n_terms[beside].sum():
+            beside = beside[1:]
+        else:
+            break
+    alone = np.ones(len(n_terms), dtype=np.bool_)
+    alone[beside] = False
+    return beside, live[alone[live]]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

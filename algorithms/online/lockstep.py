@@ -48,7 +48,7 @@ def learn_live(
     predictions : ndarray of float32, shape (n, n_slots)
         Written in the live columns: what each model predicted before it learned the example.
     """
-    beside = lanes.side_by_side(live, n_terms, plain, len(targets))
+    beside, alone = lanes.split(live, n_terms, plain, len(targets))
     groups = lanes.enter(beside, tables, labels, rates, factors, n_terms)
     for models in groups:
         for t in range(len(targets)):
@@ -56,9 +56,7 @@ def learn_live(
                 examples[t], targets[t], importances[t], loss, models, sums, predictions[t]
             )
     lanes.leave(groups, tables, labels, n_terms)
-    for slot in live:
-        if len(beside) > 0 and plain[slot]:
-            continue
+    for slot in alone:
         terms, homes, count_of = factors[slot], cells[slot], n_terms[slot]
         table, norms, seen, rate = tables[slot], sums[slot], labels[slot], rates[slot]
         for t in range(len(targets)):

@@ -144,16 +144,14 @@ def advance(
 ) -> int:
     """Example by example: select, let all live models predict and learn, observe."""
     live = np.flatnonzero(slots[:, CONFIGURATION] >= 0)
-    beside = lanes.side_by_side(live, n_terms, plain, len(labels))
+    beside, alone = lanes.split(live, n_terms, plain, len(labels))
     groups = lanes.enter(beside, tables, ranges, rates, factors, n_terms)
     learned = 0
     for t in range(len(labels)):
         predictor = select(slots, control)
         for models in groups:
             learn_group(examples[t], labels[t], importances[t], loss, models, sums, outputs)
-        for slot in live:
-            if len(beside) > 0 and plain[slot]:
-                continue
+        for slot in alone:
             count = gather(examples[t], factors[slot], cells[slot], n_terms[slot], values, places)
             outputs[slot] = learn(
                 tables[slot],

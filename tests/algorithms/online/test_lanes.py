@@ -47,7 +47,6 @@ def assert_the_same(
         importances = np.ones(len(labels), dtype=np.float32)
     together, alone = (pool_of(schema, configurations, loss) for _ in range(2))
     slots = np.arange(len(configurations))
-    assert len(lanes.side_by_side(slots, together.n_terms, together.plain, len(labels) // blocks))
     for part in np.array_split(np.arange(len(labels)), blocks):
         block = examples[part], labels[part], importances[part]
         one = learned(together, *block, [slots])
@@ -79,8 +78,24 @@ def test_any_number_of_models(n_models):
 def test_models_whose_terms_share_a_cell_stay_alone():
     configurations = [configured(chosen) for chosen in ([], ["ab"], ["abd"], [], ["ac"], [], [])]
     pool = pool_of(CROWDED, configurations, SQUARED)
-    assert 0 < np.count_nonzero(~pool.plain) < len(configurations) - lanes.FEWEST + 1
+    beside, alone = lanes.split(np.arange(7), pool.n_terms, pool.plain, 64)
+    assert len(beside)
+    assert set() < {*np.flatnonzero(~pool.plain)} <= {*alone}
     assert_the_same(CROWDED, configurations, *random_stream(1))
+
+
+def test_a_model_much_larger_than_the_others_stays_alone():
+    n_terms, plain = np.array([40, 9, 9, 300, 8, 8, 8]), np.ones(7, dtype=bool)
+    beside, alone = lanes.split(np.arange(7), n_terms, plain, 64)
+    assert beside.tolist() == [1, 2, 4, 5, 6]
+    assert alone.tolist() == [0, 3]
+    assert [len(slots) for slots in lanes.split(np.arange(7), n_terms, plain, 7)] == [0, 7]
+    assert [len(slots) for slots in lanes.split(np.arange(3), n_terms, plain, 64)] == [0, 3]
+
+
+def test_large_models_beside_small_ones():
+    large = [configured([*SETS]), configured(["abcd", "aad"])]
+    assert_the_same(GROUPS, [*large, *[configured([])] * 6], *random_stream(5))
 
 
 def test_models_of_few_namespaces_beside_models_of_all():
