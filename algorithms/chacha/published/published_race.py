@@ -72,6 +72,7 @@ class PublishedRace(Race):
         self.candidates: list[Candidate] = []
         self.frontier: list[int] = []
         self.joined: list[int] = []
+        self.pending: list[int] = []
 
     def predict(self, example: Floats) -> float:
         """What the model that the selection names predicts."""
@@ -146,8 +147,16 @@ class PublishedRace(Race):
 
     def challengers(self) -> list[int]:
         """S: everyone under consideration but the champion."""
-        out = {self.champion, *self.holders[self.slots[:, OUT] != 0].tolist()}
+        out = self._out()
         return [number for number in self.joined if number not in out]
+
+    def _n_challengers(self) -> int:
+        return len(self.joined) - len(self._out())
+
+    def _out(self) -> set[int]:
+        """Who joined S and is neither eliminated nor in it."""
+        gone = (self.slots[:, OUT] != 0) & (self.holders != EMPTY)
+        return {self.champion, *self.holders[gone].tolist()}
 
     # Algorithm 1, lines 11 to 17
 
@@ -193,7 +202,7 @@ class PublishedRace(Race):
         ]
         failed.sort(key=lambda slot: self.joined.index(int(self.holders[slot])))
         if self.rules.keep_b_candidates:
-            failed = failed[: max(len(self.challengers()) + 1 - self.b, 0)]
+            failed = failed[: max(self._n_challengers() + 1 - self.b, 0)]
         if failed:
             yield from self.bounds([self.champion, *self.holders[failed].tolist()])
         self.slots[failed, OUT] = 1
@@ -248,7 +257,7 @@ class PublishedRace(Race):
             if chosen is None:
                 break
             yield from self._grant(chosen, slot)
-        n_candidates = len(self.challengers())
+        n_candidates = self._n_challengers()
         self.control[N_CANDIDATES] = max(n_candidates, 1)
         self.control[MAY_ELIMINATE] = not self.rules.keep_b_candidates or n_candidates + 1 > self.b
 
@@ -256,11 +265,9 @@ class PublishedRace(Race):
 
     def _choose(self) -> int | None:
         """A pending configuration if there is one, else the paused one of least lease."""
-        pending = [n for n in self.joined if self.candidates[n].status == "pending"]
-        if pending:
-            if self.rules.pool == "lazy":
-                return pending[0]
-            return pending[self.random.randint(len(pending))]
+        if self.pending:
+            lazy = self.rules.pool == "lazy"
+            return self.pending[0 if lazy else self.random.randint(len(self.pending))]
         paused = [n for n in self.joined if self.candidates[n].status == "paused"]
         return min(paused, key=lambda number: self.candidates[number].lease, default=None)
 
@@ -282,10 +289,13 @@ class PublishedRace(Race):
         if self.candidates[number].status == "waiting":
             self.candidates[number].status = "pending"
             self.joined.append(number)
+            self.pending.append(number)
 
     def _grant(self, number: int, slot: int) -> Iterator[Event]:
         """Start a fresh model: nothing is kept of an earlier one (section 2)."""
         candidate = self.candidates[number]
+        if candidate.status == "pending":
+            self.pending.remove(number)
         candidate.status = "live"
         self._start(slot, number)
         row = self.slots[slot]
@@ -327,7 +337,7 @@ class PublishedRace(Race):
         Literally b, though challengers share b - 1 slots: with ``|S| = b`` nobody makes room
         for the one that waits.
         """
-        return len(self.challengers()) > self.b
+        return self._n_challengers() > self.b
 
     def _standing(self, slot: int) -> dict[str, float]:
         row = self.slots[slot]
@@ -356,6 +366,7 @@ class PublishedRace(Race):
                 raise ValueError(f"no candidate has status {status!r}")
             candidate.lease, candidate.status = float(lease), status
             candidate.low, candidate.high = float(low), float(high)
+        self.pending = [n for n in self.joined if self.candidates[n].status == "pending"]
         live = [number for number, one in enumerate(self.candidates) if one.status == "live"]
         if sorted(self.holders[self.live]) != live:
             raise ValueError("the slots hold others than the live candidates")
