@@ -26,19 +26,11 @@ def show_board(
 ) -> str:
     """Score, print the board, build the page, and put both into the MLflow store.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        As the table in `out` has them; they have been logged.
-    uri : str, optional
-        The store; None if there is none, or it is in trouble.
-    found : Compared, optional
-        The comparison of the results, where it has been made already.
+    - `results`: as the table in `out` has them; they have been logged.
+    - `uri`: the store; None if there is none, or it is in trouble.
+    - `found`: the comparison of the results, where it has been made already.
 
-    Returns
-    -------
-    str
-        Why the board is not in the store, empty if it is.
+    Returns why the board is not in the store, empty if it is.
     """
     from tasks.score import board
 

@@ -56,15 +56,11 @@ class Cluster:
     Raises LeaseboardError if there is no such scheduler, it has no workers, or a certificate is
     missing.
 
-    Parameters
-    ----------
-    address : str
-        Of the scheduler, such as ``tcp://10.0.0.1:8786``; with ``tls://`` Dask's own settings
-        name the certificates.
-    home : Path
-        The run folder, by which a repeated run replaces what a killed one left on the workers.
-    work : str
-        See `tasks.pool.workers.WorkerPool`.
+    - `address`: of the scheduler, such as ``tcp://10.0.0.1:8786``; with ``tls://`` Dask's own
+      settings name the certificates.
+    - `home`: the run folder, by which a repeated run replaces what a killed one left on the
+      workers.
+    - `work`: see `tasks.pool.workers.WorkerPool`.
     """
 
     def __init__(self, address: str, home: Path, limits: Limits, *, work: str) -> None:

@@ -50,12 +50,8 @@ class Place:
 def dispatch(place: Place, expected: Collection[Job], body: Callable[[Steps], Outcome]) -> Outcome:
     """What `body` makes of the steps of a run, which an interruption ends.
 
-    Parameters
-    ----------
-    expected : collection of Job
-        Jobs that will probably run: their workers start to import while others begin.
-    body : callable
-        Takes the steps, and what they come to is all that lasts.
+    - `expected`: jobs that will probably run: their workers start to import while others begin.
+    - `body`: takes the steps, and what they come to is all that lasts.
     """
     address = os.environ.get("PREFECT_API_URL", "")
     if not (expected or address or place.cluster):  # a server would be started for nothing

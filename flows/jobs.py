@@ -76,14 +76,9 @@ def run_jobs(
 ) -> Outcome:
     """Run what is not done of `planned`, and record everything under `out` and in MLflow.
 
-    Parameters
-    ----------
-    data : dict of str to Kept
-        What was fetched, by reference; a job on other data loads them itself.
-    out : Path
-        An existing folder that this process has locked.
-    tracking_uri : str, optional
-        The MLflow store; None records nothing there.
+    - `data`: what was fetched, by reference; a job on other data loads them itself.
+    - `out`: an existing folder that this process has locked.
+    - `tracking_uri`: the MLflow store; None records nothing there.
     """
     results.discard_unfinished(out)
     recorder = _recorder(suite, planned, out, tracking_uri)

@@ -52,14 +52,9 @@ class AsTasks(Steps):
 
     Prefect sends the flow along with each task that goes to another process; this stays behind.
 
-    Parameters
-    ----------
-    runs : RunsJobs
-        Runs a job where `runner` runs its task.
-    runner : TaskRunner
-        Of threads, or of a cluster.
-    ahead : int
-        See `Steps`.
+    - `runs`: runs a job where `runner` runs its task.
+    - `runner`: of threads, or of a cluster.
+    - `ahead`: see `Steps`.
     """
 
     def __init__(self, runs: RunsJobs, runner: TaskRunner[Any], ahead: int) -> None:
@@ -187,12 +182,8 @@ def in_flow(
 class Performance:
     """What a flow run does in its own process, with what came of it.
 
-    Parameters
-    ----------
-    body : callable
-        What is made of them.
-    interrupt : callable
-        Makes every running job return.
+    - `body`: what is made of them.
+    - `interrupt`: makes every running job return.
     """
 
     def __init__(

@@ -18,14 +18,9 @@ if TYPE_CHECKING:
 class Progress:
     """Told of each job that is over, from any thread.
 
-    Parameters
-    ----------
-    done : int
-        Jobs that were done before.
-    names : mapping, optional
-        What tables call a data set, by its reference.
-    file : text file, optional
-        Standard error by default, so that standard output holds the board alone.
+    - `done`: jobs that were done before.
+    - `names`: what tables call a data set, by its reference.
+    - `file`: standard error by default, so that standard output holds the board alone.
     """
 
     def __init__(

@@ -34,12 +34,8 @@ MISSED = timedelta(minutes=5)
 class Scheduler:
     """Serves deployments from this process.
 
-    Parameters
-    ----------
-    names : mapping of UUID to str
-        The deployments, and what they are called.
-    say : callable
-        Shows a line on the terminal.
+    - `names`: the deployments, and what they are called.
+    - `say`: shows a line on the terminal.
     """
 
     def __init__(

@@ -50,14 +50,9 @@ class PrefectServer:
 
     `url`: the address for ``PREFECT_API_URL``.
 
-    Parameters
-    ----------
-    log : Path
-        Gets what the server says.
-    port : int, optional
-        A free one by default.
-    scheduling : bool
-        Also schedule deployments and serve the UI.
+    - `log`: gets what the server says.
+    - `port`: a free one by default.
+    - `scheduling`: also schedule deployments and serve the UI.
     """
 
     def __init__(self, log: Path, *, port: int | None = None, scheduling: bool = False) -> None:

@@ -23,12 +23,8 @@ _POLL_SECONDS = 0.05
 class Service:
     """Starts at once; `stop` ends it, and a leash does if this process is killed.
 
-    Parameters
-    ----------
-    environment : mapping of str to str
-        Of the new process; nothing else is in it.
-    log : file, optional
-        Gets what the server says; it goes where ours goes by default.
+    - `environment`: of the new process; nothing else is in it.
+    - `log`: gets what the server says; it goes where ours goes by default.
     """
 
     def __init__(

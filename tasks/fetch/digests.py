@@ -23,10 +23,7 @@ def digest_of(features: pd.DataFrame, target: pd.Series, task: str) -> str:
     on the type that a file happens to use; integers that no double holds, as such. A nominal
     column is its category names in order and its codes.
 
-    Returns
-    -------
-    str
-        32 hexadecimal digits.
+    It has 32 hexadecimal digits.
     """
     hasher = hashlib.sha256()
     _header(hasher, _VERSION, task, list(features.shape))

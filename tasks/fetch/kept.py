@@ -63,14 +63,9 @@ def hold(
 
     Raises DataError as `tasks.fetch.load`.
 
-    Parameters
-    ----------
-    name : str
-        What jobs call it: their ``data`` is ``held:NAME``.
-    target : str, optional
-        The target's column; the last by default.
-    task : {"regression", "classification"}, optional
-        By default the target's kind says it.
+    - `name`: what jobs call it: their ``data`` is ``held:NAME``.
+    - `target`: the target's column; the last by default.
+    - `task`, {"regression", "classification"}: by default the target's kind says it.
     """
     reference = Reference("held", name, {})
     table = RawTable(frame, name, target, task, source="a table of the flow's own")

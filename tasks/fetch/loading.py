@@ -15,14 +15,10 @@ from tasks.machine import paths
 def load(reference: str, *, mirrors: Iterable[str | Path] = ()) -> Dataset:
     """The data set that `reference` names, checked, with rows and columns in their order.
 
-    Parameters
-    ----------
-    reference : str
-        Such as ``openml:215``, ``mirror:flights_3m?threshold=15``, ``sklearn:digits``,
-        ``synthetic:fried?rows=1000&seed=0``, ``file:data.csv?target=y``, a path, or a name of
-        ``conf/data``.
-    mirrors : iterable of path
-        Asked before the network; by default those of ``LEASEBOARD_MIRROR``.
+    - `reference`: such as ``openml:215``, ``mirror:flights_3m?threshold=15``, ``sklearn:digits``,
+      ``synthetic:fried?rows=1000&seed=0``, ``file:data.csv?target=y``, a path, or a name of
+      ``conf/data``.
+    - `mirrors`: asked before the network; by default those of ``LEASEBOARD_MIRROR``.
 
     Raises
     ------

@@ -83,12 +83,8 @@ class Job:
     def key(self, digest: str, version: str) -> str:
         """A name of the result: equal for equal work, whatever process or order computes it.
 
-        Parameters
-        ----------
-        digest : str
-            Of the data as read.
-        version : str
-            Of the algorithm's code, see `tasks.keys.versions.code_version`.
+        - `digest`: of the data as read.
+        - `version`: of the algorithm's code, see `tasks.keys.versions.code_version`.
         """
         identity = {
             name: value
@@ -220,13 +216,9 @@ class Result:
     def kept_for(self, job: Job, version: str = "") -> Result:
         """The same as a result of `job`, which whoever ran it is not asked about.
 
-        Parameters
-        ----------
-        job : Job
-            As it was planned here: where it ran its data may have had another address, and code
-            of a user's could name any job.
-        version : str
-            Of the code that was planned, for a job that failed before it knew.
+        - `job`: as it was planned here: where it ran its data may have had another address, and
+          code of a user's could name any job.
+        - `version`: of the code that was planned, for a job that failed before it knew.
         """
         whose = _whose(job) | {"version": self.version or version}
         return replace(self, **whose, reason=discreet(self.reason))

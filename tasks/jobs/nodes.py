@@ -25,11 +25,7 @@ def cluster(workers: Workers, address: str = "") -> Cluster:
 
     Raises SkipError if Dask is not installed.
 
-    Parameters
-    ----------
-    workers : {"serial", "processes", "dask"}
-    address : str
-        A Dask scheduler's; without one, a local cluster is started.
+    - `address`: a Dask scheduler's; without one, a local cluster is started.
     """
     if workers == "serial":
         return one_by_one

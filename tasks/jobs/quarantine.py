@@ -56,18 +56,11 @@ def ask(
 
     Raises LeaseboardError: the function's own; a `UserFileError` for whatever else became of it.
 
-    Parameters
-    ----------
-    function : str
-        Of this project.
-    file : Path, optional
-        The user's file that it imports; None if it imports none.
-    *arguments
-        In JSON's types.
-    limits : Limits
-        `IMPORT` by default.
-    follow : bool
-        Know which line of the file runs, so that it can be named; it runs slower.
+    - `function`: of this project.
+    - `file`: the user's file that it imports; None if it imports none.
+    - `*arguments`: in JSON's types.
+    - `limits`: `IMPORT` by default.
+    - `follow`: know which line of the file runs, so that it can be named; it runs slower.
     """
     limits = IMPORT if limits is None else limits
     order = {

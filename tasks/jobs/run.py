@@ -83,16 +83,10 @@ def run_job(
 ) -> tuple[Result, Any]:
     """Run `job` and write its event log into `folder`, which exists.
 
-    Parameters
-    ----------
-    folder : Path
-        Gets ``events.jsonl.gz``, also a partial one if the job fails.
-    mirrors : tuple of Path
-        Data mirrors that are asked before the network.
-    prepared : Prepared, optional
-        The data and what the bench is made of; without it both are made here.
-    sinks : tuple of callable
-        Called with each event, outside the measured time.
+    - `folder`: gets ``events.jsonl.gz``, also a partial one if the job fails.
+    - `mirrors`: data mirrors that are asked before the network.
+    - `prepared`: the data and what the bench is made of; without it both are made here.
+    - `sinks`: called with each event, outside the measured time.
 
     Returns
     -------

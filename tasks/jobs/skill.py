@@ -20,12 +20,8 @@ def with_skill(
 
     Skill is of the target itself, as are all measures; the score is of what models learn.
 
-    Parameters
-    ----------
-    result : Result
-        What it came to.
-    mirrors : tuple of Path
-        Where its data are looked for first.
+    - `result`: what it came to.
+    - `mirrors`: where its data are looked for first.
 
     Returns
     -------

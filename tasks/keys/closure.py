@@ -40,14 +40,10 @@ def reachable(
 ) -> frozenset[Path]:
     """The files in `start`, and those of this project and of the user that they import.
 
-    Parameters
-    ----------
-    apart : tuple of str
-        Modules and packages of this project that are left out with all that only they import.
-    although : tuple of str
-        Modules in `apart` that count nevertheless.
-    beside : frozenset of Path
-        Folders that users' code may import from, after all that Python finds without them.
+    - `apart`: modules and packages of this project that are left out with all that only they
+      import.
+    - `although`: modules in `apart` that count nevertheless.
+    - `beside`: folders that users' code may import from, after all that Python finds without them.
     """
     left_out = tuple(f"{name}." for name in apart)
     found: set[Path] = set()

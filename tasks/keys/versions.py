@@ -66,14 +66,9 @@ def code_version(
     digest stands for it. Nor do installed packages, a user's file's neither: jobs are the same
     ones in every installation, so that their scores can be compared.
 
-    Parameters
-    ----------
-    bench : str
-        The kind of its bench.
-    files : iterable of Path
-        Those of the user that its settings and its bench's options name.
-    classes : iterable of str
-        Those that it trains, as ``package.module:Class``.
+    - `bench`: the kind of its bench.
+    - `files`: those of the user that its settings and its bench's options name.
+    - `classes`: those that it trains, as ``package.module:Class``.
     """
     file = file_of(algorithm)
     named = {each.resolve() for each in (*files, *([file] if file else []))}
@@ -106,16 +101,11 @@ def recorded_key(
     version of a library, so that scores can be compared between installations; but the trials
     and probes of one comparison must come from one.
 
-    Parameters
-    ----------
-    code : iterable of str
-        Modules of this project that make the value; what they import counts too, see `sources`.
-    libraries : iterable of str
-        Distributions beside `LIBRARIES`.
-    classes : iterable of str
-        Learners from anywhere, as ``package.module:Class``.
-    **given
-        Data, seeds and options.
+    - `code`: modules of this project that make the value; what they import counts too, see
+      `sources`.
+    - `libraries`: distributions beside `LIBRARIES`.
+    - `classes`: learners from anywhere, as ``package.module:Class``.
+    - `**given`: data, seeds and options.
     """
     return given | {
         "code": _code_hash(*code),

@@ -63,12 +63,8 @@ def changed() -> str:
 def disagreement(told: tuple[float, float], measured: tuple[float, float]) -> str:
     """What is wrong with the seconds that a job tells, if anything is.
 
-    Parameters
-    ----------
-    told : tuple of float
-        CPU and wall seconds of the whole job by the clocks of its own process.
-    measured : tuple of float
-        The same by the process that forked it.
+    - `told`: CPU and wall seconds of the whole job by the clocks of its own process.
+    - `measured`: the same by the process that forked it.
     """
     for name, own, outer, (least, share) in (
         ("CPU", told[0], measured[0], CPU_TOLERANCE),

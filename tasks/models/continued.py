@@ -99,16 +99,11 @@ class Continued:
     ) -> Self:
         """One that has seen nothing, for tables such as `frame`.
 
-        Parameters
-        ----------
-        frame : DataFrame
-            See `read_rows`.
-        target : str, optional
-            The column that it learns; the last one by default.
-        task : {"regression", "classification"}, optional
-            By default that of the target's values, see `tasks.fetch.dataset.infer_task`.
-        algorithm, settings, seed
-            See `algorithms.chacha.streaming.ChaChaRegressor`.
+        - `frame`: see `read_rows`.
+        - `target`: the column that it learns; the last one by default.
+        - `task`, {"regression", "classification"}: by default that of the target's values, see
+          `tasks.fetch.dataset.infer_task`.
+        - `algorithm`, `settings`, `seed`: see `algorithms.chacha.streaming.ChaChaRegressor`.
         """
         name = frame.columns[-1] if target is None else target
         if name not in frame:

@@ -61,19 +61,11 @@ def register(
 
     Raises TrackingError if the store cannot be used.
 
-    Parameters
-    ----------
-    results : iterable of Result
-        Of all the winner's repetitions; the model is the first one's.
-    group : str
-        The experiment that the jobs are in: the suite's name, or ``race``.
-    date, versions
-        As for `tasks.score.gate.accept`.
+    - `results`: of all the winner's repetitions; the model is the first one's.
+    - `group`: the experiment that the jobs are in: the suite's name, or ``race``.
+    - `date`, `versions`: as for `tasks.score.gate.baseline.accept`.
 
-    Returns
-    -------
-    str
-        The version; that of an earlier call for the same work, if there was one.
+    Returns the version; that of an earlier call for the same work, if there was one.
     """
     check_name(name)
     rows = [replace(result, seed=result.environment_seed) for result in results]

@@ -89,13 +89,9 @@ def fit(
 ) -> Fitted:
     """The model of an ``ok`` result.
 
-    Parameters
-    ----------
-    result : Result
-        What `job` came to.
-    learner
-        What the run on a stream or hold-out left; without it the run is repeated, which gives
-        the same.
+    - `result`: what `job` came to.
+    - `learner`: what the run on a stream or hold-out left; without it the run is repeated, which
+      gives the same.
 
     Raises
     ------

@@ -54,14 +54,9 @@ class Reply:
 class Worker:
     """One worker process and what it prints.
 
-    Parameters
-    ----------
-    work : str
-        The function that runs a job.
-    environment : mapping
-        Variables beside our own.
-    forks : bool
-        Fork for each job, which is foreign.
+    - `work`: the function that runs a job.
+    - `environment`: variables beside our own.
+    - `forks`: fork for each job, which is foreign.
     """
 
     def __init__(self, work: str, environment: Mapping[str, str], *, forks: bool) -> None:

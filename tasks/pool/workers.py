@@ -47,16 +47,11 @@ STALE_BYTES = 1 << 30
 class WorkerPool:
     """At most `size` workers; `run` may be called from as many threads.
 
-    Parameters
-    ----------
-    mirrors : tuple of Path
-        Handed to every job.
-    work : str
-        The function that runs a job, as ``module:function`` or ``path/to/file.py:function``.
-    grace_seconds : float
-        How long a job may take to stop when it is asked to.
-    environment : mapping, optional
-        Variables of the workers beside our own: no other user can read them, as arguments can.
+    - `mirrors`: handed to every job.
+    - `work`: the function that runs a job, as ``module:function`` or ``path/to/file.py:function``.
+    - `grace_seconds`: how long a job may take to stop when it is asked to.
+    - `environment`: variables of the workers beside our own: no other user can read them, as
+      arguments can.
     """
 
     def __init__(

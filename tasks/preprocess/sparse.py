@@ -31,11 +31,6 @@ class SparseEncoder(Transformer):
     does not declare, is none of them. A text column is the counts of the words of the training
     rows.
 
-    Parameters
-    ----------
-    missing : {"refuse", "zero"}
-        What a missing number is: an error, or an absent feature.
-
     Attributes
     ----------
     dates_ : dict
@@ -56,6 +51,7 @@ class SparseEncoder(Transformer):
     """
 
     missing: Literal["refuse", "zero"] = "refuse"
+    """What a missing number is: an error, or an absent feature."""
 
     def fit(self, frame: pd.DataFrame, y: Any = None) -> Self:
         """Learn the declared categories, and the words of the training rows."""

@@ -93,11 +93,8 @@ def quotas(n_rows: int, ratios: Sequence[float]) -> list[int]:
 def deal(labels: Rows, sizes: Sequence[int], rng: np.random.Generator) -> NDArray[np.int64]:
     """The part of each row: rows are dealt class by class to parts in an evenly spread order.
 
-    Parameters
-    ----------
-    labels : ndarray of int, shape (n,)
-    sizes : sequence of int
-        The parts' sizes, which sum to n.
+    - `labels`, shape (n,)
+    - `sizes`: the parts' sizes, which sum to n.
     """
     order = rng.permutation(len(labels))
     order = order[np.argsort(labels[order], kind="stable")]  # class by class, random within

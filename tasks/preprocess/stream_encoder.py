@@ -49,15 +49,6 @@ class StreamEncoder(Transformer):
     `fit_transform` fills each gap by the rows before it alone; `transform` takes every row for the
     one that comes after all that were fitted.
 
-    Parameters
-    ----------
-    most_namespaces : int
-        Columns are grouped into up to so many namespaces of neighbours.
-    decimals : int, optional
-        Reals are rounded to so many.
-    missing : {"fill", "indicate", "zero", "refuse"}
-        See `tasks.preprocess.streaming.StreamOptions`.
-
     Attributes
     ----------
     dates_ : dict
@@ -82,8 +73,11 @@ class StreamEncoder(Transformer):
     """
 
     most_namespaces: int = 10
+    """Columns are grouped into up to so many namespaces of neighbours."""
     decimals: int | None = 6
+    """Reals are rounded to so many."""
     missing: Missing = "fill"
+    """See `tasks.preprocess.streaming.StreamOptions`."""
 
     def fit(self, frame: pd.DataFrame, y: Any = None) -> Self:
         """Learn which features there are, and what fills the gaps of rows that come next."""

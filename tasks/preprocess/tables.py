@@ -29,12 +29,6 @@ class TableEncoder(Transformer):
     nominal: one 0/1 feature for each category that occurs in the training rows, in declared or
     else in sorted order. A missing category, or one that does not occur there, is all zeros.
 
-    Parameters
-    ----------
-    scale : {"none", "standard"}
-        ``standard``: every feature, 0/1 ones too, has mean 0 and variance 1 on the training rows;
-        computed in float64, so that a column of large numbers with a small spread keeps it.
-
     Attributes
     ----------
     dates_ : dict
@@ -54,6 +48,8 @@ class TableEncoder(Transformer):
     """
 
     scale: Scale = "none"
+    """``standard``: every feature, 0/1 ones too, has mean 0 and variance 1 on the training
+    rows; computed in float64, so that a column of large numbers with a small spread keeps it."""
 
     def fit(self, frame: pd.DataFrame, y: Any = None) -> Self:
         """Learn categories, medians and scales of the training rows; targets do not matter."""

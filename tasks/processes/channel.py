@@ -115,15 +115,10 @@ def hear(
 ) -> bytearray | Silence:
     """What a child answers, or why it does not.
 
-    Parameters
-    ----------
-    ended : callable
-        Whether the child has ended. It is asked before the channel is looked at, each time: what
-        the child said as it ended is there by then, and so is always heard.
-    seconds : float
-        After these it is late, and may go on.
-    given_up : callable
-        Whether it is late already.
+    - `ended`: whether the child has ended. It is asked before the channel is looked at, each time:
+      what the child said as it ended is there by then, and so is always heard.
+    - `seconds`: after these it is late, and may go on.
+    - `given_up`: whether it is late already.
     """
     deadline = time.monotonic() + seconds
     while True:

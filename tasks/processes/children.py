@@ -16,14 +16,9 @@ def spawn(
 ) -> subprocess.Popen[bytes]:
     """A process that runs `module` and imports from where we do.
 
-    Parameters
-    ----------
-    *arguments : str
-        Anybody can read them: no passwords.
-    environment : mapping, optional
-        Variables beside our own.
-    **options
-        Of `subprocess.Popen`.
+    - `*arguments`: anybody can read them: no passwords.
+    - `environment`: variables beside our own.
+    - `**options`: of `subprocess.Popen`.
     """
     path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     return subprocess.Popen(

@@ -28,16 +28,10 @@ _ours: WeakSet[Companion] = WeakSet()
 class Companion:
     """Our end of the process, which `start` starts, and starts again when it has ended.
 
-    Parameters
-    ----------
-    module : str
-        What it runs; there `to_parent` is its end.
-    *arguments : str
-        Anybody can read them: no passwords.
-    environment : callable
-        Its variables beside our own, when it starts.
-    **options
-        Of `subprocess.Popen`.
+    - `module`: what it runs; there `to_parent` is its end.
+    - `*arguments`: anybody can read them: no passwords.
+    - `environment`: its variables beside our own, when it starts.
+    - `**options`: of `subprocess.Popen`.
     """
 
     def __init__(

@@ -37,12 +37,8 @@ def over_memory(megabytes: float) -> Ending:
 def post_mortem(code: int, who: str, cpu_seconds: float | None = None) -> Ending:
     """What the exit code of a process says that ended without an answer.
 
-    Parameters
-    ----------
-    code : int
-        As `subprocess.Popen.returncode`: the negative number of the signal that killed it.
-    cpu_seconds : float, optional
-        Its limit, at which the kernel sends a signal.
+    - `code`: as `subprocess.Popen.returncode`: the negative number of the signal that killed it.
+    - `cpu_seconds`: its limit, at which the kernel sends a signal.
 
     Examples
     --------

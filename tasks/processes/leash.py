@@ -91,10 +91,7 @@ def kill_tree(pid: int) -> None:
 def kill_below(pid: int, kept: Collection[int] = ()) -> bool:
     """Kill all descendants of `pid` but `kept`, also those that keep forking away from it.
 
-    Returns
-    -------
-    bool
-        Whether none is left. `PATIENCE_SECONDS` bound the time that this may take.
+    Returns whether none is left. `PATIENCE_SECONDS` bound the time that this may take.
     """
     over: set[int] = set()
     deadline = time.monotonic() + PATIENCE_SECONDS

@@ -29,20 +29,12 @@ PAGE = "report.html"
 def build(out: Path, suite: Suite | None = None, found: Compared | None = None) -> Path:
     """Write ``report.html`` of the run folder `out`, whole or not at all.
 
-    Parameters
-    ----------
-    out : Path
-        Holds ``results.parquet`` and ``jobs/<key>/events.jsonl.gz``.
-    suite : Suite, optional
-        Gives title, scale, published numbers and the commands; it is stored beside the page, so
-        that `suite_of` finds it when the report is built again.
-    found : Compared, optional
-        The comparison of these results, where it has been made already.
+    - `out`: holds ``results.parquet`` and ``jobs/<key>/events.jsonl.gz``.
+    - `suite`: gives title, scale, published numbers and the commands; it is stored beside the
+      page, so that `suite_of` finds it when the report is built again.
+    - `found`: the comparison of these results, where it has been made already.
 
-    Returns
-    -------
-    Path
-        Of the page.
+    Returns the path of the page.
     """
     frame = as_frame(shown_at(out))
     if suite is not None:

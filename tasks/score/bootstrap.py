@@ -37,10 +37,7 @@ class Interval:
 def paired_mean(differences: Floats, n_resamples: int = 10_000, level: float = LEVEL) -> Interval:
     """Mean of paired differences with its percentile bootstrap interval over the pairs.
 
-    Parameters
-    ----------
-    differences : ndarray, shape (n_pairs,)
-        A single pair has no spread: its interval is the point itself.
+    `differences`, shape (n_pairs,): a single pair has no spread: its interval is the point itself.
 
     Examples
     --------
@@ -60,10 +57,8 @@ def resampled_means(values: Floats, n_resamples: int = N_RESAMPLES) -> Floats:
     A sample draws data sets with replacement, then repetitions of each with replacement, and
     all algorithms share the draws: differences between rows are paired.
 
-    Parameters
-    ----------
-    values : ndarray, shape (n_labels, n_problems, n_repetitions)
-        NaN where a value is missing; each data set weighs the same.
+    `values`, shape (n_labels, n_problems, n_repetitions): NaN where a value is missing; each data
+    set weighs the same.
 
     Returns
     -------

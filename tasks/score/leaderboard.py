@@ -89,15 +89,11 @@ def leaderboard(
 ) -> Board:
     """The board of a frame of results (see `tasks.score.frame.as_frame`).
 
-    Parameters
-    ----------
-    zero, one : str, optional
-        The algorithms whose scores are 0 and 1 on the common scale; without them the worst
-        (and whatever failed) and the best algorithm of each data set are.
-    meaningless : tuple of str
-        Data sets that the suite leaves out of the common scale. They are ranked all the same.
-    metric : str
-        What the frame's scores are.
+    - `zero`, `one`: the algorithms whose scores are 0 and 1 on the common scale; without them the
+      worst (and whatever failed) and the best algorithm of each data set are.
+    - `meaningless`: data sets that the suite leaves out of the common scale. They are ranked all
+      the same.
+    - `metric`: what the frame's scores are.
     """
     table = score_table(frame)
     if zero is not None and one is not None:
@@ -166,9 +162,7 @@ def leaderboard(
 def duels(ranks: Floats) -> tuple[Floats, Floats, Floats]:
     """Wins, ties and losses of each row against every other, over the columns both have.
 
-    Parameters
-    ----------
-    ranks : ndarray, shape (n_labels, n_problems)
+    `ranks`, shape (n_labels, n_problems)
 
     Examples
     --------

@@ -56,11 +56,8 @@ def scaled(table: ScoreTable) -> Floats:
 def relative_losses(table: ScoreTable, reference: str) -> Floats:
     """Mean score over the reference's mean score, of data sets with a loss (``min``).
 
-    Returns
-    -------
-    ndarray, shape (n_labels, n_problems)
-        Below 1 is better than the reference. NaN where the score is not a loss, or the
-        reference has none, or its loss is not positive.
+    Below 1 is better than the reference. NaN where the score is not a loss, or the reference has
+    none, or its loss is not positive.
     """
     base = _row(table, table.means, reference)
     usable = np.array([d == "min" for d in table.directions])

@@ -32,12 +32,8 @@ class Relative:
 def relative(frame: pd.DataFrame, baselines: Sequence[str]) -> Relative:
     """Equation 2 over mean errors and mean CPU seconds of the finished repetitions.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        As `tasks.score.frame.as_frame` gives it; scores are losses.
-    baselines : sequence of str
-        Labels; times are relative to the first.
+    - `frame`: as `tasks.score.frame.as_frame` gives it; scores are losses.
+    - `baselines`: labels; times are relative to the first.
     """
     table = score_table(frame)
     means, seconds = table.means, score_table(frame, "cpu_seconds").means

@@ -80,9 +80,7 @@ def compare_all(table: ScoreTable, alpha: float = ALPHA) -> Comparison:
 def friedman(ranks: Floats) -> float:
     """The p-value of Friedman's test that all rows rank alike; 1.0 if all ranks are tied.
 
-    Parameters
-    ----------
-    ranks : ndarray, shape (n_labels, n_problems)
+    `ranks`, shape (n_labels, n_problems)
     """
     if (ranks == ranks[0]).all():
         return 1.0
@@ -112,10 +110,8 @@ def wilcoxon_holm(
 ) -> tuple[Pair, ...]:
     """Wilcoxon's signed-rank test of every pair over data sets, adjusted by Holm.
 
-    Parameters
-    ----------
-    cells : ndarray, shape (n_labels, n_problems)
-        Mean scores, more is better; the tests take the differences' signs and sizes.
+    `cells`, shape (n_labels, n_problems): mean scores, more is better; the tests take the
+    differences' signs and sizes.
     """
     found = list(itertools.combinations(range(len(labels)), 2))
     raw = [_wilcoxon(cells[i], cells[j]) for i, j in found]

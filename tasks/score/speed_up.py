@@ -76,10 +76,7 @@ def speed_ups(
 ) -> list[SpeedUp]:
     """Every algorithm against `reference`, on the repetitions that both finished.
 
-    Returns
-    -------
-    list of SpeedUp
-        Where there are several data sets, those over all of them first, with `data` empty.
+    Where there are several data sets, those over all of them come first, with `data` empty.
     """
     pairs: dict[tuple[str, str], list[tuple[BestSoFar, BestSoFar]]] = {}
     over_all: dict[str, list[tuple[BestSoFar, BestSoFar]]] = {}

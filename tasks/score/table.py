@@ -87,10 +87,7 @@ class ScoreTable:
     def ranks(self) -> Floats:
         """Rank of each algorithm's mean on each data set, 1 the best, ties shared.
 
-        Returns
-        -------
-        ndarray, shape (n_labels, n_problems)
-            NaN where the algorithm was skipped, or where nobody has a score.
+        NaN where the algorithm was skipped, or where nobody has a score.
         """
         cells = self.standings
         ranks = np.full(cells.shape, np.nan)

@@ -29,21 +29,12 @@ def record(
 
     Raises TrackingError if the store cannot be used.
 
-    Parameters
-    ----------
-    out : Path
-        The run folder with the event logs.
-    suite : Suite, optional
-        Says what its data sets are called.
-    report : Path, optional
-        The page, to be attached.
-    logged : bool
-        The jobs were logged while they ran; the board alone is missing.
+    - `out`: the run folder with the event logs.
+    - `suite`: says what its data sets are called.
+    - `report`: the page, to be attached.
+    - `logged`: the jobs were logged while they ran; the board alone is missing.
 
-    Returns
-    -------
-    str
-        Where the jobs are in MLflow's UI, from ``#`` on.
+    Returns where the jobs are in MLflow's UI, from ``#`` on.
     """
     if not logged:
         log_all(results, out, name, uri)

@@ -79,11 +79,8 @@ def remove(uri: str, old: SurplusRuns, tell: Callable[[], None] = lambda: None) 
 
     `tell`: called after each run.
 
-    Returns
-    -------
-    bool
-        False if the store is behind a server: there only `mlflow gc` on the server's machine can
-        make deleted runs go for good.
+    Returns False if the store is behind a server: there only `mlflow gc` on the server's machine
+    can make deleted runs go for good.
     """
     from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 

@@ -41,12 +41,8 @@ class Known:
 class ClientWriter:
     """Writes jobs to one store.
 
-    Parameters
-    ----------
-    uri : str
-        The store's address, for its artifacts.
-    jobs, configurations : str
-        The identifiers of the two experiments.
+    - `uri`: the store's address, for its artifacts.
+    - `jobs`, `configurations`: the identifiers of the two experiments.
     """
 
     def __init__(self, client: MlflowClient, uri: str, jobs: str, configurations: str) -> None:

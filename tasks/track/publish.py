@@ -36,23 +36,13 @@ def publish(
 
     Raises TrackingError if the store cannot be used or does not know the suite's run.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        Of all its jobs; their keys find its run.
-    board : str
-        Markdown.
-    names : mapping, optional
-        What the suite calls its data sets, by reference.
-    files : iterable of Path
-        Artifacts of the suite's run, such as the report.
-    figures : str
-        HTML, for its artifact ``figures.html``; the UI draws no SVG file.
+    - `results`: of all its jobs; their keys find its run.
+    - `board`: Markdown.
+    - `names`: what the suite calls its data sets, by reference.
+    - `files`: artifacts of the suite's run, such as the report.
+    - `figures`: HTML, for its artifact ``figures.html``; the UI draws no SVG file.
 
-    Returns
-    -------
-    str
-        The address of the jobs within the UI, from ``#`` on.
+    Returns the address of the jobs within the UI, from ``#`` on.
     """
     views = data_views(results, names or {})
     client = open_store(uri)

@@ -31,12 +31,9 @@ class Recorder:
     What could not be logged is one line in `problems`. The next run logs it, because it looks at
     what the store has and not at what was tried.
 
-    Parameters
-    ----------
-    earlier : list of Result
-        Jobs that were done before; those that the store lacks are logged as well.
-    open_tracker : callable, optional
-        Opens the store, in the thread: importing MLflow takes a second. None records nothing.
+    - `earlier`: jobs that were done before; those that the store lacks are logged as well.
+    - `open_tracker`: opens the store, in the thread: importing MLflow takes a second. None records
+      nothing.
     """
 
     def __init__(

@@ -41,16 +41,10 @@ class Tracker:
 
     Raises TrackingError here and from every method, if the store cannot be used.
 
-    Parameters
-    ----------
-    suite : str
-        The suite's name, which names both experiments.
-    keys : iterable of str
-        Of all jobs of the suite.
-    rule : str
-        Which configurations get a run: ``all``, ``leased``, ``top:K`` or ``none``.
-    through_client : bool
-        Do not use the bulk path even where it could be.
+    - `suite`: the suite's name, which names both experiments.
+    - `keys`: of all jobs of the suite.
+    - `rule`: which configurations get a run: ``all``, ``leased``, ``top:K`` or ``none``.
+    - `through_client`: do not use the bulk path even where it could be.
     """
 
     def __init__(

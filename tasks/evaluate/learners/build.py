@@ -18,12 +18,8 @@ from tasks.evaluate.learners.network import FixedStepNetwork
 def build(parameters: Parameters, seed: int) -> Any:
     """The classifier of `parameters`, whose ``learner`` names its kind.
 
-    Parameters
-    ----------
-    parameters : mapping
-        As `tasks.evaluate.learners.spaces.draw_configurations` draws them.
-    seed : int
-        For the learner's own randomness.
+    - `parameters`: as `tasks.evaluate.learners.spaces.draw_configurations` draws them.
+    - `seed`: for the learner's own randomness.
     """
     hyperparameters = {name: value for name, value in parameters.items() if name != "learner"}
     learner = str(parameters["learner"])

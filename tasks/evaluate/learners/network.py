@@ -19,14 +19,9 @@ class FixedStepNetwork(ClassifierMixin, BaseEstimator):
     The rows are taken in order and from the start again, as often as it takes; so a sample of
     a thousand rows is seen many times, and of three million rows perhaps only a part.
 
-    Parameters
-    ----------
-    width, depth : int
-        Units of a hidden layer, and hidden layers.
-    alpha : float
-        L2 penalty.
-    batch_size : int
-        Rows of a gradient step.
+    - `width`, `depth`: units of a hidden layer, and hidden layers.
+    - `alpha`: L2 penalty.
+    - `batch_size`: rows of a gradient step.
     """
 
     def __init__(

@@ -21,10 +21,8 @@ class SharedBins:
     one that bins its sample alone. The bounds of ABC stay valid, because no label is used; the
     comparison stays fair, because every algorithm on the bench gets the same models.
 
-    Parameters
-    ----------
-    features : ndarray of float32, shape (train_rows, n_features)
-    labels : ndarray of int, shape (train_rows,)
+    - `features`, shape (train_rows, n_features)
+    - `labels`, shape (train_rows,)
     """
 
     def __init__(self, features: NDArray[np.float32], labels: NDArray[np.int32]) -> None:

@@ -31,19 +31,11 @@ class PeerTrials:
     wall time, and that is what it is charged; on a busy machine it gets less of it than a budget
     in CPU seconds would allow.
 
-    Parameters
-    ----------
-    system : str
-        A peer with pins in ``conf/peers``; SkipError where it is not installed.
-    arrays : callable
-        Gives the encoded data; called only if the peer must be run.
-    budget : float
-        In `unit`; the peer is told it.
-    unit : {"trials", "cpu_seconds"}
-    trial_seconds : float
-        The limit of one trial, for peers that have such a limit.
-    patience : float
-        Wall seconds after which the peer is ended, and the job fails.
+    - `system`: a peer with pins in ``conf/peers``; SkipError where it is not installed.
+    - `arrays`: gives the encoded data; called only if the peer must be run.
+    - `budget`: in `unit`; the peer is told it.
+    - `trial_seconds`: the limit of one trial, for peers that have such a limit.
+    - `patience`: wall seconds after which the peer is ended, and the job fails.
     """
 
     def __init__(

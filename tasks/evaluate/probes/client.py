@@ -22,20 +22,12 @@ Build = Callable[[Parameters], Classifier]
 class RecordedProbes:
     """Learners on a split; a probe is run in a process of its own, and only if not recorded.
 
-    Parameters
-    ----------
-    build : callable
-        From a configuration to an untrained model.
-    code : str
-        The module that makes the samples and the models.
-    classes : sequence of str
-        Learners from anywhere, as ``package.module:Class``.
-    probe_seconds : float
-        CPU seconds after which a probe is given up.
-    variant : str
-        What else the probes depend on, such as shared bins.
-    prepare : callable
-        Called before a probe is run, for what the children shall find made.
+    - `build`: from a configuration to an untrained model.
+    - `code`: the module that makes the samples and the models.
+    - `classes`: learners from anywhere, as ``package.module:Class``.
+    - `probe_seconds`: CPU seconds after which a probe is given up.
+    - `variant`: what else the probes depend on, such as shared bins.
+    - `prepare`: called before a probe is run, for what the children shall find made.
 
     Notes
     -----

@@ -39,10 +39,7 @@ def call(function: Callable[[], Any], cpu_seconds: float) -> Called:
 
     `function`: its value must be of JSON's types.
 
-    Returns
-    -------
-    Called
-        It ended ``ok``, in a ``crash`` (an exception), a ``timeout`` or a ``memout``.
+    It ends ``ok``, in a ``crash`` (an exception), a ``timeout`` or a ``memout``.
     """
     started = perf_counter()
     # One thread is set here and inherited: set in the child, OpenBLAS would first start its

@@ -20,12 +20,8 @@ SECONDS_PER_ROW = 1e-3
 class RecordedVerdicts:
     """The environment of a samples bench whose data say which classifier is right on which row.
 
-    Parameters
-    ----------
-    table : DataFrame of shape (n_rows, n_classifiers)
-        1 where the classifier is right, else 0.
-    seed : int
-        Of the rows' order: the first of them are training rows.
+    - `table`, shape (n_rows, n_classifiers): 1 where the classifier is right, else 0.
+    - `seed`: of the rows' order: the first of them are training rows.
     """
 
     def __init__(self, table: pd.DataFrame, seed: int, test_fraction: float) -> None:

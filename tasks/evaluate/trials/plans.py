@@ -36,15 +36,11 @@ def scored(
 ) -> tuple[Dataset, FitRows]:
     """The data and the rows of the fit whose test score is recorded, which a winner repeats.
 
-    Parameters
-    ----------
-    seed : int
-        Of the split.
-    protocol : {"holdout", "cv"}
-        ``holdout``: 64 %, 16 % and 20 % of the rows, as Rising Bandits has them; every class has
-        a row for training, so no class is absent from that part. ``cv``: all rows but a fifth.
-    column : str, optional
-        Says ``train`` or ``test`` of each row, for ``cv``; the data are then without it.
+    - `seed`: of the split.
+    - `protocol`, {"holdout", "cv"}: ``holdout``: 64 %, 16 % and 20 % of the rows, as Rising
+      Bandits has them; every class has a row for training, so no class is absent from that part.
+      ``cv``: all rows but a fifth.
+    - `column`: says ``train`` or ``test`` of each row, for ``cv``; the data are then without it.
     """
     if protocol == "holdout":
         rows = split(dataset, seed=seed)
@@ -67,14 +63,9 @@ def cross_validation(
 ) -> Arrays:
     """The mean of stratified folds, and the test score of a fit on all of them, as ER-UCB does.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Of a classification.
-    seed, column
-        As in `scored`.
-    folds : int
-        Each class's training rows are dealt to them in their order, without shuffling.
+    - `dataset`: of a classification.
+    - `seed`, `column`: as in `scored`.
+    - `folds`: each class's training rows are dealt to them in their order, without shuffling.
     """
     dataset, every = scored(dataset, seed, "cv", column)
     train = every.train

@@ -21,16 +21,10 @@ Recipe = Callable[[Values, int, int], Any]
 def build(estimator: str, values: Mapping[str, Any], n_features: int, seed: int) -> Any:
     """The unfitted estimator of a recipe or of ``package.module:Class``.
 
-    Parameters
-    ----------
-    estimator : str
-        As in a space.
-    values : mapping
-        Active hyperparameters and constants.
-    n_features : int
-        Columns of the encoded data.
-    seed : int
-        The random state, where the estimator has one.
+    - `estimator`: as in a space.
+    - `values`: active hyperparameters and constants.
+    - `n_features`: columns of the encoded data.
+    - `seed`: the random state, where the estimator has one.
     """
     if ":" not in estimator:
         if estimator not in RECIPES:

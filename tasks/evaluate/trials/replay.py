@@ -43,18 +43,12 @@ class Protocol:
 class StoredTrials:
     """Trials from the store; those that nobody has run yet are run in a worker and stored.
 
-    Parameters
-    ----------
-    arrays : callable
-        Gives the encoded data; called only if a trial must be run.
-    optimiser : str
-        Tunes each arm alone.
-    seed : int
-        Of the optimisers, from which each arm's own is derived, and of the learners.
-    limits : TrialLimits, optional
-        Of each trial; without them trials run in this process, one after the other.
-    n_jobs : int
-        How many trials of different arms may run at once, if it is known that they are wanted.
+    - `arrays`: gives the encoded data; called only if a trial must be run.
+    - `optimiser`: tunes each arm alone.
+    - `seed`: of the optimisers, from which each arm's own is derived, and of the learners.
+    - `limits`: of each trial; without them trials run in this process, one after the other.
+    - `n_jobs`: how many trials of different arms may run at once, if it is known that they are
+      wanted.
     """
 
     def __init__(

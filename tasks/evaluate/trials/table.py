@@ -13,12 +13,8 @@ from algorithms.seeds import generator
 class TableTrials:
     """The feedbacks of `table`, in its order or drawn without replacement.
 
-    Parameters
-    ----------
-    table : DataFrame of shape (n_pulls, n_arms)
-        Numbers, none missing.
-    seed : int, optional
-        Of the draw, which has an order of its own for each arm; None keeps the table's.
+    - `table`, shape (n_pulls, n_arms): numbers, none missing.
+    - `seed`: of the draw, which has an order of its own for each arm; None keeps the table's.
     """
 
     def __init__(self, table: pd.DataFrame, seed: int | None) -> None:

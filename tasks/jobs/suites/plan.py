@@ -131,12 +131,8 @@ def plan(
     Raises UsageError for an algorithm, setting or data reference that does not exist, before
     anything is read.
 
-    Parameters
-    ----------
-    earlier : callable
-        The result of a key that can be reused, or None.
-    digest : callable
-        That of the data of a reference; a `DataError` says why there are none.
+    - `earlier`: the result of a key that can be reused, or None.
+    - `digest`: that of the data of a reference; a `DataError` says why there are none.
     """
     planned: dict[int, Planned] = {}
     waiting: dict[str, list[list[int]]] = {}

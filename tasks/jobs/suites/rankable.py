@@ -16,12 +16,8 @@ from tasks.jobs.job import Job
 def require_measure(name: str, jobs: Iterable[Job], tasks: Mapping[str, str]) -> None:
     """UsageError if none of the jobs can have the measure called `name`.
 
-    Parameters
-    ----------
-    name : str
-        See `algorithms.benches.measures`.
-    tasks : mapping of str to str
-        Of their data, by reference, where they are known; others may have any.
+    - `name`: see `algorithms.benches.measures`.
+    - `tasks`: of their data, by reference, where they are known; others may have any.
     """
     on_streams = [job for job in jobs if _described(job).bench in MEASURED]
     if not on_streams:

@@ -19,15 +19,10 @@ def layout(
 ) -> dict[str, Any]:
     """Axes and headings of panels, row by row, `COLUMNS` in a row.
 
-    Parameters
-    ----------
-    titles : sequence of str
-        Of the panels.
-    x, y : mapping
-        What all horizontal and all vertical axes have in common, such as ``{"type": "log"}``;
-        the vertical ones share their range, so that panels can be compared.
-    x_title, y_title : str
-        Written at the lowest panel of a column, and at the first of a row.
+    - `titles`: of the panels.
+    - `x`, `y`: what all horizontal and all vertical axes have in common, such as ``{"type":
+      "log"}``; the vertical ones share their range, so that panels can be compared.
+    - `x_title`, `y_title`: written at the lowest panel of a column, and at the first of a row.
     """
     columns = min(COLUMNS, len(titles))
     rows = -(-len(titles) // columns)

@@ -21,12 +21,8 @@ COMMON = 2.0
 def frame(found: Sequence[Interval], never_cut: float = 0.0) -> tuple[float, float]:
     """The range of an axis: all of it, unless an outlier would flatten all others.
 
-    Parameters
-    ----------
-    found : sequence of Interval
-        Estimates, which are finite, with their intervals, which need not be.
-    never_cut : float
-        A range up to this width is shown whole.
+    - `found`: estimates, which are finite, with their intervals, which need not be.
+    - `never_cut`: a range up to this width is shown whole.
     """
     values = [one.value for one in found]
     whole = _hull(found)

@@ -129,16 +129,10 @@ def accept(
     Raises UsageError if a job failed or ended early, if no job is ok, or if a promise is broken or
     cannot be measured: none of them can be a standard for others.
 
-    Parameters
-    ----------
-    date : str
-        When it is accepted, ISO 8601.
-    versions : mapping
-        Of the project and of the libraries that scores depend on.
-    before : Baseline, optional
-        What was accepted so far: scenarios with a tolerance of their own keep it.
-    quantities : sequence of Quantity
-        The suite's promises, measured.
+    - `date`: when it is accepted, ISO 8601.
+    - `versions`: of the project and of the libraries that scores depend on.
+    - `before`: what was accepted so far: scenarios with a tolerance of their own keep it.
+    - `quantities`: the suite's promises, measured.
     """
     failed = frame[scoreless(frame)]
     if len(failed):

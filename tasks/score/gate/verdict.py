@@ -58,16 +58,11 @@ def gate(
 ) -> Verdict:
     """Check every accepted scenario and every promise, and report new ones.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Results, see `tasks.score.frame.as_frame`.
-    baseline : Baseline, optional
-        Without one every scenario is new and nothing is compared; a broken promise fails.
-    tolerance : float
-        Relative drop of the mean score that is still accepted.
-    quantities : sequence of Quantity
-        The suite's promises, measured.
+    - `frame`: results, see `tasks.score.frame.as_frame`.
+    - `baseline`: without one every scenario is new and nothing is compared; a broken promise
+      fails.
+    - `tolerance`: relative drop of the mean score that is still accepted.
+    - `quantities`: the suite's promises, measured.
     """
     if baseline is None:
         new = check_scores(frame, (), tolerance)
