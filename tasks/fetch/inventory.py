@@ -78,7 +78,6 @@ def import_file(
     *,
     target: str | None = None,
     task: str | None = None,
-    licence: str = "",
 ) -> Listed:
     """Copy a data file into the cache, under a `name` that then is a data reference.
 
@@ -107,7 +106,6 @@ def import_file(
             name=table.name,
             task=data.task,
             target=str(data.target.name),
-            licence=licence,
             source=f"imported from {Path(path).name}",
         )
         return _listed(name, cache.replace(folder / "new", named.IMPORTED, name))

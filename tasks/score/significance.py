@@ -50,7 +50,7 @@ class Comparison:
     """What the tests cannot tell with so few data sets; empty if they can."""
 
 
-def compare_all(table: ScoreTable, alpha: float = ALPHA) -> Comparison:
+def compare_all(table: ScoreTable) -> Comparison:
     """Every test on the mean scores of `table`, failures counted by its missing rule."""
     ranks = table.ranks()
     counted = np.isfinite(ranks).any(axis=0)
@@ -63,17 +63,17 @@ def compare_all(table: ScoreTable, alpha: float = ALPHA) -> Comparison:
     order = np.argsort(mean_ranks, kind="stable")
     labels = tuple(table.labels[chosen[i]] for i in order)
     k = len(labels)
-    pairs = wilcoxon_holm(labels, standings[order], alpha) if n else ()
+    pairs = wilcoxon_holm(labels, standings[order]) if n else ()
     return Comparison(
         labels=labels,
         mean_ranks=tuple(float(mean_ranks[i]) for i in order),
         excluded=tuple(label for label in table.labels if label not in labels),
         n=n,
         friedman_p=friedman(ranks) if k > 2 and n > 1 else np.nan,
-        critical_difference=nemenyi(k, n, alpha) if k > 1 and n > 1 else np.nan,
+        critical_difference=nemenyi(k, n) if k > 1 and n > 1 else np.nan,
         pairs=pairs,
         groups=cliques(labels, pairs),
-        note=_power(k, n, alpha),
+        note=_power(k, n),
     )
 
 
@@ -89,7 +89,7 @@ def friedman(ranks: Floats) -> float:
     return float(stats.friedmanchisquare(*ranks).pvalue)
 
 
-def nemenyi(k: int, n: int, alpha: float = ALPHA) -> float:
+def nemenyi(k: int, n: int) -> float:
     """The critical difference of mean ranks, ``q sqrt(k (k + 1) / (6 n))``.
 
     Examples
@@ -101,13 +101,11 @@ def nemenyi(k: int, n: int, alpha: float = ALPHA) -> float:
     """
     from scipy import stats
 
-    q = stats.studentized_range.ppf(1 - alpha, k, np.inf) / np.sqrt(2)
+    q = stats.studentized_range.ppf(1 - ALPHA, k, np.inf) / np.sqrt(2)
     return float(q * np.sqrt(k * (k + 1) / (6 * n)))
 
 
-def wilcoxon_holm(
-    labels: tuple[str, ...], cells: Floats, alpha: float = ALPHA
-) -> tuple[Pair, ...]:
+def wilcoxon_holm(labels: tuple[str, ...], cells: Floats) -> tuple[Pair, ...]:
     """Wilcoxon's signed-rank test of every pair over data sets, adjusted by Holm.
 
     `cells`, shape (n_labels, n_problems): mean scores, more is better; the tests take the
@@ -117,7 +115,7 @@ def wilcoxon_holm(
     raw = [_wilcoxon(cells[i], cells[j]) for i, j in found]
     adjusted = holm(raw)
     return tuple(
-        Pair(labels[i], labels[j], p, cells.shape[1], p <= alpha)
+        Pair(labels[i], labels[j], p, cells.shape[1], p <= ALPHA)
         for (i, j), p in zip(found, adjusted, strict=True)
     )
 
@@ -169,14 +167,14 @@ def _wilcoxon(first: Floats, second: Floats) -> float:
     return float(stats.wilcoxon(differences, zero_method="wilcox").pvalue)
 
 
-def _power(k: int, n: int, alpha: float) -> str:
+def _power(k: int, n: int) -> str:
     pairs = k * (k - 1) // 2
     if n == 0 or k < 2:
         return "Nothing to compare: two algorithms with scores on the same data set are needed."
     least = 2.0 ** (1 - n) * pairs
-    if least <= alpha:
+    if least <= ALPHA:
         return ""
-    needed = int(np.ceil(np.log2(pairs / alpha))) + 1
+    needed = int(np.ceil(np.log2(pairs / ALPHA))) + 1
     return (
         f"Rank tests over {n} data set{'s' if n > 1 else ''} cannot show a difference: the least"
         f" adjusted p-value that {pairs} pairwise tests can have is {min(1.0, least):.2g};"

@@ -50,14 +50,14 @@ def segments(configurations: Sequence[Configuration]) -> list[Segment]:
     return sorted(found, key=lambda segment: (segment.row, segment.start, segment.stop))
 
 
-def merged(found: Sequence[Segment], most: int = MOST_SEGMENTS) -> list[Segment]:
-    """At most about `most` segments: neighbours too short to be seen are drawn as one."""
-    if len(found) <= most:
+def merged(found: Sequence[Segment]) -> list[Segment]:
+    """At most about `MOST_SEGMENTS`: neighbours too short to be seen are drawn as one."""
+    if len(found) <= MOST_SEGMENTS:
         return list(found)
     lengths = sorted((segment.stop - segment.start for segment in found), reverse=True)
-    shortest = lengths[most // 2]
+    shortest = lengths[MOST_SEGMENTS // 2]
     n_rows = len({segment.row for segment in found})
-    span = max(segment.stop for segment in found) * 2 * n_rows / most
+    span = max(segment.stop for segment in found) * 2 * n_rows / MOST_SEGMENTS
     result: list[Segment] = []
     for segment in found:
         last = result[-1] if result else None

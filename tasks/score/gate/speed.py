@@ -67,10 +67,9 @@ def compare(
     *,
     root: Path = ROOT,
     mirrors: Sequence[Path] = (),
-    turns: int = TURNS,
     tolerance: float = TOLERANCE,
 ) -> tuple[list[Speed], list[str]]:
-    """Run each of `jobs` `turns` times in the tree of `root` and in that of `commit`.
+    """Run each of `jobs` `TURNS` times in the tree of `root` and in that of `commit`.
 
     The trees take turns, job by job, and change who begins; a turn that compiles and loads is
     run before and not counted.
@@ -93,7 +92,7 @@ def compare(
         ]
         for job in jobs:
             try:
-                found.append(judge(job, _in_turns(trees, job, turns), tolerance))
+                found.append(judge(job, _in_turns(trees, job), tolerance))
             except LeaseboardError as error:
                 incomparable.append(str(error))
             if is_foreign(job):  # what its code did to its process must not slow the next
@@ -102,12 +101,12 @@ def compare(
     return found, incomparable
 
 
-def _in_turns(trees: Sequence[_Tree], job: Job, turns: int) -> np.ndarray:
+def _in_turns(trees: Sequence[_Tree], job: Job) -> np.ndarray:
     """CPU seconds of `job` in both trees, of shape (n_turns, 2)."""
     slowest = max(tree.run(job, times=1) for tree in trees)  # compiles and loads
     times = math.ceil(SAMPLE_SECONDS / max(slowest, LEAST_SECONDS))
-    pairs = np.empty((turns, 2))
-    for turn in range(turns):
+    pairs = np.empty((TURNS, 2))
+    for turn in range(TURNS):
         for side in (0, 1) if turn % 2 else (1, 0):
             pairs[turn, side] = trees[side].run(job, times)
     return pairs
@@ -130,12 +129,7 @@ def timed(jobs: Sequence[Job]) -> list[Job]:
     ]
 
 
-def markdown(
-    found: Sequence[Speed],
-    incomparable: Sequence[str],
-    commit: str,
-    tolerance: float = TOLERANCE,
-) -> str:
+def markdown(found: Sequence[Speed], incomparable: Sequence[str], commit: str) -> str:
     """The comparison as a table for a pull request, and below it what `compare` could not."""
     slower = sum(speed.slower for speed in found)
     lines = [
@@ -156,7 +150,7 @@ def markdown(
         ]
         lines.append(f"| {' | '.join(cells)} |")
     rule = (
-        f"Slower: medians differ by more than {tolerance:.0%} and the interval excludes 1. Both"
+        f"Slower: medians differ by more than {TOLERANCE:.0%} and the interval excludes 1. Both"
         " commits ran in turns, just now."
     )
     others = [f"- not comparable: {reason}" for reason in incomparable]
