@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Self
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from algorithms.apple.heuristics import Heuristic, ssm_score, top
@@ -133,11 +134,8 @@ class GrowingLearner(MonomialLearner):
         """The product over each slot's variables of a quantity of the variables."""
         factors = np.ones(len(self.keys))
         factors[: self.n_variables] = of_variables
-        slots = self.slots()
-        slots = slots[slots > self.n_variables]
-        for degree in range(2, self.max_degree + 1):
-            layer = slots[self.degree[slots] == degree]
-            factors[layer] = factors[self.source[layer]] * of_variables[self.variable[layer]]
+        slots = self.slots()[self.n_variables :]
+        _multiply_up(factors, of_variables, slots, self.source, self.variable)
         return factors
 
     def _rescale(self, magnitude: NDArray[np.float64]) -> None:
@@ -148,8 +146,22 @@ class GrowingLearner(MonomialLearner):
         if self.sgd or np.all(shift == 1) or not self.totals[EXAMPLES]:
             return
         factors = self._factors(shift)
-        seen = self.inverse < 1 / UNSEEN
-        self.inverse[seen] /= factors[seen].astype(np.float32)
+        moved = np.flatnonzero(factors != 1)
+        moved = moved[self.inverse[moved] < 1 / UNSEEN]
+        self.inverse[moved] /= factors[moved].astype(np.float32)
         if self.learning.moments:
             self.residual_moments *= factors**2
             self.square_moments *= factors**2
+
+
+@njit(cache=True, nogil=True)
+def _multiply_up(
+    factors: NDArray[np.float64],
+    of_variables: NDArray[np.float64],
+    slots: NDArray[np.intp],
+    source: NDArray[np.uint32],
+    variable: NDArray[np.uint32],
+) -> None:
+    """Each product's factor is its source's, which comes before it, times its variable's."""
+    for slot in slots:
+        factors[slot] = factors[source[slot]] * of_variables[variable[slot]]

@@ -72,8 +72,9 @@ class HashedLearner(RecordLearner, GrowingLearner):
 
     def slots(self) -> NDArray[np.intp]:
         """The base variables, then the monomials in the order of their first example."""
-        used = np.arange(self.n_variables + 1 + self.counts[CLAIMED])
-        return np.delete(used, self.n_variables)
+        used = np.arange(self.n_variables + self.counts[CLAIMED])
+        used[self.n_variables :] += 1
+        return used
 
     def expand(self, parents: Iterable[Monomial]) -> None:
         """Mark `parents`; their children claim buckets when an example first has them."""

@@ -53,8 +53,6 @@ class MonomialLearner(ABC):
     ----------
     w, g, inverse : ndarray of float32, shape (n_slots,)
         ω, γ and 1 / N, see `algorithms.apple.update`. Under SGD `w` is t times the weight.
-    magnitude : ndarray of float64, shape (d,)
-        The largest magnitude of each column.
     totals : ndarray of float64, shape (8,)
     """
 
@@ -89,6 +87,17 @@ class MonomialLearner(ABC):
         else:
             self._predict(rows, 0.0, self.totals[LOW], self.totals[HIGH], out)
         return out
+
+    @property
+    def magnitude(self) -> NDArray[np.float64]:
+        """The largest magnitude of each column."""
+        return self._magnitude
+
+    @magnitude.setter
+    def magnitude(self, magnitude: NDArray[np.float64]) -> None:
+        self._magnitude = magnitude
+        # Powers of two that bring the columns to at most 1; SGD is not scale-free, so ones.
+        self._scale = np.ones(self.n_variables) if self.sgd else powers_of_two(magnitude)
 
     @property
     def sgd(self) -> bool:
@@ -127,11 +136,6 @@ class MonomialLearner(ABC):
     def _rate(self) -> float:
         """What the kernels take: η, or λ under SGD."""
         return self.learning.regularization if self.sgd else self.learning.learning_rate
-
-    @property
-    def _scale(self) -> NDArray[np.float64]:
-        """Powers of two that bring the columns to at most 1; SGD is not scale-free, so ones."""
-        return np.ones(self.n_variables) if self.sgd else powers_of_two(self.magnitude)
 
     @property
     def _seen(self) -> Floats:

@@ -1,0 +1,64 @@
+"""CPU time of apple beside `linear`, in turns, on sets of the suite ``speed-apple``.
+
+``python -m benchmarks.apple [NAME ...] [--mirror FOLDER] [--repeats N]`` prints a table a set: one
+pass of learning at one rate, microseconds of CPU an example and how many times those of `linear`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from algorithms import registry
+from algorithms.base import play
+from algorithms.benches.holdout import Holdout, HoldoutBench
+from benchmarks.timing import Timing, Way, measure, table
+from tasks import fetch
+from tasks.jobs.benches.holdout import Options, as_holdout
+from tasks.jobs.suites.suite import load_suite
+from tasks.machine import paths
+
+REFERENCE = "linear"
+NAMES = (REFERENCE, "apple")
+SUITE = "speed-apple"
+
+
+def run(holdout: Holdout, repeats: int = 5) -> list[Timing]:
+    """Measure every algorithm on the training rows."""
+    return measure([_played(name, holdout, repeats) for name in NAMES], repeats)
+
+
+def _played(name: str, holdout: Holdout, repeats: int) -> Way:
+    algorithm = registry.build(name)
+    algorithm.prepare(HoldoutBench(holdout))
+    benches = [HoldoutBench(holdout, score_on="progressive") for _ in range(repeats)]
+
+    def work() -> float:
+        bench = benches.pop()
+        for _ in play(name, algorithm, bench, seed=0):
+            pass
+        return bench.score().value
+
+    return Way(name, len(holdout.train.labels), work)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line of the module."""
+    sets = {entry.name: entry for entry in load_suite(SUITE, paths.shipped_conf()).data}
+    parser = argparse.ArgumentParser(description="CPU time of apple, in times of linear's")
+    parser.add_argument("names", nargs="*", default=["20news"], help=f"sets: {', '.join(sets)}")
+    parser.add_argument("--mirror", type=Path, action="append", default=[])
+    parser.add_argument("--repeats", type=int, default=5)
+    given = parser.parse_args(arguments)
+    for name in given.names:
+        if name not in sets:
+            parser.error(f"{name} is no set of {SUITE}: name one of {', '.join(sets)}")
+        data = fetch.load(sets[name].data, mirrors=tuple(given.mirror))
+        holdout = as_holdout(data, Options(**sets[name].bench), seed=0)
+        print(name, table(run(holdout, given.repeats), REFERENCE), sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
