@@ -120,8 +120,8 @@ class Adopted(subprocess.Popen):
 
 
 def starting(place):
-    """What `tasks.processes.children` takes for `subprocess`: what it starts, is forked."""
-    return types.SimpleNamespace(Popen=partial(Adopted, place))
+    """What is taken for `subprocess` where the processes of `place` are to be forked instead."""
+    return types.SimpleNamespace(**vars(subprocess) | {"Popen": partial(Adopted, place)})
 
 
 class Zygote:
@@ -246,9 +246,9 @@ def _live(asked, files, place):
     if asked["adopted"]:
         if asked["session"]:
             os.setsid()
-        sys.path[:] = os.environ["PYTHONPATH"].split(os.pathsep)
-    else:
-        _fork_workers(f"{place}-{os.getpid()}")
+        sys.path[:] = dict.fromkeys([*os.environ["PYTHONPATH"].split(os.pathsep), *sys.path])
+    if not asked["words"][1].startswith("tasks."):
+        _fork_below(f"{place}-{os.getpid()}")
     try:
         if asked["words"][0] == "-m":
             _, module, *words = asked["words"]
@@ -270,14 +270,15 @@ def _live(asked, files, place):
         os._exit(code)
 
 
-def _fork_workers(place):
-    """Have a child of this process, which goes with it, fork what would be its workers."""
+def _fork_below(place):
+    """Have a child of this process, which goes with it, fork its workers and services."""
     listener = listen(place)
     if os.fork() == 0:
         prctl(_DIE_WITH_PARENT, signal.SIGKILL)
         fork_on(listener, place)
     listener.close()
-    sys.modules["tasks.processes.children"].subprocess = starting(place)
+    for name in ("flows.service", "tasks.processes.children"):
+        sys.modules[name].subprocess = starting(place)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,6 @@
 import os
 import signal
 import socket
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -38,11 +36,6 @@ schedules:
   - {{name: slow, cron: "0 0 1 1 *", suite: slow, out: {home}/runs/slow, workers: 1}}
   - {{name: mixed, cron: "0 0 1 1 *", suite: mixed, out: {home}/runs/mixed, workers: 1}}
 """
-COMMAND = """
-import runpy, signal
-signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell may have set to ignore
-runpy.run_module("flows", run_name="__main__", alter_sys=True)
-"""
 
 
 def make_home(home, plan=SCHEDULE):
@@ -58,18 +51,13 @@ def make_home(home, plan=SCHEDULE):
     return home
 
 
-def schedule(home, *options, **environment):
+def schedule(zygote, home, *options, **environment):
     """``leaseboard schedule`` in `home`; what it says goes to ``said.txt``."""
+    own = {"PYTHONPATH": str(ROOT), "PREFECT_HOME": str(home / ".prefect")}
     with (home / "said.txt").open("w") as said:
-        return subprocess.Popen(
-            [sys.executable, "-c", COMMAND, "schedule", *options],
-            cwd=home,
-            env=os.environ
-            | {"PYTHONPATH": str(ROOT), "PREFECT_HOME": str(home / ".prefect")}
-            | environment,
-            stdout=said,
-            stderr=subprocess.STDOUT,
-        )
+        words = ["-m", "flows", "schedule", *options]
+        env = os.environ | own | environment
+        return zygote.start(words, cwd=home, out=said, err=said, env=env)
 
 
 def stop(process, number=signal.SIGTERM):

@@ -67,8 +67,8 @@ def client(tmp_path_factory, environment, prefect_tables):
 
 
 @pytest.fixture(scope="module")
-def scheduling(home, client):
-    process = schedule(home, PREFECT_API_URL=str(client.api_url))
+def scheduling(home, client, zygote):
+    process = schedule(zygote, home, PREFECT_API_URL=str(client.api_url))
     until(lambda: "serving" in (home / "said.txt").read_text(), home, process)
     yield process
     stop(process)

@@ -77,12 +77,12 @@ def server(tmp_path_factory, environment, prefect_tables):
 
 
 @pytest.fixture
-def scheduling(home, server):
+def scheduling(home, server, zygote):
     """Starts ``leaseboard schedule`` on `server`; it serves when this returns."""
     started = []
 
     def start():
-        process = schedule(home, PREFECT_API_URL=str(server.api_url))
+        process = schedule(zygote, home, PREFECT_API_URL=str(server.api_url))
         started.append(process)
         until(lambda: "serving" in (home / "said.txt").read_text(), home, process)
         return process
@@ -346,10 +346,15 @@ def test_a_run_s_log_is_what_the_terminal_shows(home, server, scheduling):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_a_schedule_that_is_stopped_while_its_server_starts_leaves_nothing(home, number):
-    process = schedule(home, "--port", str(free_port()))
+def test_a_schedule_that_is_stopped_while_its_server_starts_leaves_nothing(home, zygote, number):
+    process = schedule(zygote, home, "--port", str(free_port()))
     log = home / ".prefect" / "server.log"
-    until(lambda: log.exists() and len(psutil.Process(process.pid).children()) == 2, home, process)
+
+    def starting():
+        below = psutil.Process(process.pid).children()
+        return log.exists() and "prefect" in [each.name() for each in below]
+
+    until(starting, home, process)
 
     assert stop(process, number) == (-number if number == signal.SIGKILL else 0)
 

@@ -26,11 +26,11 @@ MINUTELY = """
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory, environment):
+def served(tmp_path_factory, environment, zygote):
     """``leaseboard schedule`` with a server of its own; yields the folder and a client."""
     home = make_home(tmp_path_factory.mktemp("schedule"), SCHEDULE.rstrip() + MINUTELY)
     port = free_port()
-    process = schedule(home, "--port", str(port))
+    process = schedule(zygote, home, "--port", str(port))
     until(lambda: "serving" in (home / "said.txt").read_text(), home, process)
     address = {PREFECT_API_URL: f"http://127.0.0.1:{port}/api"}
     with temporary_settings(address), get_client(sync_client=True) as client:
@@ -44,13 +44,15 @@ def runs(client, deployment):
 
 
 @pytest.mark.slow
-def test_the_clock_starts_the_next_run_of_a_schedule_that_was_killed_in_one(tmp_path, environment):
+def test_the_clock_starts_the_next_run_of_a_schedule_that_was_killed_in_one(
+    tmp_path, environment, zygote
+):
     clock = SCHEDULE.replace('"0 0 1 1 *", suite: slow', '"* * * * *", suite: slow')
     home, port = make_home(tmp_path, clock), free_port()
     address = {PREFECT_API_URL: f"http://127.0.0.1:{port}/api"}
     first = None
     for last in (signal.SIGKILL, signal.SIGTERM):
-        process = schedule(home, "--port", str(port))
+        process = schedule(zygote, home, "--port", str(port))
         until((home / "asleep").exists, home, process)
         with temporary_settings(address), get_client(sync_client=True) as client:
             (begun,) = (r["id"] for r in runs(client, "slow") if r["state_type"] == "RUNNING")
