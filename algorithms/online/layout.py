@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Hashable
 from dataclasses import dataclass
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,7 @@ MAX_TERMS = 1 << 16
 """Interactions that induce more features than this are refused: wide ones explode."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Layout:
     """The features of one configuration in the order in which VW sums them.
 
@@ -49,6 +51,10 @@ class Layout:
         return nearest[shared], shared
 
 
+_KNOWN: WeakValueDictionary[Hashable, Layout] = WeakValueDictionary()
+"""Those that some model has: the models of many streams of one schema share them."""
+
+
 def fits(schema: Schema, configuration: VWConfiguration) -> bool:
     """Whether the interactions of `configuration` keep within `MAX_TERMS`."""
     induced = schema.dimension(configuration.interactions) - schema.n_features
@@ -57,8 +63,13 @@ def fits(schema: Schema, configuration: VWConfiguration) -> bool:
 
 def lay_out(schema: Schema, configuration: VWConfiguration) -> Layout:
     """The terms of `configuration`: namespaces in line order, the constant, then interactions."""
-    factors = _factors(schema, configuration)
-    return Layout(factors, *_compact(_indices(factors, _hashes(schema)) & schema.mask))
+    key = schema, configuration.interactions, configuration.namespaces
+    known = _KNOWN.get(key)
+    if known is None:
+        factors = _factors(schema, configuration)
+        known = Layout(factors, *_compact(_indices(factors, _hashes(schema)) & schema.mask))
+        _KNOWN[key] = known
+    return known
 
 
 def lay_out_classes(schema: Schema, configuration: VWConfiguration, n_classes: int) -> Layout:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import combinations_with_replacement
 
 from algorithms.chacha.safe.front import KNOTS, MOST_IN_PIECES, N_PAST
@@ -17,7 +18,7 @@ OTHER_RATES = (0.0625, 4.0)
 """Learning rates that a new representation is tried at, beside the champion's."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Representations:
     """The namespaces of a wide schema.
 
@@ -80,6 +81,7 @@ class Representations:
         pairs = tuple(combinations_with_replacement(own, 2))
         return found, VWConfiguration(pairs, champion.learning_rate, own)
 
+    @lru_cache(maxsize=4096)  # noqa: B019 - frozen values, shared by the races of many streams
     def terms(self, configuration: VWConfiguration) -> float:
         """How many features of a configuration are not 0 at a time, the constant among them.
 
@@ -113,6 +115,7 @@ class Representations:
         return replace(configuration, namespaces=tuple(names))
 
 
+@lru_cache(maxsize=16)  # a thousand streams have few schemas
 def represent(schema: Schema) -> Representations:
     """The representations of examples with the columns of `schema`."""
     # No namespace of a user's has a colon, which VW's text keeps for values.

@@ -28,6 +28,11 @@ def test_the_wide_schema_names_every_representation():
     assert [*found.sizes.values()] == [1, 2, 1, 2, 2, 4, 3, 1]
 
 
+def test_races_over_equal_schemas_share_their_representations():
+    assert represent(replace(TWO)) is represent(TWO)
+    assert represent(replace(TWO, bits=20)) is not represent(TWO)
+
+
 def test_names_that_are_taken_are_told_apart():
     """Of a user's namespaces none has a colon, `FeatureMap` sees to it."""
     found = represent(Schema(("a", "last", "season"), ((0,), (1,), (2,)), ("x", "y", "z")))
