@@ -9,14 +9,14 @@ from algorithms.apple.apple import Apple
 from algorithms.apple.averaging import merge, union_of_parents
 from algorithms.apple.hashed import HashedLearner
 from algorithms.apple.learner import Learning
-from algorithms.apple.parallel import ParallelApple, refine
+from algorithms.apple.parallel import ParallelApple, loss, refine
 from algorithms.apple.plan import PlanLearner
 from algorithms.apple.polynomial import Polynomial
 from algorithms.apple.update import EXAMPLES
 from algorithms.audit import Auditor
 from algorithms.base import play
 from algorithms.benches.holdout import Holdout, HoldoutBench, Part
-from algorithms.events import ParentsMerged
+from algorithms.events import ChampionChanged, ParentsMerged
 
 KERNELS = {"plan": PlanLearner, "hashed": HashedLearner}
 
@@ -113,13 +113,28 @@ def test_the_union_builds_monomials_that_one_node_alone_found(kernel):
     assert merged.parents() == [(0,), (2,), (0, 1)]
 
 
-def test_the_rate_that_did_best_in_the_last_pass_answers():
-    rates = (1e-4, 0.5)
-    events = events_of(ParallelApple(partitions=2, rates=rates), noisy(0))
+def test_the_rate_whose_average_loses_least_answers():
+    rates = (2.0, 32.0)  # the nodes themselves lose less at the first, their average at the second
+    train = noisy(0, n=3000).holdout.train
+    events = events_of(ParallelApple(rates=rates), noisy(0, n=3000))
 
-    alone = [events_of(ParallelApple(partitions=2, learning_rate=r), noisy(0))[-1] for r in rates]
-    assert alone[1].score < alone[0].score
-    assert events[-1].score == alone[1].score
+    alone = [finished(ParallelApple(learning_rate=r), noisy(0, n=3000)) for r in rates]
+    losses = [loss(learner, (train.rows, train.labels)) for _, learner in alone]
+    assert champion_of(events) == np.argmin(losses) == 1
+    assert events[-1].score == alone[np.argmin(losses)][0]
+
+
+def finished(algorithm, bench):
+    run = play("apple-parallel", algorithm, bench, 0)
+    while True:
+        try:
+            event = next(run)
+        except StopIteration as stop:
+            return event.score, stop.value
+
+
+def champion_of(events):
+    return [e.configuration for e in events if isinstance(e, ChampionChanged)][-1]
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
