@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from algorithms.online import kernel
 from algorithms.online.configuration import VWConfiguration
 from algorithms.online.kernel import ADAPTIVE, WEIGHT
-from algorithms.online.layout import Layout, lay_out
+from algorithms.online.layout import Layout, layouts
 from algorithms.online.learner import Learner, as_example, command_options
 from algorithms.online.losses import OPTIONS, RANGE, SQUARED
 from algorithms.online.schema import Schema
@@ -41,7 +41,7 @@ class KernelLearner(Learner):
     ) -> None:
         super().__init__(schema, configuration)
         self.loss = loss
-        self.layout = lay_out(schema, configuration)
+        self.layout = layouts(schema).of(configuration)
         n_terms = len(self.layout.cells)
         self.table = np.zeros((len(self.layout.indices), 4), dtype=np.float32)
         self.sums = np.zeros(2, dtype=np.float64)

@@ -187,15 +187,18 @@ def _widen(rows: Floats, row: Place, width: Place) -> None:
     """Values larger than any before: weights shrink to the new scale."""
     for lane in range(width):
         x = rows[row + VALUE + lane]
-        if math.isnan(x) or rows[FACTOR + lane] == _ZERO:
-            continue
+        gradient = rows[row - ROW + FACTOR + lane]
+        weight, scale = rows[row + WEIGHT + lane], rows[row + NORMALISED + lane]
+        inverse = rows[row + INVERSE + lane]
         magnitude = X_MIN if x * x < X2_MIN else abs(x)
-        scale = rows[row + NORMALISED + lane]
-        if magnitude > scale:
-            if scale > _ZERO:
-                rows[row + WEIGHT + lane] *= scale / magnitude
-            rows[row + NORMALISED + lane] = magnitude
-            rows[row + INVERSE + lane] = _ONE / magnitude
+        shrunk = weight * (scale / magnitude)
+        shrunk = shrunk if scale > _ZERO else weight
+        grown = _ZERO if gradient == _ZERO else magnitude
+        grows = grown > scale
+        rows[row + WEIGHT + lane] = shrunk if grows else weight
+        rows[row + NORMALISED + lane] = grown if grows else scale
+        rows[row + INVERSE + lane] = _ONE / magnitude if grows else inverse
+        rows[row + FACTOR + lane] = gradient
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

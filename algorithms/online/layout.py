@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import lru_cache
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -17,6 +18,9 @@ from algorithms.online.schema import Schema
 
 MAX_TERMS = 1 << 16
 """Interactions that induce more features than this are refused: wide ones explode."""
+
+MOST_KEPT = 1_000
+"""Products of an interaction that is kept for other layouts; a larger one is made anew."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -51,71 +55,95 @@ class Layout:
         return nearest[shared], shared
 
 
-_KNOWN: WeakValueDictionary[Hashable, Layout] = WeakValueDictionary()
-"""Those that some model has: the models of many streams of one schema share them."""
-
-
 def fits(schema: Schema, configuration: VWConfiguration) -> bool:
     """Whether the interactions of `configuration` keep within `MAX_TERMS`."""
     induced = schema.dimension(configuration.interactions) - schema.n_features
     return induced <= MAX_TERMS
 
 
-def lay_out(schema: Schema, configuration: VWConfiguration) -> Layout:
-    """The terms of `configuration`: namespaces in line order, the constant, then interactions."""
-    key = schema, configuration.interactions, configuration.namespaces
-    known = _KNOWN.get(key)
-    if known is None:
-        factors = _factors(schema, configuration)
-        known = Layout(factors, *_compact(_indices(factors, _hashes(schema)) & schema.mask))
-        _KNOWN[key] = known
-    return known
+@lru_cache(maxsize=16)  # a thousand streams have few schemas
+def layouts(schema: Schema) -> Layouts:
+    """The layouts over `schema`, which all models of equal schemas share."""
+    return Layouts(schema)
 
 
-def lay_out_classes(schema: Schema, configuration: VWConfiguration, n_classes: int) -> Layout:
-    """The same terms with a weight of each class, as VW lays out its ``--oaa`` in one table.
+class Layouts:
+    """Layouts over one schema; what they have in common is computed once.
 
-    `Layout.cells` have shape (n_classes, n_terms). The classes of a term are neighbours in VW's
-    table, which is no larger for them: theirs may collide with those of other terms.
+    Those that no model has any more are forgotten.
+
+    Examples
+    --------
+    >>> schema = Schema(("a", "b"), ((0, 1), (2,)), ("0", "1", "2"))
+    >>> layouts(schema).of(VWConfiguration((("a", "b"),))).factors.tolist()
+    [[0, -1], [1, -1], [2, -1], [-1, -1], [0, 2], [1, 2]]
     """
-    factors = _factors(schema, configuration)
-    room = 1 << (n_classes - 1).bit_length()  # VW shifts hashes: the next power of 2
-    first = _indices(factors, room * _hashes(schema))
-    return Layout(factors, *_compact((first + np.arange(n_classes)[:, None]) & schema.mask))
 
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self._hashes = np.array([*schema.indices(), CONSTANT_HASH], dtype=np.int64)  # -1 is last
+        self._columns_of = dict(zip(schema.namespaces, schema.columns, strict=True))
+        self._products: dict[Interaction, NDArray[np.int32]] = {}
+        self._layouts: WeakValueDictionary[Hashable, Layout] = WeakValueDictionary()
 
-def _factors(schema: Schema, configuration: VWConfiguration) -> NDArray[np.int32]:
-    """See `Layout`."""
-    if not fits(schema, configuration):
-        names = ", ".join(interaction_text(i) for i in configuration.interactions)
-        raise UsageError(
-            f"interactions {names} induce {schema.dimension(configuration.interactions)}"
-            f" features, more than {MAX_TERMS}:"
-            " use smaller namespaces or a lower order"
-        )
-    columns_of = dict(zip(schema.namespaces, schema.columns, strict=True))
-    terms: list[tuple[int, ...]] = [
-        (column,)
-        for name, columns in schema.groups()
-        if configuration.namespaces is None or name in configuration.namespaces
-        for column in columns
-    ]
-    terms.append(())
-    for interaction in schema.ordered(configuration.interactions):
-        products = itertools.product(*(columns_of[name] for name in interaction))
-        if len({*interaction}) < len(interaction):
-            terms += (columns for columns in products if _is_combination(interaction, columns))
-        else:
-            terms += products
+    def of(self, configuration: VWConfiguration) -> Layout:
+        """The terms: namespaces in line order, the constant, then interactions."""
+        key = configuration.interactions, configuration.namespaces
+        known = self._layouts.get(key)
+        if known is None:
+            factors = self._factors(configuration)
+            indices = _indices(factors, self._hashes) & self.schema.mask
+            known = self._layouts[key] = Layout(factors, *_compact(indices))
+        return known
 
-    order = max(2, *map(len, terms))
-    padding = (-1,) * order
-    return np.array([(*term, *padding[len(term) :]) for term in terms], dtype=np.int32)
+    def of_classes(self, configuration: VWConfiguration, n_classes: int) -> Layout:
+        """The same terms with a weight of each class, as VW lays out its ``--oaa`` in one table.
 
+        `Layout.cells` have shape (n_classes, n_terms). The classes of a term are neighbours in
+        VW's table, which is no larger for them: theirs may collide with those of other terms.
+        """
+        factors = self._factors(configuration)
+        room = 1 << (n_classes - 1).bit_length()  # VW shifts hashes: the next power of 2
+        first = _indices(factors, room * self._hashes)
+        every = (first + np.arange(n_classes)[:, None]) & self.schema.mask
+        return Layout(factors, *_compact(every))
 
-def _hashes(schema: Schema) -> NDArray[np.int64]:
-    """The hash of each column, and of the constant, which column -1 finds."""
-    return np.array([*schema.indices(), CONSTANT_HASH], dtype=np.int64)
+    def _factors(self, configuration: VWConfiguration) -> NDArray[np.int32]:
+        """See `Layout`."""
+        schema, names = self.schema, configuration.namespaces
+        if not fits(schema, configuration):
+            texts = ", ".join(interaction_text(i) for i in configuration.interactions)
+            raise UsageError(
+                f"interactions {texts} induce {schema.dimension(configuration.interactions)}"
+                f" features, more than {MAX_TERMS}:"
+                " use smaller namespaces or a lower order"
+            )
+        units = [
+            *((name,) for name, _ in schema.groups() if names is None or name in names),
+            (),
+            *schema.ordered(configuration.interactions),
+        ]
+        blocks = [self._products_of(unit) for unit in units]
+        order = max(2, *map(len, units))
+        factors = np.full((sum(map(len, blocks)), order), -1, dtype=np.int32)
+        begin = 0
+        for block in blocks:
+            end = begin + len(block)
+            factors[begin:end, : block.shape[1]] = block
+            begin = end
+        return factors
+
+    def _products_of(self, unit: Interaction) -> NDArray[np.int32]:
+        """The columns of each product of the namespaces in `unit`, shape (n_products, order)."""
+        known = self._products.get(unit)
+        if known is None:
+            products = list(itertools.product(*(self._columns_of[name] for name in unit)))
+            if len({*unit}) < len(unit):
+                products = [columns for columns in products if _is_combination(unit, columns)]
+            known = np.array(products, dtype=np.int32).reshape(len(products), len(unit))
+            if len(products) <= MOST_KEPT:
+                self._products[unit] = known
+        return known
 
 
 def _indices(factors: NDArray[np.int32], hashes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -133,11 +161,14 @@ def _compact(
 
     Cells are numbered by first appearance: neighbouring terms are neighbours in memory.
     """
-    places, first, at = np.unique(indices, return_index=True, return_inverse=True)
+    flat = indices.ravel()
+    order = np.argsort(flat, kind="stable")
+    if (np.diff(flat[order]) > 0).all():  # nothing collides, as nearly always
+        return np.arange(len(flat), dtype=np.int32).reshape(indices.shape), flat, order
+    places, first, at = np.unique(flat, return_index=True, return_inverse=True)
     order_of_cells = np.argsort(first)
     rank = np.argsort(order_of_cells)
-    cells = rank[at].astype(np.int32).reshape(indices.shape)
-    return cells, places[order_of_cells], rank
+    return rank[at].astype(np.int32).reshape(indices.shape), places[order_of_cells], rank
 
 
 def _is_combination(interaction: Interaction, columns: tuple[int, ...]) -> bool:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from algorithms.online.configuration import VWConfiguration
 from algorithms.online.engine import EngineName, choose_engine
 from algorithms.online.kernel import WEIGHT, Doubles, Floats, Integers, clip, gather, update
-from algorithms.online.layout import lay_out_classes
+from algorithms.online.layout import layouts
 from algorithms.online.losses import LOGISTIC, RANGE
 from algorithms.online.schema import Schema
 
@@ -67,7 +67,7 @@ class KernelOneAgainstAll(OneAgainstAll):
 
     def __init__(self, schema: Schema, configuration: VWConfiguration, n_classes: int) -> None:
         super().__init__(schema, n_classes)
-        self.layout = lay_out_classes(schema, configuration, n_classes)
+        self.layout = layouts(schema).of_classes(configuration, n_classes)
         self.rate = np.float32(configuration.learning_rate)
         self.table = np.zeros((len(self.layout.indices), 4), dtype=np.float32)
         self.sums = np.zeros((n_classes, 2), dtype=np.float64)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from algorithms.online.configuration import VWConfiguration
 from algorithms.online.kernel_learner import KernelLearner, rescale
-from algorithms.online.layout import Layout, lay_out
+from algorithms.online.layout import Layout, layouts
 from algorithms.online.losses import RANGE, SQUARED
 from algorithms.online.schema import Schema
 
@@ -143,9 +143,10 @@ class Pool:
         return learner
 
     def _layout(self, configuration: VWConfiguration) -> Layout:
+        """The layout of `configuration`, kept for when it comes back."""
         key = configuration.interactions, configuration.namespaces
         if key not in self._layouts:
-            self._layouts[key] = lay_out(self.schema, configuration)
+            self._layouts[key] = layouts(self.schema).of(configuration)
         return self._layouts[key]
 
     def _place(self, slot: int, layout: Layout) -> None:

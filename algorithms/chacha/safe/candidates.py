@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import bisect
 from typing import ClassVar
 
 
@@ -14,7 +14,9 @@ class Candidates:
     frontier : set of int
         What the oracle proposed for the present champion.
     pending : list of int
-        Members of the frontier that are not live, the most promising first.
+        Members of the frontier that are not live, in the order in which they get free slots
+        (Choose, algorithm 3): first who never had a lease, then by the least lease; among equals
+        who came first.
     eliminated : set of int
         Who has left for good.
     leases : dict of int to int
@@ -39,14 +41,13 @@ class Candidates:
         """Add a configuration to the frontier; it waits if it is neither live nor eliminated."""
         self.frontier.add(number)
         if not live and number not in self.eliminated and number not in self.pending:
-            self.pending.append(number)
-
-    def ranked(self, pending: Iterable[int]) -> list[int]:
-        """Choose (algorithm 3): first who never had a lease, then by the least lease."""
-        return sorted(pending, key=lambda number: self.leases.get(number, 0))
+            self._wait(number)
 
     def pause(self, number: int, lease: int) -> None:
         """Let `number` wait for its next lease, if the champion's frontier has it."""
         self.leases[number] = lease
         if number in self.frontier:
-            self.pending.append(number)
+            self._wait(number)
+
+    def _wait(self, number: int) -> None:
+        bisect.insort(self.pending, number, key=lambda other: self.leases.get(other, 0))

@@ -103,7 +103,10 @@ class Ensemble:
         d, values = len(example), np.zeros((1, len(self.losses)))
         companions, predictions = values[0, self.b :], np.zeros((1, self.b), dtype=np.float32)
         wide = np.empty(width(d), dtype=np.float32)
-        look(example, np.empty(N_PAST + d), wide, companions, self.front.arrays, self.classes)
+        look(
+            example, np.empty(N_PAST + d), wide, companions, self.front.arrays, self.classes,
+            self.front.period,
+        )  # fmt: skip
         self.models.predict(wide if self.represents else example, live, predictions[0])
         self._value(values, predictions, self.front.scale[None, [LOW, HIGH]])
         row: Doubles = values[0]

@@ -32,7 +32,7 @@ from algorithms.chacha.safe.scale import (
     new_scale,
 )
 from algorithms.plain import fill, values_of
-from algorithms.reference.labels import LONGEST, compare, least_period, remember
+from algorithms.reference.labels import LONGEST, compare, least_period, next_period, remember
 from algorithms.reference.ridge import CLIP, add_moments, reweigh, rotate, solve, standardise
 
 Floats = NDArray[np.float32]
@@ -178,6 +178,7 @@ def look(
     companions: Doubles,
     state: State,
     classes: bool,
+    period: int,
 ) -> None:
     """Write an example's representations, and what the companions forecast.
 
@@ -194,10 +195,12 @@ def look(
         See `Front`; only read.
     classes : bool
         The ridge regressions are logistic.
+    period : int
+        `least_period` of the losses.
     """
-    scale, moments, past, losses, _, _, weights, _, _, past_weights = state
+    scale, moments, past, _, _, _, weights, _, _, past_weights = state
     d, seen = len(example), int(scale[COUNT])
-    start, period = -seen % (len(past) // 2), least_period(losses, seen)
+    start = -seen % (len(past) // 2)
     for lag in range(1, N_PAST):
         extended[lag - 1] = past[start + lag - 1] if seen >= lag else scale[MEAN]
     extended[N_PAST - 1] = past[start + period - 1] if seen else 0.0
@@ -267,9 +270,11 @@ def advance(
     past_triangle, past_rotated, past_weights = state[7:]
     d = examples.shape[1]
     extended, broad, narrow = np.empty(N_PAST + d), np.empty(1 + N_PAST + d), np.empty(1 + d)
+    period = least_period(losses, int(scale[COUNT]))
     for t in range(len(labels)):
-        look(examples[t], extended, wide[t], companions[t], state, classes)
         seen = int(scale[COUNT])
+        period = next_period(losses, seen, period)
+        look(examples[t], extended, wide[t], companions[t], state, classes, period)
         limits[t, 0], limits[t, 1] = scale[LOW], scale[HIGH]
         label = clipped(np.float64(labels[t]), scale)
         shown[t] = label

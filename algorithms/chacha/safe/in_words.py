@@ -20,7 +20,7 @@ from typing import Any
 from algorithms.benches.stream import Origin
 from algorithms.chacha.safe.representations import AS_THEY_ARE, Representations
 from algorithms.events import ColumnsGrouped, Event
-from algorithms.online.configuration import VWConfiguration
+from algorithms.online.configuration import Interaction, VWConfiguration
 from algorithms.online.schema import Schema
 
 LONGEST = 32
@@ -95,6 +95,7 @@ class Words:
         self._kinds = {AS_THEY_ARE: schema.namespaces} if known is None else known.kinds
         self._past = {} if known is None else {known.last: LAST, known.season: SEASON}
         self._schema = schema
+        self._products: dict[tuple[Interaction, bool], str] = {}
 
     @cached_property
     def groups(self) -> dict[str, list[str]]:
@@ -159,7 +160,14 @@ class Words:
                 told.append(f"all pairs of features {which[0]}")
             else:
                 told.append("all pairs of " + ", ".join(self._units(squares, with_kind)))
-        return [*told, *(" × ".join(self._units(one, with_kind)) for one in left)]
+        return [*told, *(self._product(one, with_kind) for one in left)]
+
+    def _product(self, names: Interaction, with_kind: bool) -> str:
+        known = self._products.get((names, with_kind))
+        if known is None:
+            known = " × ".join(self._units(names, with_kind))
+            self._products[names, with_kind] = known
+        return known
 
     def _units(self, names: Iterable[str], with_kind: bool) -> list[str]:
         ordered = sorted(names, key=self._order.__getitem__)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import combinations_with_replacement
 
 from algorithms.chacha.safe.front import KNOTS, MOST_IN_PIECES, N_PAST
-from algorithms.online.configuration import VWConfiguration
+from algorithms.online.configuration import Interaction, VWConfiguration
 from algorithms.online.layout import MAX_TERMS
 from algorithms.online.schema import Schema, n_products
 
@@ -45,6 +45,9 @@ class Representations:
     season: str
     counts: dict[str, int]
     sizes: dict[str, int]
+    _known: dict[Interaction, tuple[int, int]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def variants(self, champion: VWConfiguration) -> list[VWConfiguration]:
         """The champion with its features as they are, standardised, or in pieces beside that.
@@ -81,19 +84,26 @@ class Representations:
         pairs = tuple(combinations_with_replacement(own, 2))
         return found, VWConfiguration(pairs, champion.learning_rate, own)
 
-    @lru_cache(maxsize=4096)  # noqa: B019 - frozen values, shared by the races of many streams
     def terms(self, configuration: VWConfiguration) -> float:
         """How many features of a configuration are not 0 at a time, the constant among them.
 
         One that names no namespaces has the features as they are; one with more terms than a
         layout takes has infinitely many.
         """
-        induced = sum(n_products(unit, self.counts) for unit in configuration.interactions)
-        if induced > MAX_TERMS:
+        crossed = [self._products(unit) for unit in configuration.interactions]
+        if sum(induced for induced, _ in crossed) > MAX_TERMS:
             return math.inf
         names = configuration.namespaces or self.raw
-        units = (*((name,) for name in names), *configuration.interactions)
-        return 1 + sum(n_products(unit, self.sizes) for unit in units)
+        own = sum(self.sizes[name] for name in names)
+        return 1 + own + sum(active for _, active in crossed)
+
+    def _products(self, unit: Interaction) -> tuple[int, int]:
+        """How many features an interaction induces, and how many are not 0 at a time."""
+        known = self._known.get(unit)
+        if known is None:
+            known = n_products(unit, self.counts), n_products(unit, self.sizes)
+            self._known[unit] = known
+        return known
 
     def _all_in_pieces(self) -> bool:
         return sum(self.sizes[name] for name in self.raw) <= MOST_IN_PIECES

@@ -272,17 +272,15 @@ class SafeRace(Race):
     def _fill(self) -> Iterator[Event]:
         """Give free slots to who waits, as far as terms go."""
         free = np.flatnonzero(self.holders == EMPTY).tolist()
-        left, known = self.max_terms - int(self.terms.sum()), self._terms.get
-        if not free:
-            return
-        terms = {n: known(n) or self._terms_of(n) for n in self.candidates.pending}
-        for number in self.candidates.ranked(n for n in terms if terms[n] <= left):
+        left = self.max_terms - int(self.terms.sum())
+        for number in [*self.candidates.pending] if free else ():
+            terms = self._terms_of(number)
+            if terms <= left:
+                self.candidates.pending.remove(number)
+                left -= terms
+                yield from self._lease(free.pop(0), number, self.champion_slot)
             if not free:
                 return
-            if terms[number] <= left:
-                self.candidates.pending.remove(number)
-                left -= terms[number]
-                yield from self._lease(free.pop(0), number, self.champion_slot)
 
     def _lease(self, slot: int, number: int, parent: int | None) -> Iterator[Event]:
         """Start the model of `number` in `slot`, as a branch of the one in slot `parent`."""

@@ -2,9 +2,8 @@
 
 import gc
 
-from algorithms.online import layout
 from algorithms.online.configuration import VWConfiguration
-from algorithms.online.layout import lay_out
+from algorithms.online.layout import MAX_TERMS, MOST_KEPT, layouts
 from algorithms.online.schema import Schema
 
 
@@ -14,13 +13,28 @@ def schema(features=("x", "y")):
 
 def test_equal_schemas_share_a_layout_as_long_as_someone_has_it():
     slow, quick = VWConfiguration((("a", "b"),), 0.1), VWConfiguration((("a", "b"),), 2.0)
-    first = lay_out(schema(), slow)
+    first = layouts(schema()).of(slow)
 
-    assert lay_out(schema(), quick) is first
-    assert lay_out(schema("xz"), slow) is not first
-    assert lay_out(schema(), VWConfiguration()) is not first
-    assert lay_out(schema(), VWConfiguration(namespaces=("a",))) is not first
+    assert layouts(schema()).of(quick) is first
+    assert layouts(schema("xz")).of(slow) is not first
+    assert layouts(schema()).of(VWConfiguration()) is not first
+    assert layouts(schema()).of(VWConfiguration(namespaces=("a",))) is not first
 
     del first
     gc.collect()
-    assert not [key for key in layout._KNOWN if key[:2] == (schema(), slow.interactions)]
+    assert slow.interactions not in [crossed for crossed, _ in layouts(schema())._layouts]
+
+
+def test_a_large_interaction_is_made_anew():
+    side = 1 + int(MOST_KEPT**0.5)
+    wide = Schema(
+        ("a", "b"),
+        (tuple(range(side)), tuple(range(side, 2 * side))),
+        tuple(map(str, range(2 * side))),
+    )
+    crossed = VWConfiguration((("a", "b"),))
+    first = layouts(wide).of(crossed).factors.tolist()
+
+    assert ("a", "b") not in layouts(wide)._products
+    assert layouts(wide).of(crossed).factors.tolist() == first
+    assert len(first) == 2 * side + 1 + side**2 <= MAX_TERMS

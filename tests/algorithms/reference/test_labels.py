@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 from algorithms import registry
 from algorithms.base import play
 from algorithms.benches.stream import Namespace, Stream, StreamBench
-from algorithms.reference.labels import LONGEST, LastLabel, RunningMean, SeasonalLast
+from algorithms.reference.labels import (
+    LONGEST,
+    LastLabel,
+    RunningMean,
+    SeasonalLast,
+    compare,
+    least_period,
+    next_period,
+    remember,
+)
 from algorithms.reference.ridge import OnlineRidge
 
 ALL = (RunningMean(), LastLabel(), SeasonalLast(), SeasonalLast(period=3), OnlineRidge())
@@ -125,3 +134,16 @@ def test_only_those_that_can_do_without_labels_leave_a_model():
 
     assert left["last-label"] is left["seasonal-last"] is None
     assert left["running-mean"].predict([5.0, 5.0]) == pytest.approx(y.mean(), rel=1e-5)
+
+
+@given(
+    labels=st.lists(st.sampled_from([0.0, 1.0, 2.0, 0.1, 1e30]), min_size=1, max_size=60),
+    longest=st.integers(2, 12),
+)
+def test_the_next_period_is_the_least_one(labels, longest):
+    past, losses, period = np.zeros(2 * longest), np.zeros(longest + 1), 1
+    for seen, label in enumerate(labels):
+        period = next_period(losses, seen, period)
+        assert period == least_period(losses, seen)
+        compare(label, past, losses, seen)
+        remember(label, past, seen)

@@ -48,7 +48,7 @@ def looked(front, example):
     d = len(example)
     extended, wide = np.empty(N_PAST + d), np.empty(width(d), np.float32)
     companions = np.empty(N_COMPANIONS)
-    look(example, extended, wide, companions, front.arrays, front.classes)
+    look(example, extended, wide, companions, front.arrays, front.classes, front.period)
     return extended, wide, companions
 
 

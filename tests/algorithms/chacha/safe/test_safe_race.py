@@ -265,7 +265,10 @@ def test_live_models_keep_to_the_terms(max_terms):
         pool, wide = race.models.pool, np.empty(width(race.schema.n_features), np.float32)
         past = np.empty(N_PAST + race.schema.n_features)
         front = race.ensemble.front
-        look(stream.features[race.at - 1], past, wide, np.empty(N_COMPANIONS), front.arrays, False)
+        look(
+            stream.features[race.at - 1], past, wide, np.empty(N_COMPANIONS), front.arrays, False,
+            front.period,
+        )  # fmt: skip
         terms = [
             gather(wide, pool.factors[slot], pool.cells[slot], pool.n_terms[slot], *scratch)
             for scratch in [(np.empty(9999, np.float32), np.empty(9999, np.int32))]
