@@ -212,7 +212,8 @@ class FeatureMap:
             values = self._pick(example)
             self._format.pack_into(self._buffer, 0, *values)
             total = sum(values)
-            if isinstance(total, NO_NUMBERS) or not math.isfinite(total):
+            strange = type(total) is not float and isinstance(total, NO_NUMBERS)
+            if strange or not math.isfinite(total):
                 return False
         except (struct.error, KeyError, TypeError, ValueError, OverflowError):
             return False

@@ -6,13 +6,18 @@ from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from algorithms.online.configuration import VWConfiguration
+from algorithms.online.handles import Handle, array_at, handle_of, pointer
+from algorithms.online.kernel import Doubles, Floats, Integers
 from algorithms.online.kernel_learner import KernelLearner, rescale
 from algorithms.online.layout import Layout, layouts
 from algorithms.online.losses import RANGE, SQUARED
 from algorithms.online.schema import Schema
+
+Slots = NDArray[np.int64]
 
 
 class Pool:
@@ -43,6 +48,8 @@ class Pool:
         Scratch space of the kernel.
     learning, predicting : tuple of ndarray
         What the kernel's loops take of these, in the order of their arguments.
+    handle : ndarray of int64
+        What loops over a single example take, see `open_pool`.
     """
 
     def __init__(self, schema: Schema, n_slots: int, loss: int = SQUARED) -> None:
@@ -68,6 +75,11 @@ class Pool:
         models = (self.tables, self.sums, self.labels, self.rates, self.loss)
         self.learning = (*models, *terms, self.plain, *scratch)
         self.predicting = (self.tables, self.labels, *terms, *scratch)
+        self.handle = handle_of(*models[:-1], *terms, *scratch)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._gather_arrays()  # a copy's are elsewhere
 
     def start(self, slot: int, configuration: VWConfiguration) -> None:
         """Put a fresh model of `configuration` into `slot`."""
@@ -163,15 +175,37 @@ class Pool:
     def _reserve(self, n_terms: int, order: int, n_cells: int) -> None:
         """Grow the arrays where a layout does not fit."""
         _, have_terms, have_order = self.factors.shape
+        have_cells = self.tables.shape[1]
+        if n_terms <= have_terms and order <= have_order and n_cells <= have_cells:
+            return
         if n_terms > have_terms or order > have_order:
             n_terms, order = max(n_terms, have_terms), max(order, have_order)
             self.factors = _grown(self.factors, (n_terms, order), fill=-1)
             self.cells = _grown(self.cells, (n_terms,), fill=0)
             self.values = np.zeros(n_terms, dtype=np.float32)
             self.places = np.zeros(n_terms, dtype=np.int32)
-        if n_cells > self.tables.shape[1]:
+        if n_cells > have_cells:
             self.tables = _grown(self.tables, (n_cells, 4), fill=0)
         self._gather_arrays()
+
+
+@njit(cache=True, nogil=True)
+def open_pool(
+    handle: Handle,
+) -> tuple[Floats, Doubles, Floats, Floats, Integers, Integers, Slots, Floats, Integers]:
+    """The tables, sums, labels, rates, factors, cells, n_terms, values and places of a pool."""
+    n_slots, n_cells, n_terms, order = handle[0, 1], handle[0, 2], handle[4, 2], handle[4, 3]
+    return (
+        array_at(pointer(handle[0, 0]), (n_slots, n_cells, 4), np.float32),
+        array_at(pointer(handle[1, 0]), (n_slots, 2), np.float64),
+        array_at(pointer(handle[2, 0]), (n_slots, 2), np.float32),
+        array_at(pointer(handle[3, 0]), (n_slots,), np.float32),
+        array_at(pointer(handle[4, 0]), (n_slots, n_terms, order), np.int32),
+        array_at(pointer(handle[5, 0]), (n_slots, n_terms), np.int32),
+        array_at(pointer(handle[6, 0]), (n_slots,), np.int64),
+        array_at(pointer(handle[7, 0]), (n_terms,), np.float32),
+        array_at(pointer(handle[8, 0]), (n_terms,), np.int32),
+    )
 
 
 def _grown(array: NDArray[Any], shape: tuple[int, ...], fill: int) -> NDArray[Any]:

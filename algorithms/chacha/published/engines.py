@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -19,10 +20,12 @@ from algorithms.chacha.published.state import (
 )
 from algorithms.online import lanes
 from algorithms.online.engine import LOSSES, EngineName, choose_engine
+from algorithms.online.handles import Handle
 from algorithms.online.kernel import Doubles, Floats, Integers, gather, learn, predict
 from algorithms.online.lane_update import learn_group
 from algorithms.online.live import KernelModels, LiveModels, WorkspaceModels
 from algorithms.online.losses import SQUARED
+from algorithms.online.pool import open_pool
 from algorithms.online.schema import Schema
 
 
@@ -76,7 +79,6 @@ class KernelEngine(KernelModels, Engine):
     def __init__(self, schema: Schema, n_slots: int, loss: int = SQUARED) -> None:
         super().__init__(schema, n_slots, loss)
         self._outputs = np.zeros(n_slots, dtype=np.float32)
-        self._scratch = np.zeros(3, dtype=np.float32)
 
     def advance(
         self,
@@ -104,21 +106,15 @@ class KernelEngine(KernelModels, Engine):
         self, example: Floats, label: float, importance: float, slots: Slots, control: Control
     ) -> bool:
         """Learn one example of shape (n_features,); say whether a decision is due."""
+        pool = self.pool
         due: bool = advance_one(
-            example,
-            label,
-            importance,
-            self._scratch,
-            slots,
-            control,
-            self._outputs,
-            *self.pool.learning,
+            example, label, importance, slots, control, self._outputs, pool.loss, pool.handle
         )
         return due
 
     def forecast(self, example: Floats, slots: Slots, control: Control) -> float:
         """What the model that `select` names predicts; nothing is learned."""
-        return predict_selected(example, slots, control, *self.pool.predicting)
+        return predict_selected(example, slots, control, self.pool.handle)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -180,68 +176,44 @@ def advance_one(
     example: Floats,
     label: float,
     importance: float,
-    scratch: Floats,
     slots: Slots,
     control: Control,
     outputs: Floats,
-    tables: Floats,
-    sums: Doubles,
-    ranges: Floats,
-    rates: Floats,
     loss: int,
-    factors: Integers,
-    cells: Integers,
-    n_terms: NDArray[np.int64],
-    plain: NDArray[np.bool_],
-    values: Floats,
-    places: Integers,
+    pool: Handle,
 ) -> bool:
-    """`advance` by one example, whose label and importance are handed over as mere numbers.
-
-    Handing over an array takes longer than to fill the three floats of `scratch`.
-    """
-    scratch[0] = label
-    scratch[1] = importance
-    advance(
-        example.reshape(1, -1),
-        scratch[0:1],
-        scratch[1:2],
-        scratch[2:3],
-        slots,
-        control,
-        outputs,
-        tables,
-        sums,
-        ranges,
-        rates,
-        loss,
-        factors,
-        cells,
-        n_terms,
-        plain,
-        values,
-        places,
-    )
+    """`advance` by one example, one model after the other; say whether a decision is due."""
+    tables, sums, ranges, rates, factors, cells, n_terms, values, places = open_pool(pool)
+    target: Any = np.float32(label)
+    weight = np.float32(importance)
+    select(slots, control)
+    for slot in range(len(slots)):
+        if slots[slot, CONFIGURATION] >= 0:
+            count = gather(example, factors[slot], cells[slot], n_terms[slot], values, places)
+            outputs[slot] = learn(
+                tables[slot],
+                sums[slot],
+                ranges[slot],
+                rates[slot],
+                loss,
+                values,
+                places,
+                count,
+                target,
+                weight,
+            )
+    observe(slots, control, target, outputs)
+    control[DUE] = needs_decision(slots, control)
     return bool(control[DUE] != 0)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def predict_selected(
-    example: Floats,
-    slots: Slots,
-    control: Control,
-    tables: Floats,
-    ranges: Floats,
-    factors: Integers,
-    cells: Integers,
-    n_terms: NDArray[np.int64],
-    values: Floats,
-    places: Integers,
-) -> float:
+def predict_selected(example: Floats, slots: Slots, control: Control, pool: Handle) -> float:
     """The prediction of the model that `select` names; 0 if it names none."""
     slot = select(slots, control)
     if slot < 0:
         return 0.0
+    tables, _, ranges, _, factors, cells, n_terms, values, places = open_pool(pool)
     count = gather(example, factors[slot], cells[slot], n_terms[slot], values, places)
     return float(predict(tables[slot], ranges[slot], values, places, count))
 

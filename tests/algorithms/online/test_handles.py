@@ -1,0 +1,58 @@
+"""A handle finds the arrays that a pool has, and those of a copy, wherever they are."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+from algorithms.online.configuration import VWConfiguration
+from algorithms.online.handles import handle_of
+from algorithms.online.pool import Pool, open_pool
+from algorithms.online.schema import Schema
+
+SCHEMA = Schema(("a", "b"), ((0, 1), (2,)), ("0", "1", "2"))
+WIDER = Schema(("a", "b"), ((0, 1), (2, 3)), ("0", "1", "2", "3"))
+CROSSED = VWConfiguration((("a", "b"),), 2.0)
+NAMES = ("tables", "sums", "labels", "rates", "factors", "cells", "n_terms", "values", "places")
+
+
+def pool():
+    made = Pool(SCHEMA, 3)
+    made.start(0, VWConfiguration())
+    return made
+
+
+def grown():
+    made = pool()
+    made.start(1, CROSSED)
+    made.grow(WIDER)
+    return made
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        Pool(SCHEMA, 3),
+        pool(),
+        grown(),
+        copy.deepcopy(grown()),
+        pickle.loads(pickle.dumps(grown())),
+    ],
+    ids=["empty", "started", "grown", "copied", "pickled"],
+)
+def test_it_opens_the_very_arrays_of_its_pool(made):
+    made.tables += 1.0
+    opened = open_pool(made.handle)
+
+    for name, array in zip(NAMES, opened, strict=True):
+        own = getattr(made, name)
+        assert (array.shape, array.dtype) == (own.shape, own.dtype)
+        assert array.tobytes() == own.tobytes()
+    opened[0][...] = 7.0
+    assert (made.tables == 7.0).all()
+
+
+def test_an_array_with_gaps_in_memory_has_none():
+    with pytest.raises(ValueError, match="contiguous"):
+        handle_of(np.zeros((3, 2))[:, 0])
