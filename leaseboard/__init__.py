@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from algorithms.apple.estimator import AppleClassifier, AppleRegressor
     from algorithms.base import Algorithm
     from algorithms.chacha.scikit import StreamClassifier, StreamRegressor
-    from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
+    from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor, learn_many
     from tasks.automl.estimators import PolicyClassifier, PolicyRegressor
     from tasks.automl.select import select
     from tasks.steps.interactive import race
@@ -30,6 +30,7 @@ __all__ = [
     "PolicyRegressor",
     "StreamClassifier",
     "StreamRegressor",
+    "learn_many",
     "race",
     "select",
 ]
@@ -44,6 +45,7 @@ _PLACES = {
     "PolicyRegressor": "tasks.automl.estimators",
     "StreamClassifier": "algorithms.chacha.scikit",
     "StreamRegressor": "algorithms.chacha.scikit",
+    "learn_many": "algorithms.chacha.streaming",
     "race": "tasks.steps.interactive",
     "select": "tasks.automl.select",
 }

@@ -16,7 +16,7 @@ from tasks.keys import closure
 SOURCE = Path(leaseboard.__file__)
 HEAVY = ("mlflow", "prefect", "vowpalwabbit", "lightgbm", "hyperopt", "openml", "plotly", "typer")
 """What no name needs to be imported."""
-STREAMING = ("Algorithm", "ChaChaClassifier", "ChaChaRegressor")
+STREAMING = ("Algorithm", "ChaChaClassifier", "ChaChaRegressor", "learn_many")
 """Names that need no scikit-learn either, and no table."""
 
 

@@ -1,0 +1,139 @@
+"""Many streams at once: each as if it were alone, whoever else fails."""
+
+from collections import defaultdict
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor, learn_many
+from algorithms.chacha.streaming.many_streams import StreamsError
+from algorithms.errors import UsageError
+
+
+def stream(seed, n=250):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3)).astype(np.float32)
+    return X, (X[:, 0] * X[:, 1] + X[:, 2] + 0.1 * rng.normal(size=n)).astype(np.float32)
+
+
+def saved(model, path):
+    model.save(path)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "workers"),
+    [("chacha", 2), ("chacha", 7), ("chacha-icml-eval", 1), ("chacha-icml-eval", None)],
+)
+def test_each_is_learned_as_if_it_were_alone(algorithm, workers, tmp_path):
+    blocks = [[stream(10 * turn + k) for k in range(6)] for turn in range(2)]
+    alone = [ChaChaRegressor(algorithm=algorithm, seed=k) for k in range(6)]
+    many = [ChaChaRegressor(algorithm=algorithm, seed=k) for k in range(6)]
+
+    for block in blocks:
+        expected = [model.learn_many(*each) for model, each in zip(alone, block, strict=True)]
+        found = learn_many(many, block, workers=workers)
+
+        assert list(found) == list(range(6))
+        for k in range(6):
+            np.testing.assert_array_equal(found[k], expected[k])
+    for one, other in zip(alone, many, strict=True):
+        assert one.history == other.history
+        assert saved(one, tmp_path / "one") == saved(other, tmp_path / "other")
+
+
+def test_groups_of_a_table_with_weights_and_keys_that_are_new():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(90, 2)), columns=["price", "rain"])
+    table["shop"] = np.repeat(["north", "south", "west"], 30)
+    table["w"] = 2.0
+    models = defaultdict(ChaChaRegressor, east=ChaChaRegressor())
+
+    found = learn_many(
+        models,
+        {
+            shop: (rows[["price"]], rows["rain"], rows["w"])
+            for shop, rows in table.groupby("shop", sort=False)
+        },
+    )
+
+    assert list(found) == ["north", "south", "west"]
+    assert [models[shop].examples for shop in ("east", *found)] == [0, 30, 30, 30]
+    alone, rows = ChaChaRegressor(), table[30:60]
+    np.testing.assert_array_equal(
+        alone.learn_many(rows[["price"]], rows["rain"], rows["w"]), found["south"]
+    )
+
+
+def test_classifiers_have_no_forecasts():
+    models = {"a": ChaChaClassifier(b=2), "b": ChaChaClassifier(b=2)}
+    blocks = {key: (stream(1, 20)[0], ["up", "down"] * 10) for key in models}
+
+    assert learn_many(models, blocks, workers=2) == {"a": None, "b": None}
+    assert [model.classes for model in models.values()] == [["up", "down"]] * 2
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_one_that_fails_spoils_no_other(workers):
+    bad = stream(2)[1]
+    bad[7] = np.nan
+    models = {key: ChaChaRegressor() for key in "abc"}
+    blocks = {"a": stream(1), "b": (stream(2)[0], bad), "c": stream(3)}
+
+    with pytest.raises(StreamsError, match=r"1 of 3 streams .* 'b': .*nan") as caught:
+        learn_many(models, blocks, workers=workers)
+
+    assert "\n" not in str(caught.value)
+    assert list(caught.value.failed) == ["b"]
+    assert caught.value.__cause__ is caught.value.failed["b"]
+    assert [model.examples for model in models.values()] == [250, 0, 250]
+    np.testing.assert_array_equal(
+        caught.value.forecasts["c"], ChaChaRegressor().learn_many(*stream(3))
+    )
+    found = learn_many(models, {"b": stream(2)})  # mended
+    np.testing.assert_array_equal(found["b"], ChaChaRegressor().learn_many(*stream(2)))
+
+
+def test_an_error_tells_of_few_and_has_all():
+    with pytest.raises(StreamsError, match=r"^5 of 6 .*; and 2 more, see \.failed$") as caught:
+        learn_many(
+            [ChaChaRegressor() for _ in range(6)],
+            [(stream(1)[0], [1.0])] * 5 + [(np.zeros((0, 3)), [])],
+        )
+
+    assert list(caught.value.failed) == [0, 1, 2, 3, 4]
+    assert list(caught.value.forecasts) == [5]
+
+
+class Interrupted:
+    def learn_many(self, X, y):
+        raise KeyboardInterrupt
+
+
+def test_who_interrupts_waits_for_no_more_than_has_begun():
+    models = [Interrupted(), *(ChaChaRegressor() for _ in range(40))]
+
+    with pytest.raises(KeyboardInterrupt):
+        learn_many(models, [stream(k) for k in range(41)], workers=1)
+
+    assert not any(model.examples for model in models[1:])
+
+
+def test_what_is_wrong_with_the_call_is_refused_before_anything_is_learned():
+    one = ChaChaRegressor()
+    for models, blocks, said in (
+        ({"a": one}, {"a": stream(1), "b": stream(2)}, "'b' has no model"),
+        ([one], [stream(1), stream(2)], "1 has no model"),
+        ([one, one], [stream(1), stream(2)], "0 and 1 have one model"),
+        ([one], [list(stream(1))], "stream 0 is a list: give a tuple"),
+        ([one], [stream(1)[:1]], "stream 0 is a tuple: give a tuple"),
+        ([one, dict], [stream(1), stream(1)], "which has no learn_many"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            learn_many(models, blocks)
+    with pytest.raises(UsageError, match="workers=0 must be at least 1"):
+        learn_many([one], [stream(1)], workers=0)
+
+    assert one.examples == 0
+    assert learn_many([], []) == {}
