@@ -61,11 +61,13 @@ def split(
 
     Models that are much larger than the rest stay alone: lanes would be empty beside them.
     """
+    if n_examples < SHORTEST:
+        return live[:0], live
     beside = live[plain[live]]
     beside = beside[np.argsort(-n_terms[beside], kind="mergesort")]
     while len(beside) > 0:
         n_lanes = VECTOR * n_terms[beside[::VECTOR]].sum()
-        if n_examples < SHORTEST or len(beside) < FEWEST:
+        if len(beside) < FEWEST:
             beside = beside[:0]
         elif n_lanes > EMPTIEST * n_terms[beside].sum():
             beside = beside[1:]

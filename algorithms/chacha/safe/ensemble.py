@@ -8,23 +8,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from algorithms.chacha.safe.aggregate import ALLOWED, new_aggregate
-from algorithms.chacha.safe.front import (
-    FARTHEST,
-    LAST,
-    MEAN_SO_FAR,
-    N_COMPANIONS,
-    N_PAST,
-    RIDGE,
-    SEASON,
-    Front,
-    advance,
-    look,
-    width,
+from algorithms.chacha.safe.around import (
+    after_forecast,
+    after_learning,
+    before_forecast,
+    before_learning,
 )
+from algorithms.chacha.safe.front import LAST, MEAN_SO_FAR, N_COMPANIONS, RIDGE, SEASON, Front
 from algorithms.chacha.safe.intervals import Intervals
-from algorithms.chacha.safe.mixture import FIRST, LOST, N_TOTALS, SHARE_OF_BOUND, consider, mix
+from algorithms.chacha.safe.mixture import FIRST, LOST, N_TOTALS, SHARE_OF_BOUND
 from algorithms.chacha.safe.odds import Odds
-from algorithms.chacha.safe.scale import HIGH, LOW, MEAN, SETTLED, deviation
+from algorithms.chacha.safe.scale import MEAN, SETTLED, deviation
 from algorithms.online.live import Doubles, Floats, KernelModels, LiveModels, Slots
 from algorithms.plain import fill, values_of
 
@@ -84,44 +78,28 @@ class Ensemble:
         self.intervals = None if classes else Intervals(levels)
         self.place = np.array([0.0, 0.0 if self.represents else 1.0])
 
-    def mixed(self, live: Slots) -> Slots:
-        """The `live` slots and the companions'."""
-        return np.concatenate((live, np.arange(self.b, len(self.losses))))
-
     def predict(self, example: Floats, live: Slots, champion: int) -> float:
         """The forecast for one example; nothing is learned."""
-        return self._forecast(self._row(example, live), live, champion)
+        return self._look(example, live, champion)[0]
 
     def parts(self, example: Floats, live: Slots, champion: int) -> Doubles:
         """The forecast, that of the model in slot 0, and those of the companions."""
-        row = self._row(example, live)
-        forecast = self._forecast(row, live, champion)
+        forecast, row = self._look(example, live, champion)
         return np.concatenate(([forecast, row[0]], row[self.b :]))
 
-    def _row(self, example: Floats, live: Slots) -> Doubles:
-        """What the models and the companions forecast, shape (n_slots,)."""
-        d, values = len(example), np.zeros((1, len(self.losses)))
-        companions, predictions = values[0, self.b :], np.zeros((1, self.b), dtype=np.float32)
-        wide = np.empty(width(d), dtype=np.float32)
-        look(
-            example, np.empty(N_PAST + d), wide, companions, self.front.arrays, self.classes,
-            self.front.period,
+    def _look(self, example: Floats, live: Slots, champion: int) -> tuple[float, Doubles]:
+        """The forecast, and what the models and the companions forecast, shape (n_slots,)."""
+        front, n_slots = self.front, len(self.losses)
+        wide, row = before_forecast(example, self.b, n_slots, front.arrays, self.classes)
+        predictions = np.zeros(self.b, dtype=np.float32)
+        self.models.predict(wide if self.represents else example, live, predictions)
+        forecast: float = after_forecast(
+            row, predictions, self.place, front.scale, live, self.baselines, self.losses,
+            self.totals, self.aggregated,
         )  # fmt: skip
-        self.models.predict(wide if self.represents else example, live, predictions[0])
-        self._value(values, predictions, self.front.scale[None, [LOW, HIGH]])
-        row: Doubles = values[0]
-        return row
-
-    def _forecast(self, row: Doubles, live: Slots, champion: int) -> float:
-        experts, state = (
-            np.empty(1 + len(self.baselines)),
-            (self.losses, self.totals, self.aggregated),
-        )
-        exact = consider(row, self.mixed(live), self.baselines, *state, experts)
-        forecast = float(np.float32(exact))
-        if self.odds is None:
-            return forecast
-        return self.odds.margin(row, live, champion, forecast)
+        if self.odds is not None:
+            forecast = self.odds.margin(row, live, champion, forecast)
+        return forecast, row
 
     def learn(
         self,
@@ -133,27 +111,23 @@ class Ensemble:
         forecasts: Floats,
     ) -> None:
         """Forecast each example of a block, which `until` allows, and learn it."""
-        n, d = examples.shape
-        values, predictions = np.zeros((n, len(self.losses))), np.zeros((n, self.b), np.float32)
-        shown, limits = labels.astype(np.float64), np.zeros((n, 2))
-        wide, companions = np.empty((n, width(d)), dtype=np.float32), values[:, self.b :]
-        advance(
-            examples, labels, importances, wide, companions, shown, limits, self.front.arrays,
-            self.classes,
+        wide, values, shown, limits, targets = before_learning(
+            examples, labels, importances, self.b, len(self.losses), self.front.arrays,
+            self.classes, self.place,
         )  # fmt: skip
-        center, spread = self.place
-        if spread:
-            far = np.clip((shown - center) / spread, -FARTHEST, FARTHEST)
+        predictions = np.zeros((len(examples), self.b), dtype=np.float32)
+        if self.place[1]:
             seen = wide if self.represents else examples
-            self.models.learn(seen, far.astype(np.float32), importances, live, predictions)
-        self._value(values, predictions, limits)
-        mix(
+            self.models.learn(seen, targets, importances, live, predictions)
+        after_learning(
             values,
+            predictions,
+            self.place,
             labels,
             importances,
             shown,
             limits,
-            self.mixed(live),
+            live,
             self.baselines,
             champion,
             self.gamma,
@@ -197,8 +171,10 @@ class Ensemble:
         What they have learned is expressed in the new unit, so no prediction changes.
         """
         again = at >= SETTLED and (at & (at - 1) == 0 or not self.place[1])
+        if not (self.represents and again):
+            return
         spread = deviation(self.front.scale)
-        if not (self.represents and again and spread):
+        if not spread:
             return
         place = np.array([self.front.scale[MEAN], spread])
         if self.place[1]:
@@ -241,15 +217,6 @@ class Ensemble:
     def lost(self) -> float:
         """What the forecasts have lost on all examples but the first."""
         return float(self.totals[LOST])
-
-    def _value(self, values: Doubles, predictions: Floats, limits: Doubles) -> None:
-        """Write what the live models forecast, in the labels' own unit and range."""
-        center, spread = self.place
-        mine = values[:, : self.b]
-        if spread:
-            np.clip(center + spread * predictions, limits[:, :1], limits[:, 1:], out=mine)
-        else:
-            mine[:] = values[:, self.b + MEAN_SO_FAR, None]
 
     def state(self) -> dict[str, Any]:
         """All but the models, as plain values."""

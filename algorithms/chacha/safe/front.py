@@ -102,7 +102,9 @@ class Front:
     @property
     def arrays(self) -> tuple[Doubles, ...]:
         """The state, in the order in which the compiled loops take it apart."""
-        return tuple(getattr(self, name) for name in self.kept)
+        ridge = self.triangle, self.rotated, self.weights
+        on_past = self.past_triangle, self.past_rotated, self.past_weights
+        return self.scale, self.moments, self.past, self.losses, *ridge, *on_past
 
     @property
     def period(self) -> int:
@@ -136,6 +138,7 @@ State = tuple[Doubles, ...]
 """`Front.arrays`."""
 
 
+@njit(cache=True, nogil=True)
 def width(n_features: int) -> int:
     """How many numbers models may see of an example."""
     return N_PAST + 2 * n_features + len(KNOTS) * min(n_features, MOST_IN_PIECES)

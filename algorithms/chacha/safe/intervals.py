@@ -77,7 +77,8 @@ class Intervals:
 
     @property
     def _arrays(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, name) for name in self.kept)
+        ranked = self.scores, self.ordered, self.misses, self.tracked
+        return *ranked, self.running, self.weights
 
     def learn(self, labels: Floats, importances: Floats, forecasts: Floats) -> None:
         """Take the labels of forecasts that were made before them, in order."""

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from algorithms.chacha.safe.around import mixed
 from algorithms.chacha.safe.ensemble import Ensemble
 from algorithms.chacha.safe.representations import represent
 from algorithms.online.configuration import VWConfiguration
@@ -240,5 +241,5 @@ def test_better_than_each_that_it_holds_where_their_mixture_is():
     run = Run()
     run.learn(x, y)
 
-    scores = run.ensemble.scores[run.ensemble.mixed(run.live)]
+    scores = run.ensemble.scores[mixed(run.live, B, len(run.ensemble.losses))]
     assert run.ensemble.lost <= 1.1 * scores.min()
