@@ -79,6 +79,8 @@ class FeatureMap:
     ----------
     example : ndarray of float32, shape (n_features,)
         What `read_quickly` read; the next call overwrites it.
+    names : list of str or None
+        The columns', where each is of a number that came without a namespace.
     """
 
     def __init__(
@@ -212,8 +214,7 @@ class FeatureMap:
             values = self._pick(example)
             self._format.pack_into(self._buffer, 0, *values)
             total = sum(values)
-            strange = type(total) is not float and isinstance(total, NO_NUMBERS)
-            if strange or not math.isfinite(total):
+            if isinstance(total, NO_NUMBERS) or not math.isfinite(total):
                 return False
         except (struct.error, KeyError, TypeError, ValueError, OverflowError):
             return False
@@ -302,11 +303,10 @@ class FeatureMap:
         return [self._columns[key] for key in keys]
 
     def _make_buffer(self) -> None:
-        quick = all(
-            not space and of.column == name
-            for (space, name), of in zip(self._columns, self._origins, strict=True)
-        )
-        self._pick = None if not quick else _picker([name for _, name in self._columns])
+        keys = zip(self._columns, self._origins, strict=True)
+        quick = all(not space and of.column == name for (space, name), of in keys)
+        self.names = [name for _, name in self._columns] if quick else None
+        self._pick = _picker(self.names) if self.names else None
         # "=" checks that a value fits 32 bits, which the default format does not.
         self._format = struct.Struct(f"={self.n_features}f")
         self._buffer = bytearray(self._format.size)
@@ -347,7 +347,7 @@ class FeatureMap:
         return features
 
     def __getstate__(self) -> dict[str, Any]:
-        scratch = ("_pick", "_format", "_buffer", "_last", "example")
+        scratch = ("_pick", "_format", "_buffer", "_last", "example", "names")
         return {name: value for name, value in vars(self).items() if name not in scratch}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -393,8 +393,8 @@ class FeatureMap:
             yield smallest
 
 
-def _picker(names: list[str]) -> Callable[[Mapping[Hashable, Any]], tuple[Any, ...]] | None:
-    """What takes the values of `names` out of an example; None if there are none."""
+def _picker(names: list[str]) -> Callable[[Mapping[Hashable, Any]], tuple[Any, ...]]:
+    """What takes the values of `names` out of an example."""
     if len(names) > 1:
         return operator.itemgetter(*names)
-    return (lambda example: (example[names[0]],)) if names else None
+    return lambda example: (example[names[0]],)

@@ -48,7 +48,9 @@ def labels_of(y: Any) -> NDArray[np.float32]:
 
 def importances_of(w: Any, n: int) -> NDArray[np.float32]:
     """The importances of `n` examples, 1 where none are given; ValueError for one that is none."""
-    found = np.ones(n) if w is None else np.asarray(w)
+    if w is None:
+        return np.ones(n, dtype=np.float32)
+    found = np.asarray(w)
     if found.shape != (n,):
         raise ValueError(f"importances of shape {found.shape} for {n} examples: give one each")
     if found.dtype.kind not in "fiu" or not ((found >= 0) & (found <= LARGEST)).all():

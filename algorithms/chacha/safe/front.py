@@ -273,7 +273,7 @@ def advance(
     past_triangle, past_rotated, past_weights = state[7:]
     d = examples.shape[1]
     extended, broad, narrow = np.empty(N_PAST + d), np.empty(1 + N_PAST + d), np.empty(1 + d)
-    period = least_period(losses, int(scale[COUNT]))
+    period = 1  # not known
     for t in range(len(labels)):
         seen = int(scale[COUNT])
         period = next_period(losses, seen, period)

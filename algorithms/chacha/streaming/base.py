@@ -135,6 +135,15 @@ class OnlineChaCha(LaterLabels):
         if not is_numeric(X):
             return np.array([self._forecast(x) for x in examples_of(X)], dtype=np.float32)
         names, block = numeric_block(X)
+        rows = block if names == self._features.names else self._known_columns(X, names, block)
+        if np.isnan(block).any():
+            return np.array([self._forecast(x) for x in examples_of(X)], dtype=np.float32)
+        if self._race is None:
+            return np.zeros(len(block), dtype=np.float32)
+        return np.array([self._race.predict(row) for row in rows], dtype=np.float32)
+
+    def _known_columns(self, X: ArrayLike, names: list[str], block: Floats) -> Floats:
+        """Rows of the known features; UsageError if an array of numbers lacks one."""
         values = self._features.values(dict.fromkeys(names, 0.0))
         absent = self._features.absent(values)
         if absent and not is_frame(X):
@@ -143,15 +152,11 @@ class OnlineChaCha(LaterLabels):
                 " in the block: add them, or name those that are there by a DataFrame's columns,"
                 " where an absent feature counts 0"
             )
-        if np.isnan(block).any():
-            return np.array([self._forecast(x) for x in examples_of(X)], dtype=np.float32)
         unknown = self._features.unknown(values)
         known = {key: i for i, key in enumerate(values) if key not in unknown}
         rows = np.zeros((len(block), self._features.n_features), dtype=np.float32)
         rows[:, self._features.columns(known)] = block[:, list(known.values())]
-        if self._race is None:
-            return np.zeros(len(block), dtype=np.float32)
-        return np.array([self._race.predict(row) for row in rows], dtype=np.float32)
+        return rows
 
     def _learn_block(self, X: ArrayLike, y: ArrayLike, w: ArrayLike | None) -> Floats:
         """Learn a block as its examples one by one, which a block of numbers need not be."""
@@ -187,14 +192,13 @@ class OnlineChaCha(LaterLabels):
 
     def _rows(self, names: list[str], block: Floats, weighs: NDArray[np.bool_]) -> Floats:
         """The rows of a block of numbers with these columns, to be learned where one `weighs`."""
-        values = self._features.values(dict.fromkeys(names, 0.0))
-        unknown = self._features.unknown(values)
-        if unknown or self._race is None:
-            self._adopt(self._features.extended(unknown))
-        columns = self._features.columns(values)
-        if columns != list(range(self._features.n_features)):
+        if self._race is None or names != self._features.names:
+            values = self._features.values(dict.fromkeys(names, 0.0))
+            unknown = self._features.unknown(values)
+            if unknown or self._race is None:
+                self._adopt(self._features.extended(unknown))
             rows = np.zeros((len(block), self._features.n_features), dtype=np.float32)
-            rows[:, columns] = block
+            rows[:, self._features.columns(values)] = block
             block = rows
         self._features.fill(block[weighs], learns=True)  # no gaps: only what is known changes
         return block
