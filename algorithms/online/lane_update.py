@@ -23,6 +23,8 @@ from algorithms.online.kernel import X2_MAX, X2_MIN, X_MIN, Doubles, Floats, Int
 from algorithms.online.lanes import (
     ADAPTIVE,
     BEFORE,
+    COMMON,
+    COUNT,
     FACTOR,
     FIRST,
     HIGH,
@@ -31,6 +33,7 @@ from algorithms.online.lanes import (
     LEARNING_RATE,
     LOW,
     NORMALISED,
+    OCCURS,
     PREDICTION,
     RATE,
     ROW,
@@ -38,11 +41,16 @@ from algorithms.online.lanes import (
     SECOND,
     VALUE,
     WEIGHT,
+    WIDTH,
     Group,
     Place,
+    Plan,
     Terms,
 )
 from algorithms.online.losses import SQUARED, gradient_squared, invariant_update
+
+RAW, WIDEN, ACCUMULATE, UPDATE = range(4)
+"""The steps of an example, see `_sum_raw`, `_widen`, `_accumulate` and `_update`."""
 
 _ZERO, _ONE, _TWO = (np.float32(k) for k in (0, 1, 2))
 _NAN = np.float32(np.nan)
@@ -72,19 +80,20 @@ def learn_group(
     predictions : ndarray of float32, shape (n_slots,)
         Written in the slots of the group, clipped to the *earlier* labels.
     """
-    group, rows, widths, terms, distinct, values = models
+    group, rows, plan, terms, distinct, values = models
     _evaluate(example, distinct, values)
-    n_rows, width = len(widths) - 1, Place(widths[0])
+    n_rows, width = len(plan) - 1, Place(plan[0, WIDTH])
     last = Place(n_rows + 1) * ROW
     row = ROW
     for k in range(n_rows):
-        _fill(rows, row, terms, Place(k * LANES), values, Place(widths[k]))
+        common = plan[k, COMMON]
+        if common > 0:
+            plan[k, OCCURS] = _fill(rows, row, values[common], Place(plan[k, COUNT]))
+        else:
+            at, end = Place(k * LANES), Place(plan[k, COUNT])
+            plan[k, OCCURS] = _fill_each(rows, row, terms, at, values, end)
         row += ROW
-    row = ROW
-    for k in range(n_rows):
-        _sum_raw(rows, row, Place(widths[k]))
-        _hand_over(rows, row, last, Place(widths[k + 1]), Place(widths[k]))
-        row += ROW
+    _pass(rows, plan, last, RAW)
     _look(rows, last, label, importance, loss, width)
     exceeds = False
     for lane in range(width):
@@ -93,15 +102,8 @@ def learn_group(
     for lane in range(len(group)):
         predictions[group[lane]] = rows[last + BEFORE + Place(lane)]
     if exceeds:
-        row = ROW
-        for k in range(n_rows):
-            _widen(rows, row, Place(widths[k]))
-            row += ROW
-    row = ROW
-    for k in range(n_rows):
-        _accumulate(rows, row, Place(widths[k]))
-        _hand_over(rows, row, last, Place(widths[k + 1]), Place(widths[k]))
-        row += ROW
+        _pass(rows, plan, last, WIDEN)
+    _pass(rows, plan, last, ACCUMULATE)
     for lane in range(len(group)):
         _add_norm(rows, last + Place(lane), sums[group[lane]], importance)
     if loss == SQUARED:
@@ -110,10 +112,30 @@ def learn_group(
         _set_any_update(rows, last, label, importance, loss, width)
     for lane in range(width):
         rows[FACTOR + lane] = rows[last + FACTOR + lane]
-    row = ROW
-    for k in range(n_rows):
-        _update(rows, row, Place(widths[k]))
+    _pass(rows, plan, last, UPDATE)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _pass(rows: Floats, plan: Plan, last: Place, step: int) -> None:
+    """Take one step in all rows that occur; each sees the sums of the one before it."""
+    row = before = Place(0)
+    for k in range(len(plan) - 1):
         row += ROW
+        width, left = Place(plan[k, WIDTH]), Place(plan[k + 1, WIDTH])
+        if plan[k, OCCURS]:
+            if before < row - ROW:  # then the row between does not occur: its place is free
+                _hand_over(rows, before, row - ROW, Place(0), width)
+            if step == RAW:
+                _sum_raw(rows, row, width)
+            elif step == WIDEN:
+                _widen(rows, row, width)
+            elif step == ACCUMULATE:
+                _accumulate(rows, row, width)
+            else:
+                _update(rows, row, width)
+            before = row
+        if left < width and step in (RAW, ACCUMULATE):
+            _hand_over_sums(rows, before, last, left, width)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -132,9 +154,26 @@ def _evaluate(example: Floats, distinct: Integers, values: Floats) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _fill(rows: Floats, row: Place, terms: Terms, at: Place, values: Floats, width: Place) -> None:
-    for lane in range(width):
-        rows[row + VALUE + lane] = values[terms[at + lane]]
+def _fill(rows: Floats, row: Place, value: np.float32, end: Place) -> bool:
+    """Set the value that all lanes have; say whether it is a number."""
+    if math.isnan(value):
+        return False
+    for lane in range(end):
+        rows[row + VALUE + lane] = value
+    return True
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _fill_each(
+    rows: Floats, row: Place, terms: Terms, at: Place, values: Floats, end: Place
+) -> bool:
+    """Set the lanes' values; say whether any is a number."""
+    occurs = False
+    for lane in range(end):
+        value = values[terms[at + lane]]
+        rows[row + VALUE + lane] = value
+        occurs |= not math.isnan(value)
+    return occurs
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -152,11 +191,20 @@ def _sum_raw(rows: Floats, row: Place, width: Place) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _hand_over(rows: Floats, row: Place, last: Place, begin: Place, end: Place) -> None:
-    """The sums of lanes that end in this row go to the last row."""
+def _hand_over(rows: Floats, source: Place, target: Place, begin: Place, end: Place) -> None:
+    """Copy all that goes from row to row."""
     for lane in range(begin, end):
-        rows[last + FIRST + lane] = rows[row + FIRST + lane]
-        rows[last + SECOND + lane] = rows[row + SECOND + lane]
+        rows[target + FIRST + lane] = rows[source + FIRST + lane]
+        rows[target + SECOND + lane] = rows[source + SECOND + lane]
+        rows[target + FACTOR + lane] = rows[source + FACTOR + lane]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _hand_over_sums(rows: Floats, source: Place, target: Place, begin: Place, end: Place) -> None:
+    """Copy the sums: those of lanes that end go to the last row."""
+    for lane in range(begin, end):
+        rows[target + FIRST + lane] = rows[source + FIRST + lane]
+        rows[target + SECOND + lane] = rows[source + SECOND + lane]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -5,10 +5,10 @@ of a race, that is once in hundreds of examples.
 
 The memory is one array of rows: row k + 1 holds the k-th term of every model, a block of `LANES`
 floats a field (see `WEIGHT` and those after it). Models are sorted by their terms, most first, so
-the k-th row is that of its first ``widths[k]`` lanes alone. A term that is zero or that a
-model has not is NOT A NUMBER in its lane and changes nothing. Sums go from row to row, in VW's
-order: each row has its predecessor's and adds its own, and a lane that ends hands its sums to the
-last row, where what a model has but once is kept (`LOW` and those after it).
+the k-th row is that of its first lanes alone. A term that is zero or that a model has not is NOT A
+NUMBER in its lane and changes nothing; a row without a number is left out. Sums go from row to
+row, in VW's order: each has those of the row before and adds its own, and a lane that ends hands
+its sums to the last row, where what a model has but once is kept (`LOW` and those after it).
 """
 
 from __future__ import annotations
@@ -50,7 +50,12 @@ _NAN = np.float32(np.nan)
 
 Slots = NDArray[np.int64]
 Terms = NDArray[np.uint32]
-Group = tuple[Slots, Floats, Slots, Terms, Integers, Floats]
+Plan = NDArray[np.int64]
+Group = tuple[Slots, Floats, Plan, Terms, Integers, Floats]
+
+WIDTH, COUNT, COMMON, OCCURS = range(4)
+"""Of a row: its lanes, a multiple of `VECTOR`; how many models have a term there; the distinct
+term that all of them have, 0 if not the same; whether any has a value in the present example."""
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -97,8 +102,8 @@ def enter(
         - its slots, an ndarray of int64;
         - rows, ndarray of float32, shape ((n_rows + 2) * ROW,): one of zeros, one a term, the
           last;
-        - widths, ndarray of int64, shape (n_rows + 1,): lanes of each row, a multiple of
-          `VECTOR`; 0 at the end;
+        - plan, ndarray of int64, shape (n_rows + 1, 4): see `WIDTH` and those after it; 0 at the
+          end;
         - terms, ndarray of uint32, shape (n_rows * LANES,): which of the distinct terms each
           lane of a row has, 0 for none;
         - distinct, ndarray of int32, shape (1 + n_distinct, order): the columns that are
@@ -125,7 +130,7 @@ def _enter(
 ) -> Group:
     n_rows = n_terms[group[0]]
     rows = np.zeros((n_rows + 2) * ROW, dtype=np.float32)
-    widths = np.zeros(n_rows + 1, dtype=np.int64)
+    plan = np.zeros((n_rows + 1, 4), dtype=np.int64)
     last = Place(n_rows + 1) * ROW
     for lane in range(len(group)):
         slot, place = group[lane], Place(lane)
@@ -140,9 +145,14 @@ def _enter(
             rows[at + NORMALISED] = cell[kernel.NORMALISED]
             rows[at + INVERSE] = np.float32(1) / cell[kernel.NORMALISED]
             rows[at + RATE] = cell[kernel.RATE]
-            widths[k] = width
+            plan[k, WIDTH], plan[k, COUNT] = width, lane + 1
     terms, distinct = _tell_apart(group, factors, n_terms)
-    return group, rows, widths, terms, distinct, np.full(len(distinct), _NAN)
+    for k in range(n_rows):
+        for lane in range(LANES):
+            rows[Place(k + 1) * ROW + VALUE + Place(lane)] = _NAN
+        own = terms[k * LANES : k * LANES + plan[k, COUNT]]
+        plan[k, COMMON] = own[0] if (own == own[0]).all() else 0
+    return group, rows, plan, terms, distinct, np.full(len(distinct), _NAN)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -82,7 +82,7 @@ class Layouts:
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
         self._hashes = np.array([*schema.indices(), CONSTANT_HASH], dtype=np.int64)  # -1 is last
-        self._columns_of = dict(zip(schema.namespaces, schema.columns, strict=True))
+        self._columns_of = dict(schema.groups())
         self._products: dict[Interaction, NDArray[np.int32]] = {}
         self._layouts: WeakValueDictionary[Hashable, Layout] = WeakValueDictionary()
 
@@ -119,7 +119,7 @@ class Layouts:
                 " use smaller namespaces or a lower order"
             )
         units = [
-            *((name,) for name, _ in schema.groups() if names is None or name in names),
+            *((name,) for name in self._columns_of if names is None or name in names),
             (),
             *schema.ordered(configuration.interactions),
         ]

@@ -272,9 +272,9 @@ class SafeRace(Race):
     def _fill(self) -> Iterator[Event]:
         """Give free slots to who waits, as far as terms go."""
         free = np.flatnonzero(self.holders == EMPTY).tolist()
-        left = self.max_terms - int(self.terms.sum())
+        left, known = self.max_terms - int(self.terms.sum()), self._terms.get
         for number in [*self.candidates.pending] if free else ():
-            terms = self._terms_of(number)
+            terms = known(number) or self._terms_of(number)
             if terms <= left:
                 self.candidates.pending.remove(number)
                 left -= terms
