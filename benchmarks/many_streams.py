@@ -1,10 +1,10 @@
-"""Many streams at once: `learn_many` by workers, beside a loop and Vowpal Wabbit.
+"""Many streams at once: `learn_many` here and on processes, beside Vowpal Wabbit.
 
 ``python -m benchmarks.many_streams [--streams N] [--rows N] [--workers N ...]`` lets models of
 default settings, models with five live ones under the published rules, and plain Vowpal Wabbit
 (a workspace a stream, fed by text that is ready) learn the same streams of ten features, in turns.
-Of the repeats it prints the least: seconds of a clock, seconds of CPU, streams a second, and what
-each model that is kept adds to the program's memory.
+Of the repeats it prints the least: seconds of a clock, seconds of CPU, those of the processes
+too, streams a second; and what each of some models that are kept adds to the program's memory.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,8 +21,10 @@ from typing import Any
 import numpy as np
 import psutil
 
+from algorithms.benches.nodes import Nodes
 from algorithms.chacha.streaming import ChaChaRegressor, learn_many
 from algorithms.online.live import Floats
+from tasks.jobs.nodes import cluster
 
 Block = tuple[Floats, Floats]
 Make = Callable[[], ChaChaRegressor]
@@ -31,6 +34,12 @@ OURS: dict[str, Make] = {
 }
 
 
+VOWPAL = "Vowpal Wabbit"
+WEIGHED = 50
+"""How many models are kept to see what memory they take."""
+_KEPT: list[Any] = []
+
+
 @dataclass(frozen=True, slots=True)
 class Taken:
     """What a way took for all streams: seconds by the clock and of CPU, kilobytes a model."""
@@ -38,7 +47,7 @@ class Taken:
     name: str
     seconds: float
     cpu: float
-    kilobytes: float
+    kilobytes: float | None
 
 
 def streams(n_streams: int, rows: int, seed: int = 0) -> list[Block]:
@@ -53,61 +62,68 @@ def streams(n_streams: int, rows: int, seed: int = 0) -> list[Block]:
     return blocks
 
 
-def measure(blocks: list[Block], workers: Sequence[int], repeats: int = 3) -> list[Taken]:
+def measure(blocks: list[Block], pools: Mapping[int, Nodes], repeats: int = 3) -> list[Taken]:
     """Every way in turns, `repeats` times; the least of each."""
-    texts = [_lines(*block) for block in blocks]
-    ways: dict[str, Callable[[], list[Any]]] = {}
+    loops: dict[str, Callable[[list[Block]], list[Any]]] = {
+        name: partial(_learned, make, None) for name, make in OURS.items()
+    }
+    ways: dict[str, Callable[[], Any]] = {}
     for name, make in OURS.items():
-        ways[f"{name}, a loop"] = partial(_loop, make, blocks)
-        for n in workers:
-            ways[f"{name}, workers={n}"] = partial(_at_once, make, blocks, n)
-    ways["Vowpal Wabbit, a loop"] = lambda: [_vowpal(lines) for lines in texts]
-    for make in OURS.values():
-        _loop(make, blocks[:2])  # compiles
-    found = [
-        _taken(name, work, len(blocks)) for _ in range(repeats) for name, work in ways.items()
-    ]
+        loops[name](blocks[:2])  # compiles
+        ways[f"{name}, here"] = partial(loops[name], blocks)
+        for n, nodes in pools.items():
+            _learned(make, nodes, blocks[: 8 * n])  # starts it, and compiles there
+            ways[f"{name}, {n} processes"] = partial(_learned, make, nodes, blocks)
+    texts = [_lines(*block) for block in blocks]
+    ways[VOWPAL] = partial(_vowpals, texts)
+    memory = {f"{name}, here": _kilobytes(loop, blocks) for name, loop in loops.items()}
+    memory[VOWPAL] = _kilobytes(_vowpals, texts)
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
+    for _ in range(repeats):
+        for name, work in ways.items():
+            found[name].append(_seconds(work))
     return [
         Taken(
-            name,
-            min(one.seconds for one in found if one.name == name),
-            min(one.cpu for one in found if one.name == name),
-            max(one.kilobytes for one in found if one.name == name),  # later ones reuse memory
+            name, min(clock for clock, _ in times), min(cpu for _, cpu in times), memory.get(name)
         )
-        for name in ways
+        for name, times in found.items()
     ]
 
 
-def _taken(name: str, work: Callable[[], list[Any]], n_streams: int) -> Taken:
-    process = psutil.Process()
-    before, cpu, start = process.memory_info().rss, time.process_time(), time.perf_counter()
-    kept = work()
-    seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
-    taken = process.memory_info().rss - before
-    del kept
-    return Taken(name, seconds, cpu, taken / 1024 / n_streams)
+def _seconds(work: Callable[[], Any]) -> tuple[float, float]:
+    cpu, start = _cpu(), time.perf_counter()
+    work()
+    return time.perf_counter() - start, _cpu() - cpu
 
 
-def _loop(make: Make, blocks: list[Block]) -> list[Any]:
+def _cpu() -> float:
+    """Of this process and those that it has."""
+    this = psutil.Process()
+    return sum(sum(one.cpu_times()[:2]) for one in (this, *this.children(recursive=True)))
+
+
+def _kilobytes(learned: Callable[[list[Any]], list[Any]], each: list[Any]) -> float:
+    """What a model adds to the program's memory, by some that are then kept: none is reused."""
+    before = psutil.Process().memory_info().rss
+    _KEPT.append(learned(each[:WEIGHED]))
+    return float(psutil.Process().memory_info().rss - before) / 1024 / len(_KEPT[-1])
+
+
+def _learned(make: Make, nodes: Nodes | None, blocks: list[Block]) -> list[Any]:
     models = [make() for _ in blocks]
-    for model, block in zip(models, blocks, strict=True):
-        model.learn_many(*block)
+    learn_many(models, blocks, nodes=nodes)
     return models
 
 
-def _at_once(make: Make, blocks: list[Block], workers: int) -> list[Any]:
-    models = [make() for _ in blocks]
-    learn_many(models, blocks, workers=workers)
-    return models
-
-
-def _vowpal(lines: list[str]) -> Any:
+def _vowpals(texts: list[list[str]]) -> list[Any]:
     from vowpalwabbit import Workspace
 
-    workspace = Workspace(arg_list=["--quiet"])
-    for line in lines:
-        workspace.learn(line)
-    return workspace
+    workspaces = []
+    for lines in texts:
+        workspaces.append(Workspace(arg_list=["--quiet"]))
+        for line in lines:
+            workspaces[-1].learn(line)
+    return workspaces
 
 
 def _lines(X: Floats, y: Floats) -> list[str]:
@@ -122,7 +138,7 @@ def main(arguments: Sequence[str] | None = None, echo: Callable[[str], None] | N
     parser = argparse.ArgumentParser(description="Many independent streams learned at once")
     parser.add_argument("--streams", type=int, default=100)
     parser.add_argument("--rows", type=int, default=1000)
-    parser.add_argument("--workers", type=int, nargs="+", default=[1, os.cpu_count() or 1])
+    parser.add_argument("--workers", type=int, nargs="+", default=[os.cpu_count() or 1])
     parser.add_argument("--repeats", type=int, default=3)
     asked = parser.parse_args(arguments)
     say = echo or print
@@ -132,9 +148,13 @@ def main(arguments: Sequence[str] | None = None, echo: Callable[[str], None] | N
     )
     say(f"{'':28} {'seconds':>9} {'CPU':>9} {'streams/s':>10} {'KB a model':>11}")
     blocks = streams(asked.streams, asked.rows)
-    for one in measure(blocks, list(dict.fromkeys(asked.workers)), asked.repeats):
+    with ExitStack() as open_pools:
+        pools = {n: open_pools.enter_context(cluster("processes")(n)) for n in asked.workers}
+        found = measure(blocks, pools, asked.repeats)
+    for one in found:
         rate = asked.streams / one.seconds
-        say(f"{one.name:28} {one.seconds:9.2f} {one.cpu:9.2f} {rate:10.1f} {one.kilobytes:11.0f}")
+        memory = "" if one.kilobytes is None else f"{one.kilobytes:.0f}"
+        say(f"{one.name:28} {one.seconds:9.2f} {one.cpu:9.2f} {rate:10.1f} {memory:>11}")
     return 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -18,7 +17,7 @@ from algorithms.chacha.race import Race
 from algorithms.chacha.race_file import FORMAT, UNFIT, racing_of
 from algorithms.chacha.safe.safe_race import SafeRace
 from algorithms.chacha.streaming.blocks import examples_of, is_frame
-from algorithms.chacha.streaming.files import read_state, replacing, unfit
+from algorithms.chacha.streaming.files import fields_of, read_state, replacing, unfit
 from algorithms.chacha.streaming.later_labels import LaterLabels, Pending
 from algorithms.errors import UsageError
 from algorithms.events import BoundsUpdated, Event, kind
@@ -364,9 +363,7 @@ class OnlineChaCha(LaterLabels):
             "pending": self._pending.state(),
             "oracle": None if self.oracle is None else type(self.oracle).__name__,
             "features": self._features.state(),
-            "history": [
-                (type(event).__name__, dataclasses.asdict(event)) for event in self.history
-            ],
+            "history": [(type(event).__name__, fields_of(event)) for event in self.history],
             "race": None if self._race is None else self._race.state(),
         }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 from algorithms import plain
 from algorithms.chacha.race_file import FORMAT, UNFIT, file_in
 from algorithms.errors import UsageError
+from algorithms.events import Event
 
 
 @contextmanager
@@ -41,6 +43,11 @@ def read_state(path: str | Path) -> tuple[str, str | None, dict[str, Any]]:
         ) from error
     except UNFIT as error:
         raise UsageError(unfit(path)) from error
+
+
+def fields_of(event: Event) -> dict[str, Any]:
+    """An event's fields as they are: copying what they hold would take most of a save's time."""
+    return {field.name: getattr(event, field.name) for field in dataclasses.fields(event)}
 
 
 def unfit(path: str | Path) -> str:

@@ -1,13 +1,11 @@
-"""Many independent streams at once: a model each for shops, sensors or customers, in threads."""
+"""Many independent streams in one call: a model each for shops, sensors or customers."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Hashable, Mapping, Sequence
-from queue import Empty, SimpleQueue
-from threading import Thread
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from algorithms.benches.nodes import Nodes
 from algorithms.errors import LeaseboardError, UsageError, short
 
 MOST_TOLD = 3
@@ -46,12 +44,12 @@ def learn_many(
     models: Mapping[Any, BlockLearner] | Sequence[BlockLearner],
     blocks: Mapping[Any, tuple[Any, ...]] | Sequence[tuple[Any, ...]],
     *,
-    workers: int | None = None,
+    nodes: Nodes | None = None,
 ) -> dict[Any, Any]:
-    """Let each model learn a block of its own stream, several of them at a time.
+    """Let each model learn a block of its own stream, on several cores if you say which.
 
     Models, forecasts and errors are those of ``models[key].learn_many(*block)`` one after the
-    other, bit for bit, whatever the number of workers.
+    other, bit for bit, wherever they learn.
 
     Parameters
     ----------
@@ -61,9 +59,11 @@ def learn_many(
     blocks : mapping of key to tuple, or a list of them
         What the model's own `learn_many` takes: ``(X, y)`` or ``(X, y, w)``. The keys of a list
         are 0, 1, 2...
-    workers : int, optional
-        Threads that learn side by side; as many as there are cores if not named. What they gain
-        says ``python -m benchmarks.many_streams``.
+    nodes : Executor, optional
+        Where they learn side by side, such as a ``concurrent.futures.ProcessPoolExecutor``: models
+        go there and come back pickled, and the objects given are then what came back. Without,
+        they learn here, one after the other. Threads gain nothing: what is decided between the
+        kernels holds the interpreter.
 
     Returns
     -------
@@ -73,8 +73,8 @@ def learn_many(
     Raises
     ------
     UsageError
-        If a key has no model, or two have one model, a block is no tuple of two or three, or
-        there is no worker; nothing is learned.
+        If a key has no model, or two have one model, or a block is no tuple of two or three;
+        nothing is learned. Nor is it where processes themselves break, which raises their error.
     StreamsError
         If a model raised: it names the stream and tells why. All others have learned.
 
@@ -97,42 +97,28 @@ def learn_many(
     given = dict(blocks.items() if isinstance(blocks, Mapping) else enumerate(blocks))
     todo = [(key, _model_of(key, models), _checked(key, block)) for key, block in given.items()]
     _refuse_shared([(key, model) for key, model, _ in todo])
-    if workers is not None and workers < 1:
-        raise UsageError(f"workers={workers} must be at least 1: leave it out for all cores")
-    waiting: SimpleQueue[tuple[Hashable, BlockLearner, tuple[Any, ...]]] = SimpleQueue()
-    for each in todo:
-        waiting.put(each)
-    learned: dict[Any, Any] = {}
-    raised: dict[Any, Exception] = {}
-
-    def work() -> None:
-        while True:
-            try:
-                key, model, block = waiting.get_nowait()
-            except Empty:
-                return
-            try:
-                learned[key] = model.learn_many(*block)
-            except Exception as error:  # noqa: BLE001 - raised below, with those of others
-                raised[key] = error
-
-    # Kernels let go of the interpreter, so others decide meanwhile what is to be learned next.
-    n_workers = min(workers or os.cpu_count() or 1, len(todo))
-    threads = [Thread(target=work, name=f"stream-{n}") for n in range(1, n_workers)]
-    try:
-        for thread in threads:
-            thread.start()
-        work()
-    finally:
-        while not waiting.empty():  # interrupted: nobody begins another
-            waiting.get()
-        for thread in threads:
-            thread.join()
-    forecasts = {key: learned[key] for key in given if key in learned}
-    if raised:
-        failed = {key: raised[key] for key in given if key in raised}
-        raise StreamsError(failed, forecasts) from next(iter(failed.values()))
+    keys, owners, work = zip(*todo, strict=True) if todo else ((), (), ())
+    mapped = map if nodes is None else nodes.map
+    done = list(mapped(_learned, owners, work))
+    failed = {key: error for key, (_, _, error) in zip(keys, done, strict=True) if error}
+    for model, (learned, _, error) in zip(owners, done, strict=True):
+        if learned is not model and error is None:
+            vars(model).update(vars(learned))
+    forecasts = {key: told for key, (_, told, _) in zip(keys, done, strict=True)}
+    if failed:
+        learned_ones = {key: told for key, told in forecasts.items() if key not in failed}
+        raise StreamsError(failed, learned_ones) from next(iter(failed.values()))
     return forecasts
+
+
+def _learned(
+    model: BlockLearner, block: tuple[Any, ...]
+) -> tuple[BlockLearner | None, Any, Exception | None]:
+    """The model after its block, its forecasts, and what went wrong, if anything did."""
+    try:
+        return model, model.learn_many(*block), None
+    except Exception as error:  # noqa: BLE001 - raised with those of the other streams
+        return None, None, error
 
 
 def _model_of(key: Any, models: Any) -> BlockLearner:
