@@ -46,6 +46,8 @@ class Pool:
         Whether each term of a model has a cell of its own, in the order of the terms.
     values, places : ndarray, shape (max_terms,)
         Scratch space of the kernel.
+    outputs : ndarray of float32, shape (n_slots,)
+        Scratch space for what each model predicts.
     learning, predicting : tuple of ndarray
         What the kernel's loops take of these, in the order of their arguments.
     handle : ndarray of int64
@@ -66,6 +68,7 @@ class Pool:
         self.plain = np.zeros(n_slots, dtype=np.bool_)
         self.values = np.zeros(0, dtype=np.float32)
         self.places = np.zeros(0, dtype=np.int32)
+        self.outputs = np.zeros(n_slots, dtype=np.float32)
         self._layouts: dict[Hashable, Layout] = {}
         self._gather_arrays()
 
@@ -75,7 +78,7 @@ class Pool:
         models = (self.tables, self.sums, self.labels, self.rates, self.loss)
         self.learning = (*models, *terms, self.plain, *scratch)
         self.predicting = (self.tables, self.labels, *terms, *scratch)
-        self.handle = handle_of(*models[:-1], *terms, *scratch)
+        self.handle = handle_of(*models[:-1], *terms, *scratch, self.outputs)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -192,8 +195,8 @@ class Pool:
 @njit(cache=True, nogil=True)
 def open_pool(
     handle: Handle,
-) -> tuple[Floats, Doubles, Floats, Floats, Integers, Integers, Slots, Floats, Integers]:
-    """The tables, sums, labels, rates, factors, cells, n_terms, values and places of a pool."""
+) -> tuple[Floats, Doubles, Floats, Floats, Integers, Integers, Slots, Floats, Integers, Floats]:
+    """The tables, sums, labels, rates, factors, cells, n_terms, values, places and outputs."""
     n_slots, n_cells, n_terms, order = handle[0, 1], handle[0, 2], handle[4, 2], handle[4, 3]
     return (
         array_at(pointer(handle[0, 0]), (n_slots, n_cells, 4), np.float32),
@@ -205,6 +208,7 @@ def open_pool(
         array_at(pointer(handle[6, 0]), (n_slots,), np.int64),
         array_at(pointer(handle[7, 0]), (n_terms,), np.float32),
         array_at(pointer(handle[8, 0]), (n_terms,), np.int32),
+        array_at(pointer(handle[9, 0]), (n_slots,), np.float32),
     )
 
 

@@ -24,7 +24,6 @@ from algorithms.online.handles import Handle
 from algorithms.online.kernel import Doubles, Floats, Integers, gather, learn, predict
 from algorithms.online.lane_update import learn_group
 from algorithms.online.live import KernelModels, LiveModels, WorkspaceModels
-from algorithms.online.losses import SQUARED
 from algorithms.online.pool import open_pool
 from algorithms.online.schema import Schema
 
@@ -76,10 +75,6 @@ class Engine(LiveModels):
 class KernelEngine(KernelModels, Engine):
     """All live models in one compiled loop."""
 
-    def __init__(self, schema: Schema, n_slots: int, loss: int = SQUARED) -> None:
-        super().__init__(schema, n_slots, loss)
-        self._outputs = np.zeros(n_slots, dtype=np.float32)
-
     def advance(
         self,
         examples: Floats,
@@ -97,7 +92,7 @@ class KernelEngine(KernelModels, Engine):
             predictions,
             slots,
             control,
-            self._outputs,
+            self.pool.outputs,
             *self.pool.learning,
         )
         return learned
@@ -107,9 +102,7 @@ class KernelEngine(KernelModels, Engine):
     ) -> bool:
         """Learn one example of shape (n_features,); say whether a decision is due."""
         pool = self.pool
-        due: bool = advance_one(
-            example, label, importance, slots, control, self._outputs, pool.loss, pool.handle
-        )
+        due: bool = advance_one(example, label, importance, slots, control, pool.loss, pool.handle)
         return due
 
     def forecast(self, example: Floats, slots: Slots, control: Control) -> float:
@@ -178,12 +171,11 @@ def advance_one(
     importance: float,
     slots: Slots,
     control: Control,
-    outputs: Floats,
     loss: int,
     pool: Handle,
 ) -> bool:
     """`advance` by one example, one model after the other; say whether a decision is due."""
-    tables, sums, ranges, rates, factors, cells, n_terms, values, places = open_pool(pool)
+    tables, sums, ranges, rates, factors, cells, n_terms, values, places, outputs = open_pool(pool)
     target: Any = np.float32(label)
     weight = np.float32(importance)
     select(slots, control)
@@ -213,7 +205,7 @@ def predict_selected(example: Floats, slots: Slots, control: Control, pool: Hand
     slot = select(slots, control)
     if slot < 0:
         return 0.0
-    tables, _, ranges, _, factors, cells, n_terms, values, places = open_pool(pool)
+    tables, _, ranges, _, factors, cells, n_terms, values, places, _ = open_pool(pool)
     count = gather(example, factors[slot], cells[slot], n_terms[slot], values, places)
     return float(predict(tables[slot], ranges[slot], values, places, count))
 

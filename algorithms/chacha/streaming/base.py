@@ -122,7 +122,7 @@ class OnlineChaCha(LaterLabels):
         """The race, with a place for each feature of the example, and the example's row."""
         features, race = self._features, self._race
         if race is not None and features.read_quickly(x):
-            features.fill(features.example[None], learns=True)
+            features.fill(features.block, learns=True)
             return race, features.example
         values = features.values(x)
         unknown = features.unknown(values)

@@ -14,7 +14,18 @@ from algorithms.online.schema import Schema
 SCHEMA = Schema(("a", "b"), ((0, 1), (2,)), ("0", "1", "2"))
 WIDER = Schema(("a", "b"), ((0, 1), (2, 3)), ("0", "1", "2", "3"))
 CROSSED = VWConfiguration((("a", "b"),), 2.0)
-NAMES = ("tables", "sums", "labels", "rates", "factors", "cells", "n_terms", "values", "places")
+NAMES = (
+    "tables",
+    "sums",
+    "labels",
+    "rates",
+    "factors",
+    "cells",
+    "n_terms",
+    "values",
+    "places",
+    "outputs",
+)
 
 
 def pool():

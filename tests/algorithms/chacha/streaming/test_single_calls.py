@@ -1,0 +1,104 @@
+"""The quick way of single calls changes nothing: not a forecast, not an event, not the state."""
+
+import datetime as dt
+import math
+
+import numpy as np
+import pytest
+
+from algorithms.chacha.streaming import ChaChaRegressor
+from algorithms.online.features import FeatureMap
+
+KINDS = {"chacha-icml-eval": {"b": 5}, "chacha": {"b": 6}}
+NAMES = [f"x{k}" for k in range(5)]
+
+
+def changed_in_place(x, _):
+    x["x0"] += 1.0
+    return x
+
+
+OTHERS = {
+    "the same dict, changed": changed_in_place,
+    "another order": lambda x, _: dict(reversed(x.items())),
+    "a new key": lambda x, _: x | {"new": 1.5},
+    "a missing key": lambda x, _: {name: x[name] for name in NAMES[1:]},
+    "NaN": lambda x, _: x | {"x1": math.nan},
+    "None": lambda x, _: x | {"x1": None},
+    "an integer": lambda x, t: x | {"x1": t % 3},
+    "a boolean": lambda x, t: x | {"x1": t % 2 == 0},
+    "a numpy scalar": lambda x, t: x | {"x1": np.float32(x["x1"]), "x2": np.int8(t % 5)},
+    "a string": lambda x, t: x | {"x1": "red" if t % 2 else "2.0"},
+    "a date": lambda x, t: x | {"x1": dt.date(2024, 2, 1 + t % 20)},
+    "a namespace": lambda x, _: x | {"x1": {"y": 1.0}},
+}
+REFUSED = {
+    "infinite": (math.inf, ValueError),
+    "too large": (1e39, ValueError),
+    "a list": ([1.0], TypeError),
+    "a span": (np.timedelta64(1, "h"), TypeError),
+}
+
+
+def examples(n=160):
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(n, len(NAMES))).tolist()
+    return [(dict(zip(NAMES, row, strict=True)), row[0] * row[1] + row[2]) for row in rows]
+
+
+def run(algorithm, change):
+    """Forecasts, and all that is known in the end; every seventh example is `change`d."""
+    model, told = ChaChaRegressor(algorithm=algorithm, **KINDS[algorithm]), []
+    for t, (given, y) in enumerate(examples()):
+        told.append(model.predict_one(given))
+        x = change(given, t) if t % 7 == 5 else given
+        told.append(model.predict_one(x))
+        model.learn_one(x, y)
+    return told, repr(model.history), repr(model._state())
+
+
+@pytest.mark.parametrize("algorithm", KINDS)
+@pytest.mark.parametrize("what", OTHERS)
+def test_all_is_as_if_every_example_were_looked_at_closely(monkeypatch, algorithm, what):
+    with np.printoptions(threshold=10**6, precision=17):
+        quick = run(algorithm, OTHERS[what])
+        monkeypatch.setattr(FeatureMap, "read_quickly", lambda *_: False)
+
+        assert run(algorithm, OTHERS[what]) == quick
+
+
+@pytest.mark.parametrize("algorithm", KINDS)
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_refused_changes_nothing(algorithm, what):
+    value, error = REFUSED[what]
+    untouched, model = (ChaChaRegressor(algorithm=algorithm, **KINDS[algorithm]) for _ in "ab")
+    for x, y in examples(40):
+        for one in (untouched, model):
+            one.predict_one(x)
+            one.learn_one(x, y)
+        for call in (model.predict_one, lambda wrong: model.learn_one(wrong, 1.0)):
+            with pytest.raises(error, match="feature 'x1' is"):
+                call(x | {"x1": value})
+        assert model.predict_one(x) == untouched.predict_one(x)
+    assert repr(model._state()) == repr(untouched._state())
+
+
+@pytest.mark.parametrize("algorithm", KINDS)
+def test_one_at_a_time_is_a_block(algorithm):
+    given = examples()
+    X, y = np.array([[*x.values()] for x, _ in given], np.float32), [label for _, label in given]
+    block, single, named = (
+        ChaChaRegressor(algorithm=algorithm, **KINDS[algorithm]) for _ in "abc"
+    )
+    told = block.learn_many(X, y).tolist()
+
+    alone = []
+    for row, label in zip(X, y, strict=True):
+        x = dict(zip(map(str, range(X.shape[1])), row.tolist(), strict=True))
+        alone.append((named.predict_one(x), float(single.predict_many(row[None])[0])))
+        named.learn_one(x, label)
+        single.learn_many(row[None], [label])
+
+    assert alone == [(forecast, forecast) for forecast in told]
+    with np.printoptions(threshold=10**6, precision=17):
+        assert repr(single._state()) == repr(block._state()) == repr(named._state())
