@@ -37,7 +37,6 @@ OURS: dict[str, Make] = {
 VOWPAL = "Vowpal Wabbit"
 WEIGHED = 50
 """How many models are kept to see what memory they take."""
-_KEPT: list[Any] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +74,10 @@ def measure(blocks: list[Block], pools: Mapping[int, Nodes], repeats: int = 3) -
             _learned(make, nodes, blocks[: 8 * n])  # starts it, and compiles there
             ways[f"{name}, {n} processes"] = partial(_learned, make, nodes, blocks)
     texts = [_lines(*block) for block in blocks]
-    ways[VOWPAL] = partial(_vowpals, texts)
-    memory = {f"{name}, here": _kilobytes(loop, blocks) for name, loop in loops.items()}
-    memory[VOWPAL] = _kilobytes(_vowpals, texts)
+    ways[VOWPAL] = lambda: [_vowpal(lines) and None for lines in texts]  # a thousand take 9 GB
+    kept: list[Any] = []
+    memory = {f"{name}, here": _kilobytes(loop, blocks, kept) for name, loop in loops.items()}
+    memory[VOWPAL] = _kilobytes(_vowpals, texts, kept)
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
     for _ in range(repeats):
         for name, work in ways.items():
@@ -102,11 +102,13 @@ def _cpu() -> float:
     return sum(sum(one.cpu_times()[:2]) for one in (this, *this.children(recursive=True)))
 
 
-def _kilobytes(learned: Callable[[list[Any]], list[Any]], each: list[Any]) -> float:
-    """What a model adds to the program's memory, by some that are then kept: none is reused."""
+def _kilobytes(
+    learned: Callable[[list[Any]], list[Any]], each: list[Any], kept: list[Any]
+) -> float:
+    """What a model adds to the program's memory, by some that go to `kept`: none is reused."""
     before = psutil.Process().memory_info().rss
-    _KEPT.append(learned(each[:WEIGHED]))
-    return float(psutil.Process().memory_info().rss - before) / 1024 / len(_KEPT[-1])
+    kept.append(learned(each[:WEIGHED]))
+    return float(psutil.Process().memory_info().rss - before) / 1024 / len(kept[-1])
 
 
 def _learned(make: Make, nodes: Nodes | None, blocks: list[Block]) -> list[Any]:
@@ -116,14 +118,16 @@ def _learned(make: Make, nodes: Nodes | None, blocks: list[Block]) -> list[Any]:
 
 
 def _vowpals(texts: list[list[str]]) -> list[Any]:
+    return list(map(_vowpal, texts))
+
+
+def _vowpal(lines: list[str]) -> Any:
     from vowpalwabbit import Workspace
 
-    workspaces = []
-    for lines in texts:
-        workspaces.append(Workspace(arg_list=["--quiet"]))
-        for line in lines:
-            workspaces[-1].learn(line)
-    return workspaces
+    workspace = Workspace(arg_list=["--quiet"])
+    for line in lines:
+        workspace.learn(line)
+    return workspace
 
 
 def _lines(X: Floats, y: Floats) -> list[str]:

@@ -61,9 +61,10 @@ def learn_many(
         are 0, 1, 2...
     nodes : Executor, optional
         Where they learn side by side, such as a ``concurrent.futures.ProcessPoolExecutor``: models
-        go there and come back pickled, and the objects given are then what came back. Without,
-        they learn here, one after the other. Threads gain nothing: what is decided between the
-        kernels holds the interpreter.
+        go there and come back pickled, and the objects given are then what came back. That
+        takes about as long as 500 examples, so it is for large blocks or many cores. Without,
+        they learn here, one after the other. Threads gain nothing: what is decided between
+        the kernels holds the interpreter.
 
     Returns
     -------
