@@ -21,9 +21,9 @@ def trained(n, labels=None, **settings):
 
 def said(race, slot, row):
     """What the model in `slot` forecasts, in the labels' own unit."""
-    wide = np.empty(width(len(row)), dtype=np.float32)
-    front = race.ensemble.front.arrays
-    look(row, np.empty(N_PAST + len(row)), wide, np.empty(N_COMPANIONS), front, False)
+    wide, front = np.empty(width(len(row)), dtype=np.float32), race.ensemble.front
+    companions = np.empty(N_COMPANIONS)
+    look(row, np.empty(N_PAST + len(row)), wide, companions, front.arrays, False, front.period)
     center, spread = race.ensemble.unit
     return center + spread * race.models.learner(slot).predict(wide)
 
