@@ -81,7 +81,7 @@ def kernel_cache() -> Path:
     digest = hashlib.sha256()
     for source in sorted((Path(__file__).resolve().parents[2] / "algorithms").rglob("*.py")):
         code = source.read_bytes()
-        if b"njit" in code:
+        if b"numba" in code:  # or what compiled code is made of, such as an intrinsic
             digest.update(code)
     return cache_dir() / "kernels" / digest.hexdigest()[:16]
 

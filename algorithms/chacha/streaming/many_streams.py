@@ -150,8 +150,9 @@ def _checked(key: Any, block: Any) -> tuple[Any, ...]:
 def _refuse_shared(models: Sequence[tuple[Any, BlockLearner]]) -> None:
     first: dict[int, Any] = {}
     for key, model in models:
-        other = first.setdefault(id(model), key)
-        if other != key:
+        if id(model) in first:
+            other = first[id(model)]
             raise UsageError(
                 f"streams {other!r} and {key!r} have one model: give each one of its own"
             )
+        first[id(model)] = key

@@ -145,6 +145,12 @@ def test_processes_learn_as_we_do():
         assert model.predict_one({0: 1.0, 1: 2.0}) == alone.predict_one({0: 1.0, 1: 2.0})
 
 
+def test_a_group_without_a_name_is_a_stream():
+    nan = float("nan")  # of `groupby(..., dropna=False)`
+
+    assert list(learn_many({nan: ChaChaRegressor()}, {nan: stream(1, 20)})) == [nan]
+
+
 def test_what_is_wrong_with_the_call_is_refused_before_anything_is_learned():
     one = ChaChaRegressor()
     for models, blocks, said in (
