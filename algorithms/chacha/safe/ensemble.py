@@ -10,13 +10,24 @@ import numpy as np
 from algorithms.chacha.safe.aggregate import ALLOWED, new_aggregate
 from algorithms.chacha.safe.around import (
     after_forecast,
-    after_learning,
-    before_forecast,
-    before_learning,
+    complete,
+    mixed,
+    targets_of,
 )
-from algorithms.chacha.safe.front import LAST, MEAN_SO_FAR, N_COMPANIONS, RIDGE, SEASON, Front
+from algorithms.chacha.safe.front import (
+    LAST,
+    MEAN_SO_FAR,
+    N_COMPANIONS,
+    N_PAST,
+    RIDGE,
+    SEASON,
+    Front,
+    advance,
+    look,
+    width,
+)
 from algorithms.chacha.safe.intervals import Intervals
-from algorithms.chacha.safe.mixture import FIRST, LOST, N_TOTALS, SHARE_OF_BOUND
+from algorithms.chacha.safe.mixture import FIRST, LOST, N_TOTALS, SHARE_OF_BOUND, mix
 from algorithms.chacha.safe.odds import Odds
 from algorithms.chacha.safe.scale import MEAN, SETTLED, deviation
 from algorithms.online.live import Doubles, Floats, KernelModels, LiveModels, Slots
@@ -90,7 +101,9 @@ class Ensemble:
     def _look(self, example: Floats, live: Slots, champion: int) -> tuple[float, Doubles]:
         """The forecast, and what the models and the companions forecast, shape (n_slots,)."""
         front, n_slots = self.front, len(self.losses)
-        wide, row = before_forecast(example, self.b, n_slots, front.arrays, self.classes)
+        d, row = len(example), np.zeros(n_slots)
+        wide, extended = np.empty(width(d), dtype=np.float32), np.empty(N_PAST + d)
+        look(example, extended, wide, row[self.b :], front.arrays, self.classes, front.period)
         predictions = np.zeros(self.b, dtype=np.float32)
         self.models.predict(wide if self.represents else example, live, predictions)
         forecast: float = after_forecast(
@@ -111,23 +124,25 @@ class Ensemble:
         forecasts: Floats,
     ) -> None:
         """Forecast each example of a block, which `until` allows, and learn it."""
-        wide, values, shown, limits, targets = before_learning(
-            examples, labels, importances, self.b, len(self.losses), self.front.arrays,
-            self.classes, self.place,
+        n, d = examples.shape
+        values, shown, limits = np.zeros((n, len(self.losses))), np.zeros(n), np.zeros((n, 2))
+        wide, companions = np.empty((n, width(d)), dtype=np.float32), values[:, self.b :]
+        advance(
+            examples, labels, importances, wide, companions, shown, limits, self.front.arrays,
+            self.classes,
         )  # fmt: skip
-        predictions = np.zeros((len(examples), self.b), dtype=np.float32)
+        predictions = np.zeros((n, self.b), dtype=np.float32)
         if self.place[1]:
-            seen = wide if self.represents else examples
+            seen, targets = wide if self.represents else examples, targets_of(shown, self.place)
             self.models.learn(seen, targets, importances, live, predictions)
-        after_learning(
+        complete(values, predictions, self.place, limits)
+        mix(
             values,
-            predictions,
-            self.place,
             labels,
             importances,
             shown,
             limits,
-            live,
+            mixed(live, self.b, len(self.losses)),
             self.baselines,
             champion,
             self.gamma,
