@@ -119,6 +119,8 @@ def _learned(
     try:
         return model, model.learn_many(*block), None
     except Exception as error:  # noqa: BLE001 - raised with those of the other streams
+        if isinstance(error.__cause__, KeyboardInterrupt):  # it came in compiled code
+            raise error.__cause__ from None
         return None, None, error
 
 

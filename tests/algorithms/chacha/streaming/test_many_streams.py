@@ -119,6 +119,20 @@ def test_an_error_tells_of_few_and_has_all():
     assert list(caught.value.forecasts) == [5]
 
 
+class InterruptedInCompiledCode:
+    def learn_many(self, X, y):
+        raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+
+
+def test_an_interrupt_in_compiled_code_is_one():
+    models = [InterruptedInCompiledCode(), ChaChaRegressor()]
+
+    with pytest.raises(KeyboardInterrupt):
+        learn_many(models, [stream(0), stream(1)])
+
+    assert models[1].examples == 0
+
+
 class Broken:
     def map(self, step, /, *shards):
         yield from list(Pickled().map(step, *shards))[:1]
