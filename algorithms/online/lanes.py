@@ -26,8 +26,10 @@ LANES = 32
 VECTOR = 8
 """Lanes that the widths of rows are multiples of: what one register of 256 bits holds."""
 
-FEWEST, SHORTEST, EMPTIEST = 4, 8, 2
-"""Fewer models, fewer examples in a block, or more lanes a term are faster one by one."""
+ZERO, ACTIVE, LANE, EXAMPLE, MOVE, MAKE = 1.0, 14.0, 2.2, 300.0, 30.0, 150.0
+"""Nanoseconds, about, that `split` weighs: of a term of a model alone that is zero, of one that is
+not; of a lane of a row, of an example of a group; once a block, of a term's way into lanes and
+back, and of a row."""
 
 Place = np.uint64
 """Of a float in the rows."""
@@ -60,27 +62,50 @@ term that all of them have, 0 if not the same; whether any has a value in the pr
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def split(
-    live: Slots, n_terms: Slots, plain: NDArray[np.bool_], n_examples: int
+    live: Slots, n_terms: Slots, plain: NDArray[np.bool_], examples: Floats
 ) -> tuple[Slots, Slots]:
     """The `live` slots whose models go into lanes, those of most terms first; and the others.
 
-    Models that are much larger than the rest stay alone: lanes would be empty beside them.
+    Whatever is faster for so many models and examples: few models, short blocks and rows that are
+    nearly all zero are learned one by one, and so is a model that is much larger than the rest,
+    for lanes would be empty beside it.
     """
-    if n_examples < SHORTEST:
-        return live[:0], live
-    beside = live[plain[live]]
-    beside = beside[np.argsort(-n_terms[beside], kind="mergesort")]
-    while len(beside) > 0:
-        n_lanes = VECTOR * n_terms[beside[::VECTOR]].sum()
-        if len(beside) < FEWEST:
-            beside = beside[:0]
-        elif n_lanes > EMPTIEST * n_terms[beside].sum():
-            beside = beside[1:]
-        else:
+    n = len(examples)
+    shown = min(n, VECTOR)
+    some = 0
+    for t in range(shown):
+        for value in examples[t]:
+            some += value != 0.0
+    of_term = ZERO + (ACTIVE - ZERO) * some / max(shown * examples.shape[1], 1)
+    beside, count = np.empty(len(live), dtype=np.int64), 0
+    for slot in live:
+        if plain[slot]:
+            at = count
+            while at > 0 and n_terms[beside[at - 1]] < n_terms[slot]:
+                beside[at] = beside[at - 1]
+                at -= 1
+            beside[at] = slot
+            count += 1
+    begin = 0
+    while begin < count:
+        terms = lanes = 0
+        for place in range(begin, count):
+            terms += n_terms[beside[place]]
+            if (place - begin) % VECTOR == 0:
+                lanes += VECTOR * n_terms[beside[place]]
+        once = MOVE * terms + MAKE * n_terms[beside[begin]]
+        if n * (of_term * terms - LANE * lanes - EXAMPLE) > once:
             break
-    alone = np.ones(len(n_terms), dtype=np.bool_)
-    alone[beside] = False
-    return beside, live[alone[live]]
+        begin += 1
+    alone, left = np.empty(len(live), dtype=np.int64), 0
+    for slot in live:
+        apart = True
+        for place in range(begin, count):
+            apart &= beside[place] != slot
+        if apart:
+            alone[left] = slot
+            left += 1
+    return beside[begin:count], alone[:left]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

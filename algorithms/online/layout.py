@@ -23,7 +23,7 @@ MOST_KEPT = 1_000
 """Products of an interaction that is kept for other layouts; a larger one is made anew."""
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Layout:
     """The features of one configuration in the order in which VW sums them.
 

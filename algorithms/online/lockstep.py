@@ -48,7 +48,7 @@ def learn_live(
     predictions : ndarray of float32, shape (n, n_slots)
         Written in the live columns: what each model predicted before it learned the example.
     """
-    beside, alone = lanes.split(live, n_terms, plain, len(targets))
+    beside, alone = lanes.split(live, n_terms, plain, examples)
     groups = lanes.enter(beside, tables, labels, rates, factors, n_terms)
     for models in groups:
         for t in range(len(targets)):

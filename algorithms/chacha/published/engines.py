@@ -133,7 +133,7 @@ def advance(
 ) -> int:
     """Example by example: select, let all live models predict and learn, observe."""
     live = np.flatnonzero(slots[:, CONFIGURATION] >= 0)
-    beside, alone = lanes.split(live, n_terms, plain, len(labels))
+    beside, alone = lanes.split(live, n_terms, plain, examples)
     groups = lanes.enter(beside, tables, ranges, rates, factors, n_terms)
     learned = 0
     for t in range(len(labels)):
