@@ -79,6 +79,11 @@ def learn_many(
     StreamsError
         If a model raised: it names the stream and tells why. All others have learned.
 
+    Notes
+    -----
+    A model is for one thread at a time: two calls at once on the same one spoil it. One that is
+    interrupted by Ctrl-C in its block has learned part of it: go on from a saved one.
+
     Examples
     --------
     >>> from collections import defaultdict
@@ -95,13 +100,22 @@ def learn_many(
     >>> [(shop, len(forecasts[shop]), models[shop].examples) for shop in models]
     [('north', 2, 2), ('south', 1, 1)]
     """
+    if isinstance(models, Mapping) != isinstance(blocks, Mapping) or not hasattr(
+        models, "__getitem__"
+    ):
+        raise UsageError(
+            f"models are a {type(models).__name__}, blocks a {type(blocks).__name__}:"
+            " give two mappings of the same keys, or two lists"
+        )
     given = dict(blocks.items() if isinstance(blocks, Mapping) else enumerate(blocks))
     todo = [(key, _model_of(key, models), _checked(key, block)) for key, block in given.items()]
     _refuse_shared([(key, model) for key, model, _ in todo])
     keys, owners, work = zip(*todo, strict=True) if todo else ((), (), ())
     mapped = map if nodes is None else nodes.map
     done = list(mapped(_learned, owners, work))
-    failed = {key: error for key, (_, _, error) in zip(keys, done, strict=True) if error}
+    failed = {
+        key: error for key, (_, _, error) in zip(keys, done, strict=True) if error is not None
+    }
     for model, (learned, _, error) in zip(owners, done, strict=True):
         if learned is not model and error is None:
             vars(model).update(vars(learned))
@@ -132,9 +146,9 @@ def _model_of(key: Any, models: Any) -> BlockLearner:
             f"stream {key!r} has no model: put one under its key, or give a"
             " defaultdict(ChaChaRegressor)"
         ) from None
-    if not hasattr(model, "learn_many"):
+    if isinstance(model, type) or not hasattr(model, "learn_many"):
         raise UsageError(
-            f"stream {key!r} has a {type(model).__name__}, which has no learn_many: give a"
+            f"stream {key!r} has {model!r:.80}, which learns no blocks: give a"
             " ChaChaRegressor or ChaChaClassifier"
         )
     return model

@@ -173,7 +173,11 @@ def test_what_is_wrong_with_the_call_is_refused_before_anything_is_learned():
         ([one, one], [stream(1), stream(2)], "0 and 1 have one model"),
         ([one], [list(stream(1))], "stream 0 is a list: give a tuple"),
         ([one], [stream(1)[:1]], "stream 0 is a tuple: give a tuple"),
-        ([one, dict], [stream(1), stream(1)], "which has no learn_many"),
+        ([one, dict], [stream(1), stream(1)], "which learns no blocks"),
+        ([one, ChaChaRegressor], [stream(1), stream(1)], "which learns no blocks"),
+        ([one], {"a": stream(1)}, "two mappings of the same keys, or two lists"),
+        ({"a": one}, [stream(1)], "two mappings of the same keys, or two lists"),
+        (iter([one]), [stream(1)], "two mappings of the same keys, or two lists"),
     ):
         with pytest.raises(UsageError, match=said):
             learn_many(models, blocks)
