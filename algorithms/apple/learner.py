@@ -90,12 +90,13 @@ class MonomialLearner(ABC):
 
     @property
     def magnitude(self) -> NDArray[np.float64]:
-        """The largest magnitude of each column."""
+        """The largest magnitude of each column; to be set, for the scale follows it."""
         return self._magnitude
 
     @magnitude.setter
     def magnitude(self, magnitude: NDArray[np.float64]) -> None:
-        self._magnitude = magnitude
+        self._magnitude = magnitude.view()
+        self._magnitude.setflags(write=False)
         # Powers of two that bring the columns to at most 1; SGD is not scale-free, so ones.
         self._scale = np.ones(self.n_variables) if self.sgd else powers_of_two(magnitude)
 

@@ -20,11 +20,10 @@ from algorithms.apple.hashed import HashedLearner
 from algorithms.apple.learner import Learning, MonomialLearner
 from algorithms.apple.plan import PlanLearner
 from algorithms.apple.update import UNSEEN
-from algorithms.plain import fill, values_of
+from algorithms.plain import fill, fill_array, values_of
 
 _SLOTS = ("keys", "source", "variable", "degree", "parent")
 _WEIGHTS = ("w", "inverse")
-_COMMON = ("magnitude", "totals")
 
 
 def state_of(learner: MonomialLearner) -> dict[str, Any]:
@@ -32,7 +31,7 @@ def state_of(learner: MonomialLearner) -> dict[str, Any]:
     state = {
         "n_variables": learner.n_variables,
         "learning": dataclasses.asdict(learner.learning),
-        **values_of(learner, _COMMON),
+        **values_of(learner, ("magnitude", "totals")),
     }
     if isinstance(learner, PlanLearner):
         return state | {"kernel": "plan", **values_of(learner, (*_SLOTS, *_WEIGHTS))}
@@ -68,7 +67,10 @@ def learner_of(state: Mapping[str, Any]) -> MonomialLearner:
         learner = _hashed(d, learning, state)
     else:
         learner = _full(d, learning, state)
-    fill(learner, state, _COMMON)
+    fill(learner, state, ("totals",))
+    magnitude = learner.magnitude.copy()
+    fill_array(magnitude, state["magnitude"])
+    learner.magnitude = magnitude
     return learner
 
 
