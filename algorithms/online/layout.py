@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from algorithms.errors import UsageError
 from algorithms.online.configuration import Interaction, VWConfiguration, interaction_text
 from algorithms.online.hashing import CONSTANT_HASH, cross
-from algorithms.online.schema import Schema
+from algorithms.online.schema import Schema, generated, n_products
 
 MAX_TERMS = 1 << 16
 """Interactions that induce more features than this are refused: wide ones explode."""
+
+Terms = tuple[NDArray[np.int32], NDArray[np.int64]]
 
 MOST_KEPT = 1_000
 """Products of an interaction that is kept for other layouts; a larger one is made anew."""
@@ -83,7 +85,11 @@ class Layouts:
         self.schema = schema
         self._hashes = np.array([*schema.indices(), CONSTANT_HASH], dtype=np.int64)  # -1 is last
         self._columns_of = dict(schema.groups())
-        self._products: dict[Interaction, NDArray[np.int32]] = {}
+        sizes = {name: len(columns) for name, columns in self._columns_of.items()}
+        self._n_products = cache(partial(n_products, sizes=sizes))
+        self._generated = cache(partial(generated, full_names=schema.full_names))
+        self._own = lru_cache(maxsize=16)(self._own_terms)
+        self._units: dict[Interaction, Terms] = {}
         self._layouts: WeakValueDictionary[Hashable, Layout] = WeakValueDictionary()
 
     def of(self, configuration: VWConfiguration) -> Layout:
@@ -91,9 +97,8 @@ class Layouts:
         key = configuration.interactions, configuration.namespaces
         known = self._layouts.get(key)
         if known is None:
-            factors = self._factors(configuration)
-            indices = _indices(factors, self._hashes) & self.schema.mask
-            known = self._layouts[key] = Layout(factors, *_compact(indices))
+            factors, indices = self._terms(configuration)
+            known = self._layouts[key] = Layout(factors, *_compact(indices & self.schema.mask))
         return known
 
     def of_classes(self, configuration: VWConfiguration, n_classes: int) -> Layout:
@@ -102,48 +107,61 @@ class Layouts:
         `Layout.cells` have shape (n_classes, n_terms). The classes of a term are neighbours in
         VW's table, which is no larger for them: theirs may collide with those of other terms.
         """
-        factors = self._factors(configuration)
+        factors, _ = self._terms(configuration)
         room = 1 << (n_classes - 1).bit_length()  # VW shifts hashes: the next power of 2
         first = _indices(factors, room * self._hashes)
         every = (first + np.arange(n_classes)[:, None]) & self.schema.mask
         return Layout(factors, *_compact(every))
 
-    def _factors(self, configuration: VWConfiguration) -> NDArray[np.int32]:
-        """See `Layout`."""
-        schema, names = self.schema, configuration.namespaces
-        if not fits(schema, configuration):
-            texts = ", ".join(interaction_text(i) for i in configuration.interactions)
+    def _terms(self, configuration: VWConfiguration) -> Terms:
+        """The factors of all terms and their hashes, see `Layout`."""
+        interactions, names = configuration.interactions, configuration.namespaces
+        if sum(map(self._n_products, interactions)) > MAX_TERMS:
+            texts = ", ".join(map(interaction_text, interactions))
             raise UsageError(
-                f"interactions {texts} induce {schema.dimension(configuration.interactions)}"
+                f"interactions {texts} induce {self.schema.dimension(interactions)}"
                 f" features, more than {MAX_TERMS}:"
                 " use smaller namespaces or a lower order"
             )
-        units = [
-            *((name,) for name in self._columns_of if names is None or name in names),
-            (),
-            *schema.ordered(configuration.interactions),
-        ]
-        blocks = [self._products_of(unit) for unit in units]
-        order = max(2, *map(len, units))
-        factors = np.full((sum(map(len, blocks)), order), -1, dtype=np.int32)
-        begin = 0
-        for block in blocks:
-            end = begin + len(block)
-            factors[begin:end, : block.shape[1]] = block
-            begin = end
-        return factors
+        units = (unit for _, unit in sorted(map(self._generated, interactions)))
+        return _joined([self._own(names), *map(self._unit, units)])
 
-    def _products_of(self, unit: Interaction) -> NDArray[np.int32]:
-        """The columns of each product of the namespaces in `unit`, shape (n_products, order)."""
-        known = self._products.get(unit)
+    def _own_terms(self, names: tuple[str, ...] | None) -> Terms:
+        """Those of namespaces, all if none are named, and of the constant."""
+        chosen = {*(self._columns_of if names is None else names)}
+        units = [*((name,) for name in self._columns_of if name in chosen), ()]
+        return _joined(list(map(self._unit, units)))
+
+    def _unit(self, unit: Interaction) -> Terms:
+        """The factors of each product of the namespaces in `unit`, and their hashes."""
+        known = self._units.get(unit)
         if known is None:
             products = list(itertools.product(*(self._columns_of[name] for name in unit)))
             if len({*unit}) < len(unit):
                 products = [columns for columns in products if _is_combination(unit, columns)]
-            known = np.array(products, dtype=np.int32).reshape(len(products), len(unit))
+            columns = np.array(products, dtype=np.int32).reshape(len(products), len(unit))
+            factors = _padded(columns, max(2, len(unit)))
+            known = factors, _indices(factors, self._hashes)
             if len(products) <= MOST_KEPT:
-                self._products[unit] = known
+                self._units[unit] = known
         return known
+
+
+def _joined(blocks: list[Terms]) -> Terms:
+    """The terms of all blocks, one after the other."""
+    factors, indices = zip(*blocks, strict=True)
+    order = max(block.shape[1] for block in factors)
+    return np.concatenate([_padded(block, order) for block in factors]), np.concatenate(indices)
+
+
+def _padded(factors: NDArray[np.int32], order: int) -> NDArray[np.int32]:
+    """The same with -1 for the columns that there are not."""
+    n_terms, have = factors.shape
+    if have == order:
+        return factors
+    padded = np.full((n_terms, order), -1, dtype=np.int32)
+    padded[:, :have] = factors
+    return padded
 
 
 def _indices(factors: NDArray[np.int32], hashes: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from algorithms.benches.stream import Origin, Stream
 from algorithms.online.configuration import Interaction
@@ -67,17 +68,8 @@ class Schema:
 
         By length and letters; with full names, by letters and hashes whatever the length.
         """
-        if not self.full_names:
-            return sorted(map(_sorted, interactions), key=lambda i: (len(i), i))
-        keys = {name: (name[:1], hash_name(name, 0), name) for name in self.namespaces}
-        by_hash = [
-            # Most are pairs, whose order needs no sorting.
-            (i if keys[i[0]] <= keys[i[1]] else i[::-1])
-            if len(i) == 2
-            else tuple(sorted(i, key=keys.__getitem__))
-            for i in interactions
-        ]
-        return sorted(by_hash, key=lambda interaction: [keys[name] for name in interaction])
+        full_names = self.full_names
+        return [unit for _, unit in sorted(generated(i, full_names) for i in interactions)]
 
     def namespace(self, name: str) -> int:
         """The place of the namespace called `name`; KeyError if there is none."""
@@ -128,8 +120,13 @@ def n_products(interaction: Interaction, sizes: Mapping[str, int]) -> int:
     return found
 
 
-def _sorted(interaction: Interaction) -> Interaction:
-    return tuple(sorted(interaction))
+def generated(interaction: Interaction, full_names: bool) -> tuple[tuple[Any, ...], Interaction]:
+    """Where VW generates an interaction among others, and the order of its namespaces."""
+    if not full_names:
+        unit = tuple(sorted(interaction))
+        return (len(unit), unit), unit
+    keys = sorted((name[:1], hash_name(name, 0), name) for name in interaction)
+    return tuple(keys), tuple(name for *_, name in keys)
 
 
 def require_same_naming(old: Schema, new: Schema) -> None:

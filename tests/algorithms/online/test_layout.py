@@ -35,6 +35,6 @@ def test_a_large_interaction_is_made_anew():
     crossed = VWConfiguration((("a", "b"),))
     first = layouts(wide).of(crossed).factors.tolist()
 
-    assert ("a", "b") not in layouts(wide)._products
+    assert ("a", "b") not in layouts(wide)._units
     assert layouts(wide).of(crossed).factors.tolist() == first
     assert len(first) == 2 * side + 1 + side**2 <= MAX_TERMS
