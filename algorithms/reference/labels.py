@@ -226,20 +226,26 @@ def learn_seasonal(
 @njit(cache=True, nogil=True)
 def compare(label: float, past: Doubles, losses: Doubles, seen: int) -> None:
     """Add to `losses` what the label so many examples before would have lost as a forecast."""
-    longest = len(losses) - 1
-    start = -seen % longest
-    for lag in range(1, min(seen, longest) + 1):
-        difference = label - past[start + lag - 1]
-        losses[lag] += difference * difference
+    recent, sums = _by_lag(past, losses, seen)
+    for k in range(len(sums)):
+        difference = label - recent[k]
+        sums[k] += difference * difference
 
 
 @njit(cache=True, nogil=True)
 def count_others(label: float, past: Doubles, losses: Doubles, seen: int) -> None:
     """As `compare`, for numbers of classes: 1 for each that is another."""
+    recent, sums = _by_lag(past, losses, seen)
+    for k in range(len(sums)):
+        sums[k] += 1.0 if recent[k] != label else 0.0
+
+
+@njit(cache=True, nogil=True)
+def _by_lag(past: Doubles, losses: Doubles, seen: int) -> tuple[Doubles, Doubles]:
+    """The labels 1, 2, ... before, and their sums: slices, whose loops are vectorised."""
     longest = len(losses) - 1
-    start = -seen % longest
-    for lag in range(1, min(seen, longest) + 1):
-        losses[lag] += 1.0 if past[start + lag - 1] != label else 0.0
+    start, n = -seen % longest, min(seen, longest)
+    return past[start : start + n], losses[1 : 1 + n]
 
 
 @njit(cache=True, nogil=True)
@@ -278,7 +284,7 @@ def next_period(losses: Doubles, seen: int, period: int) -> int:
     if period < 2 or period > longest:
         return least_period(losses, seen)
     most = losses[period] / (seen - period) * (1.0 + 1e-9)
-    candidates = 0
-    for lag in range(2, longest + 1):
-        candidates += losses[lag] <= most * (seen - lag)
+    candidates, sums = 0, losses[2 : longest + 1]  # a slice, whose loop is vectorised
+    for k in range(len(sums)):
+        candidates += sums[k] <= most * (seen - 2 - k)
     return period if candidates == 1 else least_period(losses, seen)

@@ -96,6 +96,7 @@ class Words:
         self._past = {} if known is None else {known.last: LAST, known.season: SEASON}
         self._schema = schema
         self._products: dict[tuple[Interaction, bool], str] = {}
+        self._features: dict[tuple[str, ...], str] = {}
 
     @cached_property
     def groups(self) -> dict[str, list[str]]:
@@ -129,7 +130,7 @@ class Words:
         return {
             "interactions": self._interactions(configuration),
             "learning_rate": configuration.learning_rate,
-            **({} if names is None else {"features": self.features(names)}),
+            **({} if names is None else {"features": self._features_of(names)}),
         }
 
     def features(self, names: Iterable[str]) -> str:
@@ -142,6 +143,12 @@ class Words:
         some = sorted(left - {*self._past}, key=self._order.__getitem__)
         words += [self._unit(name, with_kind=True) for name in some]
         return ", ".join([*words, *(self._past[name] for name in self._past if name in left)])
+
+    def _features_of(self, names: tuple[str, ...]) -> str:
+        known = self._features.get(names)
+        if known is None:
+            known = self._features[names] = self.features(names)
+        return known
 
     def _interactions(self, configuration: VWConfiguration) -> list[str]:
         """The interactions; all pairs of some namespaces, squares among them, are said so."""

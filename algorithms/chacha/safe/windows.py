@@ -43,11 +43,13 @@ class CommonWindows:
         self.round_length, self.delta = round_length, delta
         self.sums = sums
         self.starts = np.zeros(len(sums), dtype=np.int64)
+        self._known: tuple[int, int, Doubles] | None = None
 
     def begin(self, slots: int | slice, at: int) -> None:
         """Begin the windows of `slots` anew."""
         self.sums[slots] = 0
         self.starts[slots] = at
+        self._known = None
 
     def seen(self, slots: Slots, at: int) -> Slots:
         """How many examples the windows have."""
@@ -106,5 +108,9 @@ class CommonWindows:
             )
 
     def _critical_values(self, slots: Slots, at: int, candidates: int) -> Doubles:
-        looks = -(-self.seen(slots, at) // self.round_length)
-        return critical_value(candidates, looks, self.delta)
+        """Those of `slots`, which have seen examples; all are found at once and kept."""
+        known = self._known
+        if known is None or known[:2] != (at, candidates):
+            looks = np.maximum(-(-(at - self.starts) // self.round_length), 1)
+            known = self._known = at, candidates, critical_value(candidates, looks, self.delta)
+        return np.asarray(known[2][slots])
