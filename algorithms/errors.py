@@ -31,6 +31,9 @@ class SettingError(UsageError):
         super().__init__(str(error))
         self.setting = setting
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (UsageError(str(self)), self.setting)
+
 
 class UserFileError(LeaseboardError):
     """A Python file of the user's cannot be used: ``mine.py:3: ValueError: what was wrong``."""

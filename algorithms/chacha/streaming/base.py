@@ -5,19 +5,18 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from algorithms import plain
 from algorithms.base import settings_of
-from algorithms.chacha.oracle import ConfigOracle, load_oracle
+from algorithms.chacha.oracle import ConfigOracle
 from algorithms.chacha.race import Race
-from algorithms.chacha.race_file import FORMAT, UNFIT, racing_of
+from algorithms.chacha.race_file import racing_of
 from algorithms.chacha.safe.safe_race import SafeRace
 from algorithms.chacha.streaming.blocks import examples_of, is_frame
-from algorithms.chacha.streaming.files import fields_of, read_state, replacing, unfit
+from algorithms.chacha.streaming.files import Savable, fields_of, replacing
 from algorithms.chacha.streaming.later_labels import LaterLabels, Pending
 from algorithms.errors import UsageError
 from algorithms.events import BoundsUpdated, Event, kind
@@ -34,7 +33,7 @@ from algorithms.online.live import Floats
 from algorithms.online.schema import Schema
 
 
-class OnlineChaCha(LaterLabels):
+class OnlineChaCha(Savable, LaterLabels):
     """What the regressor and the classifier share.
 
     Parameters
@@ -69,6 +68,8 @@ class OnlineChaCha(LaterLabels):
     one have been learned). What a value may be says `algorithms.online.features.FeatureMap`:
     numbers, booleans, texts, dates, and None or NaN for a missing one. A feature that is not named
     counts 0.
+    A model is for one thread at a time: a call while another one learns is refused. So is each
+    after learning was broken off by an interrupt, or by an error in code of yours.
     What is learned with a feature or a namespace that is new gives it a place; a new namespace
     also makes new interactions for the oracle to propose.
     """
@@ -92,6 +93,7 @@ class OnlineChaCha(LaterLabels):
         self._race: Race | None = None
         self._pending = Pending(pending)
         self.about: dict[str, Any] = {}
+        self._learning = False
 
     # The stream
 
@@ -101,6 +103,8 @@ class OnlineChaCha(LaterLabels):
         return 0 if self._race is None else self._race.at
 
     def _forecast(self, x: Example) -> float:
+        if self._learning:
+            raise half_learned()
         row, race = self._row(x), self._race
         return 0.0 if race is None else race.predict(row)
 
@@ -110,6 +114,8 @@ class OnlineChaCha(LaterLabels):
         return features.example if features.read_quickly(x) else features.row(features.values(x))
 
     def _learn(self, x: Example, label: float, w: Any) -> None:
+        if self._learning:
+            raise half_learned()
         importance = importance_of(w)
         if not importance:
             self._features.values(x)  # refused alike
@@ -117,20 +123,28 @@ class OnlineChaCha(LaterLabels):
         race, row = self._to_learn(x)
         if race.learn_one(row, label, importance):
             self._record(race.decide())
+        self._learning = False
 
     def _to_learn(self, x: Example) -> tuple[Race, NDArray[np.float32]]:
-        """The race, with a place for each feature of the example, and the example's row."""
+        """The race, with a place for each feature of the example, and the example's row.
+
+        From here on the model is `_learning`.
+        """
         features, race = self._features, self._race
         if race is not None and features.read_quickly(x):
+            self._learning = True
             features.fill(features.block, learns=True)
             return race, features.example
         values = features.values(x)
         unknown = features.unknown(values)
         if unknown or race is None:
             race = self._adopt(features.extended(unknown))
+        self._learning = True
         return race, self._features.row(values, learns=True)
 
     def _forecast_block(self, X: ArrayLike) -> Floats:
+        if self._learning:
+            raise half_learned()
         if not is_numeric(X):
             return np.array([self._forecast(x) for x in examples_of(X)], dtype=np.float32)
         names, block = numeric_block(X)
@@ -159,6 +173,8 @@ class OnlineChaCha(LaterLabels):
 
     def _learn_block(self, X: ArrayLike, y: ArrayLike, w: ArrayLike | None) -> Floats:
         """Learn a block as its examples one by one, which a block of numbers need not be."""
+        if self._learning:
+            raise half_learned()
         labels = labels_of(y)
         importances = importances_of(w, len(labels))
         block = numeric_block(X) if is_numeric(X) else None
@@ -169,7 +185,9 @@ class OnlineChaCha(LaterLabels):
             return np.zeros(0, dtype=np.float32)
         weighs = importances > 0
         if block is not None and weighs.any() and not np.isnan(block[1]).any():
-            return self._advance(self._rows(*block, weighs), labels, importances)
+            forecasts = self._advance(self._rows(*block, weighs), labels, importances)
+            self._learning = False
+            return forecasts
         examples = examples_of(X)
         self._check(examples, weighs)
         forecasts = np.zeros(n_examples, dtype=np.float32)
@@ -178,6 +196,7 @@ class OnlineChaCha(LaterLabels):
             if self._race is not None:
                 one = slice(i, i + 1)
                 forecasts[one] = self._advance(row[None], labels[one], importances[one])
+        self._learning = False
         return forecasts
 
     def _check(self, examples: Iterable[Example], weighs: NDArray[np.bool_]) -> None:
@@ -190,7 +209,10 @@ class OnlineChaCha(LaterLabels):
                 features = features.extended(unknown)
 
     def _rows(self, names: list[str], block: Floats, weighs: NDArray[np.bool_]) -> Floats:
-        """The rows of a block of numbers with these columns, to be learned where one `weighs`."""
+        """The rows of a block of numbers with these columns, to be learned where one `weighs`.
+
+        From here on the model is `_learning`.
+        """
         if self._race is None or names != self._features.names:
             values = self._features.values(dict.fromkeys(names, 0.0))
             unknown = self._features.unknown(values)
@@ -199,6 +221,7 @@ class OnlineChaCha(LaterLabels):
             rows = np.zeros((len(block), self._features.n_features), dtype=np.float32)
             rows[:, self._features.columns(values)] = block
             block = rows
+        self._learning = True
         self._features.fill(block[weighs], learns=True)  # no gaps: only what is known changes
         return block
 
@@ -225,8 +248,14 @@ class OnlineChaCha(LaterLabels):
         if race is None:
             race = self._new_race(features)
             events: Iterable[Event] = list(race.open())
+            self._learning = True
         else:
-            events = race.grow(features.schema())
+            self._learning = True
+            try:
+                events = race.grow(features.schema())
+            except ValueError:
+                self._learning = False
+                raise
         self._features, self._race = features, race
         self._record(events)
         return race
@@ -299,61 +328,10 @@ class OnlineChaCha(LaterLabels):
         assert self._race is not None
         return self._race.champion_learner()
 
-    def save(self, path: str | Path) -> None:
-        """Write the whole state as numbers and texts; `load` goes on from it exactly.
-
-        Of an oracle of your own its attributes are written.
-
-        Raises
-        ------
-        UsageError
-            If the oracle or the classes hold other things than numbers, texts, arrays of
-            numbers, and lists, tuples, sets and dicts of them, or the file cannot be written.
-        """
-        with replacing(Path(path)) as partial:
-            plain.write(partial, {"class": type(self).__name__, **self._state()}, FORMAT)
-
-    @classmethod
-    def load(cls, path: str | Path, oracle: ConfigOracle | str | None = None) -> Self:
-        """The model that `save` wrote. Nothing that the file holds is executed.
-
-        Parameters
-        ----------
-        path : str or Path
-        oracle : ConfigOracle or str, optional
-            Where the model had an oracle of your own, a fresh one, or ``path/to/file.py:Class``.
-
-        Raises
-        ------
-        UsageError
-            If the file is none that `save` wrote, or it needs the `oracle`.
-        """
-        name, own, state = read_state(path)
-        if name != cls.__name__:
-            raise UsageError(f"{str(path)!r} holds a {name}: load it as such")
-        if own is not None and oracle is None:
-            raise UsageError(
-                f"{str(path)!r} needs your oracle {own}, whose code is not in the file: hand it"
-                " over, as in load(path, oracle='path/to/file.py:Class')"
-            )
-        if isinstance(oracle, str):
-            oracle = load_oracle(oracle)
-        try:
-            namespaces = _namespaces(state["features"]["declared"])
-            given = namespaces, oracle, state["seed"], state["algorithm"], state["most_pending"]
-            model = cls(*given, **state["settings"])
-            model._fill(state)
-        except UNFIT as error:
-            raise UsageError(unfit(path)) from error
-        return model
-
-    @staticmethod
-    def saved_class(path: str | Path) -> str:
-        """The name of the class whose `load` reads the file; UsageError as that raises it."""
-        return read_state(path)[0]
-
     def _state(self) -> dict[str, Any]:
-        """What `_fill` needs to make a fresh model this one."""
+        """See `Savable`."""
+        if self._learning:
+            raise half_learned()
         return {
             "algorithm": self.algorithm,
             "settings": settings_of(self._racing),
@@ -368,7 +346,7 @@ class OnlineChaCha(LaterLabels):
         }
 
     def _fill(self, state: dict[str, Any]) -> None:
-        """Go on from `state`, where nothing was learned so far."""
+        """See `Savable`."""
         self._features = FeatureMap.restored(state["features"])
         self.history = [kind(name)(**fields) for name, fields in state["history"]]
         if state["race"] is not None:
@@ -377,21 +355,11 @@ class OnlineChaCha(LaterLabels):
         self.about = dict(state["about"])
         self._pending.fill(state["pending"], self._n_said())
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle what `save` writes: joblib's own pickles would part arrays that are shared."""
-        given = (self.namespaces, self.oracle, self.seed, self.algorithm, self.pending)
-        return self._unpickled, (given, self.settings, self._state())
 
-    @classmethod
-    def _unpickled(cls, given: tuple[Any, ...], settings: dict[str, Any], state: Any) -> Self:
-        model = cls(*given, **settings)
-        model._fill(state)
-        return model
-
-
-def _namespaces(declared: Mapping[str, str]) -> dict[str, list[str]] | None:
-    """What was handed in as `namespaces`, by the namespace of every feature."""
-    found: dict[str, list[str]] = {}
-    for feature, space in declared.items():
-        found.setdefault(space, []).append(feature)
-    return found or None
+def half_learned() -> UsageError:
+    """What is said of a model that has begun to learn and not ended."""
+    return UsageError(
+        "this model is in the middle of learning: another thread learns with it just now, or an"
+        " interrupt or error stopped a call halfway; give each thread a model of its own, or"
+        " load what `save` wrote before"
+    )

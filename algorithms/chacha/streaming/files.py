@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from algorithms import plain
+from algorithms.chacha.oracle import ConfigOracle, load_oracle
 from algorithms.chacha.race_file import FORMAT, UNFIT, file_in
 from algorithms.errors import UsageError
 from algorithms.events import Event
@@ -56,3 +58,106 @@ def unfit(path: str | Path) -> str:
         f"{str(path)!r} is no saved model of this version ({FORMAT}), or a damaged one: name a"
         " file that `save` wrote and nothing has changed since"
     )
+
+
+class Savable(ABC):
+    """What goes on from a file or a pickle as if nothing had been between."""
+
+    namespaces: Mapping[str, list[str]] | None
+    oracle: ConfigOracle | None
+    seed: int
+    algorithm: str
+    pending: int
+    settings: dict[str, Any]
+
+    @abstractmethod
+    def __init__(
+        self,
+        namespaces: Mapping[str, list[str]] | None,
+        oracle: ConfigOracle | None,
+        seed: int,
+        algorithm: str,
+        pending: int,
+        **settings: Any,
+    ) -> None:
+        """The model that has seen nothing."""
+
+    @abstractmethod
+    def _state(self) -> dict[str, Any]:
+        """What `_fill` needs to make a fresh model this one."""
+
+    @abstractmethod
+    def _fill(self, state: dict[str, Any]) -> None:
+        """Go on from `state`, where nothing was learned so far."""
+
+    def save(self, path: str | Path) -> None:
+        """Write the whole state as numbers and texts; `load` goes on from it exactly.
+
+        Of an oracle of your own its attributes are written.
+
+        Raises
+        ------
+        UsageError
+            If the oracle or the classes hold other things than numbers, texts, arrays of
+            numbers, and lists, tuples, sets and dicts of them, or the file cannot be written.
+        """
+        with replacing(Path(path)) as partial:
+            plain.write(partial, {"class": type(self).__name__, **self._state()}, FORMAT)
+
+    @classmethod
+    def load(cls, path: str | Path, oracle: ConfigOracle | str | None = None) -> Self:
+        """The model that `save` wrote. Nothing that the file holds is executed.
+
+        Parameters
+        ----------
+        path : str or Path
+        oracle : ConfigOracle or str, optional
+            Where the model had an oracle of your own, a fresh one, or ``path/to/file.py:Class``.
+
+        Raises
+        ------
+        UsageError
+            If the file is none that `save` wrote, or it needs the `oracle`.
+        """
+        name, own, state = read_state(path)
+        if name != cls.__name__:
+            raise UsageError(f"{str(path)!r} holds a {name}: load it as such")
+        if own is not None and oracle is None:
+            raise UsageError(
+                f"{str(path)!r} needs your oracle {own}, whose code is not in the file: hand it"
+                " over, as in load(path, oracle='path/to/file.py:Class')"
+            )
+        if isinstance(oracle, str):
+            oracle = load_oracle(oracle)
+        try:
+            namespaces = _namespaces(state["features"]["declared"])
+            given = namespaces, oracle, state["seed"], state["algorithm"], state["most_pending"]
+            model = cls(*given, **state["settings"])
+            model._fill(state)
+        except UNFIT as error:
+            raise UsageError(unfit(path)) from error
+        return model
+
+    @staticmethod
+    def saved_class(path: str | Path) -> str:
+        """The name of the class whose `load` reads the file; UsageError as that raises it."""
+        return read_state(path)[0]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what `save` writes: joblib's own pickles would part arrays that are shared."""
+        given = (self.namespaces, self.oracle, self.seed, self.algorithm, self.pending)
+        return self._unpickled, (given, self.settings, self._state())
+
+    @classmethod
+    def _unpickled(cls, given: tuple[Any, ...], settings: dict[str, Any], state: Any) -> Self:
+        model = cls(*given, **settings)
+        model._fill(state)
+        return model
+
+
+def _namespaces(declared: Mapping[str, str]) -> dict[str, list[str]] | None:
+    """What was handed in as `namespaces`, by the namespace of every feature."""
+    found: dict[str, list[str]] = {}
+    for feature, space in declared.items():
+        found.setdefault(space, []).append(feature)
+    return found or None

@@ -39,6 +39,9 @@ class StreamsError(LeaseboardError, ValueError):
         )
         self.failed, self.forecasts = failed, forecasts
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.failed, self.forecasts)
+
 
 def learn_many(
     models: Mapping[Any, BlockLearner] | Sequence[BlockLearner],
@@ -81,8 +84,9 @@ def learn_many(
 
     Notes
     -----
-    A model is for one thread at a time: two calls at once on the same one spoil it. One that is
-    interrupted by Ctrl-C in its block has learned part of it: go on from a saved one.
+    A model is for one thread at a time: a call while another one learns is refused. One that is
+    interrupted by Ctrl-C in its block has learned part of it, and refuses to go on: load a saved
+    one. All others are as after their blocks, or as before.
 
     Examples
     --------
@@ -149,7 +153,7 @@ def _model_of(key: Any, models: Any) -> BlockLearner:
     if isinstance(model, type) or not hasattr(model, "learn_many"):
         raise UsageError(
             f"stream {key!r} has {model!r:.80}, which learns no blocks: give a"
-            " ChaChaRegressor or ChaChaClassifier"
+            " ChaChaRegressor or ChaChaClassifier, of a fitted StreamRegressor its `model_`"
         )
     return model
 

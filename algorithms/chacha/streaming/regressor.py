@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from algorithms.chacha.streaming.base import half_learned
 from algorithms.chacha.streaming.blocks import in_kind
 from algorithms.chacha.streaming.river_base import MiniBatchRegressor
 from algorithms.chacha.streaming.waiting_forecasts import WaitingForecasts
@@ -111,6 +112,8 @@ class ChaChaRegressor(WaitingForecasts, MiniBatchRegressor):
         >>> [round(float(f), 2) for f in model.learn_text("1 |a x:2 |b y:0.5\n2 |a x:3 |b y:1")]
         [0.0, 0.87]
         """
+        if self._learning:
+            raise half_learned()
         block, features = read_text(text, self._features)
         unlabelled = np.flatnonzero(np.isnan(block.labels))
         if len(unlabelled):
@@ -122,5 +125,8 @@ class ChaChaRegressor(WaitingForecasts, MiniBatchRegressor):
             return np.zeros(len(weighs), dtype=np.float32)
         if self._race is None or features.n_features > self._features.n_features:
             self._adopt(features)
+        self._learning = True
         self._features.fill(block.rows[weighs], learns=True)  # text has no gaps
-        return self._advance(block.rows, block.labels, block.importances)
+        forecasts = self._advance(block.rows, block.labels, block.importances)
+        self._learning = False
+        return forecasts

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from algorithms.chacha.scikit import StreamRegressor
 from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor, learn_many
 from algorithms.chacha.streaming.many_streams import StreamsError
 from algorithms.errors import UsageError
@@ -119,6 +120,17 @@ def test_an_error_tells_of_few_and_has_all():
     assert list(caught.value.forecasts) == [5]
 
 
+def test_an_error_goes_to_other_processes_and_back():
+    failed = {"b": UsageError("wrong")}
+    error = StreamsError(failed, {"a": np.ones(2)})
+
+    again = pickle.loads(pickle.dumps(error))
+
+    assert str(again) == str(error)
+    assert str(again.failed["b"]) == "wrong"
+    np.testing.assert_array_equal(again.forecasts["a"], np.ones(2))
+
+
 class InterruptedInCompiledCode:
     def learn_many(self, X, y):
         raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
@@ -173,6 +185,7 @@ def test_what_is_wrong_with_the_call_is_refused_before_anything_is_learned():
         ([one, one], [stream(1), stream(2)], "0 and 1 have one model"),
         ([one], [list(stream(1))], "stream 0 is a list: give a tuple"),
         ([one], [stream(1)[:1]], "stream 0 is a tuple: give a tuple"),
+        ([StreamRegressor()], [stream(1)], "of a fitted StreamRegressor its `model_`"),
         ([one, dict], [stream(1), stream(1)], "which learns no blocks"),
         ([one, ChaChaRegressor], [stream(1), stream(1)], "which learns no blocks"),
         ([one], {"a": stream(1)}, "two mappings of the same keys, or two lists"),
