@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from types import FunctionType
 from typing import Any
 
@@ -32,7 +33,11 @@ def configuration_state(configuration: VWConfiguration) -> list[Any]:
 
 def configuration_of(state: Any) -> VWConfiguration:
     """The inverse of `configuration_state`."""
-    interactions, rate, kept = state
+    return _configuration(*state)
+
+
+@lru_cache(maxsize=4096)  # models of streams with the same columns share most
+def _configuration(interactions: Any, rate: Any, kept: Any) -> VWConfiguration:
     kept = None if kept is None else tuple(map(str, kept))
     return VWConfiguration(tuple(map(tuple, interactions)), float(rate), kept)
 

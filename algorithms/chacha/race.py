@@ -240,16 +240,23 @@ class Race(ABC):
         self, configuration: VWConfiguration, parent: int | None
     ) -> Generator[Event, None, int]:
         """Number a configuration, unless it is known; return its number."""
-        number = self._numbers.setdefault(configuration, len(self.configurations))
-        if number == len(self.configurations):
-            self.configurations.append(configuration)
+        known = len(self.configurations)
+        number = self._number(configuration)
+        if number == known:
             yield ConfigurationAdmitted(
                 at=self.at,
                 configuration=number,
-                parameters=self.parameters(configuration),
+                parameters=self.parameters(self.configurations[number]),
                 parent=parent,
                 origin="initial" if parent is None else "oracle",
             )
+        return number
+
+    def _number(self, configuration: VWConfiguration) -> int:
+        """The number of a configuration, the next one if it is not known."""
+        number = self._numbers.setdefault(configuration, len(self.configurations))
+        if number == len(self.configurations):
+            self.configurations.append(configuration)
         return number
 
     def _proposals(self) -> list[VWConfiguration]:
@@ -307,7 +314,7 @@ class Race(ABC):
         """Go on from `state`, where nothing was seen so far; ValueError if no race has that."""
         configurations = list(map(memory.configuration_of, state["configurations"]))
         for configuration in configurations:
-            list(self.admit(configuration, None))
+            self._number(configuration)
         fill(self, state["race"], self.kept)
         self._live = None
         numbers = self.holders[self.live].tolist()

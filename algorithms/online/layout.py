@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
@@ -23,6 +24,10 @@ Terms = tuple[NDArray[np.int32], NDArray[np.int64]]
 
 MOST_KEPT = 1_000
 """Products of an interaction that is kept for other layouts; a larger one is made anew."""
+
+
+LATEST = 1_000
+"""Layouts over one schema that are kept though no model has them."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
@@ -72,7 +77,7 @@ def layouts(schema: Schema) -> Layouts:
 class Layouts:
     """Layouts over one schema; what they have in common is computed once.
 
-    Those that no model has any more are forgotten.
+    Those that no model has any more are forgotten, less `LATEST` for models that come.
 
     Examples
     --------
@@ -91,6 +96,7 @@ class Layouts:
         self._own = lru_cache(maxsize=16)(self._own_terms)
         self._units: dict[Interaction, Terms] = {}
         self._layouts: WeakValueDictionary[Hashable, Layout] = WeakValueDictionary()
+        self._latest: deque[Layout] = deque(maxlen=LATEST)
 
     def of(self, configuration: VWConfiguration) -> Layout:
         """The terms: namespaces in line order, the constant, then interactions."""
@@ -99,6 +105,8 @@ class Layouts:
         if known is None:
             factors, indices = self._terms(configuration)
             known = self._layouts[key] = Layout(factors, *_compact(indices & self.schema.mask))
+            if len(factors) <= MOST_KEPT:
+                self._latest.append(known)
         return known
 
     def of_classes(self, configuration: VWConfiguration, n_classes: int) -> Layout:

@@ -273,11 +273,9 @@ class PublishedRace(Race):
 
     # Bookkeeping
 
-    def admit(
-        self, configuration: VWConfiguration, parent: int | None
-    ) -> Generator[Event, None, int]:
-        """Number a configuration, unless it is known, and give it its least lease."""
-        number = yield from super().admit(configuration, parent)
+    def _number(self, configuration: VWConfiguration) -> int:
+        """See `Race._number`; a new one has its least lease."""
+        number = super()._number(configuration)
         if number == len(self.candidates):
             dimension = self.schema.dimension(configuration.interactions)
             lease = self.rules.least_lease(self.schema.n_features, dimension)

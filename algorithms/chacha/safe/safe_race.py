@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -47,7 +47,7 @@ class SafeRace(Race):
         Of the prediction intervals of a regression.
     """
 
-    kept = (*Race.kept, "terms", "fresh_at", "lease_of", "_reported_at")
+    kept = (*Race.kept, "terms", "fresh_at", "lease_of", "_reported_at", "_terms")
 
     def __init__(
         self,
@@ -96,13 +96,11 @@ class SafeRace(Race):
         yield from self._consult_oracle()
         yield from self._fill()
 
-    def admit(
-        self, configuration: VWConfiguration, parent: int | None
-    ) -> Generator[Event, None, int]:
-        """See `Race.admit`; one that names no namespaces has the features as they are."""
+    def _number(self, configuration: VWConfiguration) -> int:
+        """See `Race._number`; one that names no namespaces has the features as they are."""
         if self.represents and configuration.namespaces is None:
             configuration = replace(configuration, namespaces=self.representations.raw)
-        return (yield from super().admit(configuration, parent))
+        return super()._number(configuration)
 
     def parameters(self, configuration: VWConfiguration) -> dict[str, Any]:
         """See `Race.parameters`; in the names of columns."""

@@ -16,10 +16,11 @@ from algorithms.chacha.race import Race
 from algorithms.chacha.race_file import racing_of
 from algorithms.chacha.safe.safe_race import SafeRace
 from algorithms.chacha.streaming.blocks import examples_of, is_frame
-from algorithms.chacha.streaming.files import Savable, fields_of, replacing
+from algorithms.chacha.streaming.event_rows import Row, event_of, row_of
+from algorithms.chacha.streaming.files import Savable, replacing
 from algorithms.chacha.streaming.later_labels import LaterLabels, Pending
 from algorithms.errors import UsageError
-from algorithms.events import BoundsUpdated, Event, kind
+from algorithms.events import BoundsUpdated, Event
 from algorithms.online.features import Example, FeatureMap
 from algorithms.online.inputs import (
     importance_of,
@@ -87,7 +88,8 @@ class OnlineChaCha(Savable, LaterLabels):
     ) -> None:
         self.namespaces, self.oracle, self.seed = namespaces, oracle, seed
         self.algorithm, self.pending, self.settings = algorithm, pending, settings
-        self.history: list[Event] = []
+        self._events: list[Event] = []
+        self._untold: list[Row] = []
         self._racing = racing_of(algorithm, settings)
         self._features = FeatureMap(namespaces)
         self._race: Race | None = None
@@ -268,9 +270,20 @@ class OnlineChaCha(Savable, LaterLabels):
         return self._racing.race(schema, self.seed, self._task, oracle)
 
     def _record(self, events: Iterable[Event]) -> None:
-        self.history.extend(e for e in events if not isinstance(e, BoundsUpdated))
+        self._events.extend(e for e in events if not isinstance(e, BoundsUpdated))
 
     # Inspection and export
+
+    @property
+    def history(self) -> list[Event]:
+        """What was decided so far."""
+        self._read_history()
+        return self._events
+
+    def _read_history(self) -> None:
+        """See `Savable`."""
+        self._events[:0] = map(event_of, self._untold)
+        self._untold = []
 
     @property
     def champion(self) -> dict[str, Any] | None:
@@ -341,14 +354,14 @@ class OnlineChaCha(Savable, LaterLabels):
             "pending": self._pending.state(),
             "oracle": None if self.oracle is None else type(self.oracle).__name__,
             "features": self._features.state(),
-            "history": [(type(event).__name__, fields_of(event)) for event in self.history],
+            "history": [*self._untold, *map(row_of, self._events)],
             "race": None if self._race is None else self._race.state(),
         }
 
     def _fill(self, state: dict[str, Any]) -> None:
         """See `Savable`."""
         self._features = FeatureMap.restored(state["features"])
-        self.history = [kind(name)(**fields) for name, fields in state["history"]]
+        self._untold = list(state["history"])
         if state["race"] is not None:
             self._race = self._new_race(self._features)
             self._race.fill(state["race"])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,8 +11,8 @@ from typing import Any, Self
 from algorithms import plain
 from algorithms.chacha.oracle import ConfigOracle, load_oracle
 from algorithms.chacha.race_file import FORMAT, UNFIT, file_in
+from algorithms.chacha.streaming.pickles import Stateful
 from algorithms.errors import UsageError
-from algorithms.events import Event
 
 
 @contextmanager
@@ -47,11 +46,6 @@ def read_state(path: str | Path) -> tuple[str, str | None, dict[str, Any]]:
         raise UsageError(unfit(path)) from error
 
 
-def fields_of(event: Event) -> dict[str, Any]:
-    """An event's fields as they are: copying what they hold would take most of a save's time."""
-    return {field.name: getattr(event, field.name) for field in dataclasses.fields(event)}
-
-
 def unfit(path: str | Path) -> str:
     """What is said of a file that no model of this version wrote."""
     return (
@@ -60,35 +54,12 @@ def unfit(path: str | Path) -> str:
     )
 
 
-class Savable(ABC):
-    """What goes on from a file or a pickle as if nothing had been between."""
-
-    namespaces: Mapping[str, list[str]] | None
-    oracle: ConfigOracle | None
-    seed: int
-    algorithm: str
-    pending: int
-    settings: dict[str, Any]
+class Savable(Stateful):
+    """What goes on from a file as if nothing had been between."""
 
     @abstractmethod
-    def __init__(
-        self,
-        namespaces: Mapping[str, list[str]] | None,
-        oracle: ConfigOracle | None,
-        seed: int,
-        algorithm: str,
-        pending: int,
-        **settings: Any,
-    ) -> None:
-        """The model that has seen nothing."""
-
-    @abstractmethod
-    def _state(self) -> dict[str, Any]:
-        """What `_fill` needs to make a fresh model this one."""
-
-    @abstractmethod
-    def _fill(self, state: dict[str, Any]) -> None:
-        """Go on from `state`, where nothing was learned so far."""
+    def _read_history(self) -> None:
+        """Make events of what the state says of them."""
 
     def save(self, path: str | Path) -> None:
         """Write the whole state as numbers and texts; `load` goes on from it exactly.
@@ -134,6 +105,7 @@ class Savable(ABC):
             given = namespaces, oracle, state["seed"], state["algorithm"], state["most_pending"]
             model = cls(*given, **state["settings"])
             model._fill(state)
+            model._read_history()
         except UNFIT as error:
             raise UsageError(unfit(path)) from error
         return model
@@ -142,17 +114,6 @@ class Savable(ABC):
     def saved_class(path: str | Path) -> str:
         """The name of the class whose `load` reads the file; UsageError as that raises it."""
         return read_state(path)[0]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle what `save` writes: joblib's own pickles would part arrays that are shared."""
-        given = (self.namespaces, self.oracle, self.seed, self.algorithm, self.pending)
-        return self._unpickled, (given, self.settings, self._state())
-
-    @classmethod
-    def _unpickled(cls, given: tuple[Any, ...], settings: dict[str, Any], state: Any) -> Self:
-        model = cls(*given, **settings)
-        model._fill(state)
-        return model
 
 
 def _namespaces(declared: Mapping[str, str]) -> dict[str, list[str]] | None:

@@ -122,7 +122,7 @@ def learn_many(
     }
     for model, (learned, _, error) in zip(owners, done, strict=True):
         if learned is not model and error is None:
-            vars(model).update(vars(learned))
+            model.__dict__ = vars(learned)
     forecasts = {key: told for key, (_, told, _) in zip(keys, done, strict=True)}
     if failed:
         learned_ones = {key: told for key, told in forecasts.items() if key not in failed}

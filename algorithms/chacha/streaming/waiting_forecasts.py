@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
 
 from algorithms.chacha.chacha import ChaCha
+from algorithms.chacha.oracle import ConfigOracle
 from algorithms.chacha.safe.safe_race import SafeRace
 from algorithms.chacha.safe.scale import clipped
 from algorithms.chacha.safe.waited import N_PARTS, Waited
@@ -24,7 +25,17 @@ class WaitingForecasts(IntervalForecasts):
     may differ from `predict_one`. What the model knows of labels does not depend on that.
     """
 
-    _waited: Waited | None = None
+    def __init__(
+        self,
+        namespaces: Mapping[str, list[str]] | None = None,
+        oracle: ConfigOracle | None = None,
+        seed: int = 0,
+        algorithm: str = "chacha",
+        pending: int = 10_000,
+        **settings: Any,
+    ) -> None:
+        super().__init__(namespaces, oracle, seed, algorithm, pending, **settings)
+        self._waited: Waited | None = None
 
     def forecast_interval_one(self, key: Hashable, level: float = 0.9) -> tuple[float, float]:
         """The interval around a forecast that waits for its label.

@@ -3,7 +3,7 @@
 import gc
 
 from algorithms.online.configuration import VWConfiguration
-from algorithms.online.layout import MAX_TERMS, MOST_KEPT, layouts
+from algorithms.online.layout import LATEST, MAX_TERMS, MOST_KEPT, layouts
 from algorithms.online.schema import Schema
 
 
@@ -11,7 +11,7 @@ def schema(features=("x", "y")):
     return Schema(("a", "b"), ((0,), (1,)), tuple(features))
 
 
-def test_equal_schemas_share_a_layout_as_long_as_someone_has_it():
+def test_equal_schemas_share_a_layout_for_a_while_after_someone_has_it():
     slow, quick = VWConfiguration((("a", "b"),), 0.1), VWConfiguration((("a", "b"),), 2.0)
     first = layouts(schema()).of(slow)
 
@@ -20,9 +20,14 @@ def test_equal_schemas_share_a_layout_as_long_as_someone_has_it():
     assert layouts(schema()).of(VWConfiguration()) is not first
     assert layouts(schema()).of(VWConfiguration(namespaces=("a",))) is not first
 
+    place = id(first)
     del first
     gc.collect()
-    assert slow.interactions not in [crossed for crossed, _ in layouts(schema())._layouts]
+    assert id(layouts(schema()).of(slow)) == place
+    assert layouts(schema())._latest.maxlen == LATEST
+    layouts(schema())._latest.clear()  # as so many others would
+    gc.collect()
+    assert not layouts(schema())._layouts
 
 
 def test_a_large_interaction_is_made_anew():
@@ -36,5 +41,6 @@ def test_a_large_interaction_is_made_anew():
     first = layouts(wide).of(crossed).factors.tolist()
 
     assert ("a", "b") not in layouts(wide)._units
+    assert not layouts(wide)._latest
     assert layouts(wide).of(crossed).factors.tolist() == first
     assert len(first) == 2 * side + 1 + side**2 <= MAX_TERMS

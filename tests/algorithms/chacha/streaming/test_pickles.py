@@ -1,0 +1,126 @@
+"""An unpickled model is built when it is asked for anything, and is then as any other."""
+
+import copy
+import io
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor, pickles
+from algorithms.errors import UsageError
+
+
+def stream(n=250):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3)).astype(np.float32)
+    return X, (X[:, 0] * X[:, 1] + X[:, 2]).astype(np.float32)
+
+
+def learned(kind=ChaChaRegressor, **settings):
+    X, y = stream()
+    model = kind(**settings)
+    model.learn_many(X, y if kind is ChaChaRegressor else np.digitize(y, [-1, 1]).tolist())
+    if kind is ChaChaRegressor:
+        model.forecast_one("waits", {0: 1.0})
+    return model
+
+
+def unpickled(model):
+    twin = pickle.loads(pickle.dumps(model))
+    assert list(vars(twin)) == ["_asleep"]
+    return twin
+
+
+def saved(model, path):
+    model.save(path)
+    return path.read_bytes()
+
+
+USES = {
+    "predict_one": lambda model: model.predict_one({0: 1.0, 1: 2.0}),
+    "predict_many": lambda model: model.predict_many(stream(5)[0]).tolist(),
+    "forecast_one": lambda model: model.forecast_one(7, {0: 1.0}),
+    "examples": lambda model: model.examples,
+    "waiting": lambda model: (model.waiting, model.dropped),
+    "champion": lambda model: model.champion,
+    "live": lambda model: model.live,
+    "groups": lambda model: model.groups,
+    "history": lambda model: repr(model.history),
+    "settings": lambda model: (model.settings, model.seed, model.algorithm),
+    "about": lambda model: model.about,
+}
+
+
+@pytest.mark.parametrize("kind", [ChaChaRegressor, ChaChaClassifier])
+@pytest.mark.parametrize("use", [None, *USES])
+def test_whatever_it_is_asked_first_it_is_the_same_model(use, kind, tmp_path):
+    model = learned(kind)
+    twin = unpickled(unpickled(model))  # twice, never built
+
+    if use is not None:
+        assert USES[use](twin) == USES[use](model)
+    assert saved(twin, tmp_path / "twin") == saved(model, tmp_path / "model")
+    X, y = stream()
+    for one in (model, twin):
+        one.learn_many(X, y if kind is ChaChaRegressor else (y > 0).tolist())
+    assert saved(twin, tmp_path / "twin") == saved(model, tmp_path / "model")
+
+
+@pytest.mark.parametrize("kind", [ChaChaRegressor, ChaChaClassifier])
+def test_no_class_has_what_a_model_has(kind):
+    # what the class has, an unpickled model would take for its own without being built
+    assert [name for name in vars(learned(kind)) if hasattr(kind, name)] == []
+
+
+def test_what_is_set_before_it_is_built_stays():
+    model = unpickled(learned())
+    model.about = {"shop": "north"}
+
+    assert model.examples == 250
+    assert model.about == {"shop": "north"}
+
+
+def test_what_no_model_has_it_has_not_either():
+    model = unpickled(learned())
+
+    assert not hasattr(model, "__array__")
+    assert list(vars(model)) == ["_asleep"]
+    for one in (model, copy.deepcopy(model), ChaChaRegressor()):
+        with pytest.raises(AttributeError, match="'ChaChaRegressor' object has no attribute 'x'"):
+            _ = one.x
+
+
+def test_one_that_is_interrupted_when_it_is_built_is_as_it_was(monkeypatch):
+    model = learned()
+    twin = unpickled(model)
+    with monkeypatch.context() as patched:
+        patched.setattr(pickles, "pickle", Interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            twin.predict_one({0: 1.0})
+
+    assert twin.predict_one({0: 1.0}) == model.predict_one({0: 1.0})
+
+
+class Interrupted:
+    @staticmethod
+    def loads(_):
+        raise KeyboardInterrupt
+
+
+def test_threads_that_ask_at_once_find_one_model():
+    with ThreadPoolExecutor(8) as threads:
+        for _ in range(20):
+            model = unpickled(learned(algorithm="chacha-icml-eval", b=3))
+            races = set(map(id, threads.map(lambda _, m=model: m._race, range(8))))
+            assert races == {id(model._race)}
+
+
+def test_one_of_another_version_is_refused(monkeypatch):
+    monkeypatch.setattr(pickles, "FORMAT", "leaseboard-chacha-0")
+    content = pickle.dumps(learned(algorithm="chacha-icml-eval"))
+    monkeypatch.undo()
+
+    with pytest.raises(UsageError, match=r"pickled by another version \(leaseboard-chacha-0, not"):
+        pickle.load(io.BytesIO(content))
