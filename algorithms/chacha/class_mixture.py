@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from algorithms.chacha.log_pool import LogPool
 from algorithms.chacha.safe.bayes import new_weights, update
 from algorithms.online.live import Doubles, Floats
-from algorithms.online.softmax import OnlineSoftmax
+from algorithms.online.softmax import Integers, OnlineSoftmax
 from algorithms.plain import fill, values_of
 
 RATES = (0.1, 0.3)
@@ -71,44 +72,63 @@ class ClassMixture:
             The races' chances.
         example : ndarray of float32, shape (n_features,)
         """
-        return np.asarray(self.bayes[1:] @ self._experts(self._logs(own, example)))
+        said = [one.predict(example)[None] for one in self.regressions]
+        logs = self._logs(own[None], said)
+        counts = self.counts[None, [0, 1 + self.last]]
+        experts = self._experts(logs, self.pool.chances(logs[0])[None], counts)
+        return np.asarray(self.bayes[1:] @ experts[0])
 
-    def learn(self, own: Doubles, example: Floats, number: int, importance: float) -> Doubles:
-        """`chances`, and then the class that came is learned."""
-        logs = self._logs(own, example)
-        experts = self._experts(logs)
-        told = self.bayes[1:] @ experts
-        if self.counts[0, number]:  # of a class that is new nothing was told
-            update(experts[:, number] ** min(importance, 1.0), self.bayes)
-            self.pool.learn(logs, number, importance)
-        self.train(example, number, importance)
-        self.count(number, importance)
-        return np.asarray(told)
+    def learn(
+        self, own: Doubles, examples: Floats, classes: Integers, importances: Floats
+    ) -> Doubles:
+        """Learn a block; its progressive `chances`.
 
-    def train(self, example: Floats, number: int, importance: float) -> None:
-        """Let the regressions alone learn."""
-        for regression in self.regressions:
-            regression.learn(example, number, importance)
+        Parameters
+        ----------
+        own : ndarray of float64, shape (n, n_classes)
+        examples : ndarray of float32, shape (n, n_features)
+        classes : ndarray of int64, shape (n,)
+        importances : ndarray of float32, shape (n,)
+        """
+        logs = self._logs(own, self.train(examples, classes, importances))
+        counts, every = self.count(classes, importances), np.arange(len(classes))
+        came = counts[every, 0, classes] > 0  # of a class that is new nothing was told
+        worths = np.where(came, np.minimum(importances.astype(np.float64), 1.0), 0.0)
+        experts = self._experts(logs, self.pool.learn(logs, classes, worths), counts)
+        shown = experts[every, :, classes]
+        for t in np.flatnonzero(worths < 1.0).tolist():
+            shown[t] = shown[t] ** float(worths[t])
+        told = np.empty_like(own)
+        _weigh(experts, shown, worths, self.bayes, told)
+        return told
 
-    def count(self, number: int, importance: float) -> None:
-        """Let the frequencies alone learn."""
-        self.counts[0, number] += importance
-        if self.last >= 0:
-            self.counts[1 + self.last, number] += importance
-        self.last = number
+    def train(self, examples: Floats, classes: Integers, importances: Floats) -> list[Doubles]:
+        """Let the regressions alone learn; the progressive chances of each."""
+        return [one.learn(examples, classes, importances) for one in self.regressions]
 
-    def _logs(self, own: Doubles, example: Floats) -> Doubles:
-        """Logarithms of what is pooled, shape (N_POOLED, n_classes)."""
-        chances = np.vstack((own, *(one.predict(example) for one in self.regressions)))
-        chances = np.maximum(chances, LEAST / self.n_classes)
-        return np.asarray(np.log(chances / chances.sum(axis=1, keepdims=True)))
+    def count(self, classes: Integers, importances: Floats) -> Doubles:
+        """Let the frequencies alone learn; what they were of before each example.
 
-    def _experts(self, logs: Doubles) -> Doubles:
-        """What each expert thinks of each class, shape (N_EXPERTS, n_classes)."""
-        pooled = np.maximum(self.pool.chances(logs), LEAST / self.n_classes)
-        counts = self.counts[[0, 1 + self.last]] + 0.5
-        frequencies = counts / counts.sum(axis=1, keepdims=True)
-        return np.vstack((np.exp(logs), pooled / pooled.sum(), frequencies))
+        Returns
+        -------
+        ndarray of float64, shape (n, 2, n_classes)
+            How often each class had come, at all and after the one that was then the last.
+        """
+        before = np.empty((len(classes), 2, self.n_classes))
+        self.last = _count(classes, importances, self.last, self.counts, before)
+        return before
+
+    def _logs(self, own: Doubles, said: list[Doubles]) -> Doubles:
+        """Logarithms of what is pooled, shape (n, N_POOLED, n_classes)."""
+        chances = np.maximum(np.stack((own, *said), axis=1), LEAST / self.n_classes)
+        return np.asarray(np.log(chances / chances.sum(axis=2, keepdims=True)))
+
+    def _experts(self, logs: Doubles, pooled: Doubles, counts: Doubles) -> Doubles:
+        """What each expert thinks of each class, shape (n, N_EXPERTS, n_classes)."""
+        pooled, counts = np.maximum(pooled, LEAST / self.n_classes), counts + 0.5
+        pooled = (pooled / pooled.sum(axis=1, keepdims=True))[:, None]
+        frequencies = counts / counts.sum(axis=2, keepdims=True)
+        return np.concatenate((np.exp(logs), pooled, frequencies), axis=1)
 
     def state(self) -> dict[str, Any]:
         """All that was learned, as plain values."""
@@ -129,3 +149,29 @@ class ClassMixture:
             raise ValueError(f"{self.bayes} are no weights")
         if not (-1 <= self.last < self.n_classes and (self.counts >= 0).all()):
             raise ValueError(f"{self.last} is none of {self.n_classes} classes")
+
+
+@njit(cache=True, nogil=True)
+def _count(
+    classes: Integers, importances: Floats, last: int, counts: Doubles, before: Doubles
+) -> int:
+    """See `ClassMixture.count`; returns the class that is now the last."""
+    for t in range(len(classes)):
+        number, importance = classes[t], np.float64(importances[t])
+        before[t, 0], before[t, 1] = counts[0], counts[1 + last]
+        counts[0, number] += importance
+        if last >= 0:
+            counts[1 + last, number] += importance
+        last = number
+    return last
+
+
+@njit(cache=True, nogil=True)
+def _weigh(
+    experts: Doubles, shown: Doubles, worths: Doubles, bayes: Doubles, told: Doubles
+) -> None:
+    """Write the experts' average of each example, then weigh them by what they had `shown`."""
+    for t in range(len(told)):
+        told[t] = np.dot(bayes[1:], experts[t])
+        if worths[t] > 0.0:
+            update(shown[t], bayes)

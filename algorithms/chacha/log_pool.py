@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from algorithms.plain import fill, values_of
 
 Doubles = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 FORGETTING = 0.999
 """What an example is worth one example later."""
@@ -41,8 +43,7 @@ class LogPool:
     >>> chances = np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]])
     >>> pool.chances(np.log(chances)).round(2).tolist()
     [0.5, 0.3, 0.2]
-    >>> for _ in range(20):
-    ...     pool.learn(np.log(chances), 2, 1.0)
+    >>> _ = pool.learn(np.log([chances] * 20), np.full(20, 2), np.ones(20))
     >>> bool(pool.chances(np.log(chances))[2] > 0.7)
     True
     """
@@ -65,16 +66,23 @@ class LogPool:
         chances = np.exp(exponents - exponents.max())
         return np.asarray(chances / chances.sum())
 
-    def learn(self, logs: Doubles, number: int, importance: float) -> None:
-        """Take into the weights that the class called `number` came."""
-        chances = self.chances(logs)
-        means = logs @ chances
-        away = logs - means[:, None]
-        prior = (1.0 - FORGETTING) * PRIOR * np.eye(len(means))
-        worth = min(importance, 1.0)
-        self.curvature = FORGETTING * self.curvature + worth * (away * chances) @ away.T + prior
-        step = np.linalg.solve(self.curvature, worth * (logs[:, number] - means))
-        self.weights = np.clip(self.weights + step, -5.0, 5.0)
+    def learn(self, logs: Doubles, classes: Integers, worths: Doubles) -> Doubles:
+        """Take a block into the weights; its progressive chances, shape (n, n_classes).
+
+        Parameters
+        ----------
+        logs : ndarray of float64, shape (n, n_forecasters, n_classes)
+        classes : ndarray of int64, shape (n,)
+            Those that came.
+        worths : ndarray of float64, shape (n,)
+            At most 1; an example that is worth 0 teaches nothing.
+        """
+        told = np.empty((len(logs), logs.shape[2]))
+        for t, worth in enumerate(worths.tolist()):
+            told[t] = self.chances(logs[t])
+            if worth > 0.0:
+                _learn(logs[t], told[t], classes[t], worth, self.weights, self.curvature)
+        return told
 
     def state(self) -> dict[str, Any]:
         """All that was learned, as plain values."""
@@ -86,3 +94,21 @@ class LogPool:
         sound = np.isfinite(self.weights).all() and np.isfinite(self.curvature).all()
         if not sound or not (np.linalg.eigvalsh(self.curvature) > 0).all():
             raise ValueError(f"{self.curvature} is no curvature")
+
+
+@njit(cache=True, nogil=True)
+def _learn(
+    logs: Doubles,
+    chances: Doubles,
+    number: int,
+    worth: float,
+    weights: Doubles,
+    curvature: Doubles,
+) -> None:
+    """Take into the weights that the class called `number` came, which had these `chances`."""
+    means = np.dot(logs, chances)
+    away = logs - means.reshape(-1, 1)
+    prior = (1.0 - FORGETTING) * PRIOR * np.eye(len(means))
+    curvature[:] = FORGETTING * curvature + np.dot(worth * (away * chances), away.T) + prior
+    step = np.linalg.solve(curvature, worth * (logs[:, number] - means))
+    weights[:] = np.minimum(np.maximum(weights + step, -5.0), 5.0)

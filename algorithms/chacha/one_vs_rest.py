@@ -180,17 +180,10 @@ class OneVsRest:
         self.rows[places], self.classes[places] = examples[late], classes[late]
         self.weights[places] = importances[late]
         own = self._own(margins)
-        numbers = zip(classes.tolist(), importances.tolist(), strict=True)
         if self.n_classes <= 2:
-            for number, weight in numbers:
-                self.mixture.count(number, weight)
+            self.mixture.count(classes, importances)
             return own
-        return np.array(
-            [
-                self.mixture.learn(own[t], examples[t], number, weight)
-                for t, (number, weight) in enumerate(numbers)
-            ]
-        )
+        return self.mixture.learn(own, examples, classes, importances)
 
     def _welcome(self, number: int) -> None:
         """Make room for the next class; from the third on with a race of its own."""
@@ -216,10 +209,7 @@ class OneVsRest:
         self.n_classes = 1 + number
         self.mixture.grow(self.schema.n_features, self.n_classes)
         if number == 2:
-            for place in places.tolist():
-                self.mixture.train(
-                    self.rows[place], int(self.classes[place]), float(self.weights[place])
-                )
+            self.mixture.train(self.rows[places], self.classes[places], self.weights[places])
 
     # -- chances ------------------------------------------------------------------------------
 

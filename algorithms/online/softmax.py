@@ -14,6 +14,7 @@ from algorithms.reference.ridge import add_moments, standardise
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 
 class OnlineSoftmax:
@@ -45,8 +46,8 @@ class OnlineSoftmax:
     Examples
     --------
     >>> model = OnlineSoftmax(n_features=1, n_classes=3, rate=0.3)
-    >>> for t in range(300):
-    ...     model.learn(np.array([t % 3], np.float32), t % 3, 1.0)
+    >>> numbers = np.arange(300) % 3
+    >>> chances = model.learn(np.float32(numbers)[:, None], numbers, np.ones(300, np.float32))
     >>> model.predict(np.array([2], np.float32)).argmax()
     np.int64(2)
     """
@@ -65,20 +66,22 @@ class OnlineSoftmax:
         _chances(example, self.weights, self.moments, self.seen[0], row, chances)
         return chances
 
-    def learn(self, example: Floats, number: int, importance: float) -> None:
-        """Learn one example of the class called `number`.
+    def learn(self, examples: Floats, classes: Integers, importances: Floats) -> Doubles:
+        """Learn a block; the progressive chances of the classes, shape (n, n_classes).
 
         Parameters
         ----------
-        example : ndarray of float32, shape (n_features,)
-        number : int
-        importance : float
-            What its gradient is multiplied by; at most 1 counts.
+        examples : ndarray of float32, shape (n, n_features)
+        classes : ndarray of int64, shape (n,)
+        importances : ndarray of float32, shape (n,)
+            What gradients are multiplied by; at most 1 counts.
         """
+        chances = np.empty((len(classes), len(self.weights)))
         _learn(
-            example, number, min(importance, 1.0), self.rate, self.weights, self.squares,
-            self.moments, self.seen,
+            examples, classes, importances, self.rate, self.weights, self.squares, self.moments,
+            self.seen, chances,
         )  # fmt: skip
+        return chances
 
     def grow(self, n_features: int, n_classes: int) -> None:
         """Go on with more features, which were 0 until now, and more classes."""
@@ -123,25 +126,28 @@ def _chances(
         chances[k] /= total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _learn(
-    example: Floats,
-    number: int,
-    importance: float,
+    examples: Floats,
+    classes: Integers,
+    importances: Floats,
     rate: float,
     weights: Doubles,
     squares: Doubles,
     moments: Doubles,
     seen: Doubles,
+    chances: Doubles,
 ) -> None:
-    row, chances = np.ones(weights.shape[1]), np.empty(len(weights))
-    _chances(example, weights, moments, seen[0], row, chances)
-    for k in range(len(weights)):
-        error = importance * (chances[k] - (1.0 if k == number else 0.0))
-        for j in range(len(row)):
-            gradient = error * row[j]
-            if gradient != 0.0:
+    row = np.ones(weights.shape[1])
+    for t in range(len(classes)):
+        _chances(examples[t], weights, moments, seen[0], row, chances[t])
+        importance = min(np.float64(importances[t]), 1.0)
+        for k in range(len(weights)):
+            error = importance * (chances[t, k] - (1.0 if k == classes[t] else 0.0))
+            for j in range(len(row)):
+                gradient = error * row[j]
                 squares[k, j] += gradient * gradient
-                weights[k, j] -= rate * gradient / math.sqrt(squares[k, j])
-    seen[0] += 1.0
-    add_moments(example, moments, seen[0])
+                step = rate * gradient / math.sqrt(squares[k, j])
+                weights[k, j] -= step if squares[k, j] > 0.0 else 0.0
+        seen[0] += 1.0
+        add_moments(examples[t], moments, seen[0])

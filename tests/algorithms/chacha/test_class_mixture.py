@@ -12,15 +12,9 @@ def played(own, classes, n_classes=4):
     """What the mixture tells of races with these chances, on features that say nothing."""
     mixture = ClassMixture(1)
     mixture.grow(1, n_classes)
-    for number in range(n_classes):
-        mixture.count(number, 1.0)
-    nothing = np.zeros(1, np.float32)
-    return np.array(
-        [
-            mixture.learn(chances, nothing, number, 1.0)
-            for chances, number in zip(own, classes.tolist(), strict=True)
-        ]
-    )
+    mixture.count(np.arange(n_classes), np.ones(n_classes, np.float32))
+    nothing, ones = np.zeros((len(own), 1), np.float32), np.ones(len(own), np.float32)
+    return mixture.learn(own, nothing, classes, ones)
 
 
 def log_loss(chances, classes):
@@ -68,16 +62,39 @@ def test_a_pool_leaves_out_who_repeats_another():
     rng = np.random.default_rng(2)
     true, classes = drawn(2000)
     pool = LogPool(3)
-    for chances, number in zip(true, classes.tolist(), strict=True):
-        noise = rng.dirichlet(np.ones(4))
-        pool.learn(np.log(np.maximum([chances, chances, noise], 1e-4)), number, 1.0)
+    noise = rng.dirichlet(np.ones(4), size=len(true))
+    said = np.stack((true, true, noise), axis=1)
+    pool.learn(np.log(np.maximum(said, 1e-4)), classes, np.ones(len(true)))
 
     assert pool.weights[:2].sum() == pytest.approx(1, abs=0.15)
     assert abs(pool.weights[2]) < 0.15
 
 
-def test_importance_0_moves_no_weight_of_a_pool():
+def test_an_example_that_is_worth_0_teaches_a_pool_nothing():
     pool = LogPool(N_POOLED)
-    pool.learn(np.log(np.full((N_POOLED, 2), 0.5) + 0.1 * np.eye(N_POOLED, 2)), 1, 0.0)
+    before = pool.state()
+    logs = np.log(np.full((1, N_POOLED, 2), 0.5) + 0.1 * np.eye(N_POOLED, 2))
+    pool.learn(logs, np.array([1]), np.zeros(1))
 
-    assert pool.weights.tolist() == [1, 0, 0]
+    assert repr(pool.state()) == repr(before)
+
+
+@pytest.mark.parametrize("n_classes", [3, 8, 21, 300])
+def test_blocks_of_any_size_give_the_same(n_classes):
+    rng = np.random.default_rng(4)
+    n, own = 60, rng.dirichlet(np.full(n_classes, 0.3), size=60)
+    x, classes = rng.normal(size=(n, 2)).astype(np.float32), rng.integers(0, n_classes, n)
+    importances = rng.choice([0.25, 0.5, 1.0, 3.0], size=n).astype(np.float32)
+    told = []
+    for size in (1, 7, n):
+        mixture = ClassMixture(2)
+        mixture.grow(2, n_classes)
+        found = []
+        for begin in range(0, n, size):
+            block = slice(begin, begin + size)
+            before = mixture.chances(own[begin], x[begin])
+            found.append(mixture.learn(own[block], x[block], classes[block], importances[block]))
+            assert found[-1][0].tolist() == before.tolist()
+        told.append(np.concatenate(found).tolist())
+
+    assert told[0] == told[1] == told[2]

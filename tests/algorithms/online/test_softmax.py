@@ -15,24 +15,23 @@ def sample(n=1500, d=3, k=4, seed=0):
     return x, scores.argmax(axis=1)
 
 
+def learn(model, x, classes, importance=1.0):
+    importances = np.full(len(x), importance, np.float32)
+    return model.learn(np.float32(x), np.asarray(classes), importances)
+
+
 def errors(model, x, classes):
-    wrong = 0
-    for row, number in zip(x, classes.tolist(), strict=True):
-        wrong += model.predict(row).argmax() != number
-        model.learn(row, number, 1.0)
-    return wrong / len(classes)
+    return (learn(model, x, classes).argmax(axis=1) != classes).mean()
 
 
 def test_the_first_steps_by_hand():
     model = OnlineSoftmax(1, 2, rate=0.5)
-    model.learn(
-        np.array([3], np.float32), 1, 1.0
-    )  # the feature has not varied: the constants alone
+    learn(model, [[3]], [1])  # the feature has not varied: the constants alone
     assert model.weights.tolist() == [[-0.5, 0], [0.5, 0]]
 
     chance = 1 / (1 + math.exp(-1.0))
     assert model.predict(np.array([9], np.float32)).tolist() == pytest.approx([1 - chance, chance])
-    model.learn(np.array([5], np.float32), 0, 1.0)
+    learn(model, [[5]], [0])
     step = 0.5 * chance / math.sqrt(0.5**2 + chance**2)
     assert model.weights[:, 0].tolist() == pytest.approx([-0.5 + step, 0.5 - step])
 
@@ -54,9 +53,26 @@ def test_a_prediction_learns_nothing_and_importance_0_neither():
     errors(model, x, classes)
     before = model.weights.copy()
     model.predict(x[0])
-    model.learn(x[0], 1, 0.0)
+    learn(model, x[:1], [1], importance=0.0)
 
     assert np.array_equal(model.weights, before)
+
+
+def test_what_is_told_of_a_block_is_predicted_before_each_example():
+    x, classes = sample(20)
+    model, alone = OnlineSoftmax(3, 4, 0.3), OnlineSoftmax(3, 4, 0.3)
+    told = learn(model, x, classes)
+    for t in range(20):
+        assert alone.predict(x[t]).tolist() == told[t].tolist()
+        learn(alone, x[t : t + 1], classes[t : t + 1])
+
+
+def test_a_gradient_too_small_to_be_squared_moves_nothing():
+    model = OnlineSoftmax(1, 2, 0.3)
+    model.weights[:, 0] = [-225.0, 225.0]
+    learn(model, [[1]], [1])
+
+    assert model.weights[:, 0].tolist() == [-225.0, 225.0]
 
 
 def test_features_and_classes_that_come_late_are_as_if_they_had_been_0():
