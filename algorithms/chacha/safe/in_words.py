@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -28,6 +28,9 @@ LONGEST = 32
 
 MOST_LISTED = 3
 """Columns of a namespace, where it has no more; else one less of them, and how many more."""
+
+MOST_KEPT = 2_000
+"""Sets of interactions whose words are kept for when they come again, in whichever model."""
 
 LAST, SEASON = "last 3 labels", "label a season ago"
 
@@ -97,6 +100,7 @@ class Words:
         self._schema = schema
         self._products: dict[tuple[Interaction, bool], str] = {}
         self._features: dict[tuple[str, ...], str] = {}
+        self._interactions = lru_cache(maxsize=MOST_KEPT)(self._tell_interactions)
 
     @cached_property
     def groups(self) -> dict[str, list[str]]:
@@ -128,7 +132,7 @@ class Words:
         """What a configuration chose as plain values."""
         names = configuration.namespaces
         return {
-            "interactions": self._interactions(configuration),
+            "interactions": list(self._interactions(configuration.interactions, names)),
             "learning_rate": configuration.learning_rate,
             **({} if names is None else {"features": self._features_of(names)}),
         }
@@ -150,10 +154,12 @@ class Words:
             known = self._features[names] = self.features(names)
         return known
 
-    def _interactions(self, configuration: VWConfiguration) -> list[str]:
+    def _tell_interactions(
+        self, interactions: tuple[Interaction, ...], names: tuple[str, ...] | None
+    ) -> list[str]:
         """The interactions; all pairs of some namespaces, squares among them, are said so."""
-        left = [*configuration.interactions]
-        own = {*(configuration.namespaces or self._order)} - {*self._past}
+        left = [*interactions]
+        own = {*(names or self._order)} - {*self._past}
         with_kind = sum(bool(own & {*kind}) for kind in self._kinds.values()) > 1
         told = []
         squares = {one[0] for one in left if len(one) == 2 and one[0] == one[1]} & own
@@ -190,6 +196,21 @@ class Words:
             kind = next(kind for kind, names in self._kinds.items() if name in names)
             return f"({title} {kind})"
         return f"({title})" if several and home not in self._schema.called else title
+
+
+def words_of(schema: Schema, known: Representations | None = None) -> Words:
+    """Those of a schema, which all models of columns that are called alike share."""
+    return _words_of(schema, schema.origins, tuple(schema.called.items()), known)
+
+
+@lru_cache(maxsize=16)  # schemas are equal whatever people call their columns
+def _words_of(
+    schema: Schema,
+    origins: tuple[Origin, ...],
+    called: tuple[tuple[str, str], ...],
+    known: Representations | None,
+) -> Words:
+    return Words(replace(schema, origins=origins, called=dict(called)), known)
 
 
 def members(schema: Schema) -> dict[str, list[Origin]]:

@@ -15,7 +15,7 @@ from algorithms.chacha.race import EMPTY, Race
 from algorithms.chacha.safe.alone import alone
 from algorithms.chacha.safe.candidates import Candidates
 from algorithms.chacha.safe.ensemble import Ensemble
-from algorithms.chacha.safe.in_words import Words
+from algorithms.chacha.safe.in_words import words_of
 from algorithms.chacha.safe.mixture import MASS
 from algorithms.chacha.safe.representations import represent
 from algorithms.chacha.safe.windows import CommonWindows
@@ -354,7 +354,7 @@ class SafeRace(Race):
     def _measure(self) -> None:
         self._terms.clear()
         self.representations = represent(self.schema)
-        self.words = Words(self.schema, self.representations if self.represents else None)
+        self.words = words_of(self.schema, self.representations if self.represents else None)
         self.max_terms = max(self.max_terms, 4 * self.representations.terms(VWConfiguration()))
         for slot in self.live.tolist():
             self.terms[slot] = self._terms_of(int(self.holders[slot]))

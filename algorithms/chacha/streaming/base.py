@@ -305,7 +305,8 @@ class OnlineChaCha(Savable, LaterLabels):
     def groups(self) -> dict[str, list[str]]:
         """The features in each group that `champion` and `live` do not tell in full, by name."""
         race = self._first_race()
-        return race.words.groups if isinstance(race, SafeRace) else {}
+        groups = race.words.groups if isinstance(race, SafeRace) else {}
+        return {title: [*every] for title, every in groups.items()}
 
     @property
     def live(self) -> list[dict[str, Any]]:
@@ -367,6 +368,11 @@ class OnlineChaCha(Savable, LaterLabels):
             self._race.fill(state["race"])
         self.about = dict(state["about"])
         self._pending.fill(state["pending"], self._n_said())
+
+
+def is_half_learned(model: object) -> bool:
+    """Whether a model has begun to learn and not ended; an unpickled one is not built for that."""
+    return bool(getattr(model, "__dict__", {}).get("_learning"))
 
 
 def half_learned() -> UsageError:

@@ -6,10 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from algorithms.benches.nodes import Nodes
+from algorithms.chacha.streaming.base import half_learned, is_half_learned
 from algorithms.errors import LeaseboardError, UsageError, short
 
 MOST_TOLD = 3
 """How many streams an error tells of; its attributes have all."""
+
+MESSAGES = 128
+"""So many go to the nodes at most, of more streams each has several."""
 
 
 class BlockLearner(Protocol):
@@ -64,10 +68,9 @@ def learn_many(
         are 0, 1, 2...
     nodes : Executor, optional
         Where they learn side by side, such as a ``concurrent.futures.ProcessPoolExecutor``: models
-        go there and come back pickled, and the objects given are then what came back. That
-        takes about as long as 500 examples, so it is for large blocks or many cores. Without,
-        they learn here, one after the other. Threads gain nothing: what is decided between
-        the kernels holds the interpreter.
+        go there and come back pickled, and the objects given are then what came back, built when
+        they are first asked for anything. Without, they learn here, one after the other. Threads
+        gain nothing: what is decided between the kernels holds the interpreter.
 
     Returns
     -------
@@ -77,8 +80,9 @@ def learn_many(
     Raises
     ------
     UsageError
-        If a key has no model, or two have one model, or a block is no tuple of two or three;
-        nothing is learned. Nor is it where processes themselves break, which raises their error.
+        If a key has no model, or one that is half learned, or two have one model, or a block is no
+        tuple of two or three; nothing is learned. Nor is it where processes themselves break,
+        which raises their error.
     StreamsError
         If a model raised: it names the stream and tells why. All others have learned.
 
@@ -114,26 +118,33 @@ def learn_many(
     given = dict(blocks.items() if isinstance(blocks, Mapping) else enumerate(blocks))
     todo = [(key, _model_of(key, models), _checked(key, block)) for key, block in given.items()]
     _refuse_shared([(key, model) for key, model, _ in todo])
-    keys, owners, work = zip(*todo, strict=True) if todo else ((), (), ())
+    work, size = [(model, block) for _, model, block in todo], max(1, len(todo) // MESSAGES)
+    parts = [work[start : start + size] for start in range(0, len(work), size)]
     mapped = map if nodes is None else nodes.map
-    done = list(mapped(_learned, owners, work))
-    failed = {
-        key: error for key, (_, _, error) in zip(keys, done, strict=True) if error is not None
-    }
-    for model, (learned, _, error) in zip(owners, done, strict=True):
-        if learned is not model and error is None:
+    done = [one for part in list(mapped(_learned, parts)) for one in part]
+    failed, forecasts = {}, {}
+    for (key, model, _), (learned, told, error) in zip(todo, done, strict=True):
+        forecasts[key] = told
+        if error is not None:
+            failed[key] = error
+        elif learned is not model:
             model.__dict__ = vars(learned)
-    forecasts = {key: told for key, (_, told, _) in zip(keys, done, strict=True)}
     if failed:
         learned_ones = {key: told for key, told in forecasts.items() if key not in failed}
         raise StreamsError(failed, learned_ones) from next(iter(failed.values()))
     return forecasts
 
 
-def _learned(
-    model: BlockLearner, block: tuple[Any, ...]
-) -> tuple[BlockLearner | None, Any, Exception | None]:
-    """The model after its block, its forecasts, and what went wrong, if anything did."""
+Learned = tuple[BlockLearner | None, Any, Exception | None]
+"""The model after its block, its forecasts, and what went wrong, if anything did."""
+
+
+def _learned(part: Sequence[tuple[BlockLearner, tuple[Any, ...]]]) -> list[Learned]:
+    """What each model of a message learned of its block."""
+    return [_learned_one(model, block) for model, block in part]
+
+
+def _learned_one(model: BlockLearner, block: tuple[Any, ...]) -> Learned:
     try:
         return model, model.learn_many(*block), None
     except Exception as error:  # noqa: BLE001 - raised with those of the other streams
@@ -155,6 +166,8 @@ def _model_of(key: Any, models: Any) -> BlockLearner:
             f"stream {key!r} has {model!r:.80}, which learns no blocks: give a"
             " ChaChaRegressor or ChaChaClassifier, of a fitted StreamRegressor its `model_`"
         )
+    if is_half_learned(model):
+        raise UsageError(f"stream {key!r}: {half_learned()}")
     return model
 
 

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from algorithms.benches.stream import Origin
-from algorithms.chacha.safe.in_words import LONGEST, Words, quoted, short
+from algorithms.chacha.safe.in_words import LONGEST, Words, quoted, short, words_of
 from algorithms.chacha.safe.representations import represent
 from algorithms.online.configuration import VWConfiguration
 from algorithms.online.schema import Schema
@@ -160,3 +160,18 @@ def test_no_two_configurations_are_told_alike(listed, size):
 def test_a_quoted_name_is_read_back_by_python():
     for name in ODD:
         assert quoted(name) == name or eval(quoted(name)) == name
+
+
+def test_columns_called_otherwise_are_told_otherwise():
+    def schema(*names):
+        return Schema(("a", "b"), ((0,), (1,)), ("0", "1"), origins=tuple(map(Origin, names)))
+
+    one, same, other = schema("rain", "wind"), schema("rain", "wind"), schema("sun", "wind")
+    crossed = VWConfiguration((("a", "b"),))
+
+    assert one == other  # to the kernel
+    assert words_of(one) is words_of(same)
+    assert words_of(one).told(crossed)["interactions"] == ["rain × wind"]
+    assert words_of(other).told(crossed)["interactions"] == ["sun × wind"]
+    words_of(one).told(crossed)["interactions"].clear()
+    assert words_of(one).told(crossed)["interactions"] == ["rain × wind"]

@@ -11,7 +11,12 @@ import pandas as pd
 import pytest
 
 from algorithms.chacha.scikit import StreamRegressor
-from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor, learn_many
+from algorithms.chacha.streaming import (
+    ChaChaClassifier,
+    ChaChaRegressor,
+    learn_many,
+    many_streams,
+)
 from algorithms.chacha.streaming.many_streams import StreamsError
 from algorithms.errors import UsageError
 
@@ -55,6 +60,45 @@ def test_each_is_learned_as_if_it_were_alone(algorithm, nodes, tmp_path):
     for one, other in zip(alone, many, strict=True):
         assert one.history == other.history
         assert saved(one, tmp_path / "one") == saved(other, tmp_path / "other")
+
+
+def test_of_very_many_each_message_has_several(monkeypatch):
+    monkeypatch.setattr(many_streams, "MESSAGES", 3)
+    settings = {"algorithm": "chacha-icml-eval", "b": 2}
+    models = {key: ChaChaRegressor(**settings) for key in range(11)}
+    bad = stream(7, 50)[0], [np.nan] * 50
+    blocks = {key: bad if key == 7 else stream(key, 50) for key in models}
+    nodes = Counting()
+
+    with pytest.raises(StreamsError, match=r"1 of 11 streams .* 7: ") as caught:
+        learn_many(models, blocks, nodes=nodes)
+
+    assert nodes.messages == [3, 3, 3, 2]
+    assert [model.examples for model in models.values()] == [50] * 7 + [0] + [50] * 3
+    for key, found in caught.value.forecasts.items():
+        alone = ChaChaRegressor(**settings)
+        np.testing.assert_array_equal(found, alone.learn_many(*blocks[key]))
+        assert models[key].history == alone.history
+
+
+class Counting(Pickled):
+    def map(self, step, /, *shards):
+        self.messages = list(map(len, shards[0]))
+        return super().map(step, *shards)
+
+
+def test_models_that_came_back_are_not_built_to_go_again(tmp_path):
+    models = {key: ChaChaRegressor(seed=key) for key in range(3)}
+    for turn in range(2):
+        learn_many(models, {key: stream(10 * turn + key) for key in models}, nodes=Pickled())
+        assert [list(vars(model)) for model in models.values()] == [["_asleep"]] * 3
+
+    for key, model in models.items():
+        alone = ChaChaRegressor(seed=key)
+        for turn in range(2):
+            alone.learn_many(*stream(10 * turn + key))
+        assert model.history == alone.history
+        assert saved(model, tmp_path / "many") == saved(alone, tmp_path / "alone")
 
 
 def test_groups_of_a_table_with_weights_and_keys_that_are_new():
