@@ -14,6 +14,7 @@ import hashlib
 import shutil
 import tempfile
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -170,8 +171,9 @@ def _check_certificates(address: str) -> None:
 class OnCluster(AsTasks):
     """The steps as tasks of a flow run whose jobs run on the workers of a cluster."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        super().__init__(cluster.remote(), cluster.task_runner(), 2 * cluster.threads() + 8)
+    def __init__(self, cluster: Cluster, names: Mapping[str, str]) -> None:
+        ahead = 2 * cluster.threads() + 8
+        super().__init__(cluster.remote(), cluster.task_runner(), ahead, names)
         self._cluster = cluster
 
     @override
@@ -181,6 +183,10 @@ class OnCluster(AsTasks):
     @override
     def _deliver(self, data: Prepared) -> Prepared:
         return self._cluster.deliver(data)
+
+    @override
+    def _hidden(self, given: Any) -> Any:
+        return given  # Dask makes a plain tuple of what is quoted
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,8 @@ class Place:
     """The address of a Dask scheduler on whose workers the jobs run."""
     work: str = RUN_JOB
     """What runs a job, see `tasks.pool.workers.WorkerPool`."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """What Prefect's page calls data, by reference; the reference by default."""
 
 
 def dispatch(place: Place, expected: Collection[Job], body: Callable[[Steps], Outcome]) -> Outcome:
@@ -99,7 +101,7 @@ def _as_tasks(place: Place, pool: WorkerPool) -> AsTasks:
     from flows.orchestrate import AsTasks
 
     runner = ThreadPoolTaskRunner(max_workers=place.size)
-    return AsTasks(Here(pool, place.out), runner, 2 * place.size)
+    return AsTasks(Here(pool, place.out), runner, 2 * place.size, place.names)
 
 
 def _on_cluster(place: Place, url: Callable[[], str], body: Callable[[Steps], Outcome]) -> Outcome:
@@ -114,4 +116,4 @@ def _on_cluster(place: Place, url: Callable[[], str], body: Callable[[Steps], Ou
     with Cluster(place.cluster, place.out, place.limits, work=place.work) as cluster:
         server = url()
         cluster.equip(server)
-        return in_flow(place.name, server, OnCluster(cluster), body, lambda: None)
+        return in_flow(place.name, server, OnCluster(cluster, place.names), body, lambda: None)

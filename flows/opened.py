@@ -117,6 +117,7 @@ def _asked(
         mirrors=mirrors,
         local=how.local,
         cluster=how.cluster,
+        names=suite.data_names,
     )
     return place, partial(benchmark, suite, out, **given, boarded=how.boarded), waiting
 

@@ -7,7 +7,7 @@ persisted or cached here, and a job that fails is a failed task, never a failed 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from prefect.futures import PrefectWrappedFuture
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Completed, Failed
 from prefect.task_runners import TaskRunner
+from prefect.utilities.annotations import quote
 from typing_extensions import override
 
 from flows.flow_log import logged
@@ -55,13 +56,18 @@ class AsTasks(Steps):
     - `runs`: runs a job where `runner` runs its task.
     - `runner`: of threads, or of a cluster.
     - `ahead`: see `Steps`.
+    - `names`: what the page calls data, by reference.
     """
 
-    def __init__(self, runs: RunsJobs, runner: TaskRunner[Any], ahead: int) -> None:
+    def __init__(
+        self, runs: RunsJobs, runner: TaskRunner[Any], ahead: int, names: Mapping[str, str]
+    ) -> None:
         super().__init__(ahead)
         self._runs = runs
         self.runner = runner
         self.tasks = 0
+        self._names = names
+        self._makers: dict[Kept | Prepared, State[Any]] = {}
         self._told = 0.0
         self._progress: Any = None
         self._telling = True
@@ -71,13 +77,25 @@ class AsTasks(Steps):
 
     @override
     def fetch(self, reference: str, place: Path, *, mirrors: tuple[Path, ...]) -> Kept:
-        self.tasks += 1
-        return tasks_of.fetch(reference, place, mirrors=mirrors)
+        given = {"mirrors": mirrors, "called": self._names.get(reference, "")}
+        return self._made(tasks_of.fetch, reference, place, **given)
 
     @override
     def prepare(self, data: Kept, job: Job) -> Prepared:
+        given = {"called": self._names.get(job.data, ""), "wait_for": [self._makers[data]]}
+        return self._made(tasks_of.prepare, quote(data), quote(job), **given)
+
+    def _made(self, task: Any, *given: Any, **named: Any) -> Any:
+        """What a task makes; who is given it is told to Prefect to come after that task.
+
+        It would guess: two tasks that are given one text come one after the other to it. So it is
+        to look into nothing: what is given is quoted, and a state holds nothing.
+        """
         self.tasks += 1
-        return tasks_of.prepare(data, job)
+        state = task(*given, return_state=True, **named)
+        made = state.result()
+        self._makers[made] = state.model_copy(update={"data": True})
+        return made
 
     @override
     def score(self, results: Sequence[Result], suite: Suite | None) -> Compared:
@@ -116,6 +134,10 @@ class AsTasks(Steps):
         """Where the jobs find what was prepared: here."""
         return data
 
+    def _hidden(self, given: Any) -> Any:
+        """What a job's task is given, where Prefect does not look into it."""
+        return quote(given)
+
     def let_go(self) -> None:
         """Run nothing that has not begun."""
         for future in self._running.values():
@@ -125,8 +147,11 @@ class AsTasks(Steps):
     def _submit(self, job: Job, key: str, data: Prepared | None) -> Any:
         self.tasks += 1
         there = None if data is None else self._deliver(data)
-        given = {"job": job, "data": there, "key": key, "workers": self._runs}
-        return self.runner.submit(tasks_of.run, {"limits": None, "out": None, **given})
+        given = {"job": self._hidden(job), "data": self._hidden(there), "key": key}
+        given |= {"limits": None, "out": None, "workers": self._runs}
+        given |= {"called": self._names.get(job.data, "")}
+        after = [] if data is None else [self._makers[data]]
+        return self.runner.submit(tasks_of.run, given, wait_for=after)
 
     @override
     def _outcome(self, future: PrefectWrappedFuture[Any, Any]) -> Attempt | None:

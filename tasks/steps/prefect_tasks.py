@@ -28,7 +28,6 @@ from prefect.client.schemas.objects import State
 from prefect.context import TaskRunContext
 from prefect.futures import PrefectFuture
 from prefect.logging.handlers import APILogHandler
-from prefect.runtime import task_run
 from prefect.states import Completed, Failed
 from prefect.tasks import exponential_backoff
 
@@ -74,17 +73,29 @@ def _passes(*kinds: type[Exception]) -> Callable[..., bool]:
     return worth_it
 
 
+def _fetch_title(parameters: dict[str, Any]) -> str:
+    return f"fetch {parameters['called'] or parameters['reference']}"
+
+
 @task(
-    task_run_name="fetch {reference}",
+    task_run_name=_fetch_title,
     description="Load a data set, once, and keep it for all jobs of the run.",
     retry_condition_fn=_passes(BrokenDownloadError),
     **_AGAIN,
     **_TAGGED,
 )
 def fetch(
-    reference: str, place: Path | None = None, *, mirrors: Iterable[str | Path] = ()
+    reference: str,
+    place: Path | None = None,
+    *,
+    mirrors: Iterable[str | Path] = (),
+    called: str = "",
 ) -> Kept:
-    """`tasks.fetch.kept.fetch_into` a folder; of this process, if no `place` is named."""
+    """`tasks.fetch.kept.fetch_into` a folder; of this process, if no `place` is named.
+
+    What the data are `called` on the page is the reference by default, here and in other steps.
+    """
+    del called
     data = kept.fetch_into(place or _scratch(), reference, mirrors=mirrors)
     _say(_about(data))
     return data
@@ -104,9 +115,9 @@ def hold(
     return data
 
 
-def _prepare_title() -> str:
-    given = task_run.parameters
-    return f"prepare {given['data'].reference} for {prepared.bench_of(given['job'])}"
+def _prepare_title(parameters: dict[str, Any]) -> str:
+    name = parameters["called"] or parameters["data"].reference
+    return f"prepare {name} for {prepared.bench_of(parameters['job'])}"
 
 
 @task(
@@ -114,17 +125,19 @@ def _prepare_title() -> str:
     description="Preprocess a data set for a bench, once for all jobs that share it.",
     **_TAGGED,
 )
-def prepare(data: Kept, job: Job) -> Prepared:
+def prepare(data: Kept, job: Job, *, called: str = "") -> Prepared:
     """`tasks.jobs.prepared.prepare`; whatever is fitted is fitted on training rows."""
+    del called
     made = prepared.prepare(data, job)
     what = "mapped by each job" if made.parts else "each job prepares what it asks for"
     _say(f"{data.reference}: {what}")
     return made
 
 
-def _run_title() -> str:
-    job: Job = task_run.parameters["job"]
-    return f"{job.label or job.algorithm} on {job.data}, repetition {job.repetition}"
+def _run_title(parameters: dict[str, Any]) -> str:
+    job: Job = parameters["job"]
+    name = parameters["called"] or job.data
+    return f"{job.label or job.algorithm} on {name}, repetition {job.repetition}"
 
 
 # Without tags: for each of a task's tags Prefect asks whether its limit allows one more.
@@ -141,6 +154,7 @@ def run(
     limits: Limits | None = None,
     out: Path | None = None,
     workers: RunsJobs | None = None,
+    called: str = "",
 ) -> State[Any]:
     """Run `job` to its end, whatever that is; the task fails if the job does.
 
@@ -156,6 +170,8 @@ def run(
         The run folder that keeps the result and the event log; by default one of this process.
     workers : RunsJobs, optional
         What runs it; by default processes of this one that live on from job to job.
+    called : str
+        What the page calls the data; the reference by default.
 
     Returns
     -------
@@ -163,6 +179,7 @@ def run(
         As the state's data, also of a failed one: ``future.result(raise_on_failure=False)``. Of a
         job that ran on another machine an `Attempt`, which brings its files.
     """
+    del called
     if isinstance(data, Kept):
         data = prepared.prepare(data, job)
     attempt = (workers or Unplanned(limits or Limits(), out or _scratch()))(job, key, data)
@@ -216,7 +233,8 @@ def report(out: Path, found: Compared, suite: Suite | None = None) -> Path:
     """`tasks.report.refresh` the page of a run folder, with a link to it on the run's page."""
     path = page.refresh(out, suite, found)
     if TaskRunContext.get():
-        create_link_artifact(path.as_uri(), link_text=str(path), key="report")
+        about = "Opens offline, on the machine that made it."
+        create_link_artifact(path.as_uri(), link_text=str(path), key="report", description=about)
     _say(f"report: {path}")
     return path
 

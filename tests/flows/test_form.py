@@ -37,7 +37,7 @@ class Waits(Vanilla):
 '''
 SUITE = """
 title: Waiting
-data: ['synthetic:fried?rows=300&seed=0']
+data: [{{data: 'synthetic:fried?rows=300&seed=0', name: small}}]
 algorithms: [vanilla, '{home}/waits.py:Waits']
 """
 THEIRS = ("/assets/", "[Vue", "Failed to load resource", "GPU stall")
@@ -83,6 +83,19 @@ def runs(client, form):
     """The flow runs that were asked for by the form."""
     mine = {"deployment_id": {"any_": [str(form.id)]}}
     return client.read_flow_runs(flow_run_filter=FlowRunFilter(**mine))
+
+
+def behind(client, run):
+    """After which tasks each of a run's comes, by their names."""
+    body = {"flow_runs": {"id": {"any_": [str(run.id)]}}}
+    found = client.request("POST", "/task_runs/filter", json=body).json()
+    names = {task["id"]: task["name"] for task in found}
+    return {
+        task["name"]: {
+            names[each["id"]] for given in task["task_inputs"].values() for each in given
+        }
+        for task in found
+    }
 
 
 def leave(page):
@@ -137,7 +150,7 @@ def test_a_suite_is_run_cancelled_repeated_and_read_in_the_browser(
     stamp = kept.stat().st_mtime_ns
     page.goto(f"{site}/runs/flow-run/{run.id}")
     expect(page.get_by_text("Running").first).to_be_visible()
-    expect(page.get_by_text("fetch synthetic:fried").first).to_be_visible()
+    expect(page.get_by_text("fetch small").first).to_be_visible()
 
     page.get_by_role("button", name="Cancel", exact=True).first.click()
     page.get_by_role("button", name="Confirm").click()
@@ -156,6 +169,12 @@ def test_a_suite_is_run_cancelled_repeated_and_read_in_the_browser(
     until(lambda: state(client, run).is_completed(), home, scheduling)
     assert kept.stat().st_mtime_ns == stamp
     assert len(list(finished.glob("*/result.json"))) == 2
+    until(lambda: "record" in behind(client, run), home, scheduling)
+    chain = behind(client, run)
+    assert chain["prepare small for stream"] == {"fetch small"}
+    jobs = {name: after for name, after in chain.items() if " on small" in name}
+    assert list(jobs.values()) == [{"prepare small for stream"}] * 2
+    assert chain["record"] >= {"score", "report"}
 
     page.goto(f"{site}/runs/flow-run/{run.id}")
     expect(page.get_by_text("I wait").first).to_be_visible()
