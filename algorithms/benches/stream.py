@@ -171,7 +171,7 @@ class StreamBench(Bench):
         if stream.classes:
             self._is_new[np.unique(stream.labels, return_index=True)[1]] = True
         self._progressive = Progressive(self.stream.labels, self._task, self.budget)
-        self._model_examples = 0
+        self._model_examples = 0.0
 
     @property
     def predictions(self) -> NDArray[np.float32]:
@@ -187,7 +187,7 @@ class StreamBench(Bench):
         regression = self.stream.task == "regression"
         return "progressive_mse" if regression else "progressive_error"
 
-    def record(self, predictions: NDArray[np.floating], live: int = 1) -> Iterator[Measured]:
+    def record(self, predictions: NDArray[np.floating], live: float = 1) -> Iterator[Measured]:
         """Take the predictions of the next examples, made before their labels were learned.
 
         Parameters
@@ -195,8 +195,8 @@ class StreamBench(Bench):
         predictions : ndarray of float, shape (n,)
             Finite, see `taken`. Of three and more classes chances, shape (n, m), see
             `taken_chances`.
-        live : int
-            How many models learned these examples: the cost in models times examples.
+        live : float
+            How many models learned these examples, in the mean: the cost in models times examples.
 
         Yields
         ------

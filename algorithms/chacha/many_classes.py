@@ -12,7 +12,7 @@ import numpy as np
 
 from algorithms.base import Run
 from algorithms.benches.stream import StreamBench
-from algorithms.chacha.one_vs_rest import NUMBERED, STRIDE, OneVsRest
+from algorithms.chacha.one_vs_rest import BLOCK, NUMBERED, STRIDE, OneVsRest
 from algorithms.chacha.race import Race
 from algorithms.events import (
     ChampionChanged,
@@ -23,9 +23,6 @@ from algorithms.events import (
     LeaseGranted,
 )
 from algorithms.online.schema import Schema, stream_schema
-
-BLOCK = 64
-"""Examples between two records."""
 
 
 def race_classes(bench: StreamBench, new_race: Callable[[Schema], Race]) -> Run:
@@ -47,10 +44,11 @@ def race_classes(bench: StreamBench, new_race: Callable[[Schema], Race]) -> Run:
     yield from teller.told(races.open())
     for start in range(0, budget, BLOCK):
         rows = slice(start, min(start + BLOCK, budget))
-        live = sum(len(race.live) for race in races.races)
         classes = stream.labels[rows].astype(np.int64)
         importances = np.ones(len(classes), dtype=np.float32)
-        measured = bench.record(races.learn(stream.features[rows], classes, importances), live)
+        before = races.model_examples
+        chances = races.learn(stream.features[rows], classes, importances)
+        measured = bench.record(chances, (races.model_examples - before) / len(classes))
         yield from heapq.merge(measured, teller.told(races.decide()), key=attrgetter("at"))
     whole = len(teller.numbers)
     parameters = races.champions(stream.classes)
@@ -82,25 +80,24 @@ class _Teller:
     def _in_time(self, event: Event) -> Event:
         """A race of a class that comes late begins after its first example."""
         k = _race_of(event)
-        return replace(event, at=max(event.at, self.races.arrived[k] + 1)) if k else event
+        begin = self.races.arrived[k] + 1
+        return replace(event, at=begin) if k and event.at < begin else event
 
     def _renamed(self, event: Event) -> Event:
-        k = _race_of(event)
+        k, changes = _race_of(event), dict[str, Any]()
         label = self.classes[1 + k]
         if isinstance(event, ConfigurationAdmitted):
             self.numbers[event.configuration] = len(self.numbers)
-            event = replace(event, parameters={"class": label, **event.parameters})
+            changes["parameters"] = {"class": label, **event.parameters}
         elif isinstance(event, LeaseGranted):
             assert event.slot is not None
-            event = replace(event, slot=event.slot + k * self.races.races[k].b)
-        named: dict[str, Any] = {
-            name: self.numbers[value]
-            for name in NUMBERED
-            if (value := getattr(event, name, None)) is not None
-        }
+            changes["slot"] = event.slot + k * self.races.races[k].b
+        for name in NUMBERED:
+            if (value := getattr(event, name, None)) is not None:
+                changes[name] = self.numbers[value]
         if isinstance(event, ChampionChanged):
-            return ClassChampionChanged(at=event.at, label=label, **named)
-        return replace(event, **named)
+            return ClassChampionChanged(at=event.at, label=label, **changes)
+        return replace(event, **changes)
 
 
 def _race_of(event: Event) -> int:

@@ -20,6 +20,10 @@ from algorithms.plain import fill, values_of
 REMEMBERED = 256
 """Examples that a race of a class that comes late learns first, as ones of the rest."""
 
+BLOCK = 512
+"""Examples that each race learns before the next one does, at most: longer than a round, so that
+few rounds are torn, and not so long that much has to be kept of each class."""
+
 STRIDE = 1_000_000
 """Configurations of the race of class 1 + k are called k times so many, and on."""
 
@@ -59,6 +63,8 @@ class OneVsRest:
     arrived : list of int
         How many examples had been learned when each race began. Of these it learned the last
         `REMEMBERED` at once.
+    model_examples : int
+        Models times the examples that they have learned here.
     """
 
     kept: ClassVar[tuple[str, ...]] = ("at", "n_classes")
@@ -72,6 +78,7 @@ class OneVsRest:
         self.weights = np.zeros(REMEMBERED, dtype=np.float32)
         self.classes = np.zeros(REMEMBERED, dtype=np.int64)
         self.arrived = [0]
+        self.model_examples = 0
         self._events: list[Event] = []
 
     # -- the stream ---------------------------------------------------------------------------
@@ -121,8 +128,9 @@ class OneVsRest:
         start = 0
         while start < len(classes):
             # As far as nothing new comes, and none or all are passed over.
-            other = np.flatnonzero(alike[start:] != alike[start])
-            stop = start + (int(other[0]) if len(other) else len(classes) - start)
+            ahead = alike[start : start + BLOCK]
+            other = np.flatnonzero(ahead != ahead[0])
+            stop = start + (int(other[0]) if len(other) else len(ahead))
             known = self.n_classes
             if alike[start] == 0:
                 block = slice(start, stop)
@@ -173,7 +181,7 @@ class OneVsRest:
         margins = np.empty((len(classes), len(self.races)))
         for k, race in enumerate(self.races):
             labels = np.where(classes == 1 + k, 1, -1).astype(np.float32)
-            margins[:, k] = _advance(race, examples, labels, importances, self._teller(k))
+            margins[:, k] = self._advance(race, examples, labels, importances, self._teller(k))
         self.at += len(classes)
         late = slice(-REMEMBERED, None)
         places = np.arange(self.at - len(classes[late]), self.at) % REMEMBERED
@@ -184,6 +192,25 @@ class OneVsRest:
             self.mixture.count(classes, importances)
             return own
         return self.mixture.learn(own, examples, classes, importances)
+
+    def _advance(
+        self,
+        race: Race,
+        examples: Floats,
+        labels: Floats,
+        importances: Floats,
+        tell: Callable[[Iterable[Event]], None],
+    ) -> Floats:
+        """Let a race learn a block; tell what it decides. Its progressive forecasts."""
+        forecasts, done = np.empty(len(labels), dtype=np.float32), 0
+        while done < len(labels):
+            rest, live = slice(done, None), len(race.live)
+            n = race.learn(examples[rest], labels[rest], importances[rest], forecasts[rest])
+            self.model_examples += live * n
+            done += n
+            if race.is_due():
+                tell(race.decide())
+        return forecasts
 
     def _welcome(self, number: int) -> None:
         """Make room for the next class; from the third on with a race of its own."""
@@ -201,7 +228,7 @@ class OneVsRest:
             for told in of(events, ColumnsGrouped):
                 events.remove(told)
             labels = np.full(n, -1, dtype=np.float32)
-            _advance(race, self.rows[places], labels, self.weights[places], events.extend)
+            self._advance(race, self.rows[places], labels, self.weights[places], events.extend)
             # Nothing was changed until here.
             self.races.append(race)
             self.arrived.append(self.at)
@@ -232,6 +259,8 @@ class OneVsRest:
 
     def _teller(self, k: int) -> Callable[[Iterable[Event]], None]:
         """What keeps the events of race `k`, with times and numbers that all races understand."""
+        if k == 0:
+            return self._events.extend
         arrived = self.arrived[k]
         began = arrived - min(arrived, REMEMBERED)
 
@@ -275,20 +304,3 @@ class OneVsRest:
         self.mixture.fill(state["mixture"])
         if not ((self.classes >= 0) & (self.classes < max(1, self.n_classes))).all():
             raise ValueError(f"{self.classes} are not {self.n_classes} classes")
-
-
-def _advance(
-    race: Race,
-    examples: Floats,
-    labels: Floats,
-    importances: Floats,
-    tell: Callable[[Iterable[Event]], None],
-) -> Floats:
-    """Let a race learn a block; tell the events of its decisions. Its progressive forecasts."""
-    forecasts, done = np.empty(len(labels), dtype=np.float32), 0
-    while done < len(labels):
-        rest = slice(done, None)
-        done += race.learn(examples[rest], labels[rest], importances[rest], forecasts[rest])
-        if race.is_due():
-            tell(race.decide())
-    return forecasts

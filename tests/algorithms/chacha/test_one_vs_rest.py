@@ -7,10 +7,16 @@ import pytest
 
 from algorithms.chacha import one_vs_rest
 from algorithms.chacha.class_mixture import N_EXPERTS
-from algorithms.chacha.one_vs_rest import REMEMBERED, STRIDE, OneVsRest
+from algorithms.chacha.one_vs_rest import BLOCK, REMEMBERED, STRIDE, OneVsRest
 from algorithms.chacha.race_file import racing_of
 from algorithms.chacha.safe.bayes import regret_bound
-from algorithms.events import ChampionChanged, ConfigurationAdmitted, LeaseGranted
+from algorithms.events import (
+    ChampionChanged,
+    ConfigurationAdmitted,
+    ConfigurationScored,
+    LeaseGranted,
+    of,
+)
 from algorithms.online.schema import Schema
 
 D = 3
@@ -58,10 +64,10 @@ def test_classes_are_told_apart():
 
 
 def test_blocks_of_any_size_give_the_same():
-    x, classes = sample(400)
+    x, classes = sample(BLOCK + 100)
     whole, parts, single = fresh()[0], fresh()[0], fresh()[0]
     expected = learned(whole, x, classes)
-    found = [learned(parts, x[c], classes[c]) for c in np.array_split(np.arange(400), 7)]
+    found = [learned(parts, x[c], classes[c]) for c in np.array_split(np.arange(len(x)), 7)]
     for row, number in zip(x, classes.tolist(), strict=True):
         before = single.predict(row)
         n = len(before)
@@ -76,6 +82,15 @@ def test_blocks_of_any_size_give_the_same():
     for other in (parts, single):
         assert other.predict(x[0]).tolist() == whole.predict(x[0]).tolist()
         assert [*map(repr, other.decide())] == [*map(repr, told)]
+
+
+def test_models_times_examples_are_what_all_races_have_consumed():
+    x, classes = sample(700)
+    races, _ = fresh()
+    learned(races, x, classes)
+
+    scored = [e for race in races.races for e in of(race.conclude(), ConfigurationScored)]
+    assert races.model_examples == sum(e.units for e in scored)
 
 
 def test_what_the_class_before_says_is_heard():
