@@ -32,6 +32,10 @@ _NUMBERS = "biuf"
 """Kinds of numpy's dtypes: booleans, integers, floats."""
 
 
+_SAME = frozenset({type(None), bool, int, float, str})
+"""Types of values that JSON has as they are."""
+
+
 def write(path: Path, value: Any, mark: str) -> None:
     """Write `value` and the `mark` of its format.
 
@@ -103,12 +107,12 @@ def fill_array(old: np.ndarray[Any, Any], new: Any) -> None:
 
 
 def _tagged(value: Any, arrays: Arrays) -> Any:
-    if value is None or type(value) in (bool, int, float, str):
+    if type(value) in _SAME:
         return value
-    if type(value) is list:
-        return [_tagged(item, arrays) for item in value]
-    if type(value) in (tuple, set, frozenset):
-        return {f"${type(value).__name__}": [_tagged(item, arrays) for item in value]}
+    if type(value) in (list, tuple, set, frozenset):
+        # most are of such values, for which no call is made
+        items = [item if type(item) in _SAME else _tagged(item, arrays) for item in value]
+        return items if type(value) is list else {f"${type(value).__name__}": items}
     if type(value) is dict:
         if all(type(key) is str and not key.startswith("$") for key in value):
             return {key: _tagged(item, arrays) for key, item in value.items()}
@@ -130,7 +134,7 @@ def _tagged(value: Any, arrays: Arrays) -> Any:
 
 def _untagged(value: Any, arrays: Arrays) -> Any:
     if isinstance(value, list):
-        return [_untagged(item, arrays) for item in value]
+        return [item if type(item) in _SAME else _untagged(item, arrays) for item in value]
     if not isinstance(value, dict):
         return value
     tag, *more = value if value else ("",)
