@@ -1,9 +1,9 @@
 """Peak memory of configuration selection, in multiples of the array that its samples are views of.
 
-``python -m benchmarks.memory DATA [--mirror DIR]`` runs `abc` with its defaults and prints what
-the program takes with every library loaded and no data, the array of float32 features, the peak
-of the program with the data and the array, and what the largest probe's process adds: the working
-memory of a learner, which shares the array.
+``python -m benchmarks.memory DATA [--mirror DIR] [--configurations N]`` runs `abc` with its
+defaults and prints what the program takes with every library loaded and no data, the array of
+float32 features, the peak of the program with the data and the array, and what the largest probe's
+process adds: the working memory of a learner, which shares the array.
 """
 
 from __future__ import annotations
@@ -46,8 +46,12 @@ class Memory:
         return (self.peak + self.probe - self.program) / self.array
 
 
-def measure(reference: str, mirrors: tuple[Path, ...] = ()) -> Memory:
-    """Select among the default configurations on `reference`; probes are run unless stored.
+def measure(
+    reference: str, mirrors: tuple[Path, ...] = (), configurations: int | None = None
+) -> Memory:
+    """Select among `configurations` on `reference`, the bench's own number by default.
+
+    Probes are run unless stored.
 
     A process has one peak in its life, so call this once.
     """
@@ -63,7 +67,8 @@ def measure(reference: str, mirrors: tuple[Path, ...] = ()) -> Memory:
 
     program = psutil.Process().memory_info().rss
     dataset = fetch.load(reference, mirrors=mirrors)
-    bench = benches.make("samples", dataset, Job("abc", reference, 0, 0))
+    options = {} if configurations is None else {"configurations": configurations}
+    bench = benches.make("samples", dataset, Job("abc", reference, 0, 0, bench=options))
     with _children_watched() as private:
         for _ in play("abc", registry.build("abc"), bench, 0):
             pass
@@ -97,11 +102,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Peak memory of configuration selection")
     parser.add_argument("data", help="such as mirror:flights_3m?threshold=15")
     parser.add_argument("--mirror", type=Path, action="append", default=[], help="repeatable")
+    parser.add_argument("--configurations", type=int, help="by default as many as the bench draws")
     options = parser.parse_args(arguments)
     prepare_environment()
     with tempfile.TemporaryDirectory() as probes:
         os.environ["LEASEBOARD_CACHE"] = probes
-        found = measure(options.data, tuple(options.mirror))
+        found = measure(options.data, tuple(options.mirror), options.configurations)
     for name in ("program", "array", "peak", "probe"):
         print(f"{name:8} {getattr(found, name) / 1e6:8.1f} MB")
     print(f"beyond the program, the peak is {found.arrays:.2f} times the array")

@@ -118,10 +118,26 @@ def zygote(tmp_path_factory) -> Iterator[Zygote]:
     made.stop()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def compiled_once() -> None:
+    """No two processes compile the same kernel."""
+    from tests.kernels import compile_once
+
+    compile_once()
+
+
 @pytest.fixture
 def forked_workers(zygote, monkeypatch) -> None:
     """Processes that run jobs, trials and users' imports are forks of the zygote."""
     monkeypatch.setattr("tasks.processes.children.subprocess", starting(zygote.place))
+
+
+@pytest.fixture(scope="module")
+def forked_services(zygote) -> Iterator[None]:
+    """So are Prefect's servers, MLflow's, and the runs of a schedule."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("flows.service.subprocess", starting(zygote.place))
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -138,14 +154,14 @@ def environment(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def prefect_tables(once) -> Callable[[Path], None]:
+def prefect_tables(once, zygote) -> Callable[[Path], None]:
     """A function that puts Prefect's tables into a fresh home: a server makes them in seconds."""
 
     def migrate(folder: Path) -> None:
-        command = [sys.executable, "-P", "-m", "prefect", "server", "database", "upgrade", "-y"]
+        command = ["-m", "prefect", "server", "database", "upgrade", "-y"]
         environment = {k: v for k, v in os.environ.items() if not k.startswith("PREFECT_")}
         environment["PREFECT_HOME"] = str(folder)
-        subprocess.run(command, env=environment, check=True, capture_output=True)
+        zygote.run(command, cwd=folder, env=environment).check_returncode()
 
     def put(home: Path) -> None:
         home.mkdir(parents=True, exist_ok=True)

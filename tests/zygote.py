@@ -13,7 +13,8 @@ import contextlib
 import ctypes
 import fcntl
 import gc
-import importlib
+import importlib.abc
+import importlib.machinery
 import json
 import os
 import runpy
@@ -28,17 +29,25 @@ import threading
 import time
 import traceback
 import types
-from functools import partial
 from pathlib import Path
 
 IMPORTS = (
     "algorithms.chacha.baselines", "algorithms.chacha.chacha", "flows.benchmark", "flows.cli",
-    "flows.dispatch", "mlflow.store.tracking.sqlalchemy_store", "tasks.jobs.quarantine",
-    "tasks.models.kept", "tasks.models.logged", "tasks.pool.worker", "tasks.report",
-    "tasks.score.bootstrap", "tasks.score.gate.verdict", "tasks.steps.recording",
-    "tasks.track.recorder",
+    "flows.dispatch", "mlflow.store.tracking.sqlalchemy_store", "sklearn.datasets",
+    "tasks.jobs.quarantine", "tasks.models.kept", "tasks.models.logged", "tasks.pool.worker",
+    "tasks.report", "tasks.score.bootstrap", "tasks.score.gate.verdict", "tasks.steps.recording",
+    "tasks.track.recorder", "tests.kernels",
 )  # fmt: skip
-"""None of Prefect, which reads its settings when it is imported."""
+IDENTIFIED = {"vanilla": "stream", "linear": "holdout", "average": "pulls", "abc": "samples"}
+"""Algorithms whose code is read for its version, each with its bench, so that no fork need.
+
+No kernel is run: the machine code of kernels has its own GiB, which would count in all forks.
+"""
+PREFECT = (
+    "prefect.cli.server", "prefect.server.api.server", "flows.orchestrate", "flows.schedule",
+    "tasks.steps.prefect_tasks",
+)  # fmt: skip
+"""What is kept aside, with all of Prefect, until a fork imports it: see `Aside`."""
 _DIE_WITH_PARENT, _NAME, _BECOME_SUBREAPER = 1, 15, 36  # PR_SET_… of linux/prctl.h
 _adopting = threading.Lock()
 
@@ -62,10 +71,10 @@ def ask(place, words, *, cwd, env, files, **how):
 class Forked:
     """A fork that does what Python does with `words`; it is used as `subprocess.Popen` is."""
 
-    def __init__(self, place, words, *, cwd, env, files):
+    def __init__(self, place, words, *, cwd, env, files, forks=True):
         numbers = dict(enumerate(file.fileno() for file in files))
         self.pid, self._channel, self._lines = ask(
-            place, words, cwd=cwd, env=env, files=numbers, adopted=False
+            place, words, cwd=cwd, env=env, files=numbers, adopted=False, forks=forks
         )
         self.returncode = None
 
@@ -120,8 +129,14 @@ class Adopted(subprocess.Popen):
 
 
 def starting(place):
-    """What is taken for `subprocess` where the processes of `place` are to be forked instead."""
-    return types.SimpleNamespace(**vars(subprocess) | {"Popen": partial(Adopted, place)})
+    """What is taken for `subprocess` where the modules that it runs are to be forks of `place`."""
+
+    def start(words, **options):
+        if words[1:3] != ["-P", "-m"]:
+            return subprocess.Popen(words, **options)
+        return Adopted(place, words, **options)
+
+    return types.SimpleNamespace(**vars(subprocess) | {"Popen": start})
 
 
 class Zygote:
@@ -142,10 +157,14 @@ class Zygote:
         self._process.terminate()
         self._process.wait()
 
-    def start(self, words, *, cwd, out, err, env=os.environ):
-        """Begin what Python does with `words`; what it says goes to the files `out` and `err`."""
+    def start(self, words, *, cwd, out, err, env=os.environ, forks=True):
+        """Begin what Python does with `words`; what it says goes to the files `out` and `err`.
+
+        What it starts is forked too, unless `forks` is false: a new Python has a command line.
+        """
         with Path(os.devnull).open() as nothing:
-            return Forked(self.place, words, cwd=cwd, env=env, files=(nothing, out, err))
+            files = (nothing, out, err)
+            return Forked(self.place, words, cwd=cwd, env=env, files=files, forks=forks)
 
     def run(self, words, *, cwd, env=os.environ):
         """`subprocess.run`, with what it captures as bytes."""
@@ -165,15 +184,64 @@ class Zygote:
 def serve(place):
     """Import, then fork whatever is asked for, until a signal ends us and with us all forks."""
     gc.disable()
-    for name in IMPORTS:
-        importlib.import_module(name)
-    sys.modules["tasks.jobs.run"].warm()
+    with tempfile.TemporaryDirectory() as home:
+        os.environ["LEASEBOARD_CACHE"] = home
+        importlib.import_module("tasks.machine.environment").prepare_environment(Path(home))
+        for name in IMPORTS:
+            importlib.import_module(name)
+        sys.modules["tests.kernels"].compile_once()
+        sys.modules["tasks.jobs.run"].warm()
+        for algorithm, bench in IDENTIFIED.items():
+            job = sys.modules["tasks.jobs.job"].Job(algorithm, "synthetic:fried?rows=9", 0, 0)
+            sys.modules["tasks.jobs.run"].identify(job, bench)
+        put_aside()
     gc.freeze()
     gc.enable()
     assert threading.active_count() == 1, "a fork has one thread"
     listener = listen(f"{place}.new")
     Path(f"{place}.new").rename(place)
     fork_on(listener, place)
+
+
+class Aside(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Gives back the modules that were put aside when the first of them is imported.
+
+    Prefect reads its settings when it is imported, so a fork must import it after it has made
+    its environment; we read them again then.
+    """
+
+    def __init__(self, modules):
+        self._modules = modules
+
+    def find_spec(self, name, _path, _target=None):
+        if name not in self._modules:
+            return None
+        package = hasattr(self._modules[name], "__path__")
+        return importlib.machinery.ModuleSpec(name, self, is_package=package)
+
+    def create_module(self, spec):
+        sys.meta_path.remove(self)
+        sys.modules.update(self._modules)
+        import prefect.context
+        import prefect.logging.configuration
+
+        prefect.context.refresh_global_settings_context()
+        prefect.logging.configuration.setup_logging(incremental=False)
+        self._spec = self._modules[spec.name].__spec__
+        return self._modules[spec.name]
+
+    def exec_module(self, module):
+        module.__spec__ = self._spec
+
+
+def put_aside():
+    """Import what is of Prefect, and have a fork's first import of it find it ready."""
+    ours = set(sys.modules)
+    for name in PREFECT:
+        importlib.import_module(name)
+    new = [name for name in sys.modules if name not in ours]
+    aside = [name for name in new if name.partition(".")[0] in {"prefect", "flows", "tasks"}]
+    sys.meta_path.insert(0, Aside({name: sys.modules.pop(name) for name in aside}))
 
 
 def listen(place):
@@ -243,11 +311,11 @@ def _live(asked, files, place):
     os.chdir(asked["cwd"])
     os.environ.clear()
     os.environ.update(asked["environment"])
-    if asked["adopted"]:
-        if asked["session"]:
-            os.setsid()
-        sys.path[:] = dict.fromkeys([*os.environ["PYTHONPATH"].split(os.pathsep), *sys.path])
-    if not asked["words"][1].startswith("tasks."):
+    if asked.get("session"):
+        os.setsid()
+    path = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[:] = dict.fromkeys([*filter(None, path), *sys.path])
+    if asked.get("forks", not asked["words"][1].startswith("tasks.")):
         _fork_below(f"{place}-{os.getpid()}")
     try:
         if asked["words"][0] == "-m":

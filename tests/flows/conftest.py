@@ -12,12 +12,12 @@ from tests.flows.suites import Bench
 
 
 @pytest.fixture(autouse=True)
-def _quiet(environment, forked_workers):
+def _quiet(environment, forked_workers, forked_services):
     """Every test here may start Prefect, MLflow or workers."""
 
 
 @pytest.fixture(scope="module")
-def url(tmp_path_factory, environment, prefect_tables):
+def url(tmp_path_factory, environment, prefect_tables, forked_services):
     """One Prefect server for all tests of a module, started as a run starts its own."""
     prefect_tables(Path(os.environ["PREFECT_HOME"]))
     server = PrefectServer(tmp_path_factory.mktemp("server") / "server.log")

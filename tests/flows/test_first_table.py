@@ -72,15 +72,20 @@ def test_what_is_wrong_with_a_first_table_is_told_in_one_line(call, case):
     assert not Path("new.model").exists()
 
 
-@pytest.mark.parametrize("gap", ["N/A", "-", "?", "n/a", "None", "NULL", "--", "#N/A", "nan", ""])
-def test_a_first_table_with_marks_of_gaps_is_as_one_that_has_gaps(call, gap):
+def test_a_first_table_with_marks_of_gaps_is_as_one_that_has_gaps(call):
     frame = first(price=(3, None), day=(5, None))
     frame.to_csv("empty.csv", index=False)
-    frame.to_csv("marked.csv", index=False, na_rep=gap)
-    said = [call("learn", name, f"{name}.csv")[1] for name in ("empty", "marked")]
+    call("learn", "empty", "empty.csv")
+    others = []
+    for gap in ("N/A", "-", "?", "n/a", "None", "NULL", "--", "#N/A", "nan"):
+        frame.to_csv("marked.csv", index=False, na_rep=gap)
+        Path("marked").unlink(missing_ok=True)
+        said = call("learn", "marked", "marked.csv")[1]
+        alike = Path("empty").read_bytes() == Path("marked").read_bytes()
+        if not alike or "columns taken as numbers: price, rain, shop; dates: day" not in said:
+            others.append(gap)
 
-    assert "columns taken as numbers: price, rain, shop; dates: day" in said[1]
-    assert Path("empty").read_bytes() == Path("marked").read_bytes()
+    assert others == []
 
 
 def test_few_words_among_numbers_are_texts_where_that_is_declared_or_where_they_are_many(call):

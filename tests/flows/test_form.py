@@ -56,7 +56,7 @@ def home(tmp_path_factory, empty_store):
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory, environment, prefect_tables):
+def client(tmp_path_factory, environment, prefect_tables, forked_services):
     prefect_tables(Path(os.environ["PREFECT_HOME"]))
     with (
         PrefectServer(tmp_path_factory.mktemp("server") / "log", scheduling=True) as server,

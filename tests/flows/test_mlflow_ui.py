@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import socket
-import subprocess
-import sys
 import time
 import urllib.request
 
@@ -49,13 +47,14 @@ def printed(folder, store, zygote):
 
 
 @pytest.fixture(scope="module")
-def server(store):
+def server(store, folder, zygote):
     """The address of `leaseboard ui` on the store."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "flows", "ui", "--port", str(port), "--tracking-uri", store]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with (folder / "said.txt").open("w") as said:
+        command = ["-m", "flows", "ui", "--port", str(port), "--tracking-uri", store]
+        process = zygote.start(command, cwd=folder, out=said, err=said)
     address = f"http://127.0.0.1:{port}"
     deadline = time.monotonic() + 180
     try:

@@ -6,7 +6,6 @@ The stores are real: a PostgreSQL that takes any password keeps MLflow's record 
 import os
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -69,19 +68,22 @@ def below(pid):
 class Watched:
     """A command and the command lines of all processes that it started."""
 
-    def __init__(self, place, *words):
+    def __init__(self, zygote, place, *words):
         folder, environment = place
-        self.lines, self.said = set(), ""
-        own = [sys.executable, "-m", "flows", "--debug", *words]
-        self._own = " ".join(own)  # which a child shows too, from its fork to its exec
-        self.process = subprocess.Popen(
-            own, cwd=folder, env=environment,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        )  # fmt: skip
+        self.lines = set()
+        self._told = folder.parent / f"{folder.name}-{words[0]}.txt"
+        with self._told.open("w") as told:
+            own = ["-m", "flows", "--debug", *words]
+            self.process = zygote.start(
+                own, cwd=folder, out=told, err=told, env=environment, forks=False
+            )
         self._over = threading.Event()
-        self._threads = [threading.Thread(target=self._look), threading.Thread(target=self._hear)]
-        for thread in self._threads:
-            thread.start()
+        self._thread = threading.Thread(target=self._look)
+        self._thread.start()
+
+    @property
+    def said(self):
+        return self._told.read_text()
 
     def _look(self):
         while not self._over.wait(0.02):
@@ -89,10 +91,6 @@ class Watched:
                 for child in below(self.process.pid):
                     line = Path(f"/proc/{child}/cmdline").read_bytes().decode()
                     self.lines.add(line.replace("\0", " ").strip())
-
-    def _hear(self):
-        for line in self.process.stdout:
-            self.said += line
 
     def until(self, holds):
         deadline = time.monotonic() + 240
@@ -108,10 +106,7 @@ class Watched:
     def end(self):
         code = self.process.wait(300)
         self._over.set()
-        for thread in self._threads:
-            thread.join()
-        self.process.stdout.close()
-        self.lines.discard(self._own)
+        self._thread.join()
         return code
 
 
@@ -141,9 +136,9 @@ def assert_nowhere(place, command):
         assert not path.is_file() or MARK.encode() not in path.read_bytes(), path
 
 
-def test_a_run_keeps_it_out_of_every_record(place, postgresql):
+def test_a_run_keeps_it_out_of_every_record(zygote, place, postgresql):
     store = place[1]["MLFLOW_TRACKING_URI"]
-    command = Watched(place, "run", "one.yaml", "--workers", "1", "--tracking-uri", store)
+    command = Watched(zygote, place, "run", "one.yaml", "--workers", "1", "--tracking-uri", store)
 
     assert command.end() == 0, command.said
     assert any("prefect" in line for line in command.lines)
@@ -154,9 +149,9 @@ def test_a_run_keeps_it_out_of_every_record(place, postgresql):
         assert not [row for row in rows if MARK in row]
 
 
-def test_the_ui_s_server_does_not_show_it(place):
+def test_the_ui_s_server_does_not_show_it(zygote, place):
     port = free_port()
-    command = Watched(place, "ui", "--port", str(port))
+    command = Watched(zygote, place, "ui", "--port", str(port))
     command.until(lambda: service.answers(port))
 
     command.stop()
@@ -164,9 +159,9 @@ def test_the_ui_s_server_does_not_show_it(place):
     assert_nowhere(place, command)
 
 
-def test_a_schedule_does_not_show_it(place, postgresql):
+def test_a_schedule_does_not_show_it(zygote, place, postgresql):
     port = free_port()
-    command = Watched(place, "schedule", "--port", str(port))
+    command = Watched(zygote, place, "schedule", "--port", str(port))
     command.until(lambda: "Prefect: http" in command.said)
 
     command.stop()

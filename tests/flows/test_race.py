@@ -136,22 +136,25 @@ def test_what_a_store_prints_stays_off_the_json(race, monkeypatch):
     assert "View run at" in complained
 
 
-def test_wrong_usage_and_ctrl_c_leave_nothing_behind(tmp_path, monkeypatch):
-    """Ctrl-C comes to the command; the same exception out of a user's file is a crash."""
-    monkeypatch.chdir(tmp_path)
-    raising = "from algorithms.errors import UsageError; raise {}"
-    for end, code in (
-        (raising.format("UsageError('no')"), 64),
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [
+        ("from algorithms.errors import UsageError; raise UsageError('no')", 64),
         ("import os, signal, time; os.kill({parent}, signal.SIGINT); time.sleep(60)", 130),
         ("import os, signal, time; os.kill({parent}, signal.SIGTERM); time.sleep(60)", 143),
-    ):
-        text = ALGORITHM.format(end=end.format(parent=os.getpid()))
-        (tmp_path / "mine.py").write_text(text)
-        with pytest.raises(SystemExit) as stop:
-            main(["race", "mine.py:Failing", DATA])
+    ],
+    ids=["usage", "SIGINT", "SIGTERM"],
+)
+def test_wrong_usage_and_ctrl_c_leave_nothing_behind(tmp_path, monkeypatch, capsys, end, code):
+    """Ctrl-C comes to the command; the same exception out of a user's file is a crash."""
+    monkeypatch.chdir(tmp_path)
+    text = ALGORITHM.format(end=end.format(parent=os.getpid()))
+    (tmp_path / "mine.py").write_text(text)
+    with pytest.raises(SystemExit) as stop:
+        main(["race", "mine.py:Failing", DATA])
 
-        assert stop.value.code == code
-        assert [path.name for path in tmp_path.iterdir() if path.name == "runs"] == []
+    assert stop.value.code == code, capsys.readouterr()
+    assert not (tmp_path / "runs").exists()
 
 
 PIPELINES = """

@@ -64,7 +64,7 @@ def home(tmp_path, empty_store):
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory, environment, prefect_tables):
+def server(tmp_path_factory, environment, prefect_tables, forked_services):
     """A Prefect server that outlives those who use it; yields a client of it."""
     prefect_tables(Path(os.environ["PREFECT_HOME"]))
     made = PrefectServer(tmp_path_factory.mktemp("server") / "server.log", scheduling=True)

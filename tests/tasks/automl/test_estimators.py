@@ -87,7 +87,7 @@ def test_probabilities_agree_with_predictions(arm):
     assert (search.classes_[proba.argmax(axis=1)] == search.predict(X)).mean() > 0.99
 
 
-def test_the_limits_of_a_trial_make_it_a_process_and_jobs_change_nothing(tmp_path):
+def test_the_limits_of_a_trial_make_it_a_process_and_jobs_change_nothing(forked_workers):
     X, y = mixed()
     one = classifier(policy="rising-bandits", trial_cpu_seconds=30.0).fit(X, y)
     two = classifier(policy="rising-bandits", trial_cpu_seconds=30.0, n_jobs=2).fit(X, y)

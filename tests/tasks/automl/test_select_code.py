@@ -1,7 +1,6 @@
 """A stored probe of a user's own class is not an answer once its code is another."""
 
 import os
-import subprocess
 import sys
 
 MINE = """
@@ -28,11 +27,11 @@ X, y = load_iris(return_X_y=True)
 for mine in (Written(), Imported()):
     pipelines = [DummyClassifier(strategy="constant", constant=1), make_pipeline(mine)]
     store = Path(f"{type(mine).__name__}.sqlite")
-    print(select(pipelines, X, (y > 0) * 1, initial_rows=50, store=store).name)
+    print(select(pipelines, X, (y > 0) * 1, initial_rows=50, store=store).name, flush=True)
 """
 
 
-def test_a_class_that_changed_is_probed_again(tmp_path):
+def test_a_class_that_changed_is_probed_again(tmp_path, zygote):
     """One class stands in the script, one in a module that takes its code from beside it."""
     path = os.pathsep.join(filter(None, [str(tmp_path), *sys.path]))
     imported = MINE.format(
@@ -44,12 +43,9 @@ def test_a_class_that_changed_is_probed_again(tmp_path):
         (tmp_path / "beside.py").write_text(f"def answer(X):\n    return {answer}\n")
         written = MINE.format(imported="", name="Written", answer=answer)
         (tmp_path / "script.py").write_text(written + SELECT)
-        ended = subprocess.run(
-            [sys.executable, "-B", "script.py"], cwd=tmp_path, text=True, capture_output=True,
-            env=os.environ | {"PYTHONPATH": path}, check=False,
-        )  # fmt: skip
+        ended = zygote.run(["script.py"], cwd=tmp_path, env=os.environ | {"PYTHONPATH": path})
         assert ended.returncode == 0, ended.stderr
-        return ended.stdout.split()
+        return ended.stdout.decode().split()
 
     # Of the rows two thirds are 1, as the dummy says of all, and have a long third feature.
     assert chosen("0 * X[:, 2]") == ["DummyClassifier-0"] * 2

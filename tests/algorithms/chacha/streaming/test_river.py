@@ -112,22 +112,27 @@ def test_batches_with_columns_that_come_and_go_are_learned_as_single_examples(ki
 
 
 CODE = """
-import sys
-{first}
-from algorithms.chacha.streaming import ChaChaRegressor
-model = ChaChaRegressor(algorithm="chacha-icml-eval", b=2)
-for t in range(50):
-    model.learn_one({{"a": t % 3 - 1.0, "b": t % 5}}, t % 3)
-print(model.predict_one({{"a": 1.0, "b": 2.0}}), hasattr(model, "clone"), "river" in sys.modules)
+import os, sys
+import numba, numpy  # takes longest, and asks nobody for River
+for first in {firsts}:
+    if (fork := os.fork()) == 0:
+        exec(first)
+        from algorithms.chacha.streaming import ChaChaRegressor
+        model = ChaChaRegressor(algorithm="chacha-icml-eval", b=2)
+        for t in range({rows}):
+            model.learn_one({{"a": t % 3 - 1.0, "b": t % 5}}, t % 3)
+        predicted = model.predict_one({{"a": 1.0, "b": 2.0}})
+        print(predicted, hasattr(model, "clone"), "river" in sys.modules, flush=True)
+        os._exit(0)
+    os.waitpid(fork, 0)
 """
 
 
-def told_after(first):
-    """What a new process says of a model: a forecast, whether it is River's and River is there."""
-    return subprocess.run(
-        [sys.executable, "-c", CODE.format(first=first)],
-        capture_output=True, text=True, check=True,
-    ).stdout.split()  # fmt: skip
+def told_after(*firsts, rows=0):
+    """What new processes say of a model: a forecast, whether it is River's and River is there."""
+    code = CODE.format(firsts=firsts, rows=rows)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return [line.split() for line in done.stdout.splitlines()]
 
 
 HIDE = """
@@ -142,27 +147,30 @@ m.distribution = without_river
 
 
 def test_without_river_the_models_work_the_same():
-    with_river, without = told_after(""), told_after(HIDE)
+    with_river, without = told_after("", HIDE, rows=50)
 
     assert with_river[0] == without[0]
     assert [with_river[1:], without[1:]] == [["True", "True"], ["False", "False"]]
 
 
-@pytest.mark.parametrize("installed", [True, False])
-@pytest.mark.parametrize("name", ["river.py", "river/__init__.py", "river/base.py"])
-def test_a_module_of_ones_own_called_river_is_left_alone(name, installed, tmp_path):
-    own = tmp_path / name
-    own.parent.mkdir(exist_ok=True)
-    own.write_text("raise SystemExit('run')")
-    first = ("" if installed else HIDE) + f"sys.path.insert(0, {str(tmp_path)!r})"
-    is_river = str(installed and name == "river/base.py")  # no package without __init__.py
+def test_a_module_of_ones_own_called_river_is_left_alone(tmp_path):
+    firsts, right = [], []
+    for name in ("river.py", "river/__init__.py", "river/base.py"):
+        own = tmp_path / str(len(firsts)) / name
+        own.parent.mkdir(parents=True)
+        own.write_text("raise SystemExit('run')")
+        before = f"sys.path.insert(0, {str(tmp_path / str(len(firsts)))!r})"
+        firsts += [before, HIDE + before]
+        is_river = str(name == "river/base.py")  # no package without __init__.py
+        right += [[is_river, is_river], ["False", "False"]]
 
-    assert told_after(first)[1:] == [is_river, is_river]
+    assert [told[1:] for told in told_after(*firsts)] == right
 
 
 def test_river_is_taken_from_a_source_tree_where_its_developers_installed_it(tmp_path):
     about = tmp_path / "river-99.0.dist-info" / "METADATA"
     about.parent.mkdir()
     about.write_text("Metadata-Version: 2.1\nName: river\nVersion: 99.0\n")
+    (told,) = told_after(f"sys.path.insert(0, {str(tmp_path)!r})")
 
-    assert told_after(f"sys.path.insert(0, {str(tmp_path)!r})")[1:] == ["True", "True"]
+    assert told[1:] == ["True", "True"]
