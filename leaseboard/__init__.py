@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from algorithms.base import Algorithm
     from algorithms.chacha.scikit import StreamClassifier, StreamRegressor
     from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor, learn_many
-    from tasks.automl.estimators import PolicyClassifier, PolicyRegressor
-    from tasks.automl.select import select
+    from tasks.models.automl.estimators import PolicyClassifier, PolicyRegressor
+    from tasks.models.automl.select import select
     from tasks.steps.interactive import race
 
 __all__ = [
@@ -41,13 +41,13 @@ _PLACES = {
     "AppleRegressor": "algorithms.apple.estimator",
     "ChaChaClassifier": "algorithms.chacha.streaming",
     "ChaChaRegressor": "algorithms.chacha.streaming",
-    "PolicyClassifier": "tasks.automl.estimators",
-    "PolicyRegressor": "tasks.automl.estimators",
+    "PolicyClassifier": "tasks.models.automl.estimators",
+    "PolicyRegressor": "tasks.models.automl.estimators",
     "StreamClassifier": "algorithms.chacha.scikit",
     "StreamRegressor": "algorithms.chacha.scikit",
     "learn_many": "algorithms.chacha.streaming",
     "race": "tasks.steps.interactive",
-    "select": "tasks.automl.select",
+    "select": "tasks.models.automl.select",
 }
 
 

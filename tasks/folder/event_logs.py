@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Annotated, Any, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic_core import from_json as strictly_parsed
 
 from algorithms.audit import Auditor
@@ -19,7 +19,6 @@ from algorithms.errors import AuditError, LeaseboardError
 from algorithms.events import Event
 from algorithms.log_format import from_json, write_log
 from tasks.jobs.job import Amount, first_fault
-from tasks.machine.terminal import shown
 
 _LINE_BYTES = 1 << 26
 """No event is as long: a line that is, such as a gigabyte of zeros, is not read to its end."""
@@ -103,8 +102,7 @@ def check_log(file: IO[bytes], *, complete: bool) -> None:
         if complete:
             raise ValueError(f"line {number}: {error}") from error
     except _DAMAGE as error:
-        why = first_fault(error) if isinstance(error, ValidationError) else shown(str(error))
-        raise ValueError(f"line {number}: {why}") from error
+        raise ValueError(f"line {number}: {first_fault(error)}") from error
 
 
 def _audited(file: IO[bytes], auditor: Auditor) -> Iterator[Event]:

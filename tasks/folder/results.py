@@ -250,7 +250,7 @@ def rows(out: Path) -> tuple[list[Result], list[Damage]]:
                 same = {name: getattr(row, name) for name in _IDENTITY}
                 shown.append(Result(**same, **places, status="crash", reason=reason))
         except (AttributeError, ValidationError) as error:
-            why = first_fault(error) if isinstance(error, ValidationError) else str(error)
+            why = first_fault(error)
             raise LeaseboardError(f"{out / TABLE} is not ours ({why}): {_ANEW}") from error
     return shown, wrong
 

@@ -255,8 +255,10 @@ def _fields_of(record: Job | Result) -> dict[str, Any]:
     return {each.name: getattr(record, each.name) for each in fields(record)}
 
 
-def first_fault(error: ValidationError) -> str:
-    """What is wrong first, in one line: where, the rule and the value."""
+def first_fault(error: Exception) -> str:
+    """What is wrong first, in one line; of a value that was checked where, the rule and it."""
+    if not isinstance(error, ValidationError):
+        return shown(str(error))
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"] if not str(part).startswith("function-"))
     scalar = isinstance(first["input"], (str, int, float)) or first["input"] is None

@@ -1,1 +1,4 @@
-"""What a run found, kept as a model: fitted, saved without pickles, registered and served."""
+"""Models to predict with: what a run found, fitted, saved without pickles, registered and served.
+
+In `automl`, estimators that search for one.
+"""

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tasks.automl.estimators import PolicyClassifier
-from tasks.automl.select import select
 from tasks.evaluate.peers import program, venv
 from tasks.evaluate.peers.trials import PeerTrials
 from tasks.evaluate.probes import isolation
@@ -21,6 +19,8 @@ from tasks.jobs.job import Job
 from tasks.keys import closure, versions
 from tasks.keys.closure import module_file
 from tasks.machine import paths
+from tasks.models.automl.estimators import PolicyClassifier
+from tasks.models.automl.select import select
 from tasks.processes.endings import Ending
 
 ROOT = Path(versions.__file__).resolve().parents[2]
@@ -160,7 +160,7 @@ def forget():
         (a_probe, "tasks.preprocess.unit_range"),  # the encoder
         (a_probe, "tasks.evaluate.probes.fitting"),
         (a_probe, "tasks.fetch.columns"),
-        (a_choice, "tasks.automl.select"),
+        (a_choice, "tasks.models.automl.select"),
         (a_choice, "algorithms.seeds"),
     ],
     ids=lambda value: getattr(value, "__name__", value),

@@ -13,7 +13,7 @@ from algorithms import registry
 from algorithms.abc_selection.baselines import FullRun
 from algorithms.errors import DataError, UsageError
 from algorithms.events import ProbeFinished
-from tasks.automl.select import select
+from tasks.models.automl.select import select
 
 PIPELINES = {
     "constant": DummyClassifier(),

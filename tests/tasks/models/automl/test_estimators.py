@@ -7,10 +7,10 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.utils.estimator_checks import check_estimator
 
 from algorithms.errors import LeaseboardError
-from tasks.automl.estimators import PolicyClassifier, PolicyRegressor
 from tasks.evaluate.store import Store
 from tasks.evaluate.trials import plans
 from tasks.fetch import Dataset, columns
+from tasks.models.automl.estimators import PolicyClassifier, PolicyRegressor
 
 FAST = ["decision_tree", "k_nearest_neighbors", "lda"]
 CHECKED = {"optimiser": "random", "budget": 9, "trial_cpu_seconds": None}
