@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -148,11 +149,17 @@ class OneVsRest:
             start = stop
         return told[:, : self.n_classes]
 
-    def learn_one(self, example: Floats, number: float, importance: float) -> bool:
-        """Learn one example of a class; say whether there are events to be told."""
-        weight = np.array([importance], dtype=np.float32)
-        self.learn(example[None], np.array([number], dtype=np.int64), weight)
-        return self.is_due()
+    def single_calls(
+        self, row: Floats
+    ) -> tuple[Callable[[], Doubles], Callable[[float, float], bool]]:
+        """See `Race.single_calls`; what learns says whether there are events to be told."""
+
+        def learn(number: float, importance: float) -> bool:
+            weight = np.array([importance], dtype=np.float32)
+            self.learn(row[None], np.array([number], dtype=np.int64), weight)
+            return self.is_due()
+
+        return partial(self.predict, row), learn
 
     def is_due(self) -> bool:
         """Whether there are events to be told."""

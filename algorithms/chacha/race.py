@@ -21,7 +21,7 @@ from algorithms.events import (
 from algorithms.online.configuration import VWConfiguration
 from algorithms.online.layout import MAX_TERMS, fits
 from algorithms.online.learner import Learner
-from algorithms.online.live import Floats, KernelModels, LiveModels, Slots
+from algorithms.online.live import Floats, KernelModels, LiveModels, SingleCalls, Slots
 from algorithms.online.schema import Schema
 from algorithms.plain import fill, values_of
 
@@ -106,8 +106,17 @@ class Race(ABC):
         """
 
     @abstractmethod
-    def learn_one(self, example: Floats, label: float, importance: float) -> bool:
-        """Learn one example of shape (n_features,); say whether a decision is due."""
+    def single_calls(self, row: Floats) -> SingleCalls:
+        """For examples that come one at a time, each written into `row` of shape (n_features,).
+
+        Returns
+        -------
+        predict : callable
+            Forecast the example in the row; nothing is learned.
+        learn : callable
+            Learn it, of a label and an importance; say whether a decision is due.
+            Both are for the race with this schema, and for as long as the row is kept.
+        """
 
     @abstractmethod
     def is_due(self) -> bool:

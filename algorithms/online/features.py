@@ -8,6 +8,7 @@ import struct
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import astuple
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from algorithms.benches.stream import Origin
 from algorithms.online.gaps import FEW, MISSING, fill_gaps, indicator, new_gaps
+from algorithms.online.handles import entry
 from algorithms.online.hashing import hash_name
 from algorithms.online.namespaces import by_name, declared_spaces, letter, vw_name
 from algorithms.online.schema import Schema
@@ -78,7 +80,7 @@ class FeatureMap:
     Attributes
     ----------
     example, block : ndarray of float32, shapes (n_features,) and (1, n_features)
-        What `read_quickly` read, once; the next call overwrites it.
+        The row that `read_quickly` or `row` made last; the next call overwrites it.
     names : list of str or None
         The columns', where each is of a number that came without a namespace.
     """
@@ -211,9 +213,11 @@ class FeatureMap:
                 return False
             self._last = None
             values = self._pick(example)
-            self._pack(self._buffer, 0, *values)
-            total = sum(values)
-            if isinstance(total, NO_NUMBERS) or not math.isfinite(total):
+            self._pack(*values)
+            total = sum(values, 0.0)
+            if type(total) is not float and isinstance(total, NO_NUMBERS):
+                return False
+            if total - total != 0.0:  # infinite or NaN
                 return False
         except (struct.error, KeyError, TypeError, ValueError, OverflowError):
             return False
@@ -308,8 +312,9 @@ class FeatureMap:
         self._pick = _picker(self.names) if self.names else None
         # "=" checks that a value fits 32 bits, which the default format does not.
         form = struct.Struct(f"={self.n_features}f")
-        self._pack, self._buffer = form.pack_into, bytearray(form.size)
-        self.example = np.frombuffer(self._buffer, dtype=np.float32)
+        buffer = bytearray(form.size)
+        self._pack = partial(form.pack_into, buffer, 0)
+        self.example = np.frombuffer(buffer, dtype=np.float32)
         self.block = self.example[None]
         self._last = None
 
@@ -347,7 +352,7 @@ class FeatureMap:
         return features
 
     def __getstate__(self) -> dict[str, Any]:
-        scratch = ("_pick", "_pack", "_buffer", "_last", "example", "block", "names")
+        scratch = ("_pick", "_pack", "_last", "example", "block", "names")
         return {name: value for name, value in vars(self).items() if name not in scratch}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -355,21 +360,27 @@ class FeatureMap:
         self._make_buffer()
 
     def row(self, values: Mapping[Key, float], *, learns: bool = False) -> NDArray[np.float32]:
-        """A dense row of the known features without gaps, shape (n_features,).
+        """`example`, made a dense row of the known features without gaps.
 
         If it `learns`, the values are part of what the next row's gaps are filled by.
         """
-        row = np.zeros(len(self._features), dtype=np.float32)
-        columns = self._columns
+        self._last = None
+        row, columns = self.example, self._columns
+        row[:] = 0.0
         for key, value in values.items():
             if key in columns:
                 row[columns[key]] = value - self._begin(key, value, learns)
-        self.fill(row[None], learns=learns)
+        self.fill(self.block, learns=learns)
         return row
 
     def fill(self, rows: NDArray[np.float32], *, learns: bool) -> None:
         """Put a number in the place of each NaN of the known features."""
         fill_gaps(rows, self._gaps, learns)
+
+    def single_learn(self) -> Callable[[], None]:
+        """What lets `example` be part of what the next row's gaps are filled by."""
+        given = self.block, self._gaps, True
+        return partial(entry(fill_gaps, *given), *given)
 
     def _begin(self, key: Key, value: float, learns: bool) -> float:
         """From where a value is counted: days from the first ones, others from 0."""

@@ -2,15 +2,16 @@
 
 Python takes an array apart for compiled code in a tenth of a microsecond, so a dozen of them cost
 more than one example's arithmetic. Whoever makes a handle keeps its arrays, and makes a new one
-when they change.
+when they change. What is called for every example is called by its `entry`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import types
+from numba import typeof, types
 from numba.extending import intrinsic
 from numba.np.numpy_support import carray
 from numpy.typing import NDArray
@@ -29,6 +30,16 @@ def handle_of(*arrays: NDArray[Any]) -> Handle:
             raise ValueError(f"an array of shape {array.shape} is not contiguous: copy it")
         row[: 1 + array.ndim] = array.ctypes.data, *array.shape
     return rows
+
+
+def entry(function: Any, *arguments: Any) -> Callable[..., Any]:
+    """What calls a compiled function with arguments of the same types as these.
+
+    It does not ask for them, which takes as long as the call: who calls it knows that every array
+    is of its type and contiguous.
+    """
+    called: Callable[..., Any] = function.compile(tuple(map(typeof, arguments)))
+    return called
 
 
 def _pointer(typing_context: Any, address: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 Slots = NDArray[np.int64]
+
+SingleCalls = tuple[Callable[[], float], Callable[[float, float], bool]]
+"""What predicts the example in a row, and what learns it: see `Race.single_calls`."""
 
 
 class LiveModels(ABC):

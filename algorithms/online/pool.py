@@ -51,7 +51,7 @@ class Pool:
     learning, predicting : tuple of ndarray
         What the kernel's loops take of these, in the order of their arguments.
     handle : ndarray of int64
-        What loops over a single example take, see `open_pool`.
+        What loops over a single example take, see `open_pool`; the same array for good.
     """
 
     def __init__(self, schema: Schema, n_slots: int, loss: int = SQUARED) -> None:
@@ -70,6 +70,7 @@ class Pool:
         self.places = np.zeros(0, dtype=np.int32)
         self.outputs = np.zeros(n_slots, dtype=np.float32)
         self._layouts: dict[Hashable, Layout] = {}
+        self.handle = np.zeros((10, 4), dtype=np.int64)
         self._gather_arrays()
 
     def _gather_arrays(self) -> None:
@@ -78,7 +79,7 @@ class Pool:
         models = (self.tables, self.sums, self.labels, self.rates, self.loss)
         self.learning = (*models, *terms, self.plain, *scratch)
         self.predicting = (self.tables, self.labels, *terms, *scratch)
-        self.handle = handle_of(*models[:-1], *terms, *scratch, self.outputs)
+        self.handle[:] = handle_of(*models[:-1], *terms, *scratch, self.outputs)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 from algorithms.chacha.published.state import (
     CONFIGURATION,
     DUE,
+    N_CONTROLS,
+    N_SLOT_COLUMNS,
     Control,
     Slots,
     needs_decision,
@@ -20,10 +23,10 @@ from algorithms.chacha.published.state import (
 )
 from algorithms.online import lanes
 from algorithms.online.engine import LOSSES, EngineName, choose_engine
-from algorithms.online.handles import Handle
+from algorithms.online.handles import Handle, array_at, entry, handle_of, pointer
 from algorithms.online.kernel import Doubles, Floats, Integers, gather, learn, predict
 from algorithms.online.lane_update import learn_group
-from algorithms.online.live import KernelModels, LiveModels, WorkspaceModels
+from algorithms.online.live import KernelModels, LiveModels, SingleCalls, WorkspaceModels
 from algorithms.online.pool import open_pool
 from algorithms.online.schema import Schema
 
@@ -53,19 +56,17 @@ class Engine(LiveModels):
             The race's state, updated in place.
         """
 
-    def advance_one(
-        self, example: Floats, label: float, importance: float, slots: Slots, control: Control
-    ) -> bool:
-        """Learn one example of shape (n_features,); say whether a decision is due."""
-        self.advance(
-            example[None],
-            np.array([label], dtype=np.float32),
-            np.array([importance], dtype=np.float32),
-            np.empty(1, dtype=np.float32),
-            slots,
-            control,
-        )
-        return bool(control[DUE])
+    def single_calls(self, row: Floats, slots: Slots, control: Control) -> SingleCalls:
+        """See `Race.single_calls`; for as long as the caller keeps all arrays."""
+
+        def learn(label: float, importance: float) -> bool:
+            labels, importances, predictions = np.array(
+                [[label], [importance], [0.0]], dtype=np.float32
+            )
+            self.advance(row[None], labels, importances, predictions, slots, control)
+            return bool(control[DUE])
+
+        return partial(self.forecast, row, slots, control), learn
 
     @abstractmethod
     def forecast(self, example: Floats, slots: Slots, control: Control) -> float:
@@ -97,13 +98,11 @@ class KernelEngine(KernelModels, Engine):
         )
         return learned
 
-    def advance_one(
-        self, example: Floats, label: float, importance: float, slots: Slots, control: Control
-    ) -> bool:
-        """Learn one example of shape (n_features,); say whether a decision is due."""
-        pool = self.pool
-        due: bool = advance_one(example, label, importance, slots, control, pool.loss, pool.handle)
-        return due
+    def single_calls(self, row: Floats, slots: Slots, control: Control) -> SingleCalls:
+        """See `Race.single_calls`; for as long as the caller keeps all arrays."""
+        handle = handle_of(row, slots, control, self.pool.handle)
+        predict, learn = entry(predict_row, handle), entry(learn_row, handle, 0, 1.0, 1.0)
+        return partial(predict, handle), partial(learn, handle, self.pool.loss)
 
     def forecast(self, example: Floats, slots: Slots, control: Control) -> float:
         """What the model that `select` names predicts; nothing is learned."""
@@ -164,17 +163,21 @@ def advance(
     return learned
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def advance_one(
-    example: Floats,
-    label: float,
-    importance: float,
-    slots: Slots,
-    control: Control,
-    loss: int,
-    pool: Handle,
-) -> bool:
+@njit(cache=True)
+def _open(handle: Handle) -> tuple[Floats, Slots, Control, Handle]:
+    """The row, the slots, the control and the pool's own handle."""
+    return (
+        array_at(pointer(handle[0, 0]), (handle[0, 1],), np.float32),
+        array_at(pointer(handle[1, 0]), (handle[1, 1], N_SLOT_COLUMNS), np.float64),
+        array_at(pointer(handle[2, 0]), (N_CONTROLS,), np.float64),
+        array_at(pointer(handle[3, 0]), (handle[3, 1], handle[3, 2]), np.int64),
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def learn_row(handle: Handle, loss: int, label: float, importance: float) -> bool:
     """`advance` by one example, one model after the other; say whether a decision is due."""
+    example, slots, control, pool = _open(handle)
     tables, sums, ranges, rates, factors, cells, n_terms, values, places, outputs = open_pool(pool)
     target: Any = np.float32(label)
     weight = np.float32(importance)
@@ -197,6 +200,12 @@ def advance_one(
     observe(slots, control, target, outputs)
     control[DUE] = needs_decision(slots, control)
     return bool(control[DUE] != 0)
+
+
+@njit(cache=True, error_model="numpy")
+def predict_row(handle: Handle) -> float:
+    """`predict_selected` for the example in the row."""
+    return predict_selected(*_open(handle))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -30,7 +30,7 @@ from algorithms.chacha.race import EMPTY, Race
 from algorithms.events import BoundsUpdated, ChampionChanged, Event, LeaseGranted
 from algorithms.online.configuration import VWConfiguration
 from algorithms.online.layout import fits
-from algorithms.online.live import Floats
+from algorithms.online.live import Floats, SingleCalls
 from algorithms.online.schema import Schema
 
 
@@ -90,11 +90,15 @@ class PublishedRace(Race):
         self.at += learned
         return learned
 
-    def learn_one(self, example: Floats, label: float, importance: float) -> bool:
-        """The same for one example; say whether a decision is due."""
-        self.at += 1
-        due = self.models.advance_one(example, label, importance, self.slots, self.control)
-        return due or self.at == self._log_point
+    def single_calls(self, row: Floats) -> SingleCalls:
+        """See `Race.single_calls`."""
+        predict, advance = self.models.single_calls(row, self.slots, self.control)
+
+        def learn(label: float, importance: float) -> bool:
+            self.at = at = self.at + 1
+            return advance(label, importance) or at == self._log_point
+
+        return predict, learn
 
     def is_due(self) -> bool:
         """Whether a test is positive, a lease has ended, or bounds are to be told."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from algorithms.chacha.safe.windows import CommonWindows
 from algorithms.events import ChampionChanged, Event, LeaseGranted
 from algorithms.online.configuration import VWConfiguration
 from algorithms.online.learner import Learner
-from algorithms.online.live import Doubles, Floats, LiveModels, Slots
+from algorithms.online.live import Doubles, Floats, LiveModels, SingleCalls, Slots
 from algorithms.online.schema import Schema
 from algorithms.plain import fill, values_of
 
@@ -129,11 +130,16 @@ class SafeRace(Race):
         """See `Ensemble.notes`, and the ``season``: how many labels ago."""
         return self.ensemble.notes() | {"season": self.ensemble.front.period}
 
-    def learn_one(self, example: Floats, label: float, importance: float) -> bool:
-        """Learn one example; say whether the round has ended."""
-        self._label[0], self._importance[0] = label, importance
-        self.learn(example[None], self._label, self._importance, self._forecast)
-        return self.is_due()
+    def single_calls(self, row: Floats) -> SingleCalls:
+        """See `Race.single_calls`."""
+        block = row[None]
+
+        def learn(label: float, importance: float) -> bool:
+            self._label[0], self._importance[0] = label, importance
+            self.learn(block, self._label, self._importance, self._forecast)
+            return self.is_due()
+
+        return partial(self.predict, row), learn
 
     def is_due(self) -> bool:
         """Whether a round has ended."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,9 @@ from algorithms.online.inputs import (
 from algorithms.online.learner import Learner
 from algorithms.online.live import Floats
 from algorithms.online.schema import Schema
+
+Single = tuple[Callable[[], Any], Callable[[float, float], bool], Callable[[], None]]
+"""See `OnlineChaCha._bind`."""
 
 
 class OnlineChaCha(Savable, LaterLabels):
@@ -95,6 +98,7 @@ class OnlineChaCha(Savable, LaterLabels):
         self._race: Race | None = None
         self._pending = Pending(pending)
         self.about: dict[str, Any] = {}
+        self._single: Single | None = None
         self._learning = False
 
     # The stream
@@ -107,8 +111,10 @@ class OnlineChaCha(Savable, LaterLabels):
     def _forecast(self, x: Example) -> float:
         if self._learning:
             raise half_learned()
-        row, race = self._row(x), self._race
-        return 0.0 if race is None else race.predict(row)
+        features = self._features
+        if not features.read_quickly(x):
+            features.row(features.values(x))
+        return 0.0 if self._race is None else (self._single or self._bind())[0]()
 
     def _row(self, x: Example) -> Floats:
         """An example as a row of the known features."""
@@ -122,27 +128,28 @@ class OnlineChaCha(Savable, LaterLabels):
         if not importance:
             self._features.values(x)  # refused alike
             return
-        race, row = self._to_learn(x)
-        if race.learn_one(row, label, importance):
-            self._record(race.decide())
+        self._row_to_learn(x)
+        if (self._single or self._bind())[1](label, importance):
+            assert self._race is not None
+            self._record(self._race.decide())
         self._learning = False
 
-    def _to_learn(self, x: Example) -> tuple[Race, NDArray[np.float32]]:
-        """The race, with a place for each feature of the example, and the example's row.
+    def _row_to_learn(self, x: Example) -> Floats:
+        """An example as a row, in which each of its features has a place.
 
         From here on the model is `_learning`.
         """
-        features, race = self._features, self._race
-        if race is not None and features.read_quickly(x):
+        features = self._features
+        if features.read_quickly(x):
             self._learning = True
-            features.fill(features.block, learns=True)
-            return race, features.example
+            (self._single or self._bind())[2]()
+            return features.example
         values = features.values(x)
         unknown = features.unknown(values)
-        if unknown or race is None:
-            race = self._adopt(features.extended(unknown))
+        if unknown or self._race is None:
+            self._adopt(features.extended(unknown))
         self._learning = True
-        return race, self._features.row(values, learns=True)
+        return self._features.row(values, learns=True)
 
     def _forecast_block(self, X: ArrayLike) -> Floats:
         if self._learning:
@@ -194,7 +201,7 @@ class OnlineChaCha(Savable, LaterLabels):
         self._check(examples, weighs)
         forecasts = np.zeros(n_examples, dtype=np.float32)
         for i, x in enumerate(examples):
-            row = self._to_learn(x)[1] if weighs[i] else self._row(x)
+            row = self._row_to_learn(x) if weighs[i] else self._row(x)
             if self._race is not None:
                 one = slice(i, i + 1)
                 forecasts[one] = self._advance(row[None], labels[one], importances[one])
@@ -244,7 +251,7 @@ class OnlineChaCha(Savable, LaterLabels):
                 self._record(race.decide())
         return forecasts
 
-    def _adopt(self, features: FeatureMap) -> Race:
+    def _adopt(self, features: FeatureMap) -> None:
         """Start the race, or go on with more columns; ValueError, and no change, if too many."""
         race = self._race
         if race is None:
@@ -258,9 +265,18 @@ class OnlineChaCha(Savable, LaterLabels):
             except ValueError:
                 self._learning = False
                 raise
-        self._features, self._race = features, race
+        self._features, self._race, self._single = features, race, None
         self._record(events)
-        return race
+
+    def _bind(self) -> Single:
+        """What predicts the example in the features' row, what learns it, and what its gaps teach.
+
+        It is asked for when it is needed: compiled code has to be loaded.
+        """
+        features, race = self._features, self._race
+        assert race is not None
+        self._single = *race.single_calls(features.example), features.single_learn()
+        return self._single
 
     def _new_race(self, features: FeatureMap) -> Race:
         return self._race_over(features.schema())

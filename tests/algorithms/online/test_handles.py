@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from algorithms.online.configuration import VWConfiguration
-from algorithms.online.handles import handle_of
+from algorithms.online.handles import entry, handle_of
 from algorithms.online.pool import Pool, open_pool
 from algorithms.online.schema import Schema
 
@@ -62,6 +62,24 @@ def test_it_opens_the_very_arrays_of_its_pool(made):
         assert array.tobytes() == own.tobytes()
     opened[0][...] = 7.0
     assert (made.tables == 7.0).all()
+
+
+def test_it_is_the_same_array_when_its_pool_has_others():
+    made = pool()
+    handle, tables = made.handle, made.tables
+    made.start(1, CROSSED)
+
+    assert made.handle is handle
+    assert made.tables is not tables
+    assert open_pool(handle)[0].shape == made.tables.shape
+
+
+def test_an_entry_calls_what_it_was_made_of():
+    made = pool()
+
+    assert entry(open_pool, made.handle)(made.handle)[6].tolist() == made.n_terms.tolist()
+    with pytest.raises(TypeError):
+        entry(open_pool, made.handle)(1.0)
 
 
 def test_an_array_with_gaps_in_memory_has_none():

@@ -118,10 +118,13 @@ def assert_promise_against(choices, algorithm):
     race, lost = algorithm.race(stream_schema(stream), 0, "regression"), 0.0
     for _ in race.open():
         pass
+    row = np.empty(x.shape[1], np.float32)
+    predict, learn = race.single_calls(row)
     for example, choose in zip(x, choices, strict=True):
-        forecast = race.predict(example)
+        row[:] = example
+        forecast = predict()
         label = np.float32(choose(forecast))
-        if race.learn_one(example, float(label), 1.0):
+        if learn(float(label), 1.0):
             for _ in race.decide():
                 pass
         if race.at > 1:
@@ -294,10 +297,12 @@ def test_block_sizes_do_not_matter_and_predict_tells_what_learn_records():
     race = ChaCha(b=8).race(stream_schema(stream), 3, "regression")
     for _ in race.open():
         pass
-    forecasts = []
+    forecasts, row = [], np.empty(stream.features.shape[1], np.float32)
+    predict, learn = race.single_calls(row)
     for example, label in zip(stream.features, stream.labels, strict=True):
-        forecasts.append(race.predict(example))
-        if race.learn_one(example, label, 1.0):
+        row[:] = example
+        forecasts.append(predict())
+        if learn(label, 1.0):
             for _ in race.decide():
                 pass
 

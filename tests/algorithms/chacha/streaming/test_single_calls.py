@@ -83,6 +83,40 @@ def test_what_is_refused_changes_nothing(algorithm, what):
     assert repr(model._state()) == repr(untouched._state())
 
 
+REFUSED_CALLS = {
+    "a list": ([1.0] * len(NAMES), 1.0, 1.0, TypeError, "mapping of features, not list"),
+    "an array": (np.ones(len(NAMES)), 1.0, 1.0, TypeError, "mapping of features, not ndarray"),
+    "a text for an example": ("x0", 1.0, 1.0, TypeError, "mapping of features, not str"),
+    "a label that is a text": (None, "1.0", 1.0, TypeError, "label '1.0' is a str"),
+    "a label that is none": (None, None, 1.0, TypeError, "label None is a NoneType"),
+    "a boolean label": (None, True, 1.0, TypeError, "label True is a bool"),
+    "a label that is NaN": (None, math.nan, 1.0, ValueError, "label nan must be finite"),
+    "a label too large": (None, 1e39, 1.0, ValueError, r"label 1e\+39 must be finite"),
+    "a negative importance": (None, 1.0, -1.0, ValueError, "importance -1.0 must be"),
+    "an importance that is NaN": (None, 1.0, math.nan, ValueError, "importance nan must be"),
+    "an importance that is a text": (None, 1.0, "2", ValueError, "importance '2' must be"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED_CALLS)
+def test_a_call_that_is_refused_changes_nothing(what):
+    """Also right after the same example was predicted, which `learn_one` does not read again."""
+    wrong, label, importance, error, message = REFUSED_CALLS[what]
+    untouched, model = (ChaChaRegressor(algorithm="chacha-icml-eval", b=5) for _ in "ab")
+    for x, y in examples(10):
+        for one in (untouched, model):
+            one.predict_one(x)
+            one.learn_one(x, y)
+        model.predict_one(x)
+        with pytest.raises(error, match=message):
+            model.learn_one(x if wrong is None else wrong, label, importance)
+        if wrong is not None:
+            with pytest.raises(error, match=message):
+                model.predict_one(wrong)
+    with np.printoptions(threshold=10**6, precision=17):
+        assert repr(model._state()) == repr(untouched._state())
+
+
 @pytest.mark.parametrize("algorithm", KINDS)
 def test_one_at_a_time_is_a_block(algorithm):
     given = examples()
