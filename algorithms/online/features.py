@@ -215,9 +215,8 @@ class FeatureMap:
             values = self._pick(example)
             self._pack(*values)
             total = sum(values, 0.0)
-            if type(total) is not float and isinstance(total, NO_NUMBERS):
-                return False
-            if total - total != 0.0:  # infinite or NaN
+            # its difference from itself is not 0 where one is infinite or NaN
+            if total - total or (type(total) is not float and isinstance(total, NO_NUMBERS)):
                 return False
         except (struct.error, KeyError, TypeError, ValueError, OverflowError):
             return False
@@ -311,9 +310,8 @@ class FeatureMap:
         self.names = [name for _, name in self._columns] if quick else None
         self._pick = _picker(self.names) if self.names else None
         # "=" checks that a value fits 32 bits, which the default format does not.
-        form = struct.Struct(f"={self.n_features}f")
-        buffer = bytearray(form.size)
-        self._pack = partial(form.pack_into, buffer, 0)
+        buffer = bytearray(4 * self.n_features)
+        self._pack = partial(struct.Struct(f"={self.n_features}f").pack_into, buffer, 0)
         self.example = np.frombuffer(buffer, dtype=np.float32)
         self.block = self.example[None]
         self._last = None
@@ -350,14 +348,6 @@ class FeatureMap:
         features._gaps[:] = state["gaps"]
         features._make_buffer()
         return features
-
-    def __getstate__(self) -> dict[str, Any]:
-        scratch = ("_pick", "_pack", "_last", "example", "block", "names")
-        return {name: value for name, value in vars(self).items() if name not in scratch}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._make_buffer()
 
     def row(self, values: Mapping[Key, float], *, learns: bool = False) -> NDArray[np.float32]:
         """`example`, made a dense row of the known features without gaps.
@@ -406,6 +396,5 @@ class FeatureMap:
 
 def _picker(names: list[str]) -> Callable[[Mapping[Hashable, Any]], tuple[Any, ...]]:
     """What takes the values of `names` out of an example."""
-    if len(names) > 1:
-        return operator.itemgetter(*names)
-    return lambda example: (example[names[0]],)
+    pick = operator.itemgetter(*names)
+    return pick if len(names) > 1 else lambda example: (pick(example),)

@@ -83,7 +83,6 @@ class SafeRace(Race):
         self.windows = CommonWindows(self.ensemble.sums, round_length, delta)
         self.terms = np.zeros(b, dtype=np.int64)
         self.fresh_at, self.lease_of, self._reported_at = np.zeros((3, b), dtype=np.int64)
-        self._label, self._importance, self._forecast = np.zeros((3, 1), dtype=np.float32)
         self._terms: dict[int, float] = {}
         self.max_terms = max_terms
         self._measure()
@@ -132,11 +131,11 @@ class SafeRace(Race):
 
     def single_calls(self, row: Floats) -> SingleCalls:
         """See `Race.single_calls`."""
-        block = row[None]
+        labels, importances, forecasts = np.zeros((3, 1), dtype=np.float32)
 
         def learn(label: float, importance: float) -> bool:
-            self._label[0], self._importance[0] = label, importance
-            self.learn(block, self._label, self._importance, self._forecast)
+            labels[0], importances[0] = label, importance
+            self.learn(row[None], labels, importances, forecasts)
             return self.is_due()
 
         return partial(self.predict, row), learn
