@@ -212,8 +212,17 @@ def add_moments(example: Floats, moments: Doubles, count: float) -> None:
 
 
 @njit(cache=True, nogil=True)
-def solve(triangle: Doubles, rotated: Doubles, weights: Doubles) -> None:
+def solve(triangle: Doubles, rotated: Doubles, weights: Doubles, known: int = 0) -> None:
     """Write w with R w = c; a weight that nothing speaks of is 0.
+
+    Parameters
+    ----------
+    triangle, rotated : ndarray of float64
+        R and c.
+    weights : ndarray of float64
+        Written.
+    known : int
+        How many of the last weights are there already.
 
     Examples
     --------
@@ -222,11 +231,49 @@ def solve(triangle: Doubles, rotated: Doubles, weights: Doubles) -> None:
     >>> weights.tolist()
     [1.0, 1.0]
     """
-    for i in range(len(rotated) - 1, -1, -1):
+    for i in range(len(rotated) - known - 1, -1, -1):
         rest = rotated[i]
         for j in range(i + 1, len(rotated)):
             rest -= triangle[i, j] * weights[j]
-        weights[i] = rest / triangle[i, i] if triangle[i, i] != 0.0 else 0.0
+        weights[i] = _over(rest, triangle[i, i])
+
+
+@njit(cache=True, nogil=True)
+def solve_both(
+    triangle: Doubles,
+    rotated: Doubles,
+    weights: Doubles,
+    larger_triangle: Doubles,
+    larger_rotated: Doubles,
+    larger_weights: Doubles,
+) -> None:
+    """`solve` two systems, the larger one last, in the time of one: either is a chain of sums.
+
+    Examples
+    --------
+    >>> weights, others = np.zeros(1), np.zeros(2)
+    >>> larger = np.array([[2.0, 2.0], [0.0, 4.0]]), np.array([4.0, 4.0])
+    >>> solve_both(np.array([[2.0]]), np.array([6.0]), weights, *larger, others)
+    >>> weights.tolist(), others.tolist()
+    ([3.0], [1.0, 1.0])
+    """
+    more = len(larger_rotated) - len(rotated)
+    for i in range(len(rotated) - 1, -1, -1):
+        rest, other_rest = rotated[i], larger_rotated[more + i]
+        row, found = triangle[i, i + 1 :], weights[i + 1 :]
+        other_row = larger_triangle[more + i, more + i + 1 :]
+        other_found = larger_weights[more + i + 1 :]
+        for j in range(len(found)):
+            rest -= row[j] * found[j]
+            other_rest -= other_row[j] * other_found[j]
+        weights[i] = _over(rest, triangle[i, i])
+        larger_weights[more + i] = _over(other_rest, larger_triangle[more + i, more + i])
+    solve(larger_triangle, larger_rotated, larger_weights, len(rotated))
+
+
+@njit(cache=True, nogil=True)
+def _over(rest: float, diagonal: float) -> float:
+    return rest / diagonal if diagonal != 0.0 else 0.0
 
 
 @njit(cache=True, nogil=True)
@@ -245,10 +292,11 @@ def rotate(triangle: Doubles, rotated: Doubles, row: Doubles, label: float) -> N
             continue
         radius = math.hypot(triangle[i, i], row[i])
         cosine, sine = triangle[i, i] / radius, row[i] / radius
-        for j in range(i, len(row)):
-            upper = triangle[i, j]
-            triangle[i, j] = cosine * upper + sine * row[j]
-            row[j] = cosine * row[j] - sine * upper
+        uppers, lowers = triangle[i, i:], row[i:]
+        for j in range(len(lowers)):
+            upper, lower = uppers[j], lowers[j]
+            uppers[j] = cosine * upper + sine * lower
+            lowers[j] = cosine * lower - sine * upper
         upper = rotated[i]
         rotated[i] = cosine * upper + sine * label
         label = cosine * label - sine * upper

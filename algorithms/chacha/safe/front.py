@@ -33,7 +33,7 @@ from algorithms.chacha.safe.scale import (
 )
 from algorithms.plain import fill, values_of
 from algorithms.reference.labels import LONGEST, compare, least_period, next_period, remember
-from algorithms.reference.ridge import CLIP, add_moments, reweigh, rotate, solve, standardise
+from algorithms.reference.ridge import CLIP, add_moments, reweigh, rotate, solve_both, standardise
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
@@ -293,14 +293,15 @@ def advance(
                     narrow[1 + j - N_PAST] = wide[t, j]
             spread = deviation(scale)
             if classes:
-                _learn_chance(triangle, rotated, weights, narrow, label, root)
-                _learn_chance(past_triangle, past_rotated, past_weights, broad, label, root)
+                _take_chance(triangle, rotated, weights, narrow, label, root)
+                _take_chance(past_triangle, past_rotated, past_weights, broad, label, root)
             else:
-                _learn_value(triangle, rotated, weights, narrow, label, root)
+                _take_value(triangle, rotated, narrow, label, root)
                 if spread > 0.0:
                     target = (label - scale[MEAN]) / spread
                     target = min(max(target, -FARTHEST), FARTHEST)
-                    _learn_value(past_triangle, past_rotated, past_weights, broad, target, root)
+                    _take_value(past_triangle, past_rotated, broad, target, root)
+            solve_both(triangle, rotated, weights, past_triangle, past_rotated, past_weights)
         compare(label, past, losses, seen)
         remember(label, past, seen)
         admit(np.float64(labels[t]), scale, importance)
@@ -308,22 +309,17 @@ def advance(
 
 
 @njit(cache=True, nogil=True)
-def _learn_value(
-    triangle: Doubles,
-    rotated: Doubles,
-    weights: Doubles,
-    row: Doubles,
-    label: float,
-    root: float,
+def _take_value(
+    triangle: Doubles, rotated: Doubles, row: Doubles, label: float, root: float
 ) -> None:
+    """Take an example into a ridge regression; its weights are to be solved for."""
     for j in range(len(row)):
         row[j] *= root
     rotate(triangle, rotated, row, root * label)
-    solve(triangle, rotated, weights)
 
 
 @njit(cache=True, nogil=True)
-def _learn_chance(
+def _take_chance(
     triangle: Doubles,
     rotated: Doubles,
     weights: Doubles,
@@ -331,7 +327,8 @@ def _learn_chance(
     label: float,
     root: float,
 ) -> None:
+    """The same for classes, at the weights so far."""
     margin = 0.0
     for j in range(len(row)):
         margin += weights[j] * row[j]
-    _learn_value(triangle, rotated, weights, row, reweigh(row, margin, label), root)
+    _take_value(triangle, rotated, row, reweigh(row, margin, label), root)

@@ -6,7 +6,7 @@ import pytest
 from algorithms.benches.stream import Namespace, Stream
 from algorithms.errors import UsageError
 from algorithms.online.schema import stream_schema
-from algorithms.reference.ridge import CLIP, MOST_FEATURES, OnlineRidge
+from algorithms.reference.ridge import CLIP, MOST_FEATURES, OnlineRidge, solve, solve_both
 
 
 def standardised(x):
@@ -99,3 +99,16 @@ def test_the_triangles_of_all_classes_together_are_bounded():
     OnlineRidge().of_classes(most, 15)
     with pytest.raises(UsageError, match=r"1025 features: .* each of 15 classes .* at most 1024"):
         OnlineRidge().of_classes(most + 1, 15)
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (1, 5), (3, 7), (20, 20)])
+def test_two_systems_at_once_are_solved_as_one_after_the_other(sizes):
+    rng = np.random.default_rng(5)
+    systems = [(np.triu(rng.normal(size=(n, n))), rng.normal(size=n)) for n in sizes]
+    systems[0][0][0, 0] = 0.0
+    alone, both = ([np.zeros(n) for n in sizes] for _ in range(2))
+    for system, weights in zip(systems, alone, strict=True):
+        solve(*system, weights)
+    solve_both(*systems[0], both[0], *systems[1], both[1])
+
+    assert [one.tolist() for one in both] == [one.tolist() for one in alone]
