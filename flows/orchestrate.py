@@ -100,17 +100,18 @@ class AsTasks(Steps):
     @override
     def score(self, results: Sequence[Result], suite: Suite | None) -> Compared:
         self.tasks += 1
-        return tasks_of.score(results, suite)
+        return tasks_of.score(results, quote(suite))
 
     @override
     def report(self, out: Path, found: Compared, suite: Suite | None) -> Path:
         self.tasks += 1
-        return tasks_of.report(out, found, suite)
+        return tasks_of.report(out, found, quote(suite))
 
     @override
     def record(self, results: Sequence[Result], name: str, found: Compared, **given: Any) -> str:
         self.tasks += 1
-        return tasks_of.record(results, name, found, **given)
+        hidden = {key: quote(value) for key, value in given.items() if key != "report"}
+        return tasks_of.record(quote(results), name, found, **(given | hidden))
 
     @override
     def told(self, done: int, total: int) -> None:
