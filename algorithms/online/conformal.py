@@ -166,7 +166,13 @@ def exchange(ordered: Doubles, n: int, old: float, new: float) -> None:
     >>> scores.tolist()
     [2.0, 3.0, 4.0]
     """
-    i = int(np.searchsorted(ordered, old)) if n == len(ordered) else n
+    i, end = 0 if n == len(ordered) else n, n
+    while i < end:
+        middle = (i + end) // 2
+        if ordered[middle] < old:
+            i = middle + 1
+        else:
+            end = middle
     while i > 0 and ordered[i - 1] > new:
         ordered[i] = ordered[i - 1]
         i -= 1

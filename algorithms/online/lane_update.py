@@ -14,12 +14,13 @@ below float32's normal ones, which take a hundred cycles each; NaN costs nothing
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import njit
 
 from algorithms.online import kernel
-from algorithms.online.kernel import X2_MAX, X2_MIN, X_MIN, Doubles, Floats, Integers
+from algorithms.online.kernel import X2_MAX, X2_MIN, X_MIN, Doubles, Floats
 from algorithms.online.lanes import (
     ADAPTIVE,
     BEFORE,
@@ -49,16 +50,28 @@ from algorithms.online.lanes import (
 )
 from algorithms.online.losses import SQUARED, gradient_squared, invariant_update
 
-RAW, WIDEN, ACCUMULATE, UPDATE = range(4)
-"""The steps of an example, see `_sum_raw`, `_widen`, `_accumulate` and `_update`."""
-
 _ZERO, _ONE, _TWO = (np.float32(k) for k in (0, 1, 2))
 _NAN = np.float32(np.nan)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def evaluate(example: Floats, models: Group) -> None:
+    """The values of the distinct terms; NaN for those that VW's parser drops, as in `gather`."""
+    distinct, values = models[4:]
+    order = distinct.shape[1]
+    for term in range(1, len(values)):
+        value = _ONE
+        for place in range(order):
+            column = distinct[term, place]
+            if column < 0:
+                break
+            factor = example[column]
+            value *= factor if factor != _ZERO else _NAN
+        values[term] = value
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def learn_group(
-    example: Floats,
     label: np.float32,
     importance: np.float32,
     loss: int,
@@ -66,11 +79,10 @@ def learn_group(
     sums: Doubles,
     predictions: Floats,
 ) -> None:
-    """Let all models learn one example; write what they predicted before.
+    """Let all models learn the example of `evaluate`; write what they predicted before.
 
     Parameters
     ----------
-    example : ndarray of float32, shape (n_features,)
     label, importance : float32
     loss : int
         One of `algorithms.online.losses`.
@@ -80,8 +92,7 @@ def learn_group(
     predictions : ndarray of float32, shape (n_slots,)
         Written in the slots of the group, clipped to the *earlier* labels.
     """
-    group, rows, plan, terms, distinct, values = models
-    _evaluate(example, distinct, values)
+    group, rows, plan, terms, _, values = models
     n_rows, width = len(plan) - 1, Place(plan[0, WIDTH])
     last = Place(n_rows + 1) * ROW
     row = ROW
@@ -93,7 +104,7 @@ def learn_group(
             at, end = Place(k * LANES), Place(plan[k, COUNT])
             plan[k, OCCURS] = _fill_each(rows, row, terms, at, values, end)
         row += ROW
-    _pass(rows, plan, last, RAW)
+    _pass(rows, plan, last, _sum_raw, True)
     _look(rows, last, label, importance, loss, width)
     exceeds = False
     for lane in range(width):
@@ -102,8 +113,8 @@ def learn_group(
     for lane in range(len(group)):
         predictions[group[lane]] = rows[last + BEFORE + Place(lane)]
     if exceeds:
-        _pass(rows, plan, last, WIDEN)
-    _pass(rows, plan, last, ACCUMULATE)
+        _pass(rows, plan, last, _widen, False)
+    _pass(rows, plan, last, _accumulate, True)
     for lane in range(len(group)):
         _add_norm(rows, last + Place(lane), sums[group[lane]], importance)
     if loss == SQUARED:
@@ -112,12 +123,15 @@ def learn_group(
         _set_any_update(rows, last, label, importance, loss, width)
     for lane in range(width):
         rows[FACTOR + lane] = rows[last + FACTOR + lane]
-    _pass(rows, plan, last, UPDATE)
+    _pass(rows, plan, last, _update, False)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _pass(rows: Floats, plan: Plan, last: Place, step: int) -> None:
-    """Take one step in all rows that occur; each sees the sums of the one before it."""
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _pass(rows: Floats, plan: Plan, last: Place, step: Any, ends: bool) -> None:
+    """Take one step in all rows that occur; each sees the sums of the one before it.
+
+    Where a lane `ends` its sums go to the last row.
+    """
     row = before = Place(0)
     for k in range(len(plan) - 1):
         row += ROW
@@ -125,32 +139,10 @@ def _pass(rows: Floats, plan: Plan, last: Place, step: int) -> None:
         if plan[k, OCCURS]:
             if before < row - ROW:  # then the row between does not occur: its place is free
                 _hand_over(rows, before, row - ROW, Place(0), width)
-            if step == RAW:
-                _sum_raw(rows, row, width)
-            elif step == WIDEN:
-                _widen(rows, row, width)
-            elif step == ACCUMULATE:
-                _accumulate(rows, row, width)
-            else:
-                _update(rows, row, width)
+            step(rows, row, width)
             before = row
-        if left < width and step in (RAW, ACCUMULATE):
+        if ends and left < width:
             _hand_over_sums(rows, before, last, left, width)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _evaluate(example: Floats, distinct: Integers, values: Floats) -> None:
-    """The values of the distinct terms; NaN for those that VW's parser drops, as in `gather`."""
-    order = distinct.shape[1]
-    for term in range(1, len(values)):
-        value = _ONE
-        for place in range(order):
-            column = distinct[term, place]
-            if column < 0:
-                break
-            factor = example[column]
-            value *= factor if factor != _ZERO else _NAN
-        values[term] = value
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -61,22 +61,26 @@ term that all of them have, 0 if not the same; whether any has a value in the pr
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def split(
-    live: Slots, n_terms: Slots, plain: NDArray[np.bool_], examples: Floats
-) -> tuple[Slots, Slots]:
-    """The `live` slots whose models go into lanes, those of most terms first; and the others.
-
-    Whatever is faster for so many models and examples: few models, short blocks and rows that are
-    nearly all zero are learned one by one, and so is a model that is much larger than the rest,
-    for lanes would be empty beside it.
-    """
-    n = len(examples)
-    shown = min(n, VECTOR)
-    some = 0
+def share_of_values(examples: Floats) -> float:
+    """How much of the first examples is not zero."""
+    shown, some = min(len(examples), VECTOR), 0
     for t in range(shown):
         for value in examples[t]:
             some += value != 0.0
-    of_term = ZERO + (ACTIVE - ZERO) * some / max(shown * examples.shape[1], 1)
+    return float(some / max(shown * examples.shape[1], 1))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def split(
+    live: Slots, n_terms: Slots, plain: NDArray[np.bool_], n: int, share: float
+) -> tuple[Slots, Slots]:
+    """The `live` slots whose models go into lanes, those of most terms first; and the others.
+
+    Whatever is faster for so many models and `n` examples with such a share of values: few models,
+    short blocks and rows that are nearly all zero are learned one by one, and so is a model that
+    is much larger than the rest, for lanes would be empty beside it.
+    """
+    of_term = ZERO + (ACTIVE - ZERO) * share
     beside, count = np.empty(len(live), dtype=np.int64), 0
     for slot in live:
         if plain[slot]:
@@ -175,22 +179,27 @@ def _enter(
     for k in range(n_rows):
         for lane in range(LANES):
             rows[Place(k + 1) * ROW + VALUE + Place(lane)] = _NAN
-        own = terms[k * LANES : k * LANES + plan[k, COUNT]]
-        plan[k, COMMON] = own[0] if (own == own[0]).all() else 0
-    return group, rows, plan, terms, distinct, np.full(len(distinct), _NAN)
+        plan[k, COMMON] = terms[k * LANES]
+        for lane in range(plan[k, COUNT]):
+            if terms[k * LANES + lane] != terms[k * LANES]:
+                plan[k, COMMON] = 0
+    values = np.empty(len(distinct), dtype=np.float32)
+    values[0] = _NAN
+    return group, rows, plan, terms, distinct, values
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _tell_apart(group: Slots, factors: Integers, n_terms: Slots) -> tuple[Terms, Integers]:
     """Number the distinct terms of the models in `group`; 0 is none."""
     n_rows, order = n_terms[group[0]], factors.shape[2]
-    total = n_terms[group].sum()
-    size = 4
+    total, size = 0, 4
+    for slot in group:
+        total += n_terms[slot]
     while size < 2 * total:
         size *= 2
     seen = np.zeros(size, dtype=np.uint32)
     terms = np.zeros(n_rows * LANES, dtype=np.uint32)
-    distinct = np.full((1 + total, order), -1, dtype=np.int32)
+    distinct = np.empty((1 + total, order), dtype=np.int32)
     count = 0
     for lane in range(len(group)):
         slot = group[lane]
@@ -206,7 +215,8 @@ def _tell_apart(group: Slots, factors: Integers, n_terms: Slots) -> tuple[Terms,
             if seen[home] == 0:
                 count += 1
                 seen[home] = count
-                distinct[count] = term
+                for place in range(order):
+                    distinct[count, place] = term[place]
             terms[k * LANES + lane] = seen[home]
     return terms, distinct[: count + 1]
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from algorithms.online import lanes
 from algorithms.online.kernel import Doubles, Floats, Integers, gather, learn, predict
-from algorithms.online.lane_update import learn_group
+from algorithms.online.lane_update import evaluate, learn_group
 
 Slots = NDArray[np.int64]
 
@@ -48,13 +48,13 @@ def learn_live(
     predictions : ndarray of float32, shape (n, n_slots)
         Written in the live columns: what each model predicted before it learned the example.
     """
-    beside, alone = lanes.split(live, n_terms, plain, examples)
+    share = lanes.share_of_values(examples)
+    beside, alone = lanes.split(live, n_terms, plain, len(examples), share)
     groups = lanes.enter(beside, tables, labels, rates, factors, n_terms)
     for models in groups:
         for t in range(len(targets)):
-            learn_group(
-                examples[t], targets[t], importances[t], loss, models, sums, predictions[t]
-            )
+            evaluate(examples[t], models)
+            learn_group(targets[t], importances[t], loss, models, sums, predictions[t])
     lanes.leave(groups, tables, labels, n_terms)
     for slot in alone:
         terms, homes, count_of = factors[slot], cells[slot], n_terms[slot]

@@ -25,7 +25,7 @@ from algorithms.online import lanes
 from algorithms.online.engine import LOSSES, EngineName, choose_engine
 from algorithms.online.handles import Handle, array_at, entry, handle_of, pointer
 from algorithms.online.kernel import Doubles, Floats, Integers, gather, learn, predict
-from algorithms.online.lane_update import learn_group
+from algorithms.online.lane_update import evaluate, learn_group
 from algorithms.online.live import KernelModels, LiveModels, SingleCalls, WorkspaceModels
 from algorithms.online.pool import open_pool
 from algorithms.online.schema import Schema
@@ -132,13 +132,15 @@ def advance(
 ) -> int:
     """Example by example: select, let all live models predict and learn, observe."""
     live = np.flatnonzero(slots[:, CONFIGURATION] >= 0)
-    beside, alone = lanes.split(live, n_terms, plain, examples)
+    share = lanes.share_of_values(examples)
+    beside, alone = lanes.split(live, n_terms, plain, len(examples), share)
     groups = lanes.enter(beside, tables, ranges, rates, factors, n_terms)
     learned = 0
     for t in range(len(labels)):
         predictor = select(slots, control)
         for models in groups:
-            learn_group(examples[t], labels[t], importances[t], loss, models, sums, outputs)
+            evaluate(examples[t], models)
+            learn_group(labels[t], importances[t], loss, models, sums, outputs)
         for slot in alone:
             count = gather(examples[t], factors[slot], cells[slot], n_terms[slot], values, places)
             outputs[slot] = learn(

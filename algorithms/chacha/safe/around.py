@@ -14,8 +14,8 @@ from algorithms.chacha.safe.scale import HIGH, LOW
 def mixed(live: Slots, b: int, n_slots: int) -> Slots:
     """The `live` slots and the companions', which are those from `b` on."""
     found = np.empty(len(live) + n_slots - b, dtype=np.int64)
-    found[: len(live)] = live
-    found[len(live) :] = np.arange(b, n_slots)
+    for place in range(len(found)):
+        found[place] = live[place] if place < len(live) else b + place - len(live)
     return found
 
 

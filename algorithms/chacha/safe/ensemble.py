@@ -126,9 +126,9 @@ class Ensemble:
         """Forecast each example of a block, which `until` allows, and learn it."""
         n, d = examples.shape
         values, shown, limits = np.zeros((n, len(self.losses))), np.zeros(n), np.zeros((n, 2))
-        wide, companions = np.empty((n, width(d)), dtype=np.float32), values[:, self.b :]
+        wide = np.empty((n, width(d)), dtype=np.float32)
         advance(
-            examples, labels, importances, wide, companions, shown, limits, self.front.arrays,
+            examples, labels, importances, wide, values, shown, limits, self.front.arrays,
             self.classes,
         )  # fmt: skip
         predictions = np.zeros((n, self.b), dtype=np.float32)

@@ -246,7 +246,7 @@ def advance(
     labels: Floats,
     importances: Floats,
     wide: Floats,
-    companions: Doubles,
+    values: Doubles,
     shown: Doubles,
     limits: Doubles,
     state: State,
@@ -260,8 +260,10 @@ def advance(
     labels, importances : ndarray of float32, shape (n,)
         An example of importance 0 teaches nothing. The others weigh what the companions learn,
         but for the moments of features and the search for a season.
-    wide, companions : ndarray, shapes (n, width(n_features)) and (n, N_COMPANIONS)
+    wide : ndarray of float32, shape (n, width(n_features))
         Written.
+    values : ndarray of float64, shape (n, at least N_COMPANIONS)
+        Its last columns are written: what the companions forecast.
     shown : ndarray of float64, shape (n,)
         Written: the labels as learners see them.
     limits : ndarray of float64, shape (n, 2)
@@ -273,11 +275,12 @@ def advance(
     past_triangle, past_rotated, past_weights = state[7:]
     d = examples.shape[1]
     extended, broad, narrow = np.empty(N_PAST + d), np.empty(1 + N_PAST + d), np.empty(1 + d)
-    period = 1  # not known
+    first = values.shape[1] - N_COMPANIONS
+    period: Any = np.int64(1)  # not known
     for t in range(len(labels)):
         seen = int(scale[COUNT])
         period = next_period(losses, seen, period)
-        look(examples[t], extended, wide[t], companions[t], state, classes, period)
+        look(examples[t], extended, wide[t], values[t, first:], state, classes, period)
         limits[t, 0], limits[t, 1] = scale[LOW], scale[HIGH]
         label = clipped(np.float64(labels[t]), scale)
         shown[t] = label

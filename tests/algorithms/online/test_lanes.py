@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from algorithms.online import lanes
 from algorithms.online.configuration import VWConfiguration
-from algorithms.online.lane_update import learn_group
+from algorithms.online.lane_update import evaluate, learn_group
 from algorithms.online.lockstep import learn_live
 from algorithms.online.losses import LOGISTIC, OPTIONS, SQUARED
 from algorithms.online.pool import Pool
@@ -47,7 +47,8 @@ def learned_in_lanes(pool, examples, labels, importances):
     beside = slots[pool.plain][np.argsort(-pool.n_terms[pool.plain], kind="stable")]
     groups = lanes.enter(beside, pool.tables, pool.labels, pool.rates, pool.factors, pool.n_terms)
     for models in groups:
-        for t, seen in enumerate(zip(examples, labels, importances, strict=True)):
+        for t, seen in enumerate(zip(labels, importances, strict=True)):
+            evaluate(examples[t], models)
             learn_group(*seen, pool.loss, models, pool.sums, found[t])
     lanes.leave(groups, pool.tables, pool.labels, pool.n_terms)
     for slot in slots[~pool.plain]:
@@ -94,7 +95,7 @@ def test_any_number_of_models(n_models):
 def test_models_whose_terms_share_a_cell_stay_alone():
     configurations = [configured(chosen) for chosen in [["ab"], ["abd"], ["ac"], *[[]] * 5]]
     pool = pool_of(CROWDED, configurations, SQUARED)
-    beside, alone = lanes.split(np.arange(8), pool.n_terms, pool.plain, random_stream(1)[0])
+    beside, alone = lanes.split(np.arange(8), pool.n_terms, pool.plain, 300, 0.8)
     assert len(beside)
     assert set() < {*np.flatnonzero(~pool.plain)} <= {*alone}
     assert_the_same(CROWDED, configurations, *random_stream(1))
@@ -102,8 +103,7 @@ def test_models_whose_terms_share_a_cell_stay_alone():
 
 def test_a_model_much_larger_than_the_others_stays_alone():
     n_terms, plain = np.array([40, 9, 9, 300, 8, 8, 8]), np.ones(7, dtype=bool)
-    full = np.ones((64, 8), dtype=np.float32)
-    beside, alone = lanes.split(np.arange(7), n_terms, plain, full)
+    beside, alone = lanes.split(np.arange(7), n_terms, plain, 64, 1.0)
     assert beside.tolist() == [0, 1, 2, 4, 5, 6]
     assert alone.tolist() == [3]
 
@@ -124,8 +124,9 @@ def test_a_model_much_larger_than_the_others_stays_alone():
 def test_models_go_where_they_are_faster(n_models, n_terms, n_examples, share, goes):
     examples = np.zeros((n_examples, 1000), dtype=np.float32)
     examples[:, : int(share * 1000)] = 1
+    assert lanes.share_of_values(examples) == share
     slots, terms = np.arange(n_models), np.full(n_models, n_terms)
-    beside, alone = lanes.split(slots, terms, np.ones(n_models, dtype=bool), examples)
+    beside, alone = lanes.split(slots, terms, np.ones(n_models, dtype=bool), n_examples, share)
     assert (len(beside), len(alone)) == ((n_models, 0) if goes else (0, n_models))
 
 
