@@ -4,3 +4,7 @@ Nothing in this package knows of Prefect or MLflow, opens a network connection, 
 or touches a global random generator. The tree is the table of contents: each paper has a
 module or a folder of its name, its baselines stand beside it.
 """
+
+from algorithms.caches import keep_kernels_apart
+
+keep_kernels_apart()

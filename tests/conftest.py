@@ -21,7 +21,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from tasks.machine.environment import ONE_THREAD, kernel_cache
+from tasks.machine.environment import ONE_THREAD
 from tests.zygote import Zygote, starting
 
 # The same examples in every run, and no limit of time: a loaded machine must not fail a test.
@@ -30,9 +30,6 @@ hypothesis.settings.load_profile("leaseboard")
 
 # Before anything imports numpy: the tests run side by side, as jobs do.
 os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
-
-# Before anything imports numba: compiled kernels are kept from run to run, never stale ones.
-os.environ.setdefault("NUMBA_CACHE_DIR", str(kernel_cache()))
 
 # Hundreds of processes would compile all of ours anew, and each worker all tests.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

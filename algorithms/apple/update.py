@@ -11,7 +11,7 @@ for bit. This one gives up the last bits for sums in vector lanes and powers tha
 The two learning steps are inlined: called, a kernel fresh from the compiler and the same one from
 Numba's cache would link to differently ordered sums, and their last bits would differ.
 Numba's own cache of a kernel does not notice an edit here;
-`tasks.machine.environment.kernel_cache` does.
+`algorithms.caches.kernel_cache` does.
 
 =========  =====================================================================
 symbol     meaning

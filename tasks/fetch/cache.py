@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from algorithms.caches import cache_dir
 from algorithms.errors import DataError, UsageError, naming
 from tasks.fetch.digests import file_digest
 from tasks.fetch.entries import Catalogued
-from tasks.machine import paths
 
 DATA = "data.parquet"
 ENTRY = "entry.json"
@@ -24,7 +24,7 @@ ENTRY = "entry.json"
 
 def section(name: str) -> Path:
     """The folder of one kind of data, such as ``openml``; it may not exist yet."""
-    return paths.cache_dir() / "data" / name
+    return cache_dir() / "data" / name
 
 
 def find(kind: str, name: str) -> Catalogued | None:

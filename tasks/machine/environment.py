@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 from collections.abc import Iterable
@@ -10,7 +9,6 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from tasks.machine.paths import cache_dir
 from tasks.machine.threads import ONE_THREAD
 
 QUIET = {
@@ -57,7 +55,6 @@ def prepare_workers() -> None:
     ours = {name: value for name, value in QUIET.items() if not name.startswith("PREFECT_")}
     for name, value in (ONE_THREAD | ours).items():
         os.environ.setdefault(name, value)
-    os.environ.setdefault("NUMBA_CACHE_DIR", str(kernel_cache()))
 
 
 def prepare_environment(home: Path | None = None) -> None:
@@ -68,22 +65,7 @@ def prepare_environment(home: Path | None = None) -> None:
     """
     for name, value in (ONE_THREAD | QUIET).items():
         os.environ.setdefault(name, value)
-    os.environ.setdefault("NUMBA_CACHE_DIR", str(kernel_cache()))
     os.environ.setdefault("PREFECT_HOME", str((home or Path.cwd()).resolve() / ".prefect"))
-
-
-def kernel_cache() -> Path:
-    """The folder of compiled kernels: another one whenever the code of any kernel changes.
-
-    Left alone, numba compares the file of a compiled function only, not the files of the
-    functions that it calls, and would run old machine code after an update.
-    """
-    digest = hashlib.sha256()
-    for source in sorted((Path(__file__).resolve().parents[2] / "algorithms").rglob("*.py")):
-        code = source.read_bytes()
-        if b"numba" in code:  # or what compiled code is made of, such as an intrinsic
-            digest.update(code)
-    return cache_dir() / "kernels" / digest.hexdigest()[:16]
 
 
 def versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:

@@ -1,10 +1,11 @@
-"""Where things are: the cache, the configuration, the local MLflow store."""
+"""Where things are: the configuration, the local MLflow store."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
+from algorithms.caches import cache_dir
 from algorithms.errors import UsageError
 
 CONF_KINDS = ("suites", "data", "spaces", "baselines")
@@ -12,18 +13,6 @@ CONF_KINDS = ("suites", "data", "spaces", "baselines")
 
 _PACKAGED_CONF = Path(__file__).resolve().parents[2] / "flows" / "_conf"
 _CHECKOUT_CONF = Path(__file__).resolve().parents[2] / "conf"
-
-
-def cache_dir() -> Path:
-    """The folder of fetched data and of the store of trials and probes.
-
-    ``LEASEBOARD_CACHE`` names it; otherwise it is ``leaseboard`` in the user's cache folder.
-    """
-    named = os.environ.get("LEASEBOARD_CACHE")
-    if named:
-        return Path(named).expanduser().resolve()
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return (Path(base).expanduser() / "leaseboard").resolve()
 
 
 def store_place() -> Path | str:

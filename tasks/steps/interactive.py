@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,6 @@ from tasks.jobs.suites.plan import check_suite
 from tasks.jobs.suites.rankable import require_ranking, tasks_of
 from tasks.jobs.suites.suite import Suite
 from tasks.machine import paths
-from tasks.machine.environment import kernel_cache
 from tasks.score.board import plain
 from tasks.score.compared import Compared, compared
 from tasks.score.frame import to_frame
@@ -172,7 +170,6 @@ def race(
     if suite.metric is not None:
         jobs = suite.jobs()
         require_ranking(suite.metric, jobs, tasks_of((job.data for job in jobs), found))
-    os.environ.setdefault("NUMBA_CACHE_DIR", str(kernel_cache()))  # no kernel is compiled twice
     results = []
     for job in suite.jobs():
         with tempfile.TemporaryDirectory(prefix="race-") as folder:

@@ -12,9 +12,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from algorithms.caches import cache_dir
 from algorithms.errors import LeaseboardError
 from tasks.evaluate.store import Store
-from tasks.machine import disk, paths
+from tasks.machine import disk
 from tasks.machine.addresses import redacted
 from tasks.machine.environment import installed
 from tasks.machine.owners import is_alive
@@ -127,7 +128,7 @@ def import_names() -> Iterator[Finding]:
 
 def disk_use(uri: str) -> Iterator[Finding]:
     """What run folders, the cache's parts and the local store use, and what is left."""
-    cache = paths.cache_dir()
+    cache = cache_dir()
     places = {"run folders": [Path("runs").resolve()]}
     places |= {name: [cache / part] for name, part in CACHED.items()}
     if uri.startswith(SQLITE):
@@ -144,7 +145,7 @@ def disk_use(uri: str) -> Iterator[Finding]:
 
 def damaged(uri: str) -> Iterator[Finding]:
     """Stores that were set aside because they were damaged, until somebody deletes them."""
-    kept = sorted((paths.cache_dir() / "recorded").glob(f"*{disk.DAMAGED}*"))
+    kept = sorted((cache_dir() / "recorded").glob(f"*{disk.DAMAGED}*"))
     if uri.startswith(SQLITE):
         database = Path(uri.removeprefix(SQLITE)).resolve()
         kept += sorted(database.parent.glob(f"{database.name}{disk.DAMAGED}*"))

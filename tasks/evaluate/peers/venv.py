@@ -13,8 +13,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from algorithms.caches import cache_dir
 from algorithms.errors import LeaseboardError, SkipError, unknown
-from tasks.machine.paths import cache_dir, shipped_conf
+from tasks.machine.paths import shipped_conf
 
 _COMPLETE = "complete"
 """Written last, so that an environment whose installation was interrupted does not count."""
