@@ -7,6 +7,8 @@ from pathlib import Path
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 
+import algorithms  # noqa: F401 - it names the folder of compiled kernels
+
 
 def compile_once():
     """Change numba in this process; left alone, all that start together compile the same."""
