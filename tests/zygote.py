@@ -44,10 +44,11 @@ IDENTIFIED = {"vanilla": "stream", "linear": "holdout", "average": "pulls", "abc
 No kernel is run: the machine code of kernels has its own GiB, which would count in all forks.
 """
 PREFECT = (
-    "prefect.cli.server", "prefect.server.api.server", "flows.orchestrate", "flows.schedule",
-    "tasks.steps.prefect_tasks",
+    "prefect.artifacts", "prefect.cli.server", "prefect.client.orchestration",
+    "prefect.concurrency.services", "prefect.flow_engine", "prefect.logging.handlers",
+    "prefect.schedules", "prefect.server.api.server", "prefect.task_runners",
 )  # fmt: skip
-"""What is kept aside, with all of Prefect, until a fork imports it: see `Aside`."""
+"""What of Prefect is kept aside until a fork imports any of it: see `Aside`."""
 _DIE_WITH_PARENT, _NAME, _BECOME_SUBREAPER = 1, 15, 36  # PR_SET_… of linux/prctl.h
 _adopting = threading.Lock()
 
@@ -207,7 +208,8 @@ class Aside(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Gives back the modules that were put aside when the first of them is imported.
 
     Prefect reads its settings when it is imported, so a fork must import it after it has made
-    its environment; we read them again then.
+    its environment; we read them again then. Nothing else is put aside: it might be imported
+    before that.
     """
 
     def __init__(self, modules):
@@ -235,12 +237,10 @@ class Aside(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def put_aside():
-    """Import what is of Prefect, and have a fork's first import of it find it ready."""
-    ours = set(sys.modules)
+    """Import Prefect, and have a fork's first import of it find it ready."""
     for name in PREFECT:
         importlib.import_module(name)
-    new = [name for name in sys.modules if name not in ours]
-    aside = [name for name in new if name.partition(".")[0] in {"prefect", "flows", "tasks"}]
+    aside = [name for name in sys.modules if name.partition(".")[0] == "prefect"]
     sys.meta_path.insert(0, Aside({name: sys.modules.pop(name) for name in aside}))
 
 
