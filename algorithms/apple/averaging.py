@@ -1,7 +1,11 @@
-"""Uniting what several nodes learned: the union of their parents, the average of their weights."""
+"""Uniting what several nodes learned: the union of their parents, the average of their weights.
+
+And going on beyond an average, on the line from the one before it.
+"""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Literal
 
@@ -11,8 +15,12 @@ from numpy.typing import NDArray
 from algorithms.apple.growing import GrowingLearner
 from algorithms.apple.monomials import Monomial
 from algorithms.apple.update import EXAMPLES, HIGH, LOW, UNSEEN
+from algorithms.benches.holdout import Floats
 
 Averaging = Literal["weighted", "plain"]
+
+STEPS = (0.0, 0.5, 1.0, 2.0, 4.0)
+"""How far beyond an average the next pass may start, in ways from the average before it."""
 
 
 def union_of_parents(nodes: Sequence[GrowingLearner]) -> list[Monomial]:
@@ -71,6 +79,33 @@ def merge(nodes: Sequence[GrowingLearner], empty: GrowingLearner, averaging: Ave
         empty.w[known] = w[known] * (empty.totals[EXAMPLES] + 1.0)
     else:
         empty.w[known], empty.g[known] = w[known] * n, g[known] / n**2
+
+
+def losses_beyond(
+    average: GrowingLearner, now: Floats, before: Floats, labels: Floats
+) -> NDArray[np.float64]:
+    """The squared losses of `average` moved on by each of `STEPS`.
+
+    Margins are linear in the weights: `now` are those of the average, `before` of the one before.
+    """
+    here = now.astype(np.float64)
+    moved = here + np.multiply.outer(STEPS, here - before)
+    errors = np.clip(moved, *average.label_range) - labels
+    return np.asarray((errors**2).sum(axis=1))
+
+
+def beyond(average: GrowingLearner, before: GrowingLearner, step: float) -> GrowingLearner:
+    """A copy of `average` moved on by `step` times its way from `before`, weights alone."""
+    moved = copy.deepcopy(average)
+    source, target = moved.places_of(before)
+    if moved.sgd:
+        units = (average.totals[EXAMPLES] + 1.0) / (before.totals[EXAMPLES] + 1.0)
+    else:
+        units = before.inverse[source].astype(np.float64) / moved.inverse[target]
+    start = np.zeros(len(moved.w))
+    start[target] = before.w[source] * units
+    moved.w[:] += step * (moved.w - start)
+    return moved
 
 
 def _ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:

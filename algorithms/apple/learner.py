@@ -81,12 +81,22 @@ class MonomialLearner(ABC):
 
     def predict(self, rows: Rows) -> Floats:
         """Predictions without learning, clamped to the labels' range under VW's update."""
+        return self._predicted(rows, *self.label_range)
+
+    def margins(self, rows: Rows) -> Floats:
+        """Predictions without learning that are not clamped: linear in the weights."""
+        return self._predicted(rows, -np.inf, np.inf)
+
+    def _predicted(self, rows: Rows, low: float, high: float) -> Floats:
         out = np.empty(rows.shape[0], dtype=np.float32)
-        if self.sgd:
-            self._predict(rows, 1 / (self.totals[EXAMPLES] + 1.0), -np.inf, np.inf, out)
-        else:
-            self._predict(rows, 0.0, self.totals[LOW], self.totals[HIGH], out)
+        fixed = 1 / (self.totals[EXAMPLES] + 1.0) if self.sgd else 0.0
+        self._predict(rows, fixed, low, high, out)
         return out
+
+    @property
+    def label_range(self) -> tuple[float, float]:
+        """What predictions are clamped to; SGD's are not."""
+        return (-np.inf, np.inf) if self.sgd else (self.totals[LOW], self.totals[HIGH])
 
     @property
     def magnitude(self) -> NDArray[np.float64]:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
 from algorithms.apple.apple import Apple
-from algorithms.apple.averaging import merge, union_of_parents
+from algorithms.apple.averaging import STEPS, beyond, losses_beyond, merge, union_of_parents
 from algorithms.apple.hashed import HashedLearner
 from algorithms.apple.learner import Learning
-from algorithms.apple.parallel import ParallelApple, loss, refine
+from algorithms.apple.parallel import ParallelApple, refine, united
 from algorithms.apple.plan import PlanLearner
 from algorithms.apple.polynomial import Polynomial
 from algorithms.apple.update import EXAMPLES
 from algorithms.audit import Auditor
 from algorithms.base import play
 from algorithms.benches.holdout import Holdout, HoldoutBench, Part
+from algorithms.benches.predictions import squared_losses
 from algorithms.events import ChampionChanged, ParentsMerged
 
 KERNELS = {"plan": PlanLearner, "hashed": HashedLearner}
@@ -29,6 +32,10 @@ def noisy(seed, passes=5, n=6000):
     k = n * 2 // 3
     names = tuple(f"x{i + 1}" for i in range(8))
     return HoldoutBench(Holdout(Part(x[:k], y[:k]), Part(x[k:], y[k:]), names), seed, passes)
+
+
+def loss(learner, rows, labels):
+    return squared_losses(learner.predict(rows), labels).sum()
 
 
 def events_of(algorithm, bench):
@@ -113,13 +120,63 @@ def test_the_union_builds_monomials_that_one_node_alone_found(kernel):
     assert merged.parents() == [(0,), (2,), (0, 1)]
 
 
+def trained_apart(kernel, update="adaptive"):
+    """Two nodes, each with a parent of its own, and the rows they learned halves of."""
+    x = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
+    y = x[:, 0] + x[:, 1] * x[:, 2]
+    learning = Learning(bits=12, update=update, regularization=10)
+    nodes = [KERNELS[kernel](3, learning) for _ in range(2)]
+    for node, parent, half in zip(nodes, [(0,), (1,)], [slice(30), slice(30, 60)], strict=True):
+        node.expand([parent])
+        node.magnitude = np.abs(x).max(axis=0)
+        node.learn(x[half], y[half])
+    return nodes, (x, y)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("update", ["adaptive", "sgd"])
+def test_the_plain_average_predicts_the_mean_whatever_each_node_has_found(kernel, update):
+    nodes, (x, _) = trained_apart(kernel, update)
+
+    average = united(nodes, KERNELS[kernel](3, nodes[0].learning), "plain")
+
+    mean = np.mean([node.margins(x) for node in nodes], axis=0)
+    np.testing.assert_allclose(average.margins(x), mean, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("update", ["adaptive", "sgd"])
+def test_beyond_an_average_predictions_go_on_as_they_went(kernel, update):
+    nodes, (x, y) = trained_apart(kernel, update)
+    before = united(nodes, KERNELS[kernel](3, nodes[0].learning), "plain")
+    again = [refine(before, (x[half], y[half])).learner for half in (slice(20), slice(20, 60))]
+    average = united(again, KERNELS[kernel](3, before.learning), "weighted")
+
+    moved = [beyond(average, before, step) for step in STEPS]
+
+    now, way = average.margins(x), average.margins(x) - before.margins(x)
+    for step, learner in zip(STEPS, moved, strict=True):
+        np.testing.assert_allclose(learner.margins(x), now + step * way, rtol=1e-3, atol=1e-4)
+    losses = losses_beyond(average, now, before.margins(x), y)
+    np.testing.assert_allclose(losses, [loss(learner, x, y) for learner in moved], rtol=1e-3)
+
+
+def test_starting_beyond_the_averages_makes_up_for_their_slowness():
+    def score(**settings):
+        return finished(ParallelApple(**settings), noisy(0))[0]
+
+    assert score() < 0.97 * score(extrapolate=False)
+    assert score(partitions=1) == score(partitions=1, extrapolate=False)
+
+
 def test_the_rate_whose_average_loses_least_answers():
     rates = (2.0, 32.0)  # the nodes themselves lose less at the first, their average at the second
     train = noisy(0, n=3000).holdout.train
-    events = events_of(ParallelApple(rates=rates), noisy(0, n=3000))
+    plainly = functools.partial(ParallelApple, extrapolate=False)
+    events = events_of(plainly(rates=rates), noisy(0, n=3000))
 
-    alone = [finished(ParallelApple(learning_rate=r), noisy(0, n=3000)) for r in rates]
-    losses = [loss(learner, (train.rows, train.labels)) for _, learner in alone]
+    alone = [finished(plainly(learning_rate=rate), noisy(0, n=3000)) for rate in rates]
+    losses = [loss(learner, train.rows, train.labels) for _, learner in alone]
     assert champion_of(events) == np.argmin(losses) == 1
     assert events[-1].score == alone[np.argmin(losses)][0]
 
