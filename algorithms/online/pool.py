@@ -19,6 +19,9 @@ from algorithms.online.schema import Schema
 
 Slots = NDArray[np.int64]
 
+MOST_LAYOUTS = 256
+"""Layouts that a pool keeps, beside those of its models: the last ones that it was asked for."""
+
 
 class Pool:
     """Slots for `n_slots` kernel models over one schema.
@@ -159,11 +162,13 @@ class Pool:
         return learner
 
     def _layout(self, configuration: VWConfiguration) -> Layout:
-        """The layout of `configuration`, kept for when it comes back."""
+        """The layout of `configuration`, kept for when it comes back soon."""
         key = configuration.interactions, configuration.namespaces
-        if key not in self._layouts:
-            self._layouts[key] = layouts(self.schema).of(configuration)
-        return self._layouts[key]
+        layout = self._layouts.pop(key, None) or layouts(self.schema).of(configuration)
+        self._layouts[key] = layout
+        if len(self._layouts) > MOST_LAYOUTS:
+            del self._layouts[next(iter(self._layouts))]
+        return layout
 
     def _place(self, slot: int, layout: Layout) -> None:
         """Write `layout` into `slot`."""
