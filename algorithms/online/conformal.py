@@ -207,7 +207,9 @@ def ask(
         few scores for the level; the first also where theorem 1 asks for it.
     """
     n = int(min(running[AT], SCORES))
-    regressed[0], regressed[1:] = 1.0, 0.0
+    regressed[0] = 1.0
+    for i in range(1, N_LOCAL):
+        regressed[i] = 0.0
     if running[VARIANCE] > 0.0:
         place = (forecast - running[MEAN]) / math.sqrt(running[VARIANCE])
         regressed[1] = min(max(place, -FARTHEST), FARTHEST)
@@ -223,7 +225,8 @@ def ask(
     for k in range(len(alphas)):
         level = levels[k]
         if (n + 1) * alphas[k] < 1.0:
-            halves[k, :] = math.inf
+            for kind in (GIVEN, PLAIN, LOCAL):
+                halves[k, kind] = math.inf
             continue
         halves[k, PLAIN] = quantile(ordered[0], n, level[STEERED])
         halves[k, LOCAL] = local * quantile(ordered[1], n, level[STEERED])

@@ -148,7 +148,7 @@ def enter(
     ]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def _enter(
     group: Slots,
     tables: Floats,
@@ -188,7 +188,7 @@ def _enter(
     return group, rows, plan, terms, distinct, values
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def _tell_apart(group: Slots, factors: Integers, n_terms: Slots) -> tuple[Terms, Integers]:
     """Number the distinct terms of the models in `group`; 0 is none."""
     n_rows, order = n_terms[group[0]], factors.shape[2]
@@ -221,7 +221,7 @@ def _tell_apart(group: Slots, factors: Integers, n_terms: Slots) -> tuple[Terms,
     return terms, distinct[: count + 1]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def _same(one: Integers, other: Integers) -> bool:
     alike = True
     for place in range(len(one)):

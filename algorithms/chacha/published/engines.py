@@ -131,9 +131,13 @@ def advance(
     places: Integers,
 ) -> int:
     """Example by example: select, let all live models predict and learn, observe."""
-    live = np.flatnonzero(slots[:, CONFIGURATION] >= 0)
+    live, n_live = np.empty(len(slots), dtype=np.int64), 0
+    for slot in range(len(slots)):
+        if slots[slot, CONFIGURATION] >= 0:
+            live[n_live] = slot
+            n_live += 1
     share = lanes.share_of_values(examples)
-    beside, alone = lanes.split(live, n_terms, plain, len(examples), share)
+    beside, alone = lanes.split(live[:n_live], n_terms, plain, len(examples), share)
     groups = lanes.enter(beside, tables, ranges, rates, factors, n_terms)
     learned = 0
     for t in range(len(labels)):

@@ -163,7 +163,8 @@ def cut(value: float, varies: bool, pieces: Floats) -> None:
     >>> pieces.tolist()
     [0.0, 0.0, 0.75, 0.25, 0.0]
     """
-    pieces[:] = 0.0
+    for knot in range(len(KNOTS)):
+        pieces[knot] = 0.0
     if not varies:
         return
     first, last = KNOTS[0], KNOTS[len(KNOTS) - 1]

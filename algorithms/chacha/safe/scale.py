@@ -128,7 +128,8 @@ def _begin(scale: Doubles) -> None:
 def _order(label: float, scale: Doubles, count: float) -> None:
     """Keep the two least and the two largest labels; of fewer than two, one counts twice."""
     if count == 1.0:
-        scale[LEAST : MOST + 1] = label
+        for place in range(LEAST, MOST + 1):
+            scale[place] = label
         return
     if count == 2.0:
         low, high = min(label, scale[LEAST]), max(label, scale[LEAST])
