@@ -1,0 +1,65 @@
+"""CPU time an example of a stream of many classes beside that of two of the same examples.
+
+``python -m benchmarks.classes DATA [--mirror FOLDER] [--rows N] [--repeats N]`` runs ``chacha``
+with default settings over all classes, and over the most frequent one against the rest.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from algorithms import registry
+from algorithms.base import play
+from algorithms.benches.stream import Stream, StreamBench
+from benchmarks.timing import Timing, Way, measure, table
+from tasks import fetch
+from tasks.preprocess import as_stream
+
+TWO = "the most frequent class against the rest"
+
+
+def run(stream: Stream, repeats: int) -> list[Timing]:
+    """Measure all classes of `stream`, then two."""
+    numbers = stream.labels.astype(np.int64)
+    often = np.where(numbers == np.bincount(numbers).argmax(), 1, -1).astype(np.float32)
+    two = replace(stream, labels=often, classes=())
+    ways = [_way(f"{len({*numbers.tolist()})} classes", stream), _way(TWO, two)]
+    for way in ways:
+        way.work()  # compiles
+    return measure(ways, repeats)
+
+
+def _way(name: str, stream: Stream) -> Way:
+    algorithm = registry.build("chacha")
+
+    def work() -> float:
+        bench = StreamBench(stream)
+        for _ in play(name, algorithm, bench, seed=2345):
+            pass
+        return bench.score().value
+
+    return Way(name, len(stream.labels), work)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line of the module."""
+    parser = argparse.ArgumentParser(description="CPU time an example of many classes and of two")
+    parser.add_argument("data")
+    parser.add_argument("--mirror", type=Path, action="append", default=[])
+    parser.add_argument("--rows", type=int, default=10_000)
+    parser.add_argument("--repeats", type=int, default=5)
+    given = parser.parse_args(arguments)
+    whole = as_stream(fetch.load(given.data, mirrors=tuple(given.mirror)))
+    rows = slice(given.rows)
+    stream = replace(whole, features=whole.features[rows], labels=whole.labels[rows])
+    print(table(run(stream, given.repeats), TWO))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

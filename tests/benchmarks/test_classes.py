@@ -1,0 +1,11 @@
+"""The command times all classes of a stream and two of them."""
+
+from benchmarks import classes
+
+
+def test_all_classes_are_timed_beside_two(capsys):
+    data = "synthetic:separated?rows=60&classes=3&flip=0.2&seed=0"
+
+    assert classes.main([data, "--rows", "50", "--repeats", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()[1:]
+    assert [line[:40].strip() for line in lines] == ["3 classes", classes.TWO]
