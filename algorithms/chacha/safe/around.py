@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from algorithms.chacha.safe.front import FARTHEST, MEAN_SO_FAR, Doubles, Floats
-from algorithms.chacha.safe.mixture import Slots, consider
+from algorithms.chacha.safe.mixture import Slots, consider, mix
 from algorithms.chacha.safe.scale import HIGH, LOW
 
 
@@ -49,10 +49,34 @@ def targets_of(shown: Doubles, place: Doubles) -> Floats:
 
 
 @njit(cache=True, nogil=True)
-def complete(values: Doubles, predictions: Floats, place: Doubles, limits: Doubles) -> None:
-    """Write what the models predict into the first columns, in the labels' own unit and range."""
-    for t in range(len(values)):
+def mix_models(
+    values: Doubles,
+    predictions: Floats,
+    place: Doubles,
+    limits: Doubles,
+    labels: Floats,
+    importances: Floats,
+    shown: Doubles,
+    live: Slots,
+    baselines: Slots,
+    champion: int,
+    gamma: float,
+    losses: Doubles,
+    totals: Doubles,
+    aggregated: Doubles,
+    windows: Doubles,
+    scores: Doubles,
+    forecasts: Floats,
+) -> None:
+    """`mix` of what the models predict, in the labels' own unit and range, and the companions."""
+    n, b = predictions.shape
+    for t in range(n):
         _value(values[t], predictions[t], place, limits[t, 0], limits[t, 1])
+    slots = mixed(live, b, values.shape[1])
+    mix(
+        values, labels, importances, shown, limits, slots, baselines, champion, gamma, losses,
+        totals, aggregated, windows, scores, forecasts,
+    )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)

@@ -10,8 +10,7 @@ import numpy as np
 from algorithms.chacha.safe.aggregate import ALLOWED, new_aggregate
 from algorithms.chacha.safe.around import (
     after_forecast,
-    complete,
-    mixed,
+    mix_models,
     targets_of,
 )
 from algorithms.chacha.safe.front import (
@@ -27,7 +26,7 @@ from algorithms.chacha.safe.front import (
     width,
 )
 from algorithms.chacha.safe.intervals import Intervals
-from algorithms.chacha.safe.mixture import FIRST, LOST, N_TOTALS, SHARE_OF_BOUND, mix
+from algorithms.chacha.safe.mixture import FIRST, LOST, N_TOTALS, SHARE_OF_BOUND
 from algorithms.chacha.safe.odds import Odds
 from algorithms.chacha.safe.scale import MEAN, SETTLED, deviation
 from algorithms.online.live import Doubles, Floats, KernelModels, LiveModels, Slots
@@ -126,23 +125,24 @@ class Ensemble:
         """Forecast each example of a block, which `until` allows, and learn it."""
         n, d = examples.shape
         values, shown, limits = np.zeros((n, len(self.losses))), np.zeros(n), np.zeros((n, 2))
-        wide = np.empty((n, width(d)), dtype=np.float32)
-        advance(
-            examples, labels, importances, wide, values, shown, limits, self.front.arrays,
-            self.classes,
+        wide, front = np.empty((n, width(d)), dtype=np.float32), self.front
+        front.last_period = advance(
+            examples, labels, importances, wide, values, shown, limits, front.arrays,
+            self.classes, front.last_period,
         )  # fmt: skip
         predictions = np.zeros((n, self.b), dtype=np.float32)
         if self.place[1]:
             seen, targets = wide if self.represents else examples, targets_of(shown, self.place)
             self.models.learn(seen, targets, importances, live, predictions)
-        complete(values, predictions, self.place, limits)
-        mix(
+        mix_models(
             values,
+            predictions,
+            self.place,
+            limits,
             labels,
             importances,
             shown,
-            limits,
-            mixed(live, self.b, len(self.losses)),
+            live,
             self.baselines,
             champion,
             self.gamma,
@@ -172,7 +172,7 @@ class Ensemble:
     def until(self, labels: Floats, at: int) -> int:
         """How many of `labels`, which come after `at` others, go before `move` has to be asked."""
         n = len(labels)
-        if not self.represents:
+        if not self.represents or n == 1:
             return n
         n = min(n, (1 << at.bit_length()) - at)
         if not self.place[1]:  # until two labels differ

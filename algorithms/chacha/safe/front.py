@@ -32,7 +32,7 @@ from algorithms.chacha.safe.scale import (
     new_scale,
 )
 from algorithms.plain import fill, values_of
-from algorithms.reference.labels import LONGEST, compare, least_period, next_period, remember
+from algorithms.reference.labels import LONGEST, compare, next_period, remember
 from algorithms.reference.ridge import CLIP, add_moments, reweigh, rotate, solve_both, standardise
 
 Floats = NDArray[np.float32]
@@ -80,6 +80,10 @@ class Front:
         Of the ridge regression on features, see `algorithms.reference.ridge.learn_ridge`.
     past_triangle, past_rotated, past_weights : ndarray of float64
         Of the one that has the labels' past before them.
+    arrays : tuple of ndarray
+        All these, in the order in which the compiled loops take them apart.
+    last_period : int
+        The period that was found last, from which the search for the next one goes on.
     """
 
     kept: ClassVar[tuple[str, ...]] = (
@@ -99,17 +103,16 @@ class Front:
             N_PAST + n_features if ridge else 0
         )
 
-    @property
-    def arrays(self) -> tuple[Doubles, ...]:
-        """The state, in the order in which the compiled loops take it apart."""
-        ridge = self.triangle, self.rotated, self.weights
+        plain = self.triangle, self.rotated, self.weights
         on_past = self.past_triangle, self.past_rotated, self.past_weights
-        return self.scale, self.moments, self.past, self.losses, *ridge, *on_past
+        self.arrays = self.scale, self.moments, self.past, self.losses, *plain, *on_past
+        self.last_period = 1
 
     @property
     def period(self) -> int:
         """How many labels ago a season is, as far as is known; 1 where none was found."""
-        return int(least_period(self.losses, int(self.scale[COUNT])))
+        self.last_period = next_period(self.losses, int(self.scale[COUNT]), self.last_period)
+        return self.last_period
 
     def grow(self, n_features: int) -> None:
         """Go on with more features, which were 0 until now."""
@@ -252,7 +255,8 @@ def advance(
     limits: Doubles,
     state: State,
     classes: bool,
-) -> None:
+    period: int,
+) -> int:
     """`look` at each example of a block in order, then learn its label.
 
     Parameters
@@ -271,13 +275,19 @@ def advance(
         Written: the range of labels before each.
     state, classes
         See `look`; the arrays are updated.
+    period : int
+        Any earlier one: what is found does not depend on it.
+
+    Returns
+    -------
+    period : int
+        That of the last example.
     """
     scale, moments, past, losses, triangle, rotated, weights = state[:7]
     past_triangle, past_rotated, past_weights = state[7:]
     d = examples.shape[1]
     extended, broad, narrow = np.empty(N_PAST + d), np.empty(1 + N_PAST + d), np.empty(1 + d)
     first = values.shape[1] - N_COMPANIONS
-    period: Any = np.int64(1)  # not known
     for t in range(len(labels)):
         seen = int(scale[COUNT])
         period = next_period(losses, seen, period)
@@ -310,6 +320,7 @@ def advance(
         remember(label, past, seen)
         admit(np.float64(labels[t]), scale, importance)
         add_moments(examples[t], moments, scale[COUNT])
+    return period
 
 
 @njit(cache=True, nogil=True)

@@ -131,11 +131,11 @@ class SafeRace(Race):
 
     def single_calls(self, row: Floats) -> SingleCalls:
         """See `Race.single_calls`."""
-        labels, importances, forecasts = np.zeros((3, 1), dtype=np.float32)
+        block = row[None], *np.zeros((3, 1), dtype=np.float32)
 
         def learn(label: float, importance: float) -> bool:
-            labels[0], importances[0] = label, importance
-            self.learn(row[None], labels, importances, forecasts)
+            block[1][0], block[2][0] = label, importance
+            self.learn(*block)
             return self.is_due()
 
         return partial(self.predict, row), learn

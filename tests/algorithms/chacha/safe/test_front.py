@@ -40,7 +40,8 @@ def advanced(front, x, y):
     n, d = x.shape
     wide = np.empty((n, width(d)), np.float32)
     companions, shown, limits = np.empty((n, N_COMPANIONS)), np.empty(n), np.empty((n, 2))
-    advance(x, y, np.ones_like(y), wide, companions, shown, limits, front.arrays, front.classes)
+    state = front.arrays, front.classes, front.period
+    advance(x, y, np.ones_like(y), wide, companions, shown, limits, *state)
     return wide, companions, shown, limits
 
 
