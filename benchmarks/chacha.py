@@ -28,6 +28,7 @@ REFERENCE = "kernel b=5"
 WIDTHS = (5, 10, 50)
 RULES = "chacha-icml-eval"
 VW_ROWS = 5_000
+SINGLE_ROWS = 10_000
 PEER_ROWS = 5_000
 
 
@@ -47,8 +48,9 @@ def run(
     """
     ways = [
         *(_played(f"kernel b={b}", stream, "kernel", b) for b in WIDTHS),
-        _one_by_one(stream),
+        _one_by_one("kernel b=5, one call at a time", stream, algorithm=RULES, b=5),
         _default(stream),
+        _one_by_one("kernel, default settings, one call at a time", head(stream, SINGLE_ROWS)),
         *(_cache_pass(stream, folder, n_models) for n_models in (1, 5)),
         *(
             replace(_played(f"vw b={b}", head(stream, VW_ROWS), "vw", b), repeats=1)
@@ -93,7 +95,8 @@ def _default(stream: Stream) -> Way:
     return Way("kernel, default settings", len(stream.labels), work)
 
 
-def _one_by_one(stream: Stream) -> Way:
+def _one_by_one(name: str, stream: Stream, **settings: Any) -> Way:
+    """`predict_one` and then `learn_one` of every example, a dict, as River's models are run."""
     names = [f"x{column}" for column in range(stream.features.shape[1])]
     examples: list[dict[Hashable, Any]] = [
         dict(zip(names, row, strict=True)) for row in stream.features.tolist()
@@ -101,14 +104,14 @@ def _one_by_one(stream: Stream) -> Way:
     labels = stream.labels.tolist()
 
     def work() -> float:
-        model = ChaChaRegressor(algorithm=RULES, b=5, seed=2345)
+        model = ChaChaRegressor(seed=2345, **settings)
         total = 0.0
         for x, y in zip(examples, labels, strict=True):
             total += (model.predict_one(x) - y) ** 2
             model.learn_one(x, y)
         return total / len(labels)
 
-    return Way("kernel b=5, one call at a time", len(labels), work)
+    return Way(name, len(labels), work)
 
 
 def _cache_pass(stream: Stream, folder: Path, n_models: int) -> Way:
