@@ -8,7 +8,9 @@ Notes
 LLVM vectorises these loops because all that they touch is at constant distances in one array (no
 overlap has to be excluded as they run), indices are unsigned (none is checked for being negative),
 and values are selected rather than branched over. Lanes that are off must not compute numbers
-below float32's normal ones, which take a hundred cycles each; NaN costs nothing.
+below float32's normal ones, which take a hundred cycles each; NaN costs nothing. Each loop is a
+function of its own, which LLVM vectorises before it is put into its caller; put there by numba
+(``inline="always"``) they take a fifth longer.
 """
 
 from __future__ import annotations
