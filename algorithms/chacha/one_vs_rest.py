@@ -170,10 +170,13 @@ class OneVsRest:
         events, self._events = sorted(self._events, key=lambda event: event.at), []
         return iter(events)
 
-    def grow(self, schema: Schema) -> Iterator[Event]:
-        """See `Race.grow`; ValueError, and no change, if one of the races cannot."""
+    def require_fit(self, schema: Schema) -> None:
+        """See `Race.require_fit`, of each of the races."""
         for race in self.races:
             race.require_fit(schema)
+
+    def grow(self, schema: Schema) -> Iterator[Event]:
+        """See `Race.grow`."""
         for k, race in enumerate(self.races):
             self._teller(k)(race.grow(schema))
         self.schema = schema

@@ -133,14 +133,8 @@ class Race(ABC):
     def grow(self, schema: Schema) -> list[Event]:
         """Go on with a schema of more columns; what follows for the configurations.
 
-        S grows by what new namespaces make possible.
-
-        Raises
-        ------
-        ValueError
-            If a live model would have too many terms; nothing is changed.
+        `require_fit` says whether it can be. S grows by what new namespaces make possible.
         """
-        self.require_fit(schema)
         self.models.grow(self._widened(schema))
         widened = schema.namespaces != self.schema.namespaces
         self.schema = schema

@@ -259,12 +259,10 @@ class OnlineChaCha(Savable, LaterLabels):
             events: Iterable[Event] = list(race.open())
             self._learning = True
         else:
+            schema = features.schema()
+            race.require_fit(schema)
             self._learning = True
-            try:
-                events = race.grow(features.schema())
-            except ValueError:
-                self._learning = False
-                raise
+            events = race.grow(schema)
         self._features, self._race, self._single = features, race, None
         self._record(events)
 

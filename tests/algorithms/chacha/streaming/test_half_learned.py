@@ -163,3 +163,26 @@ def test_of_many_streams_one_is_half_learned():
     with pytest.raises(UsageError, match="stream 'b': this model is in the middle of learning"):
         learn_many(models, {key: stream() for key in models})
     assert [models[key].examples for key in "ac"] == [2 * ROUND, ROUND]
+
+
+class FailsOnNews:
+    """An oracle of the user's, which knows two namespaces."""
+
+    def __call__(self, champion, namespaces, random):
+        if len(namespaces) > 2:
+            raise ValueError("what is c?")
+        return []
+
+
+@pytest.mark.parametrize("algorithm", ["chacha", "chacha-icml-eval"])
+def test_one_whose_oracle_fails_when_it_has_grown_says_so(algorithm):
+    spaces = {name: [name] for name in "abc"}
+    model = ChaChaRegressor(spaces, FailsOnNews(), algorithm=algorithm, b=3)
+    for t in range(5):
+        model.learn_one({"a": t % 2, "b": t % 3}, t)
+
+    with pytest.raises(ValueError, match="what is c"):
+        model.learn_one({"a": 1, "b": 1, "c": 1}, 1.0)
+
+    with pytest.raises(UsageError, match="in the middle of learning"):
+        model.learn_one({"a": 1, "b": 1}, 1.0)
