@@ -16,8 +16,6 @@ from algorithms.chacha.oracle import ConfigOracle
 from algorithms.chacha.race_file import FORMAT
 from algorithms.errors import UsageError
 
-_WAKING = threading.RLock()
-
 
 class Stateful(ABC):
     """What goes on from its state as if nothing had been between."""
@@ -28,6 +26,8 @@ class Stateful(ABC):
     algorithm: str
     pending: int
     settings: dict[str, Any]
+    _asleep: tuple[Any, tuple[Any, ...]]
+    """The lock of who builds it, and what it is built of; only of one that is not built."""
 
     @abstractmethod
     def __init__(
@@ -51,8 +51,9 @@ class Stateful(ABC):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what `save` writes: joblib's own pickles would part arrays that are shared."""
-        asleep = vars(self).get("_asleep")
-        if asleep is None:
+        if vars(self).keys() == {"_asleep"}:
+            _, asleep = self._asleep
+        else:  # built, or changed while it was asleep
             given = (self.namespaces, self.oracle, self.seed, self.algorithm, self.pending)
             asleep = given, self.settings, pickle.dumps(self._state(), pickle.HIGHEST_PROTOCOL)
         return _sleeping, (type(self), FORMAT, asleep)
@@ -61,10 +62,11 @@ class Stateful(ABC):
 
         def __getattr__(self, name: str) -> Any:
             """What an unpickled model is asked for first builds it: many go on to be pickled."""
-            if not name.startswith("__"):
-                with _WAKING:
-                    asleep = vars(self).get("_asleep")
-                    if asleep is not None:
+            sleep = vars(self).get("_asleep")
+            if sleep is not None and not name.startswith("__"):
+                waking, asleep = sleep
+                with waking:
+                    if "_asleep" in vars(self):
                         changed = {k: v for k, v in vars(self).items() if k != "_asleep"}
                         # in one step, for an interrupt may come
                         self.__dict__ = vars(self._built(*asleep)) | changed
@@ -85,5 +87,6 @@ def _sleeping(cls: type[Stateful], mark: str, asleep: tuple[Any, ...]) -> Statef
             " it there, or learn anew"
         )
     model = cls.__new__(cls)
-    model.__dict__ = {"_asleep": asleep}
+    # a lock of its own: of one that all share, a fork would have it locked for good
+    model.__dict__ = {"_asleep": (threading.RLock(), asleep)}
     return model

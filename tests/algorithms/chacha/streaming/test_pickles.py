@@ -2,7 +2,10 @@
 
 import copy
 import io
+import os
 import pickle
+import signal
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -80,6 +83,42 @@ def test_what_is_set_before_it_is_built_stays():
 
     assert model.examples == 250
     assert model.about == {"shop": "north"}
+
+
+def test_what_is_set_before_it_is_built_is_pickled_too():
+    model = unpickled(learned())
+    model.about = {"shop": "north"}
+
+    again = unpickled(pickle.loads(pickle.dumps(model)))
+    assert (again.about, again.examples) == ({"shop": "north"}, 250)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
+def test_a_fork_builds_models_while_a_thread_does(monkeypatch):
+    content = pickle.dumps(learned(algorithm="chacha-icml-eval", b=3))
+    builds, forked = threading.Event(), threading.Event()
+
+    class Slow:
+        dumps, HIGHEST_PROTOCOL = pickle.dumps, pickle.HIGHEST_PROTOCOL
+
+        @staticmethod
+        def loads(state):
+            if threading.current_thread() is not threading.main_thread():
+                builds.set()
+                forked.wait(timeout=60)
+            return pickle.loads(state)
+
+    monkeypatch.setattr(pickles, "pickle", Slow)
+    with ThreadPoolExecutor(1) as other:
+        busy = other.submit(lambda: pickle.loads(content).examples)
+        assert builds.wait(timeout=60)
+        child = os.fork()
+        if not child:
+            signal.alarm(30)  # ends it where it would wait for good
+            os._exit(pickle.loads(content).examples != 250)
+        forked.set()
+        assert busy.result(timeout=60) == 250
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def test_what_no_model_has_it_has_not_either():
