@@ -21,10 +21,10 @@ MAX_TERMS = 1 << 16
 """Interactions that induce more features than this are refused: wide ones explode."""
 
 Terms = tuple[NDArray[np.int32], NDArray[np.int64]]
+"""The columns that are multiplied into each term, as `Layout.factors`, and its hash."""
 
 MOST_KEPT = 1_000
 """Products of an interaction that is kept for other layouts; a larger one is made anew."""
-
 
 LATEST = 1_000
 """Layouts over one schema that are kept though no model has them."""

@@ -30,7 +30,7 @@ MOST_LISTED = 3
 """Columns of a namespace, where it has no more; else one less of them, and how many more."""
 
 MOST_KEPT = 2_000
-"""Sets of interactions whose words are kept for when they come again, in whichever model."""
+"""Sets of features, and of interactions, whose words are kept for whichever model has them."""
 
 LAST, SEASON = "last 3 labels", "label a season ago"
 
@@ -99,7 +99,7 @@ class Words:
         self._past = {} if known is None else {known.last: LAST, known.season: SEASON}
         self._schema = schema
         self._products: dict[tuple[Interaction, bool], str] = {}
-        self._features: dict[tuple[str, ...], str] = {}
+        self._features = lru_cache(maxsize=MOST_KEPT)(self.features)
         self._interactions = lru_cache(maxsize=MOST_KEPT)(self._tell_interactions)
 
     @cached_property
@@ -134,7 +134,7 @@ class Words:
         return {
             "interactions": list(self._interactions(configuration.interactions, names)),
             "learning_rate": configuration.learning_rate,
-            **({} if names is None else {"features": self._features_of(names)}),
+            **({} if names is None else {"features": self._features(names)}),
         }
 
     def features(self, names: Iterable[str]) -> str:
@@ -147,12 +147,6 @@ class Words:
         some = sorted(left - {*self._past}, key=self._order.__getitem__)
         words += [self._unit(name, with_kind=True) for name in some]
         return ", ".join([*words, *(self._past[name] for name in self._past if name in left)])
-
-    def _features_of(self, names: tuple[str, ...]) -> str:
-        known = self._features.get(names)
-        if known is None:
-            known = self._features[names] = self.features(names)
-        return known
 
     def _tell_interactions(
         self, interactions: tuple[Interaction, ...], names: tuple[str, ...] | None

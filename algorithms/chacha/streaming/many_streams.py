@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -118,7 +119,8 @@ def learn_many(
     given = dict(blocks.items() if isinstance(blocks, Mapping) else enumerate(blocks))
     todo = [(key, _model_of(key, models), _checked(key, block)) for key, block in given.items()]
     _refuse_shared([(key, model) for key, model, _ in todo])
-    work, size = [(model, block) for _, model, block in todo], max(1, len(todo) // MESSAGES)
+    work = [(model, block) for _, model, block in todo]
+    size = max(1, math.ceil(len(work) / MESSAGES))
     parts = [work[start : start + size] for start in range(0, len(work), size)]
     mapped = map if nodes is None else nodes.map
     done = [one for part in list(mapped(_learned, parts)) for one in part]

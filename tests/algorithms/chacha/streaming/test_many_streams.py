@@ -73,7 +73,7 @@ def test_of_very_many_each_message_has_several(monkeypatch):
     with pytest.raises(StreamsError, match=r"1 of 11 streams .* 7: ") as caught:
         learn_many(models, blocks, nodes=nodes)
 
-    assert nodes.messages == [3, 3, 3, 2]
+    assert nodes.messages == [4, 4, 3]
     assert [model.examples for model in models.values()] == [50] * 7 + [0] + [50] * 3
     for key, found in caught.value.forecasts.items():
         alone = ChaChaRegressor(**settings)
