@@ -68,12 +68,15 @@ def test_blocks_of_any_size_give_the_same():
     whole, parts, single = fresh()[0], fresh()[0], fresh()[0]
     expected = learned(whole, x, classes)
     found = [learned(parts, x[c], classes[c]) for c in np.array_split(np.arange(len(x)), 7)]
+    example = np.empty(x.shape[1], np.float32)
+    predict, learn = single.single_calls(example)
     for row, number in zip(x, classes.tolist(), strict=True):
-        before = single.predict(row)
+        example[:] = row
+        before = predict()
         n = len(before)
         assert before.tolist() == expected[single.at, :n].tolist()
         assert not expected[single.at, n:].any()
-        single.learn_one(row, number, 1.0)
+        learn(number, 1.0)
 
     assert np.array_equal(
         expected, np.concatenate([np.pad(f, ((0, 0), (0, 4 - f.shape[1]))) for f in found])
@@ -206,7 +209,7 @@ def test_what_a_race_cannot_begin_with_changes_nothing(monkeypatch):
     before = copy.deepcopy(races.state())
     monkeypatch.setattr(races, "new_race", no_memory)
     with pytest.raises(MemoryError):
-        races.learn_one(x[0], 2, 1.0)
+        learned(races, x[:1], np.array([2]))
 
     assert repr(races.state()) == repr(before)
     assert races.n_classes == 2
@@ -217,10 +220,10 @@ def test_a_class_that_is_no_next_one_or_one_too_many_is_refused(monkeypatch):
     races, _ = fresh()
     learned(races, x, classes)
     with pytest.raises(ValueError, match="class 3 after 2 others"):
-        races.learn_one(x[0], 3, 1.0)
+        learned(races, x[:1], np.array([3]))
     monkeypatch.setattr(one_vs_rest, "MOST_CLASSES", 2)
     with pytest.raises(ValueError, match="at most 2 are learned"):
-        races.learn_one(x[0], 2, 1.0)
+        learned(races, x[:1], np.array([2]))
 
 
 def test_examples_of_importance_0_teach_nothing():
@@ -234,7 +237,7 @@ def test_examples_of_importance_0_teach_nothing():
 
     assert np.array_equal(found[kept], expected)
     assert repr(all_of_them.state()) == repr(some.state())
-    all_of_them.learn_one(x[0], 7, 0.0)
+    all_of_them.learn(x[:1], np.array([7]), np.zeros(1, np.float32))
     assert all_of_them.n_classes == some.n_classes
 
 
