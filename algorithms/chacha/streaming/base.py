@@ -72,8 +72,9 @@ class OnlineChaCha(Savable, LaterLabels):
     one have been learned). What a value may be says `algorithms.online.features.FeatureMap`:
     numbers, booleans, texts, dates, and None or NaN for a missing one. A feature that is not named
     counts 0.
-    A model is for one thread at a time: a call while another one learns is refused. So is each
-    after learning was broken off by an interrupt, or by an error in code of yours.
+    A model is for one thread at a time, to predict too: its calls read examples into one row.
+    A call that finds it learning is refused, but two at once need not find each other. Every call
+    is after learning was broken off by an interrupt, or by an error in code of yours.
     What is learned with a feature or a namespace that is new gives it a place; a new namespace
     also makes new interactions for the oracle to propose.
     """

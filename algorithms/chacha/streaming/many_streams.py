@@ -89,9 +89,9 @@ def learn_many(
 
     Notes
     -----
-    A model is for one thread at a time: a call while another one learns is refused. One that is
-    interrupted by Ctrl-C in its block has learned part of it, and refuses to go on: load a saved
-    one. All others are as after their blocks, or as before.
+    A model is for one thread at a time, to predict too. One that is interrupted by Ctrl-C in its
+    block has learned part of it, and refuses to go on: load a saved one. All
+    others are as after their blocks, or as before.
 
     Examples
     --------

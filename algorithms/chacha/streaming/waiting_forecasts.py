@@ -62,7 +62,9 @@ class WaitingForecasts(IntervalForecasts):
         known = race.ensemble.front.scale.copy() if isinstance(race, SafeRace) else None
         super().answer_one(key, y, w)
         if known is not None and w > 0:
+            self._learning = True
             self._with_waited().settle(float(y), clipped(float(y), known), forecast, said, delay)
+            self._learning = False
 
     def _say(self, x: Example) -> tuple[Any, Doubles]:
         if not isinstance(self._racing, ChaCha):

@@ -186,3 +186,15 @@ def test_one_whose_oracle_fails_when_it_has_grown_says_so(algorithm):
 
     with pytest.raises(UsageError, match="in the middle of learning"):
         model.learn_one({"a": 1, "b": 1}, 1.0)
+
+
+def test_one_whose_answer_was_interrupted_says_so():
+    model = learned()
+    model.forecast_one("id", {0: 1.0})
+    model._with_waited().settle = lambda *_: interrupt()
+
+    with pytest.raises(KeyboardInterrupt):
+        model.answer_one("id", 1.0)
+
+    with pytest.raises(UsageError, match="in the middle of learning"):
+        model.predict_one({0: 1.0})
