@@ -100,7 +100,8 @@ class ParallelApple(Apple):
     averaging : {"weighted", "plain"}
         See `algorithms.apple.averaging.merge`.
     extrapolate : bool
-        Let a pass start not at the average of the nodes but beyond it.
+        Let a pass start not at the average of the nodes but beyond it, if there are more rows
+        than monomials.
 
     Notes
     -----
@@ -164,7 +165,8 @@ class ParallelApple(Apple):
                 now = np.concatenate([*nodes.map(margins, [average] * len(parts), parts)])
                 ahead = losses_beyond(average, now, known[i][:n], labels[:n])
                 losses[i] = ahead[0]
-                if self.extrapolate and len(parts) > 1:
+                # More weights than rows can fit these all, whose loss then says nothing.
+                if self.extrapolate and len(parts) > 1 and average.size < n:
                     step = STEPS[int(np.argmin(ahead))]
                     starts[i] = beyond(average, averages[i], step)
                 averages[i], known[i] = average, now

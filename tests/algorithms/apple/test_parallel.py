@@ -169,6 +169,15 @@ def test_starting_beyond_the_averages_makes_up_for_their_slowness():
     assert score(partitions=1) == score(partitions=1, extrapolate=False)
 
 
+def test_a_pass_starts_at_the_average_where_rows_are_fewer_than_monomials():
+    scores = [
+        finished(ParallelApple(extrapolate=extrapolate), noisy(0, n=150))[0]
+        for extrapolate in (True, False)
+    ]
+
+    assert scores[0] == scores[1]
+
+
 def test_the_rate_whose_average_loses_least_answers():
     rates = (2.0, 32.0)  # the nodes themselves lose less at the first, their average at the second
     train = noisy(0, n=3000).holdout.train
