@@ -7,17 +7,26 @@ import os
 import sys
 from pathlib import Path
 
+from algorithms.errors import UsageError
+
 
 def cache_dir() -> Path:
     """The folder of compiled kernels, of fetched data, and of the store of trials and probes.
 
-    ``LEASEBOARD_CACHE`` names it; otherwise it is ``leaseboard`` in the user's cache folder.
+    ``LEASEBOARD_CACHE`` names it; otherwise it is ``leaseboard`` in the user's cache folder, and
+    UsageError if the user has none.
     """
     named = os.environ.get("LEASEBOARD_CACHE")
     if named:
         return Path(named).expanduser().resolve()
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return (Path(base).expanduser() / "leaseboard").resolve()
+    base = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
+    try:
+        return (base.expanduser() / "leaseboard").resolve()
+    except RuntimeError as error:
+        raise UsageError(
+            f"{base} is nowhere, because this user has no home: set LEASEBOARD_CACHE to a folder"
+            " for compiled kernels and data"
+        ) from error
 
 
 def kernel_cache() -> Path:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from algorithms import caches
+from algorithms.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -97,7 +98,7 @@ def answer_of(project, *first, **variables):
 def test_a_library_s_kernel_is_compiled_anew_when_one_that_it_calls_changes(tmp_path, first):
     package = tmp_path / "algorithms"
     package.mkdir()
-    for name in ("__init__.py", "caches.py"):
+    for name in ("__init__.py", "caches.py", "errors.py"):
         shutil.copy(ROOT / "algorithms" / name, package)
     (package / "caller.py").write_text(CALLER)
     variables = {"LEASEBOARD_CACHE": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -112,3 +113,14 @@ def test_a_folder_of_kernels_that_the_user_names_is_theirs(tmp_path, monkeypatch
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     caches.keep_kernels_apart()
     assert os.environ["NUMBA_CACHE_DIR"] == str(tmp_path)
+
+
+def test_a_user_without_a_home_is_told_what_to_set(monkeypatch):
+    for name in ("LEASEBOARD_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os.path, "expanduser", str)  # as Python does where there is none
+
+    with pytest.raises(UsageError, match=r"^~/\.cache is nowhere.* set LEASEBOARD_CACHE to"):
+        caches.cache_dir()
+    monkeypatch.setenv("LEASEBOARD_CACHE", "/srv/cache")
+    assert caches.cache_dir() == Path("/srv/cache")
