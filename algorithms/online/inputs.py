@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.errors import UsageError
-from algorithms.online.values import LARGEST, NO_NUMBERS, is_missing
+from algorithms.online.values import LARGEST, NO_NUMBERS, is_missing, number_of
 
 NOT_READ = (*NO_NUMBERS, str, bytes)
 """Types that a block of numbers does not hold, though NumPy would read numbers in them."""
@@ -22,7 +22,7 @@ def regression_label(y: Any) -> float:
         return y
     if isinstance(y, (bool, np.bool_, *NO_NUMBERS)) or not isinstance(y, Real):
         raise TypeError(f"label {y!r} is a {type(y).__name__}: a regressor learns numbers")
-    if not abs(float(y)) <= LARGEST:
+    if not abs(number_of(y)) <= LARGEST:
         raise ValueError(f"label {y!r} must be finite in 32 bits: leave the example out")
     return float(y)
 
@@ -31,7 +31,7 @@ def importance_of(w: Any) -> float:
     """An importance as a number; ValueError if it is negative or not finite."""
     if type(w) is float and 0.0 <= w <= LARGEST:
         return w
-    if isinstance(w, NO_NUMBERS) or not isinstance(w, Real) or not 0 <= float(w) <= LARGEST:
+    if isinstance(w, NO_NUMBERS) or not isinstance(w, Real) or not 0 <= number_of(w) <= LARGEST:
         raise ValueError(f"importance {w!r} must be a finite number >= 0")
     return float(w)
 
@@ -108,6 +108,8 @@ def _numbers(X: Any) -> NDArray[np.float32]:
     objects = given.ravel().tolist() if given.dtype.kind == "O" else ()
     if given.dtype.kind not in "fiubO" or any(isinstance(v, NOT_READ) for v in objects):
         raise TypeError("not numbers")
+    if objects:
+        given = np.reshape([number_of(value) for value in objects], given.shape)
     with np.errstate(over="ignore"):
         return np.array(given, dtype=np.float32, order="C")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, SupportsFloat
 
 import numpy as np
 
@@ -49,15 +49,20 @@ def parts_of(name: str, value: Any) -> list[tuple[str, float | str]]:
             f"feature {name!r} is a {type(value).__name__}: a value must be a number, a text or a"
             " date"
         )
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf  # an integer beyond all of them
+    number = number_of(value)
     if abs(number) > LARGEST:
         raise ValueError(
             f"feature {name!r} is {number}: a value must be finite in 32 bits, or missing (None)"
         )
     return [(name, number)]
+
+
+def number_of(value: SupportsFloat) -> float:
+    """A number as a float, infinite where it is an integer beyond all of them."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
 
 
 def copied(value: Any) -> Any:

@@ -59,3 +59,16 @@ def test_times_are_neither_labels_nor_importances(unit, values):
         labels_of(values)
     with pytest.raises(ValueError, match="must be a finite number >= 0"):
         importances_of(values, 2)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_integer_beyond_all_floats_is_infinite(sign):
+    beyond = sign * 10**400
+    with pytest.raises(ValueError, match="must be finite in 32 bits: leave the example out"):
+        labels_of([1.0, beyond])
+    with pytest.raises(ValueError, match="must be a finite number >= 0"):
+        importances_of([1.0, beyond], 2)
+    with pytest.raises(ValueError, match="must be finite in 32 bits"):
+        FeatureMap().values({"x": beyond})
+    with pytest.raises(ValueError, match=r"example 1 has a value .* infinite in 32 bits"):
+        numeric_block([[1], [beyond]])
