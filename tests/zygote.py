@@ -315,7 +315,8 @@ def _live(asked, files, place):
         os.setsid()
     path = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     sys.path[:] = dict.fromkeys([*filter(None, path), *sys.path])
-    if asked.get("forks", not asked["words"][1].startswith("tasks.")):
+    of_tasks = asked["words"][0] == "-m" and asked["words"][1].startswith("tasks.")
+    if asked.get("forks", not of_tasks):
         _fork_below(f"{place}-{os.getpid()}")
     try:
         if asked["words"][0] == "-m":

@@ -151,8 +151,12 @@ class Race(ABC):
         """Let what else there is see more columns, in more namespaces if `widened`."""
 
     def require_fit(self, schema: Schema) -> None:
-        """ValueError if a live model would have too many terms over the columns of `schema`."""
+        """ValueError if live models cannot have the columns of `schema`.
+
+        One would have too many terms, or the engine would take a new namespace for another.
+        """
         wide = self._widened(schema)
+        self.models.require_same_naming(wide)
         if not all(fits(wide, self.configurations[n]) for n in self.holders[self.live]):
             raise ValueError(
                 f"{schema.n_features} features give a live model's interactions more than"

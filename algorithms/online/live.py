@@ -49,9 +49,12 @@ class LiveModels(ABC):
     def stop(self, slot: int) -> None:
         """Empty `slot`."""
 
+    def require_same_naming(self, schema: Schema) -> None:
+        """ValueError if a new namespace of `schema` would be taken for an earlier one."""
+
     @abstractmethod
     def grow(self, schema: Schema) -> None:
-        """Go on with a schema of more columns."""
+        """Go on with a schema of more columns, see `require_same_naming`."""
 
     @abstractmethod
     def learn(
@@ -175,11 +178,15 @@ class WorkspaceModels(LiveModels):
         self._at(slot).close()
         self._learners[slot] = None
 
+    def require_same_naming(self, schema: Schema) -> None:
+        """See `LiveModels.require_same_naming`."""
+        require_same_naming(self.schema, schema)
+
     def grow(self, schema: Schema) -> None:
         """Go on with a schema of more columns; VW's table has room for them already."""
         from algorithms.online.workspace import ExampleBuilder
 
-        require_same_naming(self.schema, schema)
+        self.require_same_naming(schema)
         self.schema = schema
         self._builder = ExampleBuilder(schema)
         for learner in self._learners:

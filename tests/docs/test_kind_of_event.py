@@ -28,7 +28,7 @@ pages = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("pages.py"
     for block in pages.blocks(pages.DOCS / "how-to" / "add-a-kind-of-event.md")
     if block.language == "python"
 )
-READ = ("__init__", "errors", "events", "audit", "configurations")
+READ = ("__init__", "caches", "errors", "events", "audit", "configurations")
 YIELDS = """
 from collections.abc import Iterator
 

@@ -69,14 +69,9 @@ class SafeRace(Race):
         super().__init__(schema, models, oracle, random, b)
         self.round_length, self.represents = round_length, represents
         self.ensemble = Ensemble(
-            models,
-            schema.n_features,
-            b,
-            gamma=1.0 - 1.0 / memory,
-            represents=represents,
-            classes=classes,
-            levels=levels,
-        )
+            models, schema.n_features, b, gamma=1.0 - 1.0 / memory, represents=represents,
+            classes=classes, levels=levels,
+        )  # fmt: skip
         self.losses = self.ensemble.losses
         self.champion_slot = BASE
         self.candidates = Candidates()
@@ -131,11 +126,12 @@ class SafeRace(Race):
 
     def single_calls(self, row: Floats) -> SingleCalls:
         """See `Race.single_calls`."""
-        block = row[None], *np.zeros((3, 1), dtype=np.float32)
+        examples = row[None]
+        labels, importances, forecasts = np.zeros((3, 1), dtype=np.float32)
 
         def learn(label: float, importance: float) -> bool:
-            block[1][0], block[2][0] = label, importance
-            self.learn(*block)
+            labels[0], importances[0] = label, importance
+            self.learn(examples, labels, importances, forecasts)
             return self.is_due()
 
         return partial(self.predict, row), learn
@@ -334,7 +330,8 @@ class SafeRace(Race):
         return events + super().grow(schema)
 
     def require_fit(self, schema: Schema) -> None:
-        """Models that would have too many terms make room."""
+        """See `Race.require_fit`; models that would have too many terms make room."""
+        self.models.require_same_naming(self._widened(schema))
 
     def _widen(self) -> Iterator[Event]:
         return self._consult_oracle()  # slots are filled at the end of the round
