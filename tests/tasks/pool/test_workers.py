@@ -136,7 +136,7 @@ def test_limits_hold_whatever_the_job_does(folder, data, limits, status, what, a
 
         assert (ended.status, ended.reason) == (status, f"over the limit of {what}")
         assert time.monotonic() - begun < 30
-        assert ended.wall_seconds > 0.2
+        assert ended.wall_seconds > 0.05  # memory is eaten in a fifth of a second
         assert [type(event).__name__ for event in read_partial_log(folder / "events.jsonl.gz")][
             :2
         ] == ["Started", "ConfigurationAdmitted"]
