@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from weakref import WeakValueDictionary
@@ -64,8 +64,7 @@ class Layout:
 
 def fits(schema: Schema, configuration: VWConfiguration) -> bool:
     """Whether the interactions of `configuration` keep within `MAX_TERMS`."""
-    induced = schema.dimension(configuration.interactions) - schema.n_features
-    return induced <= MAX_TERMS
+    return layouts(schema).fit(configuration.interactions)
 
 
 @lru_cache(maxsize=16)  # a thousand streams have few schemas
@@ -109,6 +108,10 @@ class Layouts:
                 self._latest.append(known)
         return known
 
+    def fit(self, interactions: Sequence[Interaction]) -> bool:
+        """Whether they induce no more than `MAX_TERMS`."""
+        return sum(map(self._n_products, interactions)) <= MAX_TERMS
+
     def of_classes(self, configuration: VWConfiguration, n_classes: int) -> Layout:
         """The same terms with a weight of each class, as VW lays out its ``--oaa`` in one table.
 
@@ -124,7 +127,7 @@ class Layouts:
     def _terms(self, configuration: VWConfiguration) -> Terms:
         """The factors of all terms and their hashes, see `Layout`."""
         interactions, names = configuration.interactions, configuration.namespaces
-        if sum(map(self._n_products, interactions)) > MAX_TERMS:
+        if not self.fit(interactions):
             texts = ", ".join(map(interaction_text, interactions))
             raise UsageError(
                 f"interactions {texts} induce {self.schema.dimension(interactions)}"
