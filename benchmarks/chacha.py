@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from algorithms import registry
-from algorithms.base import play
+from algorithms.base import Algorithm, play
 from algorithms.benches.stream import Stream, StreamBench
 from algorithms.chacha.autovw import flaml, vw_lines
 from algorithms.chacha.streaming import ChaChaRegressor
@@ -47,15 +47,12 @@ def run(
         Examples for FLAML's AutoVW.
     """
     ways = [
-        *(_played(f"kernel b={b}", stream, "kernel", b) for b in WIDTHS),
+        *(_rules(f"kernel b={b}", stream, "kernel", b) for b in WIDTHS),
         _one_by_one("kernel b=5, one call at a time", stream, algorithm=RULES, b=5),
         _default(stream),
         _one_by_one("kernel, default settings, one call at a time", head(stream, SINGLE_ROWS)),
         *(_cache_pass(stream, folder, n_models) for n_models in (1, 5)),
-        *(
-            replace(_played(f"vw b={b}", head(stream, VW_ROWS), "vw", b), repeats=1)
-            for b in WIDTHS
-        ),
+        *(replace(_rules(f"vw b={b}", head(stream, VW_ROWS), "vw", b), repeats=1) for b in WIDTHS),
         _peer("AutoVW b=5, metric replaced", head(stream, peer_rows), "plain"),
         _peer("AutoVW b=5, stock", head(stream, peer_rows), "stock"),
     ]
@@ -70,8 +67,8 @@ def head(stream: Stream, rows: int) -> Stream:
     return replace(stream, features=stream.features[:rows], labels=stream.labels[:rows])
 
 
-def _played(name: str, stream: Stream, engine: str, b: int) -> Way:
-    algorithm = registry.build(RULES, {"b": b, "engine": engine})
+def played(name: str, stream: Stream, algorithm: Algorithm) -> Way:
+    """A run of the algorithm over the stream, which tells its score."""
 
     def work() -> float:
         bench = StreamBench(stream)
@@ -82,17 +79,14 @@ def _played(name: str, stream: Stream, engine: str, b: int) -> Way:
     return Way(name, len(stream.labels), work)
 
 
+def _rules(name: str, stream: Stream, engine: str, b: int) -> Way:
+    return played(name, stream, registry.build(RULES, {"b": b, "engine": engine}))
+
+
 def _default(stream: Stream) -> Way:
     algorithm = registry.build("chacha")
     algorithm.prepare(StreamBench(stream))
-
-    def work() -> float:
-        bench = StreamBench(stream)
-        for _ in play("chacha", algorithm, bench, seed=2345):
-            pass
-        return bench.score().value
-
-    return Way("kernel, default settings", len(stream.labels), work)
+    return played("kernel, default settings", stream, algorithm)
 
 
 def _one_by_one(name: str, stream: Stream, **settings: Any) -> Way:
@@ -135,14 +129,7 @@ def _peer(name: str, stream: Stream, metric: str) -> Way:
     with suppress(SkipError):
         flaml()  # not when timed: the import takes seconds
     algorithm = registry.build("autovw", {"metric": metric})
-
-    def work() -> float:
-        bench = StreamBench(stream)
-        for _ in play(name, algorithm, bench, seed=2345):
-            pass
-        return bench.score().value
-
-    return Way(name, len(stream.labels), work, repeats=1)
+    return replace(played(name, stream, algorithm), repeats=1)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

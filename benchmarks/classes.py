@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from algorithms import registry
-from algorithms.base import play
-from algorithms.benches.stream import Stream, StreamBench
-from benchmarks.timing import Timing, Way, measure, table
+from algorithms.benches.stream import Stream
+from benchmarks.chacha import played
+from benchmarks.timing import Timing, measure, table
 from tasks import fetch
 from tasks.preprocess import as_stream
 
@@ -28,22 +28,11 @@ def run(stream: Stream, repeats: int) -> list[Timing]:
     numbers = stream.labels.astype(np.int64)
     often = np.where(numbers == np.bincount(numbers).argmax(), 1, -1).astype(np.float32)
     two = replace(stream, labels=often, classes=())
-    ways = [_way(f"{len({*numbers.tolist()})} classes", stream), _way(TWO, two)]
+    algorithm, every = registry.build("chacha"), f"{len({*numbers.tolist()})} classes"
+    ways = [played(every, stream, algorithm), played(TWO, two, algorithm)]
     for way in ways:
         way.work()  # compiles
     return measure(ways, repeats)
-
-
-def _way(name: str, stream: Stream) -> Way:
-    algorithm = registry.build("chacha")
-
-    def work() -> float:
-        bench = StreamBench(stream)
-        for _ in play(name, algorithm, bench, seed=2345):
-            pass
-        return bench.score().value
-
-    return Way(name, len(stream.labels), work)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
