@@ -93,7 +93,6 @@ def test_what_is_set_before_it_is_built_is_pickled_too():
     assert (again.about, again.examples) == ({"shop": "north"}, 250)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
 def test_a_fork_builds_models_while_a_thread_does(monkeypatch):
     content = pickle.dumps(learned(algorithm="chacha-icml-eval", b=3))
     builds, forked = threading.Event(), threading.Event()
