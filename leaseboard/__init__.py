@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from algorithms.chacha.scikit import StreamClassifier, StreamRegressor
     from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor, learn_many
     from tasks.models.automl.estimators import PolicyClassifier, PolicyRegressor
+    from tasks.models.automl.search import SelectionSearch
     from tasks.models.automl.select import select
     from tasks.steps.interactive import race
 
@@ -28,6 +29,7 @@ __all__ = [
     "ChaChaRegressor",
     "PolicyClassifier",
     "PolicyRegressor",
+    "SelectionSearch",
     "StreamClassifier",
     "StreamRegressor",
     "learn_many",
@@ -43,6 +45,7 @@ _PLACES = {
     "ChaChaRegressor": "algorithms.chacha.streaming",
     "PolicyClassifier": "tasks.models.automl.estimators",
     "PolicyRegressor": "tasks.models.automl.estimators",
+    "SelectionSearch": "tasks.models.automl.search",
     "StreamClassifier": "algorithms.chacha.scikit",
     "StreamRegressor": "algorithms.chacha.scikit",
     "learn_many": "algorithms.chacha.streaming",

@@ -19,6 +19,7 @@ TRUSTED = frozenset(
         "numpy.dtype",
         "tasks.evaluate.learners.network.FixedStepNetwork",
         "tasks.evaluate.learners.shared_bins.SharedBinsClassifier",
+        "tasks.models.automl.search.SelectionSearch",
         "tasks.preprocess.sparse.SparseEncoder",
         "tasks.preprocess.tables.TableEncoder",
         "tasks.preprocess.unit_range.UnitRangeEncoder",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -23,9 +24,11 @@ class RecordedProbes:
     """Learners on a split; a probe is run in a process of its own, and only if not recorded.
 
     - `build`: from a configuration to an untrained model.
+    - `store`: keeps the probes; without one they are run again by the next.
     - `code`: the module that makes the samples and the models.
     - `classes`: learners from anywhere, as ``package.module:Class``.
-    - `probe_seconds`: CPU seconds after which a probe is given up.
+    - `probe_seconds`: CPU seconds after which a probe is given up; None runs probes in this
+      process, without a limit.
     - `variant`: what else the probes depend on, such as shared bins.
     - `prepare`: called before a probe is run, for what the children shall find made.
 
@@ -43,11 +46,11 @@ class RecordedProbes:
         split: Shuffled,
         configurations: Sequence[Parameters],
         build: Build,
-        store: Store,
+        store: Store | None,
         *,
         code: str,
         classes: Sequence[str] = (),
-        probe_seconds: float = 3600.0,
+        probe_seconds: float | None = 3600.0,
         variant: str = "",
         prepare: Callable[[], object] = lambda: None,
     ) -> None:
@@ -59,7 +62,7 @@ class RecordedProbes:
         self._store = store
         self._code = code
         self._classes = tuple(classes)
-        self._limit = probe_seconds
+        self._limit = math.inf if probe_seconds is None else probe_seconds
         self._variant = variant
         self._prepare = prepare
         self._seen: dict[tuple[int, int, int], Probe] = {}
@@ -85,6 +88,8 @@ class RecordedProbes:
         )
 
     def _recorded(self, configuration: int, rows: int, test_rows: int) -> Probe:
+        if self._store is None:
+            return self._limited(self._run(configuration, rows, test_rows)[0])
         records = self._store.records(self.key(configuration, rows, test_rows))
         records.refresh()
         unrecorded: list[Probe] = []
@@ -130,10 +135,12 @@ class RecordedProbes:
         parameters = self.configurations[configuration]
         samples = self.split.samples  # made here, so that the child finds it
         self._prepare()
-        called = isolation.call(
-            lambda: asdict(fit_and_test(self._build(parameters), samples, rows, test_rows)),
-            self._limit,
-        )
+
+        def run() -> dict[str, Any]:
+            return asdict(fit_and_test(self._build(parameters), samples, rows, test_rows))
+
+        limited = math.isfinite(self._limit)
+        called = isolation.call(run, self._limit) if limited else isolation.here(run)
         if called.ending.status == "ok":
             return Probe(**called.value), True
         failed = Probe(

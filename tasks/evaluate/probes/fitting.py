@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.benches.samples import Probe
-from tasks.evaluate.probes.split import Samples
+from tasks.evaluate.probes.split import Prefixes, between
 
 _PREDICT_ROWS = 100_000
 
@@ -25,7 +25,7 @@ class Classifier(Protocol):
         """Classes of rows."""
 
 
-def fit_and_test(model: Classifier, samples: Samples, rows: int, test_rows: int) -> Probe:
+def fit_and_test(model: Classifier, samples: Prefixes, rows: int, test_rows: int) -> Probe:
     """Train on a prefix, test, and time the parts."""
     features, labels = samples.train(rows)
     model = able(model, labels)
@@ -49,7 +49,7 @@ def fit_and_test(model: Classifier, samples: Samples, rows: int, test_rows: int)
     )
 
 
-def able(model: Classifier, labels: NDArray[np.int32]) -> Classifier:
+def able(model: Classifier, labels: NDArray[Any]) -> Classifier:
     """`model`, or the constant if `labels` are of a single class.
 
     Such a sample has one best model, the constant, and many learners refuse it.
@@ -62,15 +62,16 @@ def able(model: Classifier, labels: NDArray[np.int32]) -> Classifier:
     return constant
 
 
-def correct(model: Classifier, features: NDArray[np.float32], labels: NDArray[np.int32]) -> int:
+def correct(model: Classifier, features: Any, labels: NDArray[Any]) -> int:
     """Rows that `model` classifies correctly, predicted in blocks to bound the memory."""
     hits = 0
     for start in range(0, len(labels), _PREDICT_ROWS):
-        block = slice(start, start + _PREDICT_ROWS)
-        predicted = np.asarray(model.predict(features[block]))
-        if predicted.shape != labels[block].shape:  # which == would broadcast
-            raise ValueError(f"{predicted.shape} is predicted for labels {labels[block].shape}")
-        hits += int(np.count_nonzero(predicted == labels[block]))
+        end = min(start + _PREDICT_ROWS, len(labels))
+        predicted = np.asarray(model.predict(between(features, start, end)))
+        block = labels[start:end]
+        if predicted.shape != block.shape:  # which == would broadcast
+            raise ValueError(f"{predicted.shape} is predicted for labels {block.shape}")
+        hits += int(np.count_nonzero(predicted == block))
     return hits
 
 

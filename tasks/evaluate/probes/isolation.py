@@ -65,16 +65,28 @@ def call(function: Callable[[], Any], cpu_seconds: float) -> Called:
     return Called(ending, None, charged, perf_counter() - started)
 
 
+def here(function: Callable[[], Any]) -> Called:
+    """Run `function` in this process, without any limit: a fork costs more than a small fit."""
+    return Called(*_outcome(function))
+
+
 def _answer(function: Callable[[], Any], cpu_seconds: float) -> bytes:
     """In the child: call the function, and tell its value or its error."""
     confine(cpu_seconds)
-    warnings.simplefilter("ignore")
-    value, ending, started = None, Ending("ok"), perf_counter()
+    ending, value, _, wall_seconds = _outcome(function)
+    told = [ending.status, ending.reason, ending.lasting]
+    return json.dumps([told, value, process_time(), wall_seconds]).encode()
+
+
+def _outcome(function: Callable[[], Any]) -> tuple[Ending, Any, float, float]:
+    """How a call ended, its value, and its seconds."""
+    value, ending, cpu, started = None, Ending("ok"), process_time(), perf_counter()
     try:
-        value = function()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            value = function()
     except MemoryError as error:
         ending = Ending("memout", f"MemoryError: {error}", lasting=False)
     except Exception as error:  # noqa: BLE001 - whatever a learner raises is its probe's result
         ending = Ending("crash", f"{type(error).__name__}: {error}".splitlines()[0])
-    told = [ending.status, ending.reason, ending.lasting]
-    return json.dumps([told, value, process_time(), perf_counter() - started]).encode()
+    return ending, value, process_time() - cpu, perf_counter() - started

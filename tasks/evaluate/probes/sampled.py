@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.errors import DataError
-from tasks.evaluate.probes.split import Rows, Samples, Shuffled
+from tasks.evaluate.probes.split import Prefixes, Rows, Samples, Shuffled
 from tasks.fetch import Dataset, columns
 from tasks.preprocess.transformer import naming
 from tasks.preprocess.unit_range import UnitRangeEncoder
 
 
 def split(
-    dataset: Dataset, seed: int, test_fraction: float, made: Samples | None = None
+    dataset: Dataset, seed: int, test_fraction: float, made: Prefixes | None = None
 ) -> Shuffled:
     """Divide `dataset` into training and test rows by a random order.
 

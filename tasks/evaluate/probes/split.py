@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,25 @@ from numpy.typing import NDArray
 from algorithms.seeds import generator
 
 Rows = NDArray[np.int32]
+
+
+class Prefixes(Protocol):
+    """Rows whose prefixes are the samples."""
+
+    @property
+    def train_rows(self) -> int:
+        """How many there are to train on."""
+
+    def train(self, rows: int) -> tuple[Any, NDArray[Any]]:
+        """S_tr: the first `rows` training rows, and their labels."""
+
+    def test(self, rows: int) -> tuple[Any, NDArray[Any]]:
+        """S_te: the first `rows` test rows, and their labels."""
+
+
+def between(features: Any, start: int, end: int) -> Any:
+    """The rows from `start` to `end` of an array, a sparse matrix or a DataFrame."""
+    return features.iloc[start:end] if hasattr(features, "iloc") else features[start:end]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +54,24 @@ class Samples:
         return self.features[part], self.labels[part]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnRows:
+    """Rows as a person gave them, training rows first: an array, a sparse matrix, a DataFrame."""
+
+    features: Any
+    labels: NDArray[Any]
+    train_rows: int
+
+    def train(self, rows: int) -> tuple[Any, NDArray[Any]]:
+        """S_tr."""
+        return between(self.features, 0, rows), self.labels[:rows]
+
+    def test(self, rows: int) -> tuple[Any, NDArray[Any]]:
+        """S_te."""
+        start, end = self.train_rows, self.train_rows + rows
+        return between(self.features, start, end), self.labels[start:end]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Shuffled:
     """The rows of a data set in a random order: first those to train on, then those to test on.
@@ -47,8 +85,8 @@ class Shuffled:
     seed: int
     test_fraction: float
     """The share of rows to test on; at least one row is."""
-    make: Callable[[], Samples]
-    """The `Samples` of `rows`."""
+    make: Callable[[], Prefixes]
+    """What is made of `rows`."""
 
     @property
     def train_rows(self) -> int:
@@ -72,6 +110,6 @@ class Shuffled:
         return order[: self.train_rows], order[self.train_rows :]
 
     @cached_property
-    def samples(self) -> Samples:
-        """The array, made at the first use."""
+    def samples(self) -> Prefixes:
+        """The rows, made at the first use."""
         return self.make()

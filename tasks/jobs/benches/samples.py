@@ -16,7 +16,7 @@ from algorithms.seeds import derive_seed
 from tasks.evaluate.probes.client import Build, RecordedProbes
 from tasks.evaluate.probes.fitting import Classifier
 from tasks.evaluate.probes.sampled import split
-from tasks.evaluate.probes.split import Samples, Shuffled
+from tasks.evaluate.probes.split import Prefixes, Shuffled
 from tasks.evaluate.probes.verdicts import RecordedVerdicts
 from tasks.evaluate.store import Store
 from tasks.fetch import Dataset
@@ -78,14 +78,14 @@ def shared_by(options: Options, seed: int) -> dict[str, Any]:
     return options.model_dump(include={"protocol", "test_fraction"}) | {"seed": seed}
 
 
-def parts(dataset: Dataset, options: Options, seed: int) -> Samples | None:
+def parts(dataset: Dataset, options: Options, seed: int) -> Prefixes | None:
     """The array whose prefixes are the samples; verdicts need none."""
     if options.protocol == "verdicts":
         return None
     return split(dataset, seed, options.test_fraction).samples
 
 
-def make(dataset: Dataset, job: Job, parts: Samples | None = None) -> SamplesBench:
+def make(dataset: Dataset, job: Job, parts: Prefixes | None = None) -> SamplesBench:
     """The bench of `job` on `dataset`; probes are recorded in the store."""
     options = Options(**job.bench)
     if options.protocol == "verdicts":

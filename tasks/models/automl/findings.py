@@ -1,0 +1,127 @@
+"""What a selection came to, for a person: a table of the configurations, and what is promised."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+import pandas as pd
+
+from algorithms.events import (
+    BoundsUpdated,
+    ChampionChanged,
+    ConfigurationFailed,
+    Eliminated,
+    Event,
+    ProbeFinished,
+    Started,
+    of,
+)
+
+CHANCE = 3.0
+"""Standard deviations that a training accuracy may rise by chance."""
+
+_NUMBER = re.compile(r"configuration (\d+)")
+
+
+def table(events: Sequence[Event], names: Sequence[str]) -> pd.DataFrame:
+    """A row for each configuration, by number, the best first.
+
+    Columns: name; outcome, ``chosen``, ``left``, ``dropped`` or ``failed``, with its reason; the
+    training rows of its last probe, accuracies on these and on the test rows, bounds, and the CPU
+    seconds of all its probes. What was not measured is missing.
+    """
+    rows: list[dict[str, object]] = [
+        {"name": name, "outcome": "left", "reason": "", "rows": 0, "cpu_seconds": 0.0}
+        for name in names
+    ]
+    champion: int | None = None
+    for event in events:
+        match event:
+            case ProbeFinished(configuration=number):
+                row = rows[number]
+                row["rows"] = event.rows
+                row["train_accuracy"] = event.train_accuracy
+                row["test_accuracy"] = event.test_accuracy
+                row["cpu_seconds"] += event.cpu_seconds  # type: ignore[operator]
+            case BoundsUpdated(configuration=number):
+                bounds = {"lower": event.lower, "upper": event.upper}
+                rows[number] |= {"test_accuracy": event.value, **bounds}
+            case Eliminated(configuration=number):
+                rows[number] |= {"outcome": "dropped", "reason": with_names(event.reason, names)}
+            case ConfigurationFailed(configuration=number):
+                rows[number] |= {"outcome": "failed", "reason": event.reason}
+            case ChampionChanged(configuration=number):
+                champion = number
+            case _:
+                pass
+    if champion is not None:
+        rows[champion]["outcome"] = "chosen"
+    measured = ["train_accuracy", "test_accuracy", "lower", "upper"]
+    columns = ["name", "outcome", "rows", *measured, "cpu_seconds", "reason"]
+    board = pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(measured, "float64"))
+    rank = board["outcome"].map({"chosen": 0, "left": 1, "dropped": 2, "failed": 3})
+    order = board.assign(rank=rank).sort_values(
+        ["rank", "rows", "test_accuracy"], ascending=[True, False, False], kind="stable"
+    )
+    return board.loc[order.index]
+
+
+def with_names(reason: str, names: Sequence[str]) -> str:
+    """A reason in which configurations are called by name.
+
+    Examples
+    --------
+    >>> with_names("duplicate of configuration 1", ["tree", "forest"])
+    "duplicate of 'forest'"
+    """
+    return _NUMBER.sub(lambda found: repr(names[int(found[1])]), reason)
+
+
+def guarantee(events: Sequence[Event], names: Sequence[str]) -> str:
+    """What the algorithm promises of its choice, in a sentence, and what speaks against it."""
+    started, *_ = of(events, Started)
+    epsilon, delta = (started.settings.get(name) for name in ("epsilon", "delta"))
+    if epsilon is None or delta is None:
+        return f"{started.algorithm} promises nothing"
+    promise = (
+        f"with probability {1 - delta:.4g} the choice, trained on all training rows, loses at most"
+        f" {epsilon:g} of the accuracy of the best of {len(names)} configurations, if each of them"
+        " fits its sample best and gets no worse with more rows"
+    )
+    broken = [names[number] for number in unfit(events)]
+    if not broken:
+        return f"{promise}; neither was seen broken"
+    return f"{promise}; broken by a training accuracy that rose with the rows: {broken}"
+
+
+def failure(error: str, events: Sequence[Event], names: Sequence[str]) -> str:
+    """Why nothing can be chosen; who failed first is told, where all did."""
+    failed = of(events, ConfigurationFailed)
+    if not failed or len(failed) < len(names) - 1:
+        return with_names(error, names)
+    first = failed[0]
+    return f"all {len(names)} configurations fail, {names[first.configuration]!r}: {first.reason}"
+
+
+def unfit(events: Sequence[Event]) -> list[int]:
+    """The configurations whose training accuracy rose with the rows by more than chance.
+
+    Fitness says that it falls: what is learned from a sample fits that sample best.
+    """
+    found: set[int] = set()
+    last: dict[int, ProbeFinished] = {}
+    for probe in of(events, ProbeFinished):
+        before = last.get(probe.configuration)
+        if before is not None and _rose(before, probe):
+            found.add(probe.configuration)
+        last[probe.configuration] = probe
+    return sorted(found)
+
+
+def _rose(before: ProbeFinished, after: ProbeFinished) -> bool:
+    """Whether the rise is beyond `CHANCE` deviations; not where it was not measured."""
+    p = before.train_accuracy
+    deviation = math.sqrt(p * (1 - p) * (1 / before.rows + 1 / after.rows))
+    return after.train_accuracy - p > CHANCE * deviation

@@ -1,0 +1,321 @@
+"""`SelectionSearch`: one's own pipelines or a grid, searched with a promise, as an estimator."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import joblib
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.utils import _safe_indexing, check_random_state, column_or_1d, get_tags, indexable
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from algorithms import registry
+from algorithms.audit import Auditor
+from algorithms.base import Algorithm, Bench, play, setting_names
+from algorithms.benches.samples import SamplesBench
+from algorithms.errors import DataError, LeaseboardError, UsageError
+from algorithms.events import Event
+from algorithms.log_format import from_json, to_json
+from tasks.evaluate.probes.client import RecordedProbes
+from tasks.evaluate.probes.split import OwnRows, Shuffled
+from tasks.evaluate.store import Store
+from tasks.jobs.benches import check_options
+from tasks.models.automl import findings
+from tasks.models.automl.choices import Choices, choices
+from tasks.models.automl.watch import Watch
+
+
+class SelectionSearch(BaseSearchCV):
+    """A search over classifiers that drops what cannot be the best, with a stated promise.
+
+    Parameters
+    ----------
+    estimator : classifier, or a list or dict of them
+        Pipelines of your own; or one, whose parameters `param_grid` names.
+    param_grid : dict or list of dict, optional
+        As in scikit-learn's searches: lists of values, or distributions with an ``rvs``.
+    epsilon : float
+        Accuracy that may be lost.
+    delta : float
+        Probability with which more may be lost.
+    algorithm : str or Algorithm
+        ``auto`` for ABC; or any registered one that runs on samples.
+    n_iter : int, optional
+        How many points of the grid are drawn; all if None, 20 where there is a distribution.
+    test_fraction, initial_rows
+        Of algorithms on samples: the share of the rows to test on, the rows of a first probe.
+    refit : bool
+        Whether the choice is fitted on all rows; without that the search predicts nothing.
+    scoring : {"accuracy"}, optional
+        The promises count rows that are right or wrong, so there is no other.
+    probe_seconds : float, optional
+        CPU seconds after which a fit is given up, in a process of its own. None fits in this
+        process, without a limit.
+    store : path or str, optional
+        A SQLite file that keeps what was measured, for another fit on the same data to replay, or
+        the address of a PostgreSQL.
+    random_state : int, RandomState or None
+        Of the order of the rows and of the draw.
+    verbose : int
+        1 shows a bar, 2 and more every decision.
+
+    Attributes
+    ----------
+    best_estimator_ : classifier
+        Fitted on all rows; only if `refit`.
+    choice_ : classifier
+        The same, not fitted.
+    best_params_, best_name_, best_index_
+        What the grid sets of the choice, what it is called, and its number.
+    best_score_ : float
+        Its accuracy on the test rows, trained on all others.
+    leaderboard_ : DataFrame
+        All configurations by number, the best first: outcome and reason, rows, accuracies,
+        bounds and CPU seconds.
+    guarantee_ : str
+        What is promised of the choice, and whether an assumption of that was seen broken.
+    events_ : tuple of Event
+        The search, as `algorithms.events` describes it.
+    classes_, n_features_in_, feature_names_in_
+        Of `best_estimator_`.
+
+    Notes
+    -----
+    `X` is handed on as it is: rows of a DataFrame, of a sparse matrix, or of an array. `y` may
+    hold labels of any kind. Weights and groups are refused: the promises are of single rows.
+    With the same `random_state` and a `store` a second search comes to the same events; without
+    one the scheduler of ABC follows the seconds that its probes happen to take.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> own = {"bayes": GaussianNB(), "tree": DecisionTreeClassifier(max_depth=2)}
+    >>> search = SelectionSearch(own, random_state=0).fit(*load_digits(return_X_y=True))
+    >>> search.best_name_
+    'bayes'
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_grid: Any = None,
+        *,
+        epsilon: float = 0.01,
+        delta: float = 0.1,
+        algorithm: str | Algorithm = "auto",
+        n_iter: int | None = None,
+        test_fraction: float = 0.2,
+        initial_rows: int = 1000,
+        refit: bool = True,
+        scoring: str | None = None,
+        probe_seconds: float | None = None,
+        store: str | Path | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.epsilon = epsilon
+        self.delta = delta
+        self.algorithm = algorithm
+        self.n_iter = n_iter
+        self.test_fraction = test_fraction
+        self.initial_rows = initial_rows
+        self.refit = refit
+        self.scoring = scoring
+        self.probe_seconds = probe_seconds
+        self.store = store
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+        """Choose a configuration, and fit it on all rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Classes.
+        **params
+            None is supported; a weight or a group is refused by name.
+
+        Raises
+        ------
+        UsageError
+            A setting out of range, no classifier, or no configuration that could be fitted.
+        DataError
+            No rows, or labels that are missing or of one class.
+        """
+        self._refuse(params)
+        X, y = checked(self, X, y)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        made = choices(self.estimator, self.param_grid, self.n_iter, seed)
+        if len(made.params) == 1:
+            warnings.warn(f"one configuration, {made.names[0]!r}: nothing to choose", stacklevel=2)
+        name, algorithm = self._algorithm(len(y))
+        bench = self._bench(algorithm, made, X, y, seed)
+        log: list[Event] = []
+        auditor = Auditor()
+        with Watch(self.verbose, made.names) as watch:
+            try:
+                for event in play(name, algorithm, bench, seed):
+                    auditor(event)
+                    watch(event)
+                    log.append(event)
+            except LeaseboardError as error:  # a setting, a pipeline or the data may mend it
+                raise UsageError(findings.failure(str(error), log, made.names)) from error
+        finished = auditor.close()
+        assert auditor.champion is not None  # or the score of the bench would have said why not
+        self.choice_ = clone(list(made.pipelines.estimators.values())[auditor.champion])
+        if self.refit:
+            self.best_estimator_ = clone(self.choice_).fit(X, y)
+            if hasattr(self.best_estimator_, "feature_names_in_"):
+                self.feature_names_in_ = self.best_estimator_.feature_names_in_
+        self.best_index_ = auditor.champion
+        self.best_name_ = made.names[auditor.champion]
+        self.best_params_ = made.params[auditor.champion]
+        self.best_score_ = finished.score
+        self.multimetric_ = False
+        self._names = made.names
+        self._log = "\n".join(map(to_json, log))
+        return self
+
+    @property
+    def events_(self) -> tuple[Event, ...]:
+        """The search, as `algorithms.events` describes it."""
+        check_is_fitted(self, "_log")
+        return tuple(map(from_json, self._log.split("\n")))
+
+    @property
+    def leaderboard_(self) -> pd.DataFrame:
+        """All configurations by number, the best first."""
+        return findings.table(self.events_, self._names)
+
+    @property
+    def guarantee_(self) -> str:
+        """What is promised of the choice, and whether an assumption of that was seen broken."""
+        return findings.guarantee(self.events_, self._names)
+
+    def score(self, X: Any, y: Any = None, **params: Any) -> float:
+        """The accuracy of `best_estimator_`, shape of `y` (n_samples,)."""
+        check_is_fitted(self)
+        return float(np.mean(self.predict(X) == np.asarray(y)))
+
+    def __sklearn_tags__(self) -> Any:
+        # Not those of the parent, which asks one estimator and not several.
+        tags = BaseEstimator.__sklearn_tags__(self)
+        of = self.estimator.values() if isinstance(self.estimator, Mapping) else self.estimator
+        every = [get_tags(each) for each in (of if _several(self.estimator) else [of])]
+        if every:
+            tags.estimator_type = every[0].estimator_type
+            tags.classifier_tags = every[0].classifier_tags
+            tags.input_tags.pairwise = all(each.input_tags.pairwise for each in every)
+            tags.input_tags.sparse = all(each.input_tags.sparse for each in every)
+            tags.input_tags.allow_nan = all(each.input_tags.allow_nan for each in every)
+        return tags
+
+    def _refuse(self, params: Mapping[str, Any]) -> None:
+        """Say what is not supported."""
+        for name, value in params.items():
+            if value is not None:
+                raise UsageError(
+                    f"fit({name}=...): the promise is of rows drawn alike, each right or wrong, so"
+                    " there are no weights and no groups: leave it out, or weigh classes by the"
+                    " estimator's own class_weight"
+                )
+        if self.scoring not in (None, "accuracy"):
+            raise UsageError(
+                f"scoring={self.scoring!r}: the promise counts rows that are right or wrong: use"
+                " 'accuracy', or scikit-learn's HalvingGridSearchCV for other measures"
+            )
+
+    def _algorithm(self, n_rows: int) -> tuple[str, Algorithm]:
+        """What chooses, and its name."""
+        del n_rows
+        promise = {"epsilon": self.epsilon, "delta": self.delta}
+        registry.build("abc", promise)  # checks them, also for one that takes neither
+        if isinstance(self.algorithm, Algorithm):
+            name, algorithm = type(self.algorithm).__name__, self.algorithm
+        else:
+            name = "abc" if self.algorithm == "auto" else self.algorithm
+            known = setting_names(registry.algorithm_class(name))
+            chosen = {key: value for key, value in promise.items() if key in known}
+            algorithm = registry.build(name, chosen)
+        if algorithm.bench != SamplesBench.kind:
+            raise UsageError(
+                f"algorithm {name!r} runs on the {algorithm.bench} bench: give one that selects"
+                " configurations, such as 'abc'"
+            )
+        return name, algorithm
+
+    def _bench(
+        self, algorithm: Algorithm, made: Choices, X: Any, y: NDArray[Any], seed: int
+    ) -> Bench:
+        options = {"test_fraction": self.test_fraction, "initial_rows": self.initial_rows}
+        if self.probe_seconds is not None:
+            options["probe_seconds"] = self.probe_seconds
+        check_options(SamplesBench.kind, options)
+
+        def samples() -> OwnRows:
+            order = np.concatenate(split.rows())
+            return OwnRows(
+                features=_safe_indexing(X, order), labels=y[order], train_rows=split.train_rows
+            )
+
+        split = Shuffled(
+            digest="" if self.store is None else joblib.hash((X, y)),
+            n_rows=len(y),
+            seed=seed,
+            test_fraction=self.test_fraction,
+            make=samples,
+        )
+        if split.train_rows < 2:
+            raise DataError(f"{len(y)} rows (n_samples={len(y)}) are too few to split: give more")
+        probes = RecordedProbes(
+            split,
+            made.pipelines.configurations(),
+            made.pipelines.build,
+            None if self.store is None else Store(str(self.store)),
+            code=__name__,
+            classes=made.pipelines.classes(),
+            probe_seconds=self.probe_seconds,
+        )
+        return SamplesBench(probes, seed, initial_rows=self.initial_rows)
+
+
+def checked(search: BaseEstimator, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+    """Rows that can be taken by number, and their labels."""
+    if y is None:
+        name = type(search).__name__
+        raise DataError(f"{name} requires y to be passed, but the target y is None")
+    if isinstance(X, (list, tuple)):
+        X = np.asarray(X)
+    X, y = indexable(X.tocsr() if sparse.issparse(X) else X, y)
+    labels = column_or_1d(y, warn=True)
+    if not len(labels):
+        raise DataError("X has 0 sample(s), a minimum of 1 is required: give rows")
+    if isinstance(X, np.ndarray):
+        X = np.ascontiguousarray(X)
+    if pd.isna(labels).any():
+        raise DataError("y has missing values (NaN): drop the rows")
+    if labels.dtype.kind == "f" and np.isinf(labels).any():
+        raise DataError("y has infinite values (inf): classes are to be learned, give them names")
+    check_classification_targets(labels)
+    if (labels == labels[0]).all():
+        raise DataError(f"y has one class, {labels[0]}: nothing can be learned")
+    return X, labels
+
+
+def _several(estimator: Any) -> bool:
+    return isinstance(estimator, (Sequence, Mapping))

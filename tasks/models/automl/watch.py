@@ -1,0 +1,58 @@
+"""What a search shows while it runs: a bar, or a line for each decision."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Self
+
+from algorithms.events import ChampionChanged, ConfigurationFailed, Eliminated, Event
+from tasks.machine.terminal import harmless
+from tasks.models.automl.findings import with_names
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+
+class Watch:
+    """A sink: at `verbose` 1 a bar of the configurations that left, at 2 a line a decision."""
+
+    def __init__(self, verbose: int, names: Sequence[str]) -> None:
+        self._names = names
+        self._lines = verbose > 1
+        self._bar: Progress | None = _bar(len(names)) if verbose == 1 else None
+
+    def __call__(self, event: Event) -> None:
+        """Show one event."""
+        decided = isinstance(event, (ChampionChanged, ConfigurationFailed, Eliminated))
+        if self._lines and decided and (words := event.words(self._name)):
+            sys.stdout.write(harmless(f"{words[0]}: {with_names(words[1], self._names)}") + "\n")
+        if self._bar is not None and isinstance(event, ChampionChanged):
+            self._bar.update(self._bar.task_ids[0], description=self._name(event.configuration))
+        elif self._bar is not None and decided:
+            self._bar.advance(self._bar.task_ids[0])
+
+    def _name(self, number: int) -> str:
+        return self._names[number]
+
+    def __enter__(self) -> Self:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+def _bar(total: int) -> Progress:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    bar = Progress(
+        MofNCompleteColumn(),
+        TextColumn("configurations left out; leads:", markup=False),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+    )
+    bar.add_task("", total=total)
+    return bar

@@ -1,0 +1,294 @@
+"""The search over one's own pipelines or a grid, as scikit-learn's searches are used."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse, stats
+from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
+from sklearn.compose import make_column_transformer
+from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from algorithms.abc_selection.baselines import FullRun
+from algorithms.errors import DataError, UsageError
+from algorithms.events import ProbeFinished, of
+from leaseboard import SelectionSearch
+from tasks.evaluate.probes import isolation
+from tasks.models import trusted
+
+PIPELINES = {
+    "constant": DummyClassifier(),
+    "tree": make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=2)),
+}
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.random((3000, 2))
+    return X, np.where(X[:, 0] > 0.5, "high", "low")
+
+
+class Sick(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        raise ValueError("no such column\nas the second line says")
+
+
+class Silent(ClassifierMixin, BaseEstimator):
+    """Learns, and predicts nothing but classes."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+
+@parametrize_with_checks(
+    [SelectionSearch(LogisticRegression(), {"C": [0.1, 1.0]}, random_state=0)],
+    expected_failed_checks=lambda _: {
+        "check_dtype_object": "all pipelines failing is told in a line, with the first one's error"
+    },
+)
+def test_it_is_an_estimator(estimator, check):
+    check(estimator)
+
+
+def test_a_grid_is_searched_and_the_choice_fitted_on_all_rows(data):
+    X, y = data
+    search = SelectionSearch(
+        DecisionTreeClassifier(), {"max_depth": [1, 3], "min_samples_leaf": [1, 2000]},
+        initial_rows=200, random_state=0,
+    ).fit(X, y)  # fmt: skip
+    assert search.best_params_["min_samples_leaf"] == 1
+    assert search.best_score_ > 0.95
+    assert search.score(X, y) > 0.95
+    assert search.best_estimator_.tree_.n_node_samples[0] == 3000
+    assert list(search.classes_) == ["high", "low"]
+    assert search.n_features_in_ == 2
+    assert search.predict_proba(X).shape == (3000, 2)
+    board = search.leaderboard_
+    assert board.index[0] == search.best_index_
+    assert board.loc[search.best_index_, "name"] == search.best_name_
+    assert list(board["outcome"]).count("chosen") == 1
+    dropped = board[board["outcome"] == "dropped"]
+    assert dropped["reason"].str.contains(repr(search.best_name_), regex=False).any()
+    assert search.guarantee_.startswith("with probability 0.9 the choice")
+
+
+def test_points_are_drawn_from_distributions(data):
+    search = SelectionSearch(
+        LogisticRegression(), {"C": stats.loguniform(1e-3, 1e3)}, n_iter=4, random_state=0
+    ).fit(*data)
+    again = clone(search).fit(*data)
+    assert len(search.leaderboard_) == 4
+    assert set(search.leaderboard_["name"]) == set(again.leaderboard_["name"])
+
+
+def test_a_frame_with_text_is_handed_on(data):
+    _, y = data
+    frame = pd.DataFrame({"said": np.where(y == "high", "up we go", "down"), "kind": y})
+    one = make_pipeline(make_column_transformer((TfidfVectorizer(), "said")), GaussianNB2())
+    other = make_pipeline(make_column_transformer((OneHotEncoder(), ["kind"])), LinearSVC())
+    search = SelectionSearch([one, other, DummyClassifier()], initial_rows=100).fit(frame, y)
+    assert search.score(frame, y) == 1
+    assert list(search.feature_names_in_) == ["said", "kind"]
+
+
+class GaussianNB2(GaussianNB):
+    """Of sparse rows."""
+
+    def fit(self, X, y):
+        return super().fit(np.asarray(X.todense()), y)
+
+    def predict(self, X):
+        return super().predict(np.asarray(X.todense()))
+
+
+@pytest.mark.parametrize(
+    "made", [sparse.csr_array, sparse.coo_matrix, pd.DataFrame, np.ndarray.tolist]
+)
+def test_rows_of_any_kind_are_taken(data, made):
+    X, y = data
+    labels = pd.Series(y, index=np.arange(len(y)) * 7)
+    search = SelectionSearch([LogisticRegression(), DummyClassifier()]).fit(made(X), labels)
+    assert search.score(made(X), labels) > 0.95
+
+
+def test_labels_are_the_learners_own(data):
+    X, y = data
+    weighed = DecisionTreeClassifier(class_weight={"high": 1, "low": 5})
+    search = SelectionSearch([weighed, DummyClassifier()], probe_seconds=60).fit(X, y)
+    assert not (search.leaderboard_["outcome"] == "failed").any()
+
+
+def test_it_is_delegated_what_the_choice_can_do(data):
+    search = SelectionSearch({"svc": LinearSVC(), "constant": Silent()})
+    assert not hasattr(search, "predict")
+    with pytest.raises(NotFittedError):
+        search.leaderboard_  # noqa: B018
+    search.fit(*data)
+    assert hasattr(search, "decision_function")
+    assert not hasattr(search, "predict_proba")
+    assert is_classifier(search)
+    unfitted = SelectionSearch(PIPELINES, refit=False).fit(*data)
+    assert not hasattr(unfitted, "best_estimator_")
+
+
+def test_it_goes_through_pickle_and_skops(data, tmp_path):
+    search = SelectionSearch(PIPELINES, initial_rows=200, random_state=0).fit(*data)
+    trusted.dump(search, tmp_path / "search.skops")
+    for copy in (pickle.loads(pickle.dumps(search)), trusted.load(tmp_path / "search.skops")):
+        assert copy.events_ == search.events_
+        assert copy.leaderboard_.equals(search.leaderboard_)
+        assert (copy.predict(data[0]) == search.predict(data[0])).all()
+        assert copy.best_params_ == {}
+
+
+def test_a_store_is_replayed(data, tmp_path):
+    X, y = data
+    kept = {"store": tmp_path / "kept.sqlite", "initial_rows": 200, "random_state": 0}
+    search = SelectionSearch(PIPELINES, **kept).fit(X, y)
+    again = SelectionSearch(PIPELINES, **kept).fit(np.asfortranarray(X), y)
+    assert again.events_ == search.events_
+
+
+def test_another_algorithm_may_choose(data):
+    for algorithm in ("full-run", FullRun()):
+        search = SelectionSearch(PIPELINES, algorithm=algorithm).fit(*data)
+        assert {event.rows for event in of(search.events_, ProbeFinished)} == {2400}
+        assert search.guarantee_.endswith("promises nothing")
+
+
+def test_one_that_fails_is_named_and_the_others_go_on(data):
+    search = SelectionSearch([Sick(), *PIPELINES.values()]).fit(*data)
+    board = search.leaderboard_.set_index("name")
+    assert board.loc["Sick-0", "outcome"] == "failed"
+    assert "no such column" in board.loc["Sick-0", "reason"]
+    assert search.best_name_ == "Pipeline-2"
+
+
+def test_a_duplicate_is_dropped_by_name(data):
+    search = SelectionSearch([*PIPELINES.values(), DummyClassifier()]).fit(*data)
+    assert search.leaderboard_.loc[2, "reason"] == "duplicate of 'DummyClassifier-0'"
+
+
+def test_one_configuration_is_a_warning(data):
+    with pytest.warns(UserWarning, match="one configuration, 'DummyClassifier-0': nothing to"):
+        search = SelectionSearch([DummyClassifier()]).fit(*data)
+    assert search.best_index_ == 0
+
+
+def test_a_class_of_one_row_is_no_obstacle(data):
+    X, y = data
+    y = y.astype(object)
+    y[7] = "lonely"
+    assert SelectionSearch(PIPELINES).fit(X, y).best_name_ == "tree"
+
+
+def test_what_broke_the_promise_is_named(data):
+    X, _ = data
+    y = (np.sin(40 * X[:, 0]) > 0).astype(int)
+    own = {str(n): DecisionTreeClassifier(min_samples_leaf=n) for n in (50, 60)}
+    search = SelectionSearch(own, initial_rows=100, epsilon=0, delta=0.01).fit(X, y)
+    assert "broken" in search.guarantee_
+    assert "'50'" in search.guarantee_
+
+
+def test_an_interrupt_leaves_nothing_half_done(data, monkeypatch):
+    calls = []
+
+    def interrupted(run):
+        calls.append(run)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return isolation.Called(*isolation._outcome(run))
+
+    monkeypatch.setattr(isolation, "here", interrupted)
+    search = SelectionSearch(PIPELINES, initial_rows=200)
+    with pytest.raises(KeyboardInterrupt):
+        search.fit(*data)
+    assert not [name for name in vars(search) if name.endswith("_")]
+
+
+def test_progress_is_shown(data, capsys):
+    SelectionSearch(PIPELINES, verbose=2).fit(*data)
+    assert "champion: tree" in capsys.readouterr().out
+    SelectionSearch(PIPELINES, verbose=1).fit(*data)
+    assert "1/2" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("own", "X", "y", "message"),
+    [
+        (PIPELINES, np.zeros((3, 2)), [0, 1], "inconsistent numbers of samples"),
+        (PIPELINES, np.zeros((0, 2)), [], "0 sample"),
+        (PIPELINES, np.zeros((2, 2)), [0, 1], "too few"),
+        (PIPELINES, np.zeros((9, 2)), [0] * 9, "one class, 0"),
+        (PIPELINES, np.zeros((3, 2)), [0, None, 1], "y has missing values"),
+        (PIPELINES, np.zeros((3, 2)), [0, np.nan, 1], "y has missing values"),
+        (PIPELINES, np.zeros((4, 2)), [0.1, 0.25, 1.5, 3], "Unknown label type: continuous"),
+        ([Sick(), Sick(), Silent()], np.zeros((9, 2)), None, "requires y"),
+        ([Sick(), DecisionTreeClassifier()], [["a"], ["b"]] * 9, [0, 1] * 9, "all 2 config"),
+        ([], np.zeros((9, 2)), [0, 1, 1] * 3, "at least one"),
+        ([Ridge()], np.zeros((9, 2)), [0, 1, 1] * 3, "'Ridge-0' is no classifier"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_used_is_refused_in_a_line(own, X, y, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        SelectionSearch(own).fit(X, y)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"epsilon": 1.5}, "setting epsilon=1.5"),
+        ({"epsilon": -0.1}, "setting epsilon=-0.1"),
+        ({"delta": 0}, "setting delta=0"),
+        ({"delta": 0, "algorithm": "full-run"}, "setting delta=0"),
+        ({"test_fraction": 1.5}, "option test_fraction=1.5"),
+        ({"initial_rows": 0}, "option initial_rows=0"),
+        ({"probe_seconds": -1}, "option probe_seconds=-1"),
+        ({"algorithm": "chacha"}, "stream bench"),
+        ({"algorithm": "abd"}, "did you mean 'abc'"),
+        ({"scoring": "roc_auc"}, "scoring='roc_auc': the promise counts rows"),
+        ({"param_grid": {"max_depth": [1]}}, "2 are given"),
+        ({"n_iter": 0, "estimator": DummyClassifier()}, "n_iter=0"),
+    ],
+)
+def test_settings_out_of_range_are_refused_by_name(data, settings, message):
+    with pytest.raises(UsageError, match=message) as caught:
+        SelectionSearch(**{"estimator": PIPELINES, **settings}).fit(*data)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["sample_weight", "groups"])
+def test_weights_and_groups_are_refused_by_name(data, name):
+    with pytest.raises(UsageError, match=rf"fit\({name}=...\)"):
+        SelectionSearch(PIPELINES).fit(*data, **{name: np.ones(3000)})
+
+
+def test_a_file_that_is_no_store_is_refused_and_left_alone(data, tmp_path):
+    path = tmp_path / "sales.csv"
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(UsageError, match=r"sales.csv' holds something else than a store"):
+        SelectionSearch(PIPELINES, store=path).fit(*data)
+    assert path.read_text() == "a,b\n1,2\n"
+
+
+def test_data_errors_are_value_errors():
+    assert issubclass(DataError, ValueError)
