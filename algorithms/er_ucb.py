@@ -22,12 +22,12 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from algorithms.policies.policy import ArmPolicy, Floats, Ints, Policy, Problem, largest
+from algorithms.policies.policy import ArmPolicy, Bools, Floats, Ints, Policy, Problem
 
 
 @dataclass(frozen=True, kw_only=True)
 class ErUcb(ArmPolicy):
-    """ER-UCB: pull the arm with the largest extreme region (IJCAI 2019).
+    """ER-UCB: the arm with the largest extreme region; needs a β tuned per task (IJCAI 2019).
 
     Parameters
     ----------
@@ -37,8 +37,8 @@ class ErUcb(ArmPolicy):
         γ, the weight of the exploitation term (equation 17); 1 is equation 16.
     beta : float
         β, which lessens the weight of the mean. It must lie a little above the mean feedback
-        of the arm with the best mean: below it the policy fails (the paper tuned it per task
-        with hindsight; see `ErUcbAuto`).
+        of the arm with the best mean: below it the policy fails. The paper tuned it per task
+        with hindsight. Where you cannot, take `ErUcbAuto`, which is what we recommend.
     alpha : float
         α of the general strategy (equation 14); 4 gives equation 15.
 
@@ -46,6 +46,10 @@ class ErUcb(ArmPolicy):
     -----
     t in equation 15 is the number of the pull about to be made. Nothing is clipped: the
     synthetic feedbacks of the paper exceed 1.
+
+    Departs from the paper: a failed trial, which has no feedback, counts as the threshold, Y = 0
+    and so Z = 0. As a feedback of 0 it would be far below β, which the square takes for far
+    above: at β = 0.5 and θ = 0.01 an arm that always fails would have Ω = 4.5.
     """
 
     theta: Annotated[float, Field(gt=0)] = 0.01
@@ -60,11 +64,11 @@ class ErUcb(ArmPolicy):
 
 @dataclass(frozen=True, kw_only=True)
 class ErUcbAuto(ErUcb):
-    """ER-UCB with a β chosen from what was seen, without hindsight.
+    """ER-UCB with a β chosen from what was seen, without hindsight: the recommended one.
 
-    β is the largest mean feedback of any arm so far. It is moved after `first_pulls` pulls per
-    arm, made in turn, and then whenever the number of pulls has doubled, so that it is soon
-    steady.
+    β is the largest mean feedback of any arm so far, that of a failed trial being 0. It is moved
+    after `first_pulls` pulls per arm, made in turn, and then whenever the number of pulls has
+    doubled, so that it is soon steady.
 
     Parameters
     ----------
@@ -113,14 +117,14 @@ class ErUcbPolicy(Policy):
         return {"index": self.index()}
 
     def _choose(self) -> Ints:
-        return largest(self.index())  # line 6
+        return self._largest(self.index())  # line 6
 
     def _learn(self, arm: Ints, reward: Floats, cost: Floats) -> None:
-        self._add(arm, reward, self.pulls[self._runs, arm])
+        self._add(arm, reward, self.failed, self.pulls[self._runs, arm])
 
-    def _add(self, arm: Ints, reward: Floats, n: Ints) -> None:
+    def _add(self, arm: Ints, reward: Floats, failed: Bools, n: Ints) -> None:
         at = (self._runs, arm)
-        y = reward - self.beta[:, 0]
+        y = np.where(failed, 0.0, reward - self.beta[:, 0])
         self.mu_y[at] += (y - self.mu_y[at]) / n  # line 8
         self.mu_z[at] += (self._z(y) - self.mu_z[at]) / n  # line 9
 
@@ -136,22 +140,22 @@ class AutoBetaPolicy(ErUcbPolicy):
         self.margin, self.one_sided = settings.margin, settings.one_sided
         self._first = settings.first_pulls * problem.n_arms
         self._next_epoch = self._first
-        self._arms: list[Ints] = []
-        self._rewards: list[Floats] = []
+        self._mean: Floats = np.zeros(self.best.shape)
+        self._seen: list[tuple[Ints, Floats, Bools]] = []
 
     def _choose(self) -> Ints:
         if self.t < self._first:
-            return largest(-self.pulls.astype(np.float64))
+            return self._largest(-self.pulls.astype(np.float64))
         return super()._choose()
 
     def _learn(self, arm: Ints, reward: Floats, cost: Floats) -> None:
-        self._arms.append(arm)
-        self._rewards.append(reward)
-        self._add(arm, reward, self.pulls[self._runs, arm])
+        at = (self._runs, arm)
+        self._seen.append((arm, reward, self.failed))
+        self._mean[at] += (reward - self._mean[at]) / self.pulls[at]
+        super()._learn(arm, reward, cost)
         if self.t == self._next_epoch:
             self._next_epoch *= 2
-            means = self.mu_y + self.beta
-            self.beta = means.max(axis=-1, keepdims=True) + self.margin
+            self.beta = self._mean.max(axis=-1, keepdims=True) + self.margin
             self._start_anew()
 
     def _z(self, y: Floats) -> Floats:
@@ -161,9 +165,9 @@ class AutoBetaPolicy(ErUcbPolicy):
         """Both moments about the new β, from the feedbacks since the beginning."""
         self.mu_y[:], self.mu_z[:] = 0.0, 0.0
         seen = np.zeros_like(self.pulls)
-        for arm, reward in zip(self._arms, self._rewards, strict=True):
+        for arm, reward, failed in self._seen:
             seen[self._runs, arm] += 1
-            self._add(arm, reward, seen[self._runs, arm])
+            self._add(arm, reward, failed, seen[self._runs, arm])
 
 
 def exploitation(mu_y: Floats, mu_z: Floats, theta: float) -> Floats:

@@ -209,6 +209,6 @@ def survivors(lower: Floats, upper: Floats, candidates: Bools, *, strict: bool =
     leaders = candidates & (lower == highest)
     leader = np.where(leaders, upper, -np.inf).argmax(axis=-1)
     beaten = upper < highest if strict else upper <= highest
-    keep: Bools = candidates & ~beaten
+    keep: Bools = ~beaten
     np.put_along_axis(keep, leader[..., None], values=True, axis=-1)
-    return keep
+    return candidates & keep

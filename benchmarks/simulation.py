@@ -55,9 +55,12 @@ def simulate(algorithm: ArmPolicy, arms: Arms, budget: int, repeats: int, seed: 
     one = np.ones(repeats)
     for pull in range(budget):
         arm = policy.select()
-        feedback = arms.draw(arm, policy.pulls[runs, arm] + 1, rng)
-        better = feedback > best
+        drawn = arms.draw(arm, policy.pulls[runs, arm] + 1, rng)
+        failed = np.isnan(drawn)
+        feedback = np.where(failed, 0.0, drawn)
+        better = drawn > best
         best[better], best_arm[better] = feedback[better], arm[better]
-        policy.update(arm, feedback, one)
+        failure = np.where(failed, "no feedback", "").astype(object) if failed.any() else None
+        policy.update(arm, feedback, one, failure)
         curve[pull] = best.mean()
     return Simulation(best, best_arm, policy.pulls, curve)

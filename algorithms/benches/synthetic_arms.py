@@ -20,7 +20,7 @@ class Arms(ABC):
 
     @abstractmethod
     def draw(self, arm: Ints, n: Ints, rng: np.random.Generator) -> Floats:
-        """The feedback of pull number `n`, from 1, of `arm`; element by element."""
+        """The feedback of pull number `n`, from 1, of `arm`; NaN where it fails."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,9 @@ class JointSpace(PullsAlgorithm):
     -----
     The fidelity of ``bohb`` is the share of the training rows: 1/9, 1/3 and 1. A trial on a
     share f is charged f trials, and only trials on all rows can become the champion.
+
+    No arm is retired here, however often it fails: what to suggest is the optimiser's own choice,
+    and it learns of every failure as the reward 0.
     """
 
     optimiser: Literal["tpe", "random", "smac", "bohb"] = "tpe"

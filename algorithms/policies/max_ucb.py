@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from algorithms.policies.policy import ArmPolicy, Floats, Ints, Policy, Problem, largest
+from algorithms.policies.policy import ArmPolicy, Floats, Ints, Policy, Problem
 
 LOW, HIGH = 0.01, 0.99
 """The range into which MaxUCB rescales the feedbacks seen so far."""
@@ -50,7 +50,7 @@ class _MaxUcbPolicy(Policy):
         maximum = self.best
         if self._settings.rescale:
             maximum = rescaled(maximum, self._lowest, self.best.max(axis=-1, keepdims=True))
-        return largest(max_ucb_index(maximum, self.pulls, self.t + 1, self._settings.alpha))
+        return self._largest(max_ucb_index(maximum, self.pulls, self.t + 1, self._settings.alpha))
 
     def _learn(self, arm: Ints, reward: Floats, cost: Floats) -> None:
         self._lowest[:, 0] = np.minimum(self._lowest[:, 0], reward)

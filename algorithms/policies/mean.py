@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from algorithms.policies.policy import ArmPolicy, Bools, Floats, Ints, Policy, Problem, largest
+from algorithms.policies.policy import ArmPolicy, Bools, Floats, Ints, Policy, Problem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,8 +120,9 @@ class _UcbPolicy(_MeanPolicy):
     def _choose(self) -> Ints:
         index = self.index()
         if self._frozen is not None:
-            index[:, self._frozen] = -np.inf
-        return largest(index)
+            tunable = (self.candidates & ~self._frozen).any(axis=-1, keepdims=True)
+            index[np.logical_and(tunable, self._frozen)] = -np.inf
+        return self._largest(index)
 
 
 class _GreedyPolicy(_MeanPolicy):
@@ -136,8 +137,7 @@ class _GreedyPolicy(_MeanPolicy):
         value = self.mean if self._settings.value == "mean" else self.best
         repeats = self.problem.repeats
         explore = self._rng.random(repeats) < self._settings.epsilon
-        anywhere = self._rng.integers(self.problem.n_arms, size=repeats)
-        return np.where(explore, anywhere, largest(value))
+        return np.where(explore, self._drawn(self._rng), self._largest(value))
 
 
 class _SoftmaxPolicy(_MeanPolicy):
@@ -148,6 +148,7 @@ class _SoftmaxPolicy(_MeanPolicy):
 
     def _choose(self) -> Ints:
         value = self.mean if self._settings.value == "mean" else self.best
+        value = np.where(self.candidates, value, -np.inf)
         cumulative = softmax(value, self._settings.temperature).cumsum(axis=-1)
         draws = self._rng.random((self.problem.repeats, 1)) * cumulative[:, -1:]
         return np.asarray((cumulative <= draws).sum(axis=-1), dtype=np.intp)
@@ -161,7 +162,7 @@ class _ThompsonPolicy(Policy):
 
     def _choose(self) -> Ints:
         s, n = self._successes, self.pulls
-        return largest(self._rng.beta(1 + s, 1 + n - s))
+        return self._largest(self._rng.beta(1 + s, 1 + n - s))
 
     def _learn(self, arm: Ints, reward: Floats, cost: Floats) -> None:
         self._successes[self._runs, arm] += self._rng.random(self.problem.repeats) < reward

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar
 
 import numpy as np
+import pydantic
 from numpy.typing import NDArray
+from pydantic import Field
 
 from algorithms.base import Run
-from algorithms.benches.pulls import Feedback, PullsAlgorithm, PullsBench, Unit
-from algorithms.errors import UsageError
+from algorithms.benches.pulls import OVERRUN, Feedback, PullsAlgorithm, PullsBench, Unit
+from algorithms.errors import LeaseboardError, UsageError
 from algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
@@ -22,11 +24,15 @@ from algorithms.events import (
     LeaseGranted,
     TrialFinished,
 )
+from algorithms.policies.failures import Failures, Texts, failure_of
 from algorithms.seeds import generator
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
+
+RETIRE_AFTER = 3
+"""Trials of an arm that fail alike in a row, after which it is retired."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,8 @@ class Problem:
         Whether an arm has any hyperparameter at all.
     repeats : int
         How many independent runs are played side by side.
+    retire_after : int
+        Failures alike in a row after which an arm is retired; 0 retires none.
     """
 
     n_arms: int
@@ -51,6 +59,7 @@ class Problem:
     unit: Unit = "trials"
     tunable: tuple[bool, ...] = ()
     repeats: int = 1
+    retire_after: int = RETIRE_AFTER
 
 
 class Policy(ABC):
@@ -58,6 +67,9 @@ class Policy(ABC):
 
     All state has the shape (repeats, n_arms); a single job is one repeat. So the formulae of a
     paper are written once, over the last axis, and serve a job as well as a simulation.
+
+    An arm whose trials fail alike again and again is retired: no candidate any more, whatever the
+    policy thinks of it. Who has no candidate left has nothing to select.
     """
 
     initial_round: ClassVar[bool] = True
@@ -70,10 +82,15 @@ class Policy(ABC):
         self.pulls: Ints = np.zeros(shape, dtype=np.intp)
         self.best: Floats = np.zeros(shape)
         self.candidates: Bools = np.ones(shape, dtype=np.bool_)
+        self.retired: Bools = np.zeros(shape, dtype=np.bool_)
+        self.failures = Failures(shape)
+        self.failed: Bools = np.zeros(problem.repeats, dtype=np.bool_)
         self._runs: Ints = np.arange(problem.repeats)
 
     def select(self) -> Ints:
         """The arm to pull next in each run, shape (repeats,)."""
+        if not self.candidates.any(axis=-1).all():
+            raise LeaseboardError("no arm is left to pull: all are retired or eliminated")
         if self.initial_round and self.t < self.problem.n_arms:
             return np.full(self.problem.repeats, self.t, dtype=np.intp)
         return self._choose()
@@ -84,12 +101,22 @@ class Policy(ABC):
             return list(range(self.t, self.problem.n_arms))
         return []
 
-    def update(self, arm: Ints, reward: Floats, cost: Floats) -> None:
-        """Learn what the chosen arms gave, and what it cost in the budget's unit."""
+    def update(
+        self, arm: Ints, reward: Floats, cost: Floats, failure: Texts | None = None
+    ) -> None:
+        """Learn what the chosen arms gave, and what it cost in the budget's unit.
+
+        `failure` says why each trial failed, and is empty where it was completed; None says that
+        all were.
+        """
         at = (self._runs, arm)
         self.t += 1
         self.pulls[at] += 1
         self.best[at] = np.maximum(self.best[at], reward)
+        self.failed = self.failures.take(arm, failure)
+        if self.problem.retire_after and self.failed.any():
+            self.retired |= self.failures.in_a_row >= self.problem.retire_after
+            self.candidates &= ~self.retired
         self._learn(arm, reward, cost)
 
     def bounds(self) -> tuple[Floats, Floats] | None:
@@ -103,18 +130,51 @@ class Policy(ABC):
 
     @abstractmethod
     def _choose(self) -> Ints:
-        """The arm to pull next, shape (repeats,)."""
+        """The arm to pull next, one of `candidates`, shape (repeats,)."""
 
     @abstractmethod
     def _learn(self, arm: Ints, reward: Floats, cost: Floats) -> None:
-        """Update the policy's own statistics; `t`, `pulls` and `best` are up to date."""
+        """Update the policy's own statistics.
+
+        `t`, `pulls`, `best`, `failed` and `candidates` are up to date.
+        """
+
+    def _largest(self, index: Floats) -> Ints:
+        """The candidate with the largest index in each run; the first of several."""
+        return np.asarray(np.where(self.candidates, index, -np.inf).argmax(axis=-1), dtype=np.intp)
+
+    def _drawn(self, rng: np.random.Generator) -> Ints:
+        """A candidate drawn uniformly in each run."""
+        arm = rng.integers(self.problem.n_arms, size=self.problem.repeats)
+        while (out := np.logical_not(self.candidates[self._runs, arm])).any():
+            arm[out] = rng.integers(self.problem.n_arms, size=int(out.sum()))
+        return arm
 
 
+@pydantic.dataclasses.dataclass(frozen=True, kw_only=True)
 class ArmPolicy(PullsAlgorithm):
-    """An algorithm that chooses which arm is tuned next."""
+    """An algorithm that chooses which arm is tuned next.
+
+    Parameters
+    ----------
+    retire_after : int
+        An arm whose trials failed alike so often in a row, for the same reason but for its
+        numbers, is retired: it gets no trial any more. 0 retires none.
+
+    Notes
+    -----
+    Departs from all papers: they know no failures, and an arm that always fails would be pulled
+    as one with the reward 0 is. That takes a trial a round from the others, and most of them
+    from policies to which an arm far below the others seems as attractive as one far above.
+    """
 
     units: ClassVar[tuple[Unit, ...]] = ("trials", "cpu_seconds")
     """The units of a budget that the policy can work with."""
+
+    may_stop: ClassVar[bool] = True
+    """When all its arms are retired, or eliminated."""
+
+    retire_after: Annotated[int, Field(ge=0)] = RETIRE_AFTER
 
     @abstractmethod
     def policy(self, problem: Problem, rng: np.random.Generator) -> Policy:
@@ -131,25 +191,31 @@ class ArmPolicy(PullsAlgorithm):
 
     def start(self, problem: Problem, seed: int) -> Policy:
         """A fresh state for `problem`, checked, whose chance is that of `seed`."""
-        return self.policy(self.checked(problem), generator(seed, "policy"))
+        problem = replace(self.checked(problem), retire_after=self.retire_after)
+        return self.policy(problem, generator(seed, "policy"))
 
     def run(self, bench: PullsBench, seed: int) -> Run:
-        """Pull arms until the budget ends; the answer is the best trial."""
+        """Pull arms until the budget ends or none is left; the answer is the best trial."""
         problem = Problem(len(bench.arms), bench.budget, bench.unit, bench.tunable)
         policy = self.start(problem, seed)
         record = Record(bench)
         yield from record.arms()
-        while bench.at < bench.budget:
+        while bench.at < bench.budget and policy.candidates.any():
             before = bench.at
             bench.foresee(policy.certain())
             arm = policy.select()
             yield record.lease(int(arm[0]), before, bench.pulls[int(arm[0])])
             trial = bench.pull(int(arm[0]))
             yield from record.trial(trial)
+            if trial.reason == OVERRUN:  # which says nothing about the arm
+                break
             candidates = policy.candidates.copy()
-            policy.update(arm, np.array([trial.reward]), np.array([bench.at - before]))
+            failure = np.array([failure_of(trial)], dtype=object)
+            cost = np.array([bench.at - before])
+            policy.update(arm, np.array([trial.reward]), cost, failure)
             yield from _verdicts(policy, candidates, int(arm[0]), bench.at)
-        if all(bench.pulls):
+        bench.note({"retired_arms": float(policy.retired.sum())})
+        if policy.pulls.all():
             for name, values in policy.standing().items():
                 at_the_end = zip(bench.arms, values[0].tolist(), strict=True)
                 bench.note({f"{name}.{arm}": value for arm, value in at_the_end})
@@ -206,34 +272,36 @@ class Record:
             self._champion, self._best = configuration, self._bench.best
 
 
-def largest(index: Floats) -> Ints:
-    """The arm with the largest index in each run; the first of several."""
-    return np.asarray(index.argmax(axis=-1), dtype=np.intp)
-
-
 def _verdicts(policy: Policy, before: Bools, arm: int, at: float) -> Iterator[Event]:
-    """The bounds of the arm just pulled, and the arms that its round eliminated."""
+    """The bounds of the arm just pulled, and the arms that are no candidates any more."""
     bounds = policy.bounds()
-    if bounds is None:
-        return
-    lower, upper = bounds[0][0], bounds[1][0]
-    yield BoundsUpdated(
-        at=at,
-        configuration=arm,
-        value=float(policy.best[0, arm]),
-        lower=float(lower[arm]),
-        upper=float(upper[arm]),
-        units=float(policy.pulls[0, arm]),
-    )
-    if before.sum() == policy.candidates.sum():
-        return
-    leader = int(np.where(policy.candidates[0], lower, -np.inf).argmax())
-    for out in np.flatnonzero(before[0] & ~policy.candidates[0]):
-        yield Eliminated(
+    if bounds is not None:
+        yield BoundsUpdated(
             at=at,
-            configuration=int(out),
-            reason=(
-                f"its upper bound {upper[out]:.4f} does not exceed"
-                f" the lower bound {lower[leader]:.4f} of arm {leader}"
-            ),
+            configuration=arm,
+            value=float(policy.best[0, arm]),
+            lower=float(bounds[0][0, arm]),
+            upper=float(bounds[1][0, arm]),
+            units=float(policy.pulls[0, arm]),
         )
+    for out in np.flatnonzero(before[0] & ~policy.candidates[0]):
+        reason = _retirement(policy, out) if policy.retired[0, out] else _defeat(policy, out)
+        yield Eliminated(at=at, configuration=int(out), reason=reason)
+
+
+def _retirement(policy: Policy, arm: np.intp) -> str:
+    """Why the arm of the first run was retired."""
+    failures = policy.failures
+    return f"failed {failures.in_a_row[0, arm]} times in a row: {failures.last[0, arm]}"
+
+
+def _defeat(policy: Policy, arm: np.intp) -> str:
+    """Why the arm of the first run, whose bounds the policy keeps, was eliminated."""
+    bounds = policy.bounds()
+    assert bounds is not None
+    lower, upper = bounds[0][0], bounds[1][0]
+    leader = int(np.where(policy.candidates[0], lower, -np.inf).argmax())
+    return (
+        f"its upper bound {upper[arm]:.4f} does not exceed"
+        f" the lower bound {lower[leader]:.4f} of arm {leader}"
+    )

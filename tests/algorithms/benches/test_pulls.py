@@ -53,13 +53,14 @@ def test_a_budget_in_seconds_cuts_off_the_trial_that_overruns_it():
     assert bench.score().value == 0.5
 
 
-def test_an_arm_that_always_fails_is_dismissed_and_the_rest_goes_on():
+@pytest.mark.parametrize(("retire_after", "pulls"), [(3, 3), (0, 8)])
+def test_an_arm_that_always_fails_is_dismissed_and_the_rest_goes_on(retire_after, pulls):
     bench = PullsBench(Listed([(0.0, 1.0)], [(0.8, 1.0)]), budget=40)
-    list(play("rb", RisingBandits(), bench, 0))
+    list(play("rb", RisingBandits(retire_after=retire_after), bench, 0))
 
     assert bench.score().value == 0.8
-    assert bench.pulls[0] == 8
-    assert bench.score().metrics["failed_trials"] == 8
+    assert bench.pulls[0] == pulls
+    assert bench.score().metrics["failed_trials"] == pulls
 
 
 def test_all_arms_failing_is_an_error_with_the_commonest_reason():

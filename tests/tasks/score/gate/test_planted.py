@@ -103,7 +103,7 @@ PLANTS = {
     ),
     "beta's sign in ER-UCB": (
         ("ci-arms", ["first pulls"], ["er-ucb"]),
-        "algorithms.er_ucb", "y = reward - self.beta[:, 0]", "y = reward + self.beta[:, 0]",
+        "algorithms.er_ucb", "reward - self.beta[:, 0]", "reward + self.beta[:, 0]",
         ["index.arm3 of er-ucb", "index.arm4 of er-ucb"],
     ),
     "ABC's alpha times 50": (

@@ -1,0 +1,210 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from algorithms import registry
+from algorithms.audit import Auditor
+from algorithms.base import ALGORITHM_STOPPED, play
+from algorithms.benches.pulls import OVERRUN, PullsBench, Trial
+from algorithms.errors import LeaseboardError
+from algorithms.events import Eliminated, Finished, LeaseGranted, of
+from algorithms.policies.even import Average
+from algorithms.policies.failures import Failures, alike
+from algorithms.policies.mean import UpperConfidenceBound
+from algorithms.policies.policy import ArmPolicy, Problem
+from benchmarks.simulation import simulate
+
+POLICIES = [
+    entry.name
+    for entry in registry.ENTRIES
+    if issubclass(registry.algorithm_class(entry.name), ArmPolicy)
+]
+PATIENT = [name for name in POLICIES if name != "rising-bandits-strict"]
+"""Who does not eliminate an arm by its bounds before it has failed three times."""
+
+
+class Scripted:
+    """Arms whose trials give a reward, or fail for the reason that stands in its place.
+
+    The last one repeats.
+    """
+
+    def __init__(self, *scripts):
+        self.scripts = scripts
+        self.arms = tuple(f"arm{i}" for i in range(len(scripts)))
+        self.tunable = (True,) * len(scripts)
+        self.spent_cpu_seconds = 0.0
+
+    def trial(self, arm, n):
+        given = self.scripts[arm][min(n, len(self.scripts[arm]) - 1)]
+        if isinstance(given, str):
+            return Trial(arm, {"n": n}, 0.0, None, 1.0, 1.0, "crash", given)
+        return Trial(arm, {"n": n}, given, None, 1.0, 1.0)
+
+
+class Failing:
+    """Synthetic arms of which the first never gives anything."""
+
+    n_arms = 3
+
+    def draw(self, arm, n, rng):
+        return np.where(arm == 0, np.nan, 0.5 + 0.1 * arm)
+
+
+def played(name, bench, seed=0, **set_to):
+    """The log of a policy on `bench`, audited."""
+    log = list(play(name, registry.build(name, set_to), bench, seed))
+    auditor = Auditor()
+    for event in log:
+        auditor(event)
+    auditor.close()
+    return log
+
+
+outcomes = st.lists(
+    st.sampled_from(["a", "b", "crash in row 3", "crash in row 17", 0.2, 0.5, 0.9]),
+    min_size=1,
+    max_size=6,
+)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@settings(max_examples=40, deadline=None)
+@given(scripts=st.lists(outcomes, min_size=1, max_size=5), k=st.integers(1, 4))
+def test_an_arm_is_retired_when_it_has_failed_alike_so_often_and_never_leased_again(
+    name, scripts, k
+):
+    bench = PullsBench(Scripted([0.6], *scripts), 60)
+    log = played(name, bench, retire_after=k)  # the auditor refuses a lease to a retired arm
+
+    gone = {e.configuration for e in of(log, Eliminated)}
+    assert sum(bench.pulls) == 60 or len(gone) == len(bench.arms)
+    retired = {e.configuration: e.reason for e in of(log, Eliminated) if "in a row" in e.reason}
+    for arm, pulls in enumerate(bench.pulls):
+        streak, last = 0, ""
+        for n in range(pulls):
+            trial = bench._trials.trial(arm, n)
+            streak = 1 + streak * alike(last, trial.reason) if trial.reason else 0
+            last = trial.reason
+            assert streak < k or n == pulls - 1
+        assert (streak == k) == (arm in retired)
+        if arm in retired:
+            assert retired[arm] == f"failed {k} times in a row: crash: {last}"
+    assert of(log, Finished)[0].metrics["retired_arms"] == len(retired)
+
+
+@pytest.mark.parametrize("name", PATIENT)
+def test_when_all_arms_are_retired_the_run_ends(name):
+    bench = PullsBench(Scripted([0.7, "boom"], ["boom"], [0.4, 0.5, "boom"]), 100)
+    log = played(name, bench)
+
+    assert bench.pulls == [4, 3, 5]
+    assert log[-1].score == 0.7
+    assert log[-1].reason == ALGORITHM_STOPPED
+    assert log[-1].metrics["retired_arms"] == 3
+
+
+@pytest.mark.parametrize("name", PATIENT)
+def test_where_no_trial_ever_succeeds_the_job_says_why(name):
+    bench = PullsBench(Scripted(["no class 3"], ["no class 4"]), 100)
+
+    with pytest.raises(LeaseboardError, match="all 6 trials failed, 3 of them because 'no class"):
+        played(name, bench)
+
+
+def test_without_a_retirement_an_arm_that_always_fails_is_pulled_on():
+    bench = PullsBench(Scripted(["boom"], [0.5]), 40)
+    played("ucb", bench, retire_after=0)
+
+    assert bench.pulls[0] > 5
+
+
+def test_failures_of_different_kinds_retire_no_arm():
+    bench = PullsBench(Scripted(["a", "b"] * 20, [0.5]), 40)
+    played("random-arm", bench)
+
+    assert bench.pulls[0] > 5
+
+
+def test_the_end_of_the_budget_is_no_failure_of_an_arm():
+    bench = PullsBench(Scripted([0.5], [0.6]), 2.5, "cpu_seconds")
+    log = played("ucb", bench, retire_after=1)
+
+    assert bench._failures == {OVERRUN: 1}
+    assert not of(log, Eliminated)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_simulations_retire_arms_too(name):
+    found = simulate(registry.build(name), Failing(), 60, 5, 0)
+
+    assert found.pulls[:, 0].max() <= 3
+    assert found.pulls.sum(axis=1).tolist() == [60] * 5
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_who_has_no_arm_left_selects_none(name):
+    problem = Problem(1, 50)
+    policy = registry.build(name).start(problem, 0)
+    for _ in range(3):
+        failure = np.array(["boom"], dtype=object)
+        policy.update(policy.select(), np.zeros(1), np.ones(1), failure)
+
+    with pytest.raises(LeaseboardError, match="no arm is left"):
+        policy.select()
+
+
+def test_average_shares_what_a_retired_arm_leaves():
+    policy = Average().start(Problem(4, 40), 0)
+    bad = int(policy.select()[0])
+    for _ in range(40):
+        arm = policy.select()
+        failure = np.array(["boom" if arm[0] == bad else ""], dtype=object)
+        policy.update(arm, np.array([0.5]), np.ones(1), failure)
+
+    assert sorted(policy.pulls[0].tolist()) == [3, 12, 12, 13]
+
+
+def test_average_goes_round_again_when_its_last_arm_is_retired():
+    order = [int(arm) for arm in Average().start(Problem(3, 30), 0).certain()]
+    scripts = [[0.5]] * 3
+    scripts[order[-1]] = ["boom"]
+    bench = PullsBench(Scripted(*scripts), 30)
+    played("average", bench)
+
+    assert sorted(bench.pulls) == [3, 13, 14]
+
+
+def test_an_arm_without_hyperparameters_stays_when_the_others_are_retired():
+    problem = Problem(2, 50, tunable=(False, True))
+    policy = UpperConfidenceBound(freeze_constant_arms=True).start(problem, 0)
+    for _ in range(20):
+        arm = policy.select()
+        failure = np.array(["boom" if arm[0] else ""], dtype=object)
+        policy.update(arm, np.array([0.5]), np.ones(1), failure)
+
+    assert policy.pulls.tolist() == [[17, 3]]
+
+
+def test_runs_side_by_side_count_their_own_failures():
+    failures = Failures((2, 1))
+    both = np.zeros(2, dtype=np.intp)
+    failures.take(both, np.array(["x 1", ""], dtype=object))
+    failed = failures.take(both, np.array(["x 2", "y"], dtype=object))
+
+    assert failed.tolist() == [True, True]
+    assert failures.in_a_row.tolist() == [[2], [1]]
+    failures.take(both, None)
+    assert failures.in_a_row.tolist() == [[0], [0]]
+
+
+def test_the_lease_of_a_retired_arm_is_told_before_its_end_and_never_after():
+    log = played("random-arm", PullsBench(Scripted(["boom"], [0.5]), 40))
+    end = log.index(of(log, Eliminated)[0])
+
+    assert sum(e.configuration == 0 for e in of(log[:end], LeaseGranted)) == 3
+    assert not any(e.configuration == 0 for e in of(log[end:], LeaseGranted))
+    assert math.isfinite(log[-1].score)
