@@ -74,7 +74,8 @@ class Bench(ABC):
     Attributes
     ----------
     kind : str
-        ``stream``, ``pulls``, ``samples`` or ``holdout``: which algorithms can run on it.
+        ``stream``, ``pulls``, ``samples``, ``holdout`` or ``systems``: which algorithms can run on
+        it.
     unit : str
         What the budget counts, such as ``examples``, ``trials``, ``rows``, ``seconds``.
     budget : float

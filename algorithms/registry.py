@@ -41,6 +41,8 @@ APPLE = "Agarwal et al. 2014, Scalable nonlinear learning with adaptive polynomi
 FLAML = "Wang et al. 2021, FLAML"
 HPSKLEARN = "Komer et al. 2014, Hyperopt-Sklearn"
 TPOT = "Olson et al. 2016, TPOT"
+LIGHTGBM = "Ke et al. 2017, LightGBM"
+FOREST = "Breiman 2001, Random forests"
 ABC = "Huang et al. 2019, ABC"
 
 ENTRIES: tuple[Entry, ...] = (
@@ -140,6 +142,18 @@ ENTRIES: tuple[Entry, ...] = (
           {"system": "hyperopt-sklearn"}),
     Entry("tpot", "algorithms.policies.peer:Peer",
           "TPOT's genetic search, in an environment of its own", TPOT, {"system": "tpot"}),
+    Entry("leaseboard-default", "algorithms.reference.tables:TableSystem",
+          "our own estimator on a table, at its defaults", RISING, {"system": "leaseboard"}),
+    Entry("flaml-default", "algorithms.reference.tables:TableSystem",
+          "FLAML on a table, at its defaults, in an environment of its own", FLAML,
+          {"system": "flaml"}),
+    Entry("tpot-default", "algorithms.reference.tables:TableSystem",
+          "TPOT on a table, at its defaults, in an environment of its own", TPOT,
+          {"system": "tpot"}),
+    Entry("lightgbm-default", "algorithms.reference.tables:TableBaseline",
+          "baseline: LightGBM on a table, at its defaults", LIGHTGBM, {"system": "lightgbm"}),
+    Entry("forest-default", "algorithms.reference.tables:TableBaseline",
+          "baseline: a random forest on a table, at its defaults", FOREST, {"system": "forest"}),
     Entry("abc", "algorithms.abc_selection.selection:ABC",
           "prune by confidence intervals on growing samples", ABC),
     Entry("full-run", "algorithms.abc_selection.baselines:FullRun",

@@ -15,6 +15,7 @@ from algorithms.benches.holdout import Holdout, HoldoutBench, Part
 from algorithms.benches.pulls import Feedback, PullsBench, Trial
 from algorithms.benches.samples import Probe, SamplesBench
 from algorithms.benches.stream import Namespace, Stream, StreamBench
+from algorithms.benches.systems import SystemFit, SystemsBench
 from algorithms.events import Event
 from algorithms.seeds import generator
 
@@ -252,6 +253,26 @@ class _VeiledSamples(SamplesBench):
 
 
 @dataclass(frozen=True, slots=True)
+class _Fits:
+    """A system that is right in all test rows but the first; an unpaid one is not."""
+
+    tiny: Tiny
+
+    def fit(self, system: str, seed: int, seconds: float) -> SystemFit:
+        forecasts = (np.arange(100) % 3).astype(np.float64)
+        forecasts[0] = np.nan if self.tiny.broken else 2
+        if self.tiny.same == 0:
+            return SystemFit(1 - forecasts, 0.25, 0.5)
+        return SystemFit(forecasts, 0.5, 1.0)
+
+
+def _systems(tiny: Tiny) -> Bench:
+    truth = (np.arange(100) % 3).astype(np.float64)
+    budget = 30 if tiny.budget is None else tiny.budget
+    return SystemsBench(_Fits(tiny), truth, "classification", budget)
+
+
+@dataclass(frozen=True, slots=True)
 class TinyKind:
     """How a kind of bench is made tiny.
 
@@ -271,4 +292,5 @@ BENCHES = {
     HoldoutBench.kind: TinyKind(_holdout, {None: (0, 64, 150, TRAIN_ROWS), 100: (37,)}),
     PullsBench.kind: TinyKind(_pulls, {None: (0, 3, 10, 31), 20: (9,)}),
     SamplesBench.kind: TinyKind(_samples, {None: (0, 1, 5, 9)}),
+    SystemsBench.kind: TinyKind(_systems, {None: (0, 1)}),
 }

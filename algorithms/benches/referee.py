@@ -8,11 +8,12 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from algorithms.base import Bench
-from algorithms.benches import holdout, predictions, pulls, samples, stream
+from algorithms.benches import holdout, predictions, pulls, samples, stream, systems
 from algorithms.benches.holdout import HoldoutBench
 from algorithms.benches.pulls import PullsBench
 from algorithms.benches.samples import SamplesBench
 from algorithms.benches.stream import StreamBench
+from algorithms.benches.systems import SystemsBench
 from algorithms.benches.window import Deed, Window, redo
 from algorithms.errors import AuditError, LeaseboardError
 from algorithms.events import Finished
@@ -91,8 +92,8 @@ def _behaviour(owner: type | ModuleType) -> dict[str, object]:
 
 
 _OWNERS = (
-    *(Bench, StreamBench, HoldoutBench, PullsBench, SamplesBench, Window),
-    *(stream, stream.Progressive, holdout, pulls, samples, predictions),
+    *(Bench, StreamBench, HoldoutBench, PullsBench, SamplesBench, SystemsBench, Window),
+    *(stream, stream.Progressive, holdout, pulls, samples, systems, predictions),
 )
 _WHOLE = {owner: _behaviour(owner) for owner in _OWNERS}
 """As they were imported, before any code of a user was."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,15 +11,13 @@ from typing import Any
 import numpy as np
 
 from algorithms.benches.pulls import Trial, Unit
-from algorithms.errors import LeaseboardError, UsageError
+from algorithms.errors import UsageError
 from tasks.evaluate.peers import program, venv
+from tasks.evaluate.peers.apart import run_apart
 from tasks.evaluate.store import Record, Store
 from tasks.evaluate.trials.evaluate import Arrays
 from tasks.evaluate.trials.replay import Protocol
 from tasks.keys.versions import recorded_key
-from tasks.machine.threads import ONE_THREAD
-from tasks.processes.endings import over_wall, post_mortem
-from tasks.processes.leash import kill_tree
 
 
 class PeerTrials:
@@ -107,38 +103,11 @@ class PeerTrials:
             folder = Path(name)
             np.savez(folder / "data.npz", **{part: getattr(fold, part) for part in parts})
             (folder / "request.json").write_text(json.dumps(self._request), encoding="utf-8")
-            self._call(folder)
+            command = [str(self._python), "-I", program.__file__, self.arms[0], str(folder)]
+            run_apart(command, self.arms[0], folder, self._patience)
             answer: Record = json.loads((folder / "answer.json").read_text(encoding="utf-8"))
         self.spent_cpu_seconds += answer["cpu_seconds"]
         return answer
-
-    def _call(self, folder: Path) -> None:
-        """Run the peer in a process group of its own, and end the group whatever comes."""
-        said = folder / "said.txt"
-        with said.open("wb") as output:
-            process = subprocess.Popen(
-                [str(self._python), "-I", program.__file__, self.arms[0], str(folder)],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                cwd=folder,
-                env={**os.environ, **ONE_THREAD},
-                start_new_session=True,
-            )
-            try:
-                code = process.wait(self._patience)
-            except subprocess.TimeoutExpired as error:
-                raise LeaseboardError(
-                    f"{self.arms[0]}: {over_wall(self._patience).reason}: lower the budget"
-                ) from error
-            finally:
-                kill_tree(process.pid)
-                process.wait()
-        if code:
-            lines = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            raise LeaseboardError(
-                f"{post_mortem(code, self.arms[0]).reason}: {lines[-1] if lines else 'no word'}"
-            )
 
 
 def as_trials(answer: Mapping[str, Any]) -> list[Trial]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
+
+Chosen: TypeAlias = Literal["model", "arm", "configuration", "system"]
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
     """What tells a kind of bench from the others."""
 
-    chooses: Literal["model", "arm", "configuration"]
+    chooses: Chosen
     """What its algorithms come to: a model that they trained themselves, the arm that is tuned
-    next, or one of given configurations."""
+    next, one of given configurations, or a whole system, which keeps what it finds."""
     reward: bool
     """What it measures of a configuration is a reward, of which more is better, not a loss."""
     replayed: bool
@@ -28,6 +30,7 @@ KINDS = {
     "holdout": Kind("model", reward=False, replayed=False, served_by="held_out"),
     "pulls": Kind("arm", reward=True, replayed=True, served_by="chosen"),
     "samples": Kind("configuration", reward=True, replayed=True, served_by="chosen"),
+    "systems": Kind("system", reward=True, replayed=True, served_by="chosen"),
 }
 
 REWARDING = frozenset(name for name, kind in KINDS.items() if kind.reward)
@@ -38,7 +41,7 @@ MEASURED = frozenset(name for name, kind in KINDS.items() if kind.measured)
 """The names of those whose jobs have measures beside the score."""
 
 
-def choosing(what: Literal["model", "arm", "configuration"]) -> frozenset[str]:
+def choosing(what: Chosen) -> frozenset[str]:
     """The names of the kinds whose algorithms choose that.
 
     Examples

@@ -1,0 +1,168 @@
+"""Runs in a system's environment: ``python table_program.py SYSTEM FOLDER``.
+
+It reads ``request.json`` (seed, task, seconds, and what the columns are) and ``data.npz`` (the
+columns of the training and of the test rows, and the training rows' labels) from the folder, lets
+the system learn, and writes ``forecasts.npy`` and ``answer.json``: the seconds before the fit and
+of the forecast, which are not the fit's. The labels of the test rows are not here.
+
+Every system gets the same frame: numbers with their gaps, booleans, and nominal columns as pandas
+has them. What it makes of them is what its own documentation advises.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+Request = dict[str, Any]
+Made = tuple[Any, dict[str, Any]]
+"""An estimator, and the options of its `fit` beside the frame and the labels."""
+
+
+def lightgbm(request: Request) -> Made:
+    """LightGBM's estimator: it takes pandas' nominal columns and gaps by itself."""
+    from lightgbm import LGBMClassifier, LGBMRegressor
+
+    cls = LGBMClassifier if _classifies(request) else LGBMRegressor
+    return cls(random_state=request["seed"], n_jobs=1, verbose=-1), {}
+
+
+def forest(request: Request) -> Made:
+    """scikit-learn's forest: it takes gaps by itself, and the codes of nominal columns."""
+    from sklearn.compose import make_column_selector, make_column_transformer
+    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OrdinalEncoder
+
+    cls = RandomForestClassifier if _classifies(request) else RandomForestRegressor
+    codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+    columns = make_column_transformer(
+        (codes, make_column_selector(dtype_include="category")), remainder="passthrough"
+    )
+    model = cls(random_state=request["seed"], n_jobs=1)
+    return make_pipeline(columns, model), {}
+
+
+def leaseboard(request: Request) -> Made:
+    """Our own estimator, whose budget counts CPU seconds."""
+    sys.path.insert(0, request["root"])  # this program is alone in its process
+    ours = import_module(request["estimators"])
+    cls = ours.PolicyClassifier if _classifies(request) else ours.PolicyRegressor
+    given = {"budget": request["seconds"], "unit": "cpu_seconds", "random_state": request["seed"]}
+    return cls(**given), {}
+
+
+def flaml(request: Request) -> Made:
+    """FLAML's AutoML in one thread."""
+    _count_cpu_time()
+    from flaml import AutoML
+
+    return AutoML(), {
+        "task": request["task"],
+        "metric": "accuracy" if _classifies(request) else "r2",
+        "time_budget": request["seconds"],
+        "n_jobs": 1,
+        "seed": request["seed"],
+        "mlflow_logging": False,
+        "verbose": 0,
+    }
+
+
+def tpot(request: Request) -> Made:
+    """TPOT's genetic search in one process, with its own preprocessing of nominal columns."""
+    _count_cpu_time()
+    from tpot import TPOTClassifier, TPOTRegressor
+
+    nominal = [name for name, categories in _named(request["columns"]) if categories is not None]
+    minutes = request["seconds"] / 60
+    model = (TPOTClassifier if _classifies(request) else TPOTRegressor)(
+        scorers=["accuracy" if _classifies(request) else "r2"],
+        scorers_weights=[1],
+        preprocessing=True,
+        categorical_features=nominal or None,
+        max_time_mins=minutes,
+        max_eval_time_mins=minutes / 3,
+        n_jobs=1,
+        processes=False,
+        random_state=request["seed"],
+    )
+    return model, {}
+
+
+SYSTEMS: dict[str, Callable[[Request], Made]] = {
+    each.__name__: each for each in (lightgbm, forest, leaseboard, flaml, tpot)
+}
+
+
+def main(system: str, folder: Path) -> None:
+    """Learn, forecast, answer."""
+    import numpy as np
+
+    wall = time.monotonic
+    began = wall()
+    request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
+    model, options = SYSTEMS[system](request)
+    with np.load(folder / "data.npz") as stored:
+        train, test = (_frame(request["columns"], stored, part) for part in ("train", "test"))
+        labels = stored["labels"]
+    setup = _cpu_seconds(), wall() - began
+    model.fit(train, labels, **options)
+    fitted = _cpu_seconds(), wall()
+    forecasts = np.asarray(model.predict(test), dtype=np.float64).ravel()
+    answer = {
+        "setup": setup,
+        "forecast": (_cpu_seconds() - fitted[0], wall() - fitted[1]),
+    }
+    np.save(folder / "forecasts.npy", forecasts)
+    (folder / "answer.json").write_text(json.dumps(answer), encoding="utf-8")
+
+
+def _frame(columns: list[dict[str, Any]], stored: Any, part: str) -> Any:
+    """The rows of a part as a frame."""
+    import pandas as pd
+
+    made = {}
+    for number, (name, categories) in enumerate(_named(columns)):
+        values = stored[f"{part}_{number}"]
+        made[name] = (
+            values if categories is None else pd.Categorical.from_codes(values, categories)
+        )
+    return pd.DataFrame(made)
+
+
+def _named(columns: list[dict[str, Any]]) -> list[tuple[str, list[str] | None]]:
+    """What systems are told of the columns: a name, and the categories of a nominal one."""
+    return [(f"column{number}", column["categories"]) for number, column in enumerate(columns)]
+
+
+def _classifies(request: Request) -> bool:
+    found: bool = request["task"] == "classification"
+    return found
+
+
+def _count_cpu_time() -> None:
+    """Give a system that knows wall seconds alone a clock that shows its process's CPU time.
+
+    So its budget is the same as that of others, and what else the machine does takes nothing
+    from it.
+    """
+    began = time.time()
+    time.time = lambda: began + time.process_time()
+
+
+def _cpu_seconds() -> float:
+    """Of this process and of those that it started and that have ended."""
+    own, children = (
+        resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))

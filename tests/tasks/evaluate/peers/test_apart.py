@@ -1,0 +1,34 @@
+import sys
+
+import pytest
+
+from algorithms.errors import LeaseboardError
+from tasks.evaluate.peers.apart import run_apart
+
+
+def run(folder, program, patience=60.0):
+    return run_apart([sys.executable, "-I", "-c", program], "ours", folder, patience)
+
+
+def test_the_cost_is_measured_from_outside_with_all_children(tmp_path):
+    busy = "import time\nwhile time.process_time() < {0}: pass"
+    child = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {busy.format(0.3)!r}])"
+
+    spent = run(tmp_path, child)
+
+    assert spent.cpu_seconds >= 0.3
+    assert spent.wall_seconds > 0
+
+
+def test_the_last_word_is_the_error_and_not_what_threads_say_after_it(tmp_path):
+    program = "print('ValueError: no rows'); print('Generation: 1it'); raise SystemExit(3)"
+
+    with pytest.raises(LeaseboardError, match="ours ended with exit code 3: ValueError: no rows"):
+        run(tmp_path, program)
+    with pytest.raises(LeaseboardError, match="exit code 4: no word"):
+        run(tmp_path, "raise SystemExit(4)")
+
+
+def test_what_takes_too_long_is_ended(tmp_path):
+    with pytest.raises(LeaseboardError, match=r"ours: over the limit of 0\.5 s of wall time"):
+        run(tmp_path, "import time; time.sleep(60)", patience=0.5)
