@@ -11,6 +11,7 @@ from algorithms.errors import DataError, UsageError, unknown
 from tasks.fetch import columns, references
 from tasks.fetch.digests import digest_of
 from tasks.fetch.references import Reference
+from tasks.fetch.sample import sampled, too_many
 
 MOST_CLASSES = 20
 """A numeric target of whole numbers with at most so many different values is nominal."""
@@ -58,6 +59,7 @@ class General:
     """The options that every source takes, as values; None where one is not given."""
 
     rows: int | None
+    first_rows: int | None
     target: str | None
     task: str | None
     threshold: float | None
@@ -68,11 +70,16 @@ class General:
         """Those of `reference`; UsageError for a value out of range or two that contradict."""
         found = cls(
             rows=references.whole_number(reference, "rows", least=1),
+            first_rows=references.whole_number(reference, "first_rows", least=1),
             target=reference.options.get("target"),
             task=references.choice(reference, "task", references.TASKS),
             threshold=references.number(reference, "threshold"),
             missing_target=references.choice(reference, "missing_target", ("drop",)),
         )
+        if found.rows is not None and found.first_rows is not None:
+            raise UsageError(
+                f"{reference}: rows draws a sample and first_rows takes the first rows: give one"
+            )
         if found.threshold is not None and found.task == "regression":
             raise UsageError(
                 f"{reference}: a threshold makes two classes of the target, so the task cannot "
@@ -84,29 +91,26 @@ class General:
 def finish(table: RawTable, reference: Reference, text: str) -> Dataset:
     """Apply the general options of `reference` to `table` and check what must hold.
 
-    Raises DataError: fewer than two rows, no features, duplicate column names; a target that is
-    absent, constant, has missing values, holds dates, or is not numeric though the task is
-    regression.
+    Raises DataError: fewer than two rows or than are asked for, no features, duplicate column
+    names; a target that is absent, constant, has missing values, holds dates, or is not numeric
+    though the task is regression.
     """
     options = General.of(reference)
-    frame = table.frame if options.rows is None else table.frame.iloc[: options.rows]
+    frame = table.frame.iloc[: options.first_rows]
     _check_shape(frame, text)
+    if options.first_rows is not None and options.first_rows > len(frame):
+        raise too_many("first_rows", options.first_rows, len(frame), text)
     column = _target_column(frame, options.target or table.target, text)
     if options.missing_target == "drop":
         frame = frame[frame[column].notna()]
         _check_shape(frame, text)
-    target = columns.tidy(frame[column].reset_index(drop=True)).rename(str(column))
-    refuse_dates(target, text)
-    features = columns.tidy_frame(frame.drop(columns=column))
-    _check_present(target, text)
-    task = options.task or table.task or infer_task(target)
-    if options.threshold is not None:
-        task, target = "classification", _two_classes(target, options.threshold, text)
-    elif task == "regression":
-        target = _as_numbers(target, text)
-    else:
-        target = columns.as_classes(target)
+    target, task = _target(frame[column].rename(str(column)), options, table.task, text)
+    if options.rows is not None:
+        rows = sampled(target, options.rows, text, by_class=task == "classification")
+        frame, target = frame.iloc[rows], target.iloc[rows].reset_index(drop=True)
+        _check_shape(frame, text)
     _check_varies(target, options.threshold, text)
+    features = columns.tidy_frame(frame.drop(columns=column))
     return Dataset(
         reference=text,
         name=table.name,
@@ -117,6 +121,21 @@ def finish(table: RawTable, reference: Reference, text: str) -> Dataset:
         source=table.source,
         licence=table.licence,
     )
+
+
+def _target(
+    column: pd.Series, options: General, declared: str | None, text: str
+) -> tuple[pd.Series, str]:
+    """The target as numbers or classes, and the task that it makes."""
+    target = columns.tidy(column.reset_index(drop=True))
+    refuse_dates(target, text)
+    _check_present(target, text)
+    task = options.task or declared or infer_task(target)
+    if options.threshold is not None:
+        return _two_classes(target, options.threshold, text), "classification"
+    if task == "regression":
+        return _as_numbers(target, text), task
+    return columns.as_classes(target), task
 
 
 def refuse_dates(target: pd.Series, text: str) -> None:

@@ -50,7 +50,7 @@ def _parse(text: str) -> Reference:
 
 
 def _read(reference: Reference, mirrors: tuple[Path, ...]) -> RawTable:
-    rows = references.whole_number(reference, "rows", least=1)
+    rows = references.whole_number(reference, "first_rows", least=1)
     match reference.source:
         case "synthetic":
             return synthetic.read(reference)

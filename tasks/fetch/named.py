@@ -32,6 +32,7 @@ class Named(BaseModel):
     task: Literal["regression", "classification"] | None = None
     threshold: float | None = None
     rows: Annotated[int, Field(ge=2)] | None = None
+    first_rows: Annotated[int, Field(ge=2)] | None = None
     missing_target: Literal["drop"] | None = None
     """Options that the reference would otherwise carry after its ``?``."""
 

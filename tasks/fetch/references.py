@@ -11,7 +11,7 @@ from algorithms.errors import UsageError, unknown
 SOURCES = ("openml", "mirror", "sklearn", "synthetic", "file")
 """Every source a reference can name."""
 
-GENERAL_OPTIONS = ("rows", "target", "task", "threshold", "missing_target")
+GENERAL_OPTIONS = ("rows", "first_rows", "target", "task", "threshold", "missing_target")
 """Options that every source takes; generators add their own."""
 
 TASKS = ("regression", "classification")

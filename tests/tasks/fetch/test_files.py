@@ -200,7 +200,7 @@ def test_the_first_rows_of_a_parquet_file_need_only_its_first_groups(tmp_path):
     frame = pd.DataFrame({"a": range(1000), "y": np.arange(1000) / 2})
     frame.to_parquet(tmp_path / "long.parquet", row_group_size=100)
 
-    data = load(f"file:{tmp_path / 'long.parquet'}?rows=150")
+    data = load(f"file:{tmp_path / 'long.parquet'}?first_rows=150")
 
     assert data.features["a"].tolist() == list(range(150))
 

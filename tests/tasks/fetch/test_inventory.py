@@ -41,7 +41,7 @@ def test_four_lines_name_a_data_set(conf, sales):
         f"reference: file:{sales}\nabout: our shops\ntarget: revenue\ntask: regression\n"
     )
 
-    data = load("shops?rows=2")
+    data = load("shops?first_rows=2")
 
     assert (data.task, data.target.tolist(), list(data.features)) == (
         "regression", [1.5, 2.5], ["shop", "size"],
