@@ -298,6 +298,31 @@ class ColumnsGrouped(Decision):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FitnessBroken(Decision):
+    """ABC saw the accuracy on a sample rise by `rise` when its model was trained on twice as much.
+
+    `worth` is what such rises add up to until all rows are trained on.
+    """
+
+    configuration: int
+    rows: int
+    rise: float
+    worth: float
+
+    def words(self, name: Name) -> tuple[str, str]:
+        return "not fit", (
+            f"{name(self.configuration)}: accuracy on the sample rose by {self.rise:.4f} in its"
+            f" last doubling to {self.rows} rows, worth {self.worth:.4f} if it goes on"
+        )
+
+    def measures(self) -> Mapping[str, float]:
+        return {"fitness.rise": self.rise, "fitness.worth": self.worth}
+
+    def notes(self) -> Mapping[str, Any]:
+        return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Measured(_Shown):
     """A point of the anytime curve: the job's own score after `at` units."""
 
@@ -331,6 +356,7 @@ Event: TypeAlias = (
     | ParentsMerged
     | ClassChampionChanged
     | ColumnsGrouped
+    | FitnessBroken
     | Measured
     | Finished
 )

@@ -233,6 +233,7 @@ class _VeiledLearners:
         return replace(
             probe,
             train_correct=wrong,
+            half_correct=None if probe.half_correct is None else rows // 2 - probe.half_correct,
             test_correct=test_rows - probe.test_correct,
             fit_cpu=3 * probe.fit_cpu,
         )
@@ -246,10 +247,17 @@ class _VeiledSamples(SamplesBench):
         self._veil = learners
 
     def probe(
-        self, configuration: int, rows: int, *, train: bool = True, seconds: float = math.inf
+        self,
+        configuration: int,
+        rows: int,
+        *,
+        train: bool = True,
+        seconds: float = math.inf,
+        tested: int = 2,
     ) -> Generator[Event, None, Probe | None]:
         self._veil.pay(configuration, rows)
-        return (yield from super().probe(configuration, rows, train=train, seconds=seconds))
+        asked = super().probe(configuration, rows, train=train, seconds=seconds, tested=tested)
+        return (yield from asked)
 
 
 @dataclass(frozen=True, slots=True)

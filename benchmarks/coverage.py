@@ -30,7 +30,8 @@ class Coverage:
         The probability with which a run's promise may be broken.
     runs : int
     missed : int
-        Runs in which any interval, of any configuration and sample size, misses the truth.
+        Runs in which an interval misses the truth: any of any configuration and sample size; with
+        ``best`` any lower bound, and any upper bound of the best configuration.
     lost : int
         Runs in which ABC lost more than epsilon.
     """
@@ -64,7 +65,7 @@ def simulate(
 
     Parameters
     ----------
-    kind : {"exact", "serfling", "paper"}
+    kind : {"best", "exact", "serfling", "paper"}
         Of intervals, see `algorithms.abc_selection.bounds`.
     delta : float
     runs : int
@@ -84,14 +85,22 @@ def simulate(
     """
     algorithm = ABC(bounds=kind, delta=delta, epsilon=epsilon)
     sizes = geometric_sizes(initial_rows, train_rows)[:-1]
-    estimator = Estimator(kind=kind, n=len(accuracies), m=len(sizes), t=test_rows, delta=delta)
+    estimator = Estimator(
+        kind=kind,
+        n=len(accuracies),
+        m=len(sizes),
+        train_rows=train_rows,
+        t=test_rows,
+        delta=delta,
+    )
     missed = lost = 0
     for seed in range(runs):
         learners = SimulatedLearners(accuracies, train_rows, test_rows, seed)
         real = [learners.real_accuracy(index) for index in range(len(accuracies))]
         bench = SamplesBench(learners, initial_rows=initial_rows)
+        promised = [real.index(max(real))] if kind == "best" else range(len(real))
         missed += any(
-            not lower <= truth <= upper
+            lower > truth or (truth > upper and index in promised)
             for index, truth in enumerate(real)
             for lower, upper in (
                 estimator(learners.measure(index, s, bench.tested_on(s))) for s in sizes

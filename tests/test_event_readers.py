@@ -22,6 +22,7 @@ from algorithms.events import (
     Eliminated,
     FeaturesExpanded,
     Finished,
+    FitnessBroken,
     LeaseGranted,
     Measured,
     ParentsMerged,
@@ -60,6 +61,7 @@ EVERY = [
                   configuration=1),
     ClassChampionChanged(at=75, configuration=1, label="red", previous=0),
     ColumnsGrouped(at=75, groups={"u, v, 2 more": ["u", "v", "w", "x"]}),
+    FitnessBroken(at=78, configuration=1, rows=1000, rise=0.01, worth=0.08),
     ConfigurationScored(at=80, configuration=1, value=0.25, units=80),
     Measured(at=90, value=0.25),
     Finished(at=100, reason="budget spent", score=0.25, metric="loss", direction="min"),
@@ -81,6 +83,7 @@ OTHERWISE = {
     ParentsMerged: {"found": (2, 4), "size": 31},
     ClassChampionChanged: {"label": "blue"},
     ColumnsGrouped: {"groups": {"u, v, 2 more": ["u", "v", "w", "y"]}},
+    FitnessBroken: {"rise": 0.02, "worth": 0.16},
     Measured: {"value": 0.75},
     Finished: {"metric": "error"},
 }

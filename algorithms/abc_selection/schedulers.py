@@ -16,7 +16,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from algorithms.benches.samples import Probe
 
 
 @dataclass(slots=True, kw_only=True)
@@ -37,6 +39,8 @@ class Prospect:
         T of the last probe; rows and T of the one before it.
     lower_before, upper_before : float
         The interval before the last probe.
+    curve : list of Probe
+        All of its probes.
     """
 
     index: int
@@ -51,6 +55,7 @@ class Prospect:
     seconds_before: float = 0.0
     lower_before: float = 0.0
     upper_before: float = 1.0
+    curve: list[Probe] = field(default_factory=list)
 
 
 def lower_gradient(candidate: Prospect) -> float:

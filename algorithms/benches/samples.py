@@ -33,6 +33,8 @@ class Probe:
         |S_tr| and |S_te|.
     train_correct : int or None
         Training rows that the model classifies correctly; None at full size, where nobody asks.
+    half_correct : int or None
+        Of the first ``rows // 2`` of them; None at full size, and where nobody counted.
     test_correct : int
         Test rows, of `test_rows`, that it classifies correctly.
     fit_cpu, fit_wall, train_cpu, train_wall, test_cpu, test_wall : float
@@ -44,6 +46,7 @@ class Probe:
     rows: int
     test_rows: int
     train_correct: int | None = None
+    half_correct: int | None = None
     test_correct: int = 0
     fit_cpu: float = 0.0
     fit_wall: float = 0.0
@@ -113,9 +116,10 @@ class SamplesBench(Bench):
 
     Notes
     -----
-    A probe is tested on twice its training rows, as the paper's appendix has it, and on all
-    test rows at most; at full size on all of them, so that the accuracy is measured. Its cost
-    is charged as it was recorded, whether it is run now or replayed.
+    A probe is tested on twice its training rows, as the paper's appendix has it, unless the
+    algorithm asks for more, and on all test rows at most; at full size on all of them, so that
+    the accuracy is measured. Its cost is charged as it was recorded, whether it is run now or
+    replayed.
     """
 
     kind: ClassVar[str] = "samples"
@@ -179,12 +183,18 @@ class SamplesBench(Bench):
                 yield Eliminated(at=self.at, configuration=index, reason=reason)
         return distinct
 
-    def tested_on(self, rows: int) -> int:
-        """|S_te| of a probe on `rows` training rows."""
-        return self.test_rows if rows == self.train_rows else min(2 * rows, self.test_rows)
+    def tested_on(self, rows: int, tested: int = 2) -> int:
+        """|S_te| of a probe on `rows` training rows, `tested` for each of them."""
+        return self.test_rows if rows == self.train_rows else min(tested * rows, self.test_rows)
 
     def probe(
-        self, configuration: int, rows: int, *, train: bool = True, seconds: float = math.inf
+        self,
+        configuration: int,
+        rows: int,
+        *,
+        train: bool = True,
+        seconds: float = math.inf,
+        tested: int = 2,
     ) -> Generator[Event, None, Probe | None]:
         """Probe a configuration on `rows` rows and pay for it.
 
@@ -195,6 +205,8 @@ class SamplesBench(Bench):
             Whether the accuracy on the training rows is wanted, and paid for.
         seconds : float
             CPU seconds that this probe may take.
+        tested : int
+            Rows to test on for each that is trained on.
 
         Returns
         -------
@@ -206,7 +218,7 @@ class SamplesBench(Bench):
             return None
         start = self.at
         yield LeaseGranted(at=start, configuration=configuration, amount=rows)
-        probe = self._environment.measure(configuration, rows, self.tested_on(rows))
+        probe = self._environment.measure(configuration, rows, self.tested_on(rows, tested))
         train = train and rows < self.train_rows
         cpu, wall = probe.cpu(train=train), probe.wall(train=train)
         left = min(seconds, self.budget - start) if self.unit == "seconds" else seconds

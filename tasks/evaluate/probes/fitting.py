@@ -30,15 +30,19 @@ def fit_and_test(model: Classifier, samples: Prefixes, rows: int, test_rows: int
     features, labels = samples.train(rows)
     model = able(model, labels)
     _, fit_cpu, fit_wall = _timed(lambda: model.fit(features, labels))
-    train_correct, train_cpu, train_wall = None, 0.0, 0.0
+    halves, train_cpu, train_wall = None, 0.0, 0.0
     if rows < samples.train_rows:
-        train_correct, train_cpu, train_wall = _timed(lambda: correct(model, features, labels))
+        parts = (slice(0, rows // 2), slice(rows // 2, rows))
+        halves, train_cpu, train_wall = _timed(
+            lambda: [correct(model, features[part], labels[part]) for part in parts]
+        )
     tested = samples.test(test_rows)
     test_correct, test_cpu, test_wall = _timed(lambda: correct(model, *tested))
     return Probe(
         rows=rows,
         test_rows=test_rows,
-        train_correct=train_correct,
+        train_correct=halves and sum(halves),
+        half_correct=halves and halves[0],
         test_correct=test_correct,
         fit_cpu=fit_cpu,
         fit_wall=fit_wall,

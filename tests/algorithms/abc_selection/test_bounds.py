@@ -87,19 +87,19 @@ def test_the_exact_upper_bound_grows_with_the_training_count(s, t, alpha):
 
 
 def test_the_union_has_two_events_for_each_configuration_and_size():
-    estimator = bounds.Estimator(kind="exact", n=20, m=10, t=1000, delta=0.5)
+    estimator = bounds.Estimator(kind="exact", n=20, m=10, train_rows=4000, t=1000, delta=0.5)
     assert estimator.alpha == pytest.approx(0.5 / 400)
 
 
 @pytest.mark.parametrize("kind", bounds.KINDS)
 def test_full_size_is_measured_not_estimated(kind):
-    estimator = bounds.Estimator(kind=kind, n=3, m=4, t=50, delta=0.1)
+    estimator = bounds.Estimator(kind=kind, n=3, m=4, train_rows=4000, t=50, delta=0.1)
     assert estimator(Probe(rows=200, test_rows=50, test_correct=40)) == (0.8, 0.8)
 
 
 @pytest.mark.parametrize("kind", bounds.KINDS)
 def test_bounds_are_clipped_to_accuracies(kind):
-    estimator = bounds.Estimator(kind=kind, n=3, m=4, t=50, delta=0.1)
+    estimator = bounds.Estimator(kind=kind, n=3, m=4, train_rows=4000, t=50, delta=0.1)
     lower, upper = estimator(Probe(rows=4, test_rows=8, train_correct=4, test_correct=0))
     assert (lower, upper) == (0.0, 1.0)
 
@@ -112,3 +112,106 @@ def test_a_single_exact_bound_is_valid_and_nearly_used_up():
     uppers = np.array([bounds.exact_upper(int(x), s, t, alpha) for x in in_sample])
     rate = np.mean((400 - in_sample) / t > uppers + 1e-12)
     assert 0.06 < rate <= alpha + 2 * math.sqrt(alpha * (1 - alpha) / repeats)
+
+
+def best(n=20, m=10, train_rows=2_400_000, delta=0.5, kind="best"):
+    t = train_rows // 4
+    return bounds.Estimator(kind=kind, n=n, m=m, train_rows=train_rows, t=t, delta=delta)
+
+
+def probe_of(s, t, tested, accuracy=0.8):
+    test_rows = min(tested * s, t)
+    return Probe(rows=s, test_rows=test_rows, train_correct=round(accuracy * s),
+                 test_correct=round(accuracy * test_rows))  # fmt: skip
+
+
+def test_the_bound_of_the_best_one_is_exact_twice():
+    s, train_rows, t, sample, split = 20, 60, 40, 0.1, 0.05
+    most = 15 + round(bounds.exact_upper(15, s, train_rows - s, sample) * (train_rows - s))
+    found = bounds.best_upper(15, s, train_rows, t, sample, split)
+    assert found == bounds.exact_upper(most, train_rows, t, split)
+
+
+@pytest.mark.parametrize("s", [500, 1000, 4000, 16_000, 32_000])
+def test_radii_of_large_data_are_seven_tenths_of_exact_ones(s):
+    radii = []
+    for estimator, tested in ((best(), bounds.TESTED), (best(kind="exact"), 2)):
+        lower, upper = estimator(probe_of(s, estimator.t, tested))
+        radii.append(upper - lower)
+    assert radii[0] <= 0.7 * radii[1]
+
+
+@pytest.mark.parametrize("s", [500, 8000, 128_000, 512_000])
+def test_on_the_same_rows_no_upper_bound_is_wider_than_an_exact_one(s):
+    new, old = (kind(probe_of(s, kind.t, 2))[1] for kind in (best(), best(kind="exact")))
+    assert new <= old + 1e-3 * (old - 0.8)
+
+
+@given(s=st.integers(2, 400), n=st.integers(1, 30), share=st.floats(0, 1))
+@settings(max_examples=100, deadline=None)
+def test_the_best_bounds_grow_with_their_counts(s, n, share):
+    """As H_S may stand in for H* only if it can only raise the bound."""
+    estimator = best(n=n, m=4, train_rows=2000, delta=0.05)
+    correct = int(share * (s - 1))
+    two = [Probe(rows=s, test_rows=s, train_correct=c, test_correct=c) for c in (correct, s)]
+    low, high = (estimator(probe) for probe in two)
+    assert low[0] <= high[0]
+    assert low[1] <= high[1]
+
+
+def winners(n, s, train_rows, t, repeats, correct=0.5, seed=3):
+    """Counts on S_tr and on D_te of the luckiest of n models that are right on `correct` of D.
+
+    Adversarial: who is best is nothing but the luck of its split, which runs against the bound.
+    """
+    rng = np.random.default_rng(seed)
+    right = round(correct * (train_rows + t))
+    tested = rng.hypergeometric(right, train_rows + t - right, t, size=(repeats, n)).max(axis=1)
+    trained = right - tested
+    return rng.hypergeometric(trained, train_rows - trained, s), tested
+
+
+def missed(estimator, s, repeats=2000, upper=None):
+    """The share of runs whose winner is above its upper bound at the size s."""
+    sampled, tested = winners(estimator.n, s, estimator.train_rows, estimator.t, repeats)
+    uppers = {
+        x: upper(x) if upper else estimator(Probe(rows=s, test_rows=s, train_correct=x))[1]
+        for x in set(sampled.tolist())
+    }
+    high = np.array([uppers[x] for x in sampled.tolist()])
+    return np.mean(tested / estimator.t > high + 1e-12)
+
+
+@pytest.mark.parametrize("s", [100, 500, 2000])
+@pytest.mark.parametrize("n", [2, 50])
+def test_the_luckiest_of_many_splits_is_not_missed_more_often_than_its_events_may(n, s):
+    estimator = best(n=n, m=1, train_rows=4000)
+    allowed = (bounds.SHARES[0] + bounds.SHARES[1]) * estimator.delta
+    assert missed(estimator, s) <= allowed + 2 * math.sqrt(allowed / 2000)
+
+
+def test_without_its_event_of_the_split_the_luckiest_would_be_missed_too_often():
+    estimator = best(n=50, m=1, train_rows=4000)
+    s, share = 2000, bounds.SHARES[1] * estimator.delta
+    naive = missed(estimator, s, upper=lambda x: bounds.exact_upper(x, s, estimator.t, share))
+    assert naive > 0.6
+
+
+def test_betting_on_all_sizes_is_wider_than_the_union_over_them():
+    """Theorem C: at its own size the best of m bets is Chernoff's bound of level alpha / m."""
+    s, t, n, m, delta = 1000, 600_000, 20, 10, 0.5
+    correct, needed = 800, math.log(2 * n * m / delta)
+
+    def log_capital(p):
+        """Of the best bet that the accuracy is below p, when 0.8 was seen."""
+        return correct * math.log(0.8 / p) + (s - correct) * math.log(0.2 / (1 - p))
+
+    betting = next(p for p in np.arange(0.8, 0.9, 1e-4) if log_capital(p) >= needed)
+    exact = bounds.exact_upper(correct, s, t, delta / (2 * n * m))
+    assert betting - 0.8 > 1.15 * (exact - 0.8)
+
+
+def test_even_without_any_union_over_sizes_seven_tenths_are_out_of_reach():
+    s, t, n, m, delta = 1000, 600_000, 20, 10, 0.5
+    free = bounds.exact_upper(800, s, t, delta / (2 * n)) - 0.8
+    assert free > 0.7 * (bounds.exact_upper(800, s, t, delta / (2 * n * m)) - 0.8)

@@ -23,6 +23,11 @@ from algorithms.events import (
 from algorithms.log_format import to_json
 
 ACCURACIES = (0.6, 0.9, 0.7, 0.88, 0.5)
+FITTED = [
+    Probe(rows=25, test_rows=100, train_correct=23, test_correct=90),
+    Probe(rows=50, test_rows=100, train_correct=45, test_correct=90),
+]
+"""Probes after which accuracies of less than 0.9 are no rise."""
 
 
 class Overridden(SimulatedLearners):
@@ -123,7 +128,7 @@ def crash(probe, reason="boom"):
 
 def test_a_configuration_that_crashes_at_some_size_leaves_with_its_reason():
     learners = Overridden(
-        (0.8, 0.8, 0.5), 2000, 500, 0,
+        (0.8, 0.8, 0.5), 20_000, 5_000, 0,
         answer=lambda c, probe: crash(probe) if c == 0 and probe.rows >= 400 else None,
     )  # fmt: skip
     events, bench = run(ABC(epsilon=0.0), learners)
@@ -178,7 +183,7 @@ def test_the_post_step_keeps_a_sampled_model_that_is_better():
 
 
 def test_algorithm_2_keeps_an_interval_within_the_snapshot():
-    estimator = Estimator(kind="paper", n=2, m=3, t=1000, delta=0.5)
+    estimator = Estimator(kind="paper", n=2, m=3, train_rows=4000, t=1000, delta=0.5)
     candidate = Prospect(index=0, lower_old=0.79, upper_old=0.81)
     probe = Probe(rows=100, test_rows=200, train_correct=80, test_correct=160)
     assert not estimate(candidate, probe, estimator)
@@ -186,16 +191,16 @@ def test_algorithm_2_keeps_an_interval_within_the_snapshot():
 
 
 def test_simultaneous_intervals_are_intersected_at_every_probe():
-    estimator = Estimator(kind="exact", n=2, m=3, t=1000, delta=0.5)
-    candidate = Prospect(index=0, lower=0.79, upper=0.81)
+    estimator = Estimator(kind="exact", n=2, m=3, train_rows=4000, t=1000, delta=0.5)
+    candidate = Prospect(index=0, lower=0.79, upper=0.81, curve=[*FITTED])
     probe = Probe(rows=100, test_rows=200, train_correct=80, test_correct=160)
     assert not estimate(candidate, probe, estimator)
     assert (candidate.lower, candidate.upper) == (0.79, 0.81)
 
 
 def test_crossed_bounds_fall_back_to_the_newest_interval():
-    estimator = Estimator(kind="exact", n=2, m=3, t=1000, delta=0.5)
-    candidate = Prospect(index=0, lower=0.95, upper=0.97)
+    estimator = Estimator(kind="exact", n=2, m=3, train_rows=4000, t=1000, delta=0.5)
+    candidate = Prospect(index=0, lower=0.95, upper=0.97, curve=[*FITTED])
     probe = Probe(rows=100, test_rows=200, train_correct=80, test_correct=160)
     assert estimate(candidate, probe, estimator)
     assert (candidate.lower, candidate.upper) == estimator(probe)

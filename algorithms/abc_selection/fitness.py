@@ -1,0 +1,94 @@
+r"""Whether a configuration fits its samples, seen as it runs, and what its upper bound is if not.
+
+Every upper bound rests on fitness: A(H*, S_tr) <= A(H_S, S_tr), no model trained on other data
+does better on S_tr than the one trained on it. Leaves that count rows, epochs, neighbours and
+constant regularisers break it: they fit a small sample worse than all rows.
+
+Theorem: fitness can be refuted
+-------------------------------
+Samples are nested, so the model trained on 2s rows has classified the s rows of the sample before
+too. Its accuracy there, minus that of the sample's own model on the same rows, is the *rise*.
+Fitness says that it is not positive; the rows are the same ones, so a positive rise refutes
+fitness, and no chance can excuse it.
+
+Rule and theorem: what a rise adds
+----------------------------------
+In place of fitness it is assumed that no later doubling raises the accuracy on the rows of a
+sample by more than the larger of the last two did (or at all, if neither did), or that none raises
+the test accuracy by more. H*, the model of all N + t rows, is d = log2((N + t) / s) doublings
+away, and the full training less than d, so with the larger rise r and the larger growth g of the
+test accuracy
+
+    A(H*, S_tr) - A(H_S, S_tr) = the sum of the rises of these doublings <= r d,
+    A(H_tr, D_te) - A(H_S, D_te) = the sum of the growths of its doublings <= g d.
+
+By the first the upper bound holds with r d added, by the second A(H_S, D_te) + g d is one. Either
+assumption may fail, so the higher of the two is taken, and what was concluded at earlier sizes is
+forgotten. Before there are two doublings the upper bound is 1: nobody is dropped after fewer than
+three probes.
+
+What cannot be seen: a learner that begins to learn only beyond some size looks, before it, like
+one that has nothing to learn. `benchmarks.fitness` counts how often the rule was not enough.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+from algorithms.benches.samples import Probe
+
+PROBES = 3
+"""The least of them after which a configuration may be dropped."""
+
+
+class FitnessWarning(UserWarning):
+    """A configuration does better on its sample when it is trained on more: it is named."""
+
+
+def rise(before: Probe, probe: Probe) -> float:
+    """By how much a doubling of the sample raised the accuracy on the rows that it had before.
+
+    Where nobody counted those rows, or the sample did not just double, the accuracies of the two
+    samples are compared, which chance moves too.
+
+    Examples
+    --------
+    >>> small = Probe(rows=500, test_rows=500, train_correct=400)
+    >>> rise(small, Probe(rows=1000, test_rows=500, train_correct=830, half_correct=410))
+    0.02
+    >>> rise(small, Probe(rows=2000, test_rows=500, train_correct=1680))
+    0.02
+    """
+    if probe.half_correct is not None and probe.rows // 2 == before.rows:
+        assert before.train_correct is not None
+        return (probe.half_correct - before.train_correct) / before.rows
+    doublings = math.log2(probe.rows / before.rows)
+    return round((probe.train_accuracy - before.train_accuracy) / doublings, 12)
+
+
+def raised(upper: float, curve: Sequence[Probe], every: int) -> float:
+    """The upper bound of the last probe of `curve`, from `upper`, which assumes fitness.
+
+    Parameters
+    ----------
+    upper : float
+    curve : sequence of Probe
+        All of a configuration, in ascending order of rows.
+    every : int
+        N + t, all rows.
+    """
+    if len(curve) < PROBES:
+        return 1.0
+    last, doublings = curve[-1], math.log2(every / curve[-1].rows)
+    pairs = list(pairwise(curve[-PROBES:]))
+    risen = max(0.0, *(rise(*pair) for pair in pairs)) * doublings
+    grown = max(0.0, *(_growth(*pair) for pair in pairs)) * doublings
+    return min(1.0, max(upper + risen, last.test_accuracy + grown))
+
+
+def _growth(before: Probe, probe: Probe) -> float:
+    """By how much the test accuracy grew in a doubling."""
+    doublings = math.log2(probe.rows / before.rows)
+    return (probe.test_accuracy - before.test_accuracy) / doublings

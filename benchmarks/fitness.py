@@ -1,0 +1,296 @@
+"""Whether ABC keeps its promise with ordinary pipelines, some of which are not fit on samples.
+
+``python -m benchmarks.fitness --mirror DIR [--store FILE]`` draws rows of large tables by seed and
+lets ABC choose among pipelines whose regularisers count rows, steps or neighbours, so that they
+fit a sample worse than all rows. It prints a line for every table: in how many runs the loss was
+above epsilon, how many times faster than Full-run the choice was, and how many pipelines were
+warned of.
+
+A fit is recorded in the store with its hits on the halves of its sample and on many test samples,
+so that a run that was broken off goes on, and another epsilon, delta or kind of interval is
+replayed. Nothing of ABC's code is part of a record's key.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import metadata
+from pathlib import Path
+from statistics import median
+from time import perf_counter, process_time
+from typing import Any
+
+import numpy as np
+import threadpoolctl
+
+from algorithms.abc_selection.bounds import KINDS
+from algorithms.abc_selection.fitness import FitnessWarning
+from algorithms.abc_selection.selection import ABC
+from algorithms.base import play
+from algorithms.benches.samples import Probe, SamplesBench
+from algorithms.seeds import generator
+from tasks import fetch
+from tasks.evaluate.learners.pipelines import Pipelines, named
+from tasks.evaluate.probes.fitting import able
+from tasks.evaluate.probes.sampled import labels_of
+from tasks.evaluate.store import Store
+from tasks.preprocess.unit_range import UnitRangeEncoder
+
+TABLES = {
+    "flights": "mirror:flights_3m?threshold=15",
+    "covertype": "mirror:covtype",
+    "census income": "mirror:census_income",
+    "pwlinear": "mirror:1203?threshold=0",
+    "fried": "synthetic:fried?rows=200000&threshold=14.4&seed=0",
+}
+SLICES = "slices"
+"""A table made here: the class is a few slices of 7 % of the rows and one of 3 %, which no leaf of
+a hundred rows can cut out of a sample of a thousand."""
+TEST_FRACTION = 0.2
+
+
+def ordinary() -> dict[str, Any]:
+    """Five pipelines that anybody would try."""
+    from sklearn.dummy import DummyClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.naive_bayes import GaussianNB
+    from sklearn.tree import DecisionTreeClassifier
+
+    return {
+        "naive Bayes": GaussianNB(),
+        "logistic regression": LogisticRegression(max_iter=200),
+        "tree of depth 4": DecisionTreeClassifier(max_depth=4, random_state=0),
+        "tree, leaves of 100": DecisionTreeClassifier(min_samples_leaf=100, random_state=0),
+        "majority": DummyClassifier(),
+    }
+
+
+def counting() -> dict[str, Any]:
+    """Ten whose regularisers count rows, steps or neighbours."""
+    from lightgbm import LGBMClassifier
+    from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+    from sklearn.feature_selection import SelectKBest
+    from sklearn.linear_model import SGDClassifier
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.tree import DecisionTreeClassifier
+
+    def boosted(rows: int) -> Any:
+        return LGBMClassifier(
+            n_estimators=30, min_child_samples=rows, n_jobs=1, random_state=0, verbose=-1
+        )
+
+    def neighbours(k: int) -> Any:
+        return make_pipeline(SelectKBest(k=5), KNeighborsClassifier(k))
+
+    return {
+        "LightGBM, leaves of 200": boosted(200),
+        "LightGBM, leaves of 1000": boosted(1000),
+        "histograms, leaves of 500": HistGradientBoostingClassifier(
+            max_iter=20, min_samples_leaf=500, early_stopping=False, random_state=0
+        ),
+        "forest, leaves of 50": RandomForestClassifier(
+            10, min_samples_leaf=50, random_state=0, n_jobs=1
+        ),
+        "tree, leaves of 1000": DecisionTreeClassifier(min_samples_leaf=1000, random_state=0),
+        "SGD, 1 epoch": SGDClassifier(max_iter=1, tol=None, random_state=0),
+        "SGD, 5 epochs": SGDClassifier(max_iter=5, tol=None, random_state=0),
+        "network, 3 epochs": MLPClassifier((16,), max_iter=3, random_state=0),
+        "5 neighbours": neighbours(5),
+        "101 neighbours": neighbours(101),
+    }
+
+
+SETS: dict[str, Callable[[], dict[str, Any]]] = {
+    "ordinary": ordinary,
+    "counting": counting,
+    "both": lambda: ordinary() | counting(),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A whole table as numbers, from which every seed draws its rows."""
+
+    name: str
+    features: Any
+    labels: Any
+
+
+def load(name: str, mirrors: Sequence[Path]) -> Table:
+    """A table by its name here."""
+    if name == SLICES:
+        rng = generator("fitness", SLICES)
+        features = rng.uniform(0, 1, (200_000, 7)).astype(np.float32)
+        labels = (features[:, :6] < 0.07).any(axis=1) | (features[:, 6] < 0.03)
+        return Table(name, features, labels.astype(np.int32))
+    dataset = fetch.load(TABLES[name], mirrors=tuple(mirrors))
+    return Table(name, UnitRangeEncoder().fit_transform(dataset.features), labels_of(dataset))
+
+
+class Recorded:
+    """The environment of a samples bench: rows of a table by seed, and fits that are kept."""
+
+    def __init__(
+        self, table: Table, pipelines: Pipelines, rows: int, seed: int, store: Store
+    ) -> None:
+        self.configurations = pipelines.configurations()
+        self._table, self._pipelines, self._seed, self._store = table, pipelines, seed, store
+        rows = min(rows, len(table.labels))
+        self.test_rows = round(rows * TEST_FRACTION)
+        self.train_rows = rows - self.test_rows
+        self._fits: dict[tuple[int, int], Mapping[str, Any]] = {}
+
+    @cached_property
+    def _order(self) -> Any:
+        order = generator(self._seed, "fitness", self._table.name).permutation(
+            len(self._table.labels)
+        )
+        return order[: self.train_rows + self.test_rows]
+
+    def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
+        """The hits of the recorded fit, or of a new one, recorded; time by the rows tested."""
+        fit = self._fit(configuration, rows)
+        full = rows == self.train_rows
+        tested = fit["test_cpu"] * test_rows / self.test_rows
+        return Probe(
+            rows=rows,
+            test_rows=test_rows,
+            train_correct=None if full else fit["train"][str(rows)],
+            half_correct=None if full else fit["train"][str(rows // 2)],
+            test_correct=fit["test"][str(test_rows)],
+            fit_cpu=fit["fit_cpu"],
+            fit_wall=fit["fit_wall"],
+            train_cpu=fit["train_cpu"],
+            train_wall=fit["train_cpu"],
+            test_cpu=tested,
+            test_wall=tested,
+        )
+
+    def _fit(self, configuration: int, rows: int) -> Mapping[str, Any]:
+        asked = configuration, rows
+        if asked not in self._fits:
+            key = {
+                "benchmark": "fitness",
+                "libraries": [metadata.version(n) for n in ("scikit-learn", "lightgbm")],
+                "table": self._table.name,
+                "rows of the table": self.train_rows + self.test_rows,
+                "seed": self._seed,
+                "configuration": self.configurations[configuration],
+                "rows": rows,
+            }
+            records = self._store.records(key)
+            records.refresh()
+            if not len(records):
+                records.extend(lambda _: self._run(configuration, rows))
+            self._fits[asked] = records[0]
+        return self._fits[asked]
+
+    def _run(self, configuration: int, rows: int) -> dict[str, Any]:
+        train, test = self._order[:rows], self._order[self.train_rows :]
+        features, labels = self._table.features[train], self._table.labels[train]
+        model = able(self._pipelines.build(self.configurations[configuration]), labels)
+        with threadpoolctl.threadpool_limits(1), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            cpu, wall = process_time(), perf_counter()
+            model.fit(features, labels)
+            fitted = {"fit_cpu": process_time() - cpu, "fit_wall": perf_counter() - wall}
+            cpu, hits = process_time(), np.zeros(0, dtype=bool)
+            if rows < self.train_rows:
+                hits = model.predict(features) == labels
+            train_cpu, cpu = process_time() - cpu, process_time()
+            right = model.predict(self._table.features[test]) == self._table.labels[test]
+            test_cpu = process_time() - cpu
+        halves = [rows >> k for k in range(rows.bit_length()) if rows >> k]
+        tests = {min(factor * rows, self.test_rows) for factor in (1, 2, 4, 8, 16)}
+        return fitted | {
+            "train_cpu": train_cpu,
+            "test_cpu": test_cpu,
+            "train": {str(n): int(hits[:n].sum()) for n in halves},
+            "test": {str(n): int(right[:n].sum()) for n in sorted(tests | {self.test_rows})},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One selection beside Full-run: what it lost and saved, and of how many it warned."""
+
+    loss: float
+    speedup: float
+    unfit: float
+
+
+def select(environment: Recorded, algorithm: ABC) -> Run:
+    """Let ABC choose, and train everyone in full to know what it lost."""
+    bench = SamplesBench(environment)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FitnessWarning)
+        for _ in play("abc", algorithm, bench, seed=0):
+            pass
+    score = bench.score()
+    full = [
+        environment.measure(index, environment.train_rows, environment.test_rows)
+        for index in range(len(environment.configurations))
+    ]
+    return Run(
+        loss=max(probe.test_accuracy for probe in full) - score.value,
+        speedup=sum(probe.cpu(train=False) for probe in full) / bench.cost.cpu_seconds,
+        unfit=score.metrics.get("unfit_configurations", 0.0),
+    )
+
+
+def allowed(runs: int, delta: float) -> float:
+    """The most runs, within two standard deviations of chance, that may lose more than epsilon."""
+    return runs * delta + 2 * math.sqrt(runs * delta * (1 - delta))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Select and print; 1 if more runs lose above epsilon than delta allows."""
+    tables = (*TABLES, SLICES)
+    parser = argparse.ArgumentParser(description="ABC's promise with pipelines that are not fit")
+    parser.add_argument("tables", nargs="*", default=tables, help=f"of {', '.join(tables)}")
+    parser.add_argument("--pipelines", choices=SETS, default="both")
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--rows", type=int, default=120_000, help="drawn of each table")
+    parser.add_argument("--epsilon", type=float, default=0.01)
+    parser.add_argument("--delta", type=float, default=0.05)
+    parser.add_argument("--bounds", choices=KINDS, default=ABC.bounds)
+    parser.add_argument("--mirror", type=Path, action="append", default=[])
+    parser.add_argument("--store", type=Path, help="where fits are kept (default: the cache)")
+    given = parser.parse_args(arguments)
+    if unknown := set(given.tables) - set(tables):
+        parser.error(f"no table {', '.join(unknown)}: give some of {', '.join(tables)}")
+    algorithm = ABC(epsilon=given.epsilon, delta=given.delta, bounds=given.bounds)
+    pipelines = named(SETS[given.pipelines]())
+    store = Store(given.store)
+    print("table           runs  above epsilon  most lost  times faster (least)  warned of")
+    broken = total = 0
+    for name in given.tables:
+        table = load(name, given.mirror)
+        runs = [
+            select(Recorded(table, pipelines, given.rows, seed, store), algorithm)
+            for seed in range(given.seeds)
+        ]
+        above = sum(run.loss > given.epsilon for run in runs)
+        broken, total = broken + above, total + len(runs)
+        print(
+            f"{name:15} {len(runs):4} {above:14} {max(run.loss for run in runs):10.4f}"
+            f" {median(run.speedup for run in runs):12.1f}"
+            f" ({min(run.speedup for run in runs):.2f})"
+            f" {sum(run.unfit for run in runs) / len(runs):15.1f}",
+            flush=True,
+        )
+    print(
+        f"{broken} of {total} runs above epsilon; delta allows {allowed(total, given.delta):.1f}"
+    )
+    return int(broken > allowed(total, given.delta))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,63 @@
+"""What sampling may cost beside Full-run."""
+
+from __future__ import annotations
+
+import pytest
+
+from algorithms.abc_selection.savings import SHARE, Allowance, worthwhile
+from algorithms.abc_selection.schedulers import Prospect
+from algorithms.abc_selection.selection import ABC
+from algorithms.abc_selection.simulation import SimulatedLearners
+from algorithms.base import play
+from algorithms.benches.samples import SamplesBench
+from algorithms.events import ProbeFinished, of
+
+
+def probed(index, seconds, rows=1000):
+    return Prospect(index=index, probes=1, rows=rows, seconds=seconds)
+
+
+def test_small_data_are_trained_in_full_at_once():
+    assert worthwhile([500, 1000, 2000, 3000], 3000) == [3000]
+    bench = SamplesBench(SimulatedLearners((0.7, 0.9), 3000, 800, seed=0))
+    events = list(play("abc", ABC(), bench, seed=0))
+    assert {probe.rows for probe in of(events, ProbeFinished)} == {3000}
+
+
+def test_samples_of_more_than_a_quarter_are_left_out():
+    assert worthwhile([100, 200, 400, 800, 1600, 3200, 4000], 4000) == [100, 200, 400, 800, 4000]
+
+
+def test_who_was_dropped_pays_for_the_samples_of_others():
+    everyone = [probed(0, 1.0), probed(1, 1.0), probed(2, 8.0)]  # 100, 100, 800 seconds in full
+    allowance = Allowance(everyone, 100_000, spent=99.0)
+    assert not allowance.covers(everyone[0], 4000, everyone)
+    assert allowance.covers(everyone[0], 4000, everyone[:2])
+
+
+def test_who_was_trained_in_full_saved_nothing():
+    everyone = [probed(0, 1.0), probed(1, 100.0, rows=100_000)]
+    allowance = Allowance(everyone, 100_000, spent=100.0)
+    assert not allowance.covers(everyone[0], 4000, everyone[:1])
+
+
+def test_the_cost_of_the_never_probed_is_that_of_the_others():
+    everyone = [probed(0, 1.0), Prospect(index=1)]
+    assert Allowance(everyone, 100_000, spent=18.0).covers(everyone[1], 1000, everyone)
+    assert not Allowance(everyone, 100_000, spent=20.0).covers(everyone[1], 1000, everyone)
+
+
+@pytest.mark.parametrize("scheduler", ["gradient-ci", "ucb", "round-robin"])
+@pytest.mark.parametrize("n", [2, 20])
+def test_ties_cost_no_more_than_full_run_and_its_share(scheduler, n):
+    learners = SimulatedLearners([0.8] * n, 40_000, 10_000, seed=0)
+    bench = SamplesBench(learners)
+    for _ in play("abc", ABC(epsilon=0.0, scheduler=scheduler), bench, seed=0):
+        pass
+    assert bench.cost.cpu_seconds <= (1 + SHARE) * n * 40.0
+
+
+def test_under_a_time_limit_nobody_is_trained_in_full_for_want_of_allowance():
+    bench = SamplesBench(SimulatedLearners([0.8] * 5, 40_000, 10_000, seed=0))
+    events = list(play("abc", ABC(epsilon=0.0, time_limit=40.0), bench, seed=0))
+    assert max(probe.rows for probe in of(events, ProbeFinished)) < 40_000
