@@ -1,0 +1,72 @@
+"""The benchmark of unfit pipelines: its table, its records, its exit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.dummy import DummyClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from algorithms.abc_selection.selection import ABC
+from benchmarks import fitness
+from tasks.evaluate.learners.pipelines import named
+from tasks.evaluate.store import Store
+
+PIPELINES = {
+    "majority": DummyClassifier(),
+    "leaves of 100": DecisionTreeClassifier(min_samples_leaf=100, random_state=0),
+}
+
+
+@pytest.fixture
+def environment(tmp_path):
+    """Rows of the table of slices and two pipelines."""
+    store = Store(tmp_path / "fits.sqlite")
+    table = fitness.load(fitness.SLICES, [])
+    return lambda: fitness.Recorded(table, named(PIPELINES), 20_000, 0, store)
+
+
+def test_a_fit_is_recorded_with_all_its_hits(environment, monkeypatch):
+    first = environment().measure(1, 1000, 4000)
+    monkeypatch.setattr(fitness.Recorded, "_run", None)  # whoever fits again fails
+    again = environment()
+    assert again.measure(1, 1000, 4000) == first
+    assert again.measure(1, 1000, 2000).test_cpu == pytest.approx(first.test_cpu / 2)
+    assert 0 < first.half_correct < first.train_correct < 1000
+
+
+def test_hits_are_those_of_scikit_learn(environment):
+    made = environment()
+    order, table = made._order, made._table
+    model = PIPELINES["leaves of 100"].fit(
+        table.features[order[:2000]], table.labels[order[:2000]]
+    )
+    right = model.predict(table.features[order]) == table.labels[order]
+    probe = made.measure(1, 2000, 4000)
+    assert probe.train_correct == np.count_nonzero(right[:2000])
+    assert probe.half_correct == np.count_nonzero(right[:1000])
+    assert probe.test_correct == np.count_nonzero(right[16_000:])
+
+
+def test_the_tree_that_fits_no_sample_is_found(environment):
+    run = fitness.select(environment(), ABC(delta=0.05))
+    assert run.loss == 0
+    assert run.speedup > 0
+
+
+def test_all_pipelines_are_classifiers():
+    assert len(named(fitness.SETS["both"]()).estimators) == 15
+
+
+@pytest.mark.parametrize(("loss", "code"), [(0.0, 0), (0.5, 1)])
+def test_more_losses_than_delta_allows_exit_with_1(monkeypatch, capsys, tmp_path, loss, code):
+    monkeypatch.setattr(fitness, "select", lambda *_: fitness.Run(loss, 3.0, 1.0))
+    arguments = [fitness.SLICES, "--seeds", "4", "--store", str(tmp_path / "fits.sqlite")]
+    assert fitness.main(arguments) == code
+    assert "of 4 runs above epsilon" in capsys.readouterr().out
+
+
+def test_an_unknown_table_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        fitness.main(["tiger"])
+    assert "no table tiger" in capsys.readouterr().err
