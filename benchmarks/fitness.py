@@ -115,7 +115,7 @@ SETS: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class WholeTable:
     """A whole table as numbers, from which every seed draws its rows."""
 
     name: str
@@ -123,22 +123,22 @@ class Table:
     labels: Any
 
 
-def load(name: str, mirrors: Sequence[Path]) -> Table:
+def load(name: str, mirrors: Sequence[Path]) -> WholeTable:
     """A table by its name here."""
     if name == SLICES:
         rng = generator("fitness", SLICES)
         features = rng.uniform(0, 1, (200_000, 7)).astype(np.float32)
         labels = (features[:, :6] < 0.07).any(axis=1) | (features[:, 6] < 0.03)
-        return Table(name, features, labels.astype(np.int32))
+        return WholeTable(name, features, labels.astype(np.int32))
     dataset = fetch.load(TABLES[name], mirrors=tuple(mirrors))
-    return Table(name, UnitRangeEncoder().fit_transform(dataset.features), labels_of(dataset))
+    return WholeTable(name, UnitRangeEncoder().fit_transform(dataset.features), labels_of(dataset))
 
 
 class Recorded:
     """The environment of a samples bench: rows of a table by seed, and fits that are kept."""
 
     def __init__(
-        self, table: Table, pipelines: Pipelines, rows: int, seed: int, store: Store
+        self, table: WholeTable, pipelines: Pipelines, rows: int, seed: int, store: Store
     ) -> None:
         self.configurations = pipelines.configurations()
         self._table, self._pipelines, self._seed, self._store = table, pipelines, seed, store

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from time import perf_counter, process_time
 from typing import Any, Protocol
 
@@ -32,9 +33,11 @@ def fit_and_test(model: Classifier, samples: Prefixes, rows: int, test_rows: int
     _, fit_cpu, fit_wall = _timed(lambda: model.fit(features, labels))
     halves, train_cpu, train_wall = None, 0.0, 0.0
     if rows < samples.train_rows:
-        parts = (slice(0, rows // 2), slice(rows // 2, rows))
+        parts = pairwise((0, rows // 2, rows))
         halves, train_cpu, train_wall = _timed(
-            lambda: [correct(model, features[part], labels[part]) for part in parts]
+            lambda: [
+                correct(model, between(features, *part), labels[slice(*part)]) for part in parts
+            ]
         )
     tested = samples.test(test_rows)
     test_correct, test_cpu, test_wall = _timed(lambda: correct(model, *tested))

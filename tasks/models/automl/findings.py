@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 
@@ -14,13 +13,11 @@ from algorithms.events import (
     ConfigurationFailed,
     Eliminated,
     Event,
+    FitnessBroken,
     ProbeFinished,
     Started,
     of,
 )
-
-CHANCE = 3.0
-"""Standard deviations that a training accuracy may rise by chance."""
 
 _NUMBER = re.compile(r"configuration (\d+)")
 
@@ -90,10 +87,10 @@ def guarantee(events: Sequence[Event], names: Sequence[str]) -> str:
         f" {epsilon:g} of the accuracy of the best of {len(names)} configurations, if each of them"
         " fits its sample best and gets no worse with more rows"
     )
-    broken = [names[number] for number in unfit(events)]
-    if not broken:
+    unfit = [names[number] for number in {e.configuration for e in of(events, FitnessBroken)}]
+    if not unfit:
         return f"{promise}; neither was seen broken"
-    return f"{promise}; broken by a training accuracy that rose with the rows: {broken}"
+    return f"{promise}; the former is broken, which was allowed for, by {sorted(unfit)}"
 
 
 def failure(error: str, events: Sequence[Event], names: Sequence[str]) -> str:
@@ -103,25 +100,3 @@ def failure(error: str, events: Sequence[Event], names: Sequence[str]) -> str:
         return with_names(error, names)
     first = failed[0]
     return f"all {len(names)} configurations fail, {names[first.configuration]!r}: {first.reason}"
-
-
-def unfit(events: Sequence[Event]) -> list[int]:
-    """The configurations whose training accuracy rose with the rows by more than chance.
-
-    Fitness says that it falls: what is learned from a sample fits that sample best.
-    """
-    found: set[int] = set()
-    last: dict[int, ProbeFinished] = {}
-    for probe in of(events, ProbeFinished):
-        before = last.get(probe.configuration)
-        if before is not None and _rose(before, probe):
-            found.add(probe.configuration)
-        last[probe.configuration] = probe
-    return sorted(found)
-
-
-def _rose(before: ProbeFinished, after: ProbeFinished) -> bool:
-    """Whether the rise is beyond `CHANCE` deviations; not where it was not measured."""
-    p = before.train_accuracy
-    deviation = math.sqrt(p * (1 - p) * (1 / before.rows + 1 / after.rows))
-    return after.train_accuracy - p > CHANCE * deviation

@@ -22,6 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from algorithms.abc_selection.baselines import FullRun
+from algorithms.abc_selection.fitness import FitnessWarning
 from algorithms.errors import DataError, UsageError
 from algorithms.events import ProbeFinished, of
 from leaseboard import SelectionSearch
@@ -199,11 +200,13 @@ def test_a_class_of_one_row_is_no_obstacle(data):
     assert SelectionSearch(PIPELINES).fit(X, y).best_name_ == "tree"
 
 
-def test_what_broke_the_promise_is_named(data):
-    X, _ = data
+def test_what_broke_the_promise_is_named():
+    rng = np.random.default_rng(0)
+    X = rng.random((20_000, 2))
     y = (np.sin(40 * X[:, 0]) > 0).astype(int)
     own = {str(n): DecisionTreeClassifier(min_samples_leaf=n) for n in (50, 60)}
-    search = SelectionSearch(own, initial_rows=100, epsilon=0, delta=0.01).fit(X, y)
+    with pytest.warns(FitnessWarning, match=r"\((50|60)\) fits"):
+        search = SelectionSearch(own, initial_rows=200, epsilon=0, delta=0.01).fit(X, y)
     assert "broken" in search.guarantee_
     assert "'50'" in search.guarantee_
 
