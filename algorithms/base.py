@@ -162,7 +162,8 @@ class Algorithm(ABC, Generic[B]):
     """Whether it is what a person would try first: what all others on a board have to beat."""
 
     many_classes: ClassVar[bool] = False
-    """Whether, on a stream, it forecasts three and more classes, by a chance for each."""
+    """Whether it predicts three and more classes: by a chance for each on a stream, by a number
+    for each on a hold-out."""
 
     may_stop: ClassVar[bool] = False
     """Whether it may decide to end before its budget is spent, on a bench that wants it spent."""

@@ -18,6 +18,7 @@ import numpy as np
 from algorithms import registry
 from algorithms.audit import Auditor
 from algorithms.base import Algorithm, Bench, play, settings_of
+from algorithms.benches.holdout import HoldoutBench
 from algorithms.benches.referee import Referee
 from algorithms.benches.stream import StreamBench
 from algorithms.errors import BrokenPromiseError, DivergedError
@@ -27,6 +28,8 @@ from algorithms.look_ahead import Played, first_difference
 from algorithms.tiny import BENCHES, Tiny, tiny_bench
 
 Check = Callable[[Algorithm], None]
+
+WITH_CLASSES = (StreamBench.kind, HoldoutBench.kind)
 
 
 def checks() -> dict[str, Check]:
@@ -159,13 +162,13 @@ def check_leases(algorithm: Algorithm) -> None:
 
 
 def check_many_classes(algorithm: Algorithm) -> None:
-    """Of three classes, one of which comes late, it forecasts chances, if it says that it can.
+    """Of three classes, one of which comes late, it tells each, if it says that it can.
 
     The auditor finds nothing, the score is right, the same seed gives the same events, and nobody
     is told of a class before it comes.
     """
     three = Tiny(classes=3)
-    if algorithm.bench != StreamBench.kind or not algorithm.many_classes:
+    if algorithm.bench not in WITH_CLASSES or not algorithm.many_classes:
         return
     runs = [_played(algorithm, tiny_bench(algorithm.bench, three)) for _ in range(2)]
     auditor = Auditor()

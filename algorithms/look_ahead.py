@@ -66,7 +66,12 @@ def _predicted(same: int, one: Played, other: Played) -> str:
 def _predictions(played: Played) -> Any:
     """What was handed in, of three and more classes a column each."""
     blocks = [np.asarray(given[0]) for name, given, _ in played.referee.deeds if name == "record"]
-    many = isinstance(played.bench, StreamBench) and played.bench.stream.classes
+    bench = played.bench
+    many: tuple[str, ...] = ()
+    if isinstance(bench, StreamBench):
+        many = bench.stream.classes
+    elif isinstance(bench, HoldoutBench):
+        many = bench.holdout.classes
     if many:
         blocks = [np.pad(each, ((0, 0), (0, len(many) - each.shape[1]))) for each in blocks]
     return np.concatenate([np.empty((0, len(many)) if many else 0, np.float32), *blocks])

@@ -33,7 +33,7 @@ class Tiny:
     broken : bool
         Whether NaN lurks in it.
     classes : int
-        Of three and more the stream has so many, the last of which comes late.
+        Of three and more a stream or hold-out has so many, the last of which comes late.
     same : int, optional
         After so many answers (labels, trials, probes) it goes on otherwise: two benches that
         differ in `same` alone cannot be told apart before, but by who looks ahead.
@@ -107,10 +107,14 @@ def _holdout(tiny: Tiny) -> Bench:
         labels[tiny.same :] = _other(labels[tiny.same :])
     if tiny.same is not None and tiny.same < TRAIN_ROWS:
         features[TRAIN_ROWS:] = _other(features[TRAIN_ROWS:])
+    task, called = "regression", tuple("ABCDEFGH"[: tiny.classes])
+    if called:
+        labels, task = _classes(labels, tiny), "classification"
     texts = tuple(np.argsort(row).astype(np.int32) for row in features)
     train = Part(features[:TRAIN_ROWS], labels[:TRAIN_ROWS], texts[:TRAIN_ROWS])
     test = Part(features[TRAIN_ROWS:], labels[TRAIN_ROWS:], texts[TRAIN_ROWS:])
-    return HoldoutBench(Holdout(train, test, _names(tiny)), passes=2, budget=tiny.budget)
+    holdout = Holdout(train, test, _names(tiny), task, called)
+    return HoldoutBench(holdout, passes=2, budget=tiny.budget)
 
 
 class _Trials:

@@ -22,6 +22,7 @@ from tasks.machine import paths
 REFERENCE = "linear"
 NAMES = (REFERENCE, "apple")
 SUITE = "speed-apple"
+RATE = 0.5
 
 
 def run(holdout: Holdout, repeats: int = 5) -> list[Timing]:
@@ -30,7 +31,7 @@ def run(holdout: Holdout, repeats: int = 5) -> list[Timing]:
 
 
 def _played(name: str, holdout: Holdout, repeats: int) -> Way:
-    algorithm = registry.build(name)
+    algorithm = registry.build(name, {"learning_rate": RATE})
     algorithm.prepare(HoldoutBench(holdout))
     benches = [HoldoutBench(holdout, score_on="progressive") for _ in range(repeats)]
 
@@ -45,7 +46,8 @@ def _played(name: str, holdout: Holdout, repeats: int) -> Way:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line of the module."""
-    sets = {entry.name: entry for entry in load_suite(SUITE, paths.shipped_conf()).data}
+    suite = load_suite(SUITE, paths.shipped_conf())
+    sets, bench = {entry.name: entry for entry in suite.data}, dict(suite.bench)
     parser = argparse.ArgumentParser(description="CPU time of apple, in times of linear's")
     parser.add_argument("names", nargs="*", default=["20news"], help=f"sets: {', '.join(sets)}")
     parser.add_argument("--mirror", type=Path, action="append", default=[])
@@ -55,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if name not in sets:
             parser.error(f"{name} is no set of {SUITE}: name one of {', '.join(sets)}")
         data = fetch.load(sets[name].data, mirrors=tuple(given.mirror))
-        holdout = as_holdout(data, Options(**sets[name].bench), seed=0)
+        holdout = as_holdout(data, Options(**bench | sets[name].bench), seed=0)
         print(name, table(run(holdout, given.repeats), REFERENCE), sep="\n")
     return 0
 

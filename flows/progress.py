@@ -7,6 +7,7 @@ import threading
 from collections.abc import Mapping
 from typing import IO, TYPE_CHECKING, Self
 
+from algorithms.benches.holdout import ONE_CLASS, SAYS_NOTHING
 from flows.terminal import say, tell
 from tasks.jobs.job import Result
 from tasks.machine.terminal import cell, harmless, show
@@ -67,7 +68,8 @@ def describe(result: Result, data: str) -> str:
     what = f"{result.label} on {data}, seed {result.seed}"
     if result.status != "ok" or result.score is None:
         return f"{what}: {result.status}: {result.reason}"
-    return f"{what}: {result.metric} {result.score:.6g} ({result.cpu_seconds:.2f} CPU s)"
+    warning = f": {SAYS_NOTHING}" if ONE_CLASS in result.metrics else ""
+    return f"{what}: {result.metric} {result.score:.6g} ({result.cpu_seconds:.2f} CPU s){warning}"
 
 
 def _bar(file: IO[str], total: int, done: int) -> rich.progress.Progress:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from leaseboard._names import check
 
 if TYPE_CHECKING:
-    from algorithms.apple.estimator import AppleClassifier, AppleRegressor
+    from algorithms.apple.classifier import AppleClassifier
+    from algorithms.apple.estimator import AppleRegressor
     from algorithms.base import Algorithm
     from algorithms.chacha.scikit import StreamClassifier, StreamRegressor
     from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor, learn_many
@@ -39,7 +40,7 @@ __all__ = [
 
 _PLACES = {
     "Algorithm": "algorithms.base",
-    "AppleClassifier": "algorithms.apple.estimator",
+    "AppleClassifier": "algorithms.apple.classifier",
     "AppleRegressor": "algorithms.apple.estimator",
     "ChaChaClassifier": "algorithms.chacha.streaming",
     "ChaChaRegressor": "algorithms.chacha.streaming",

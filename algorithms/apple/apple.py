@@ -14,13 +14,14 @@ from typing import Annotated, Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from algorithms.apple.entrants import Chunk, Expansion
 from algorithms.apple.growing import GrowingLearner
 from algorithms.apple.hashed import HashedLearner
 from algorithms.apple.heuristics import Heuristic
 from algorithms.apple.learner import MonomialLearner
 from algorithms.apple.monomials import Monomial
 from algorithms.apple.plan import PlanLearner
-from algorithms.apple.rates import Chunk, Expansion, OnlineLearner
+from algorithms.apple.rates import OnlineLearner
 from algorithms.apple.sizes import Doubling, EpochEnds, EqualEpochs, expansion_size
 from algorithms.apple.update import EXAMPLES
 from algorithms.benches.holdout import Floats, Rows
@@ -45,9 +46,13 @@ class Growth:
 
 
 def adaptive_expansion(
-    learner: GrowingLearner, rows: Rows, labels: Floats, growth: Growth
+    learner: GrowingLearner,
+    rows: Rows,
+    labels: Floats,
+    growth: Growth,
+    weights: Floats | None = None,
 ) -> Iterator[Chunk]:
-    """Algorithm 1 over some examples; line 1 is a new `learner`.
+    """Algorithm 1 over some examples, which may have `weights`; line 1 is a new `learner`.
 
     ========  =======================================================
     symbol    here
@@ -75,7 +80,9 @@ def adaptive_expansion(
     while done < len(labels):  # line 2
         tau = growth.schedule.next_end(before + done)
         stop = len(labels) if tau is None else min(tau - before, len(labels))
-        predictions = learner.learn(rows[done:stop], labels[done:stop])  # lines 3 and 4
+        part = slice(done, stop)
+        heavy = None if weights is None else weights[part]
+        predictions = learner.learn(rows[part], labels[part], heavy)  # lines 3 and 4
         done = stop
         expansion = None
         if before + done == tau:  # line 5

@@ -6,27 +6,32 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from algorithms.apple.heuristics import Heuristic
+from algorithms.apple.one_against_all import Targets, targets_of
 from algorithms.apple.rows import as_rows, check_labels
+from algorithms.apple.scaling import CLIP, RowScale
 from algorithms.base import configured
 from algorithms.benches.holdout import Floats, Rows
+from algorithms.errors import UsageError
 
 if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
     from algorithms.apple.apple import Apple
+    from algorithms.apple.candidates import Candidate
     from algorithms.apple.growing import GrowingLearner
 
 RandomState = int | np.random.RandomState | None
 
 
-class _Apple(BaseEstimator):
+class AppleEstimator(BaseEstimator):
     """What both estimators share; their docstrings document it."""
+
+    learners_: tuple[GrowingLearner, ...]
 
     def __init__(
         self,
@@ -34,11 +39,13 @@ class _Apple(BaseEstimator):
         alpha: float = 1.0,
         epochs: int = 6,
         passes: int = 5,
-        learning_rate: float = 0.5,
+        learning_rate: float | Literal["auto"] = "auto",
         heuristic: Heuristic = "weight",
         fallback: bool = False,
         batch: int = 1000,
         bits: int = 18,
+        scale: bool = True,
+        clip: float = CLIP,
         shuffle: bool = True,
         random_state: RandomState = None,
     ) -> None:
@@ -50,6 +57,8 @@ class _Apple(BaseEstimator):
         self.fallback = fallback
         self.batch = batch
         self.bits = bits
+        self.scale = scale
+        self.clip = clip
         self.shuffle = shuffle
         self.random_state = random_state
 
@@ -70,32 +79,27 @@ class _Apple(BaseEstimator):
         names = self._names(input_features)
         from algorithms.apple.monomials import readable
 
-        learner = self.learner_
+        every = (learner.monomial(slot) for learner in self.learners_ for slot in learner.slots())
         return np.array(
-            [readable(learner.monomial(slot), names) for slot in learner.slots()], dtype=object
+            [readable(monomial, names) for monomial in dict.fromkeys(every)], dtype=object
         )
-
-    def monomial_weights(self) -> list[tuple[str, float]]:
-        """Each monomial with its weight on the scale of the data, heaviest contribution first.
-
-        The constant is called ``1``. The weights and the values of the monomials add up to the
-        prediction, before it is clamped to the range of the labels.
-        """
-        names = self._names(None)
-        from algorithms.apple.monomials import readable
-
-        return [
-            (readable(monomial, names) if monomial else "1", weight)
-            for monomial, weight in self.learner_.weights()
-        ]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
+    def _weights(self, learner: GrowingLearner) -> list[tuple[str, float]]:
+        names = self._names(None)
+        from algorithms.apple.monomials import readable
+
+        return [
+            (readable(monomial, names) if monomial else "1", weight)
+            for monomial, weight in learner.weights()
+        ]
+
     def _names(self, given: Sequence[str] | None) -> Sequence[str]:
-        check_is_fitted(self, "learner_")
+        check_is_fitted(self, "learners_")
         known = getattr(self, "feature_names_in_", None)
         if given is None:
             return [f"x{i}" for i in range(self.n_features_in_)] if known is None else list(known)
@@ -123,46 +127,85 @@ class _Apple(BaseEstimator):
         }
         return configured(Apple, type(self).__name__, settings)
 
-    def _fit(self, X: Any, labels: Floats) -> Self:
-        """All passes from nothing; the features grow in the first."""
-        from algorithms.apple.apple import adaptive_expansion
+    def _fit(self, rows: Rows, targets: Targets, weights: Floats | None) -> Candidate:
+        """All passes from nothing; the features grow in the first.
 
-        apple, rows = self._algorithm("equal"), as_rows(X)
-        if self.passes < 1:
-            raise ValueError(f"passes={self.passes} must be at least 1")
-        self.learner_: GrowingLearner = apple.learner(rows, self.learning_rate)
-        growth, chance = apple.growth(len(labels)), check_random_state(self.random_state)
+        The rates are raced on its first examples, with epochs of their own. Where these are not
+        all, the best starts anew.
+        """
+        from algorithms.apple.candidates import Examples, candidates, fresh, learned_by
+        from algorithms.apple.entrants import PREFIX
+
+        apple = self._algorithm("equal")
+        if not isinstance(self.passes, int | np.integer) or self.passes < 1:
+            raise UsageError(f"passes={self.passes} must be a whole number of at least 1")
+        self.row_scale_ = self._row_scale(rows)
+        examples = Examples(as_rows(self.row_scale_.of(rows)), targets, weights)
+        growth, chance = apple.growth(len(examples)), check_random_state(self.random_state)
+        best = None
         for _ in range(self.passes):
             if self.shuffle:
-                order = chance.permutation(len(labels))
-                rows, labels = rows[order], labels[order]
-            for _chunk in adaptive_expansion(self.learner_, rows, labels, growth):
-                pass
-        return self
+                examples = examples.at(chance.permutation(len(examples)))
+            if best is None and len(apple.tried) > 1:
+                few = examples.at(slice(PREFIX))
+                best, *_ = learned_by(candidates(apple, few), few, apple.growth(len(few)))
+                if len(few) == len(examples):
+                    continue
+                best = fresh(apple, examples, best.rate)
+            best = best or fresh(apple, examples, apple.tried[0])
+            best.learn(examples, growth)
+        assert best is not None
+        self._candidates = [best]
+        return self._settled()
 
-    def _partial_fit(self, X: Any, labels: Floats) -> Self:
-        """One pass that goes on where the last one ended, with doubling epochs."""
-        from algorithms.apple.apple import adaptive_expansion
+    def _partial_fit(self, rows: Rows, targets: Targets, weights: Floats | None) -> Candidate:
+        """One pass that goes on where the last one ended, with doubling epochs.
 
-        apple, rows = self._algorithm("doubling"), as_rows(X)
-        if not hasattr(self, "learner_"):
-            self.learner_ = apple.learner(rows, self.learning_rate)
-        for _chunk in adaptive_expansion(self.learner_, rows, labels, apple.growth(0)):
-            pass
-        return self
+        All rates learn the examples up to the first end of an epoch, and the best goes on alone.
+        """
+        from algorithms.apple.candidates import Examples, candidates, learned_by
+        from algorithms.apple.update import EXAMPLES
 
-    def _raw_predict(self, X: Any) -> Floats:
-        check_is_fitted(self, "learner_")
+        apple = self._algorithm("doubling")
+        if not hasattr(self, "learners_"):
+            self.row_scale_ = self._row_scale(rows)
+        examples = Examples(as_rows(self.row_scale_.of(rows)), targets, weights)
+        if not hasattr(self, "learners_"):
+            self._candidates = candidates(apple, examples)
+        every = learned_by(self._candidates, examples, apple.growth(0))
+        seen = every[0].learners[0].totals[EXAMPLES]
+        self._candidates = every[:1] if seen >= self.batch else every
+        return self._settled()
+
+    def _row_scale(self, rows: Rows) -> RowScale:
+        if not 0 <= self.clip < 50:
+            raise UsageError(
+                f"clip={self.clip} must be a percentage of at least 0 and below 50: 0 is none"
+            )
+        return RowScale(rows, self.clip, self.scale)
+
+    def _settled(self) -> Candidate:
+        best = self._candidates[0]
+        self.learners_ = best.learners
+        self.learning_rate_ = best.rate
+        return best
+
+    def _margins(self, X: Any) -> Floats:
+        """The raw predictions, a column for each learner."""
+        check_is_fitted(self, "learners_")
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
-        return self.learner_.predict(_rows(X))
+        return self._margins_of(rows_of(X))
+
+    def _margins_of(self, rows: Rows) -> Floats:
+        scaled = self.row_scale_.of(rows)
+        return np.column_stack([learner.predict(scaled) for learner in self.learners_])
 
 
-class AppleRegressor(RegressorMixin, _Apple):
+class AppleRegressor(RegressorMixin, AppleEstimator):
     """Least-squares regression on adaptively chosen monomials of the features.
 
     A linear online learner that multiplies its heaviest monomials with the base features, again
-    and again: polynomial regression at the cost of linear regression, on raw, dense or sparse
-    features.
+    and again: polynomial regression at the cost of linear regression, on dense or sparse features.
 
     Parameters
     ----------
@@ -172,8 +215,10 @@ class AppleRegressor(RegressorMixin, _Apple):
         `fit` chooses at the end of each epoch of the first pass, but the last.
     passes : int
         Passes of `fit` over the data; `partial_fit` makes one.
-    learning_rate : float
-        Of the adaptive, normalized, invariant update of Vowpal Wabbit.
+    learning_rate : float or "auto"
+        Of the adaptive, normalized, invariant update of Vowpal Wabbit. By default the one of five
+        whose predictions of the first 10,000 examples, each made before it was learned, lost
+        least; in `partial_fit` of the first `batch`, which all five learn.
     heuristic : {"weight", "raw-weight", "ssm"}
         The order of the candidates, see `algorithms.apple.apple.Apple`.
     fallback : bool
@@ -183,6 +228,13 @@ class AppleRegressor(RegressorMixin, _Apple):
         examples, twice as many, four times as many, ...
     bits : int
         Sparse data keep their monomials in a table of 2^bits.
+    scale : bool
+        Standardise the columns; those of zeros and ones stay, those of mostly zeros, and of a
+        sparse matrix all, are divided by their largest magnitude. `partial_fit` takes means and
+        spreads of its first rows.
+    clip : float
+        Percent of a column's values at either end to which its values are clipped first; 0 clips
+        none, and columns of mostly zeros are never clipped.
     shuffle : bool
         `fit` learns the examples in a new random order in each pass; without it in the order
         given, which teaches little where rows are sorted by `y`. `partial_fit` keeps the order.
@@ -191,22 +243,29 @@ class AppleRegressor(RegressorMixin, _Apple):
 
     Attributes
     ----------
-    learner_ : GrowingLearner
-        The model, see `algorithms.apple.growing`.
+    learners_ : tuple of GrowingLearner
+        The model, see `algorithms.apple.growing`; of three and more classes one for each.
+    learning_rate_ : float
+        The rate that was given or chosen.
+    row_scale_ : algorithms.apple.scaling.RowScale
+        What becomes of the columns.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, shape (n_features_in_,)
         Where X had names that are all strings.
 
     Notes
     -----
-    The features may have any scale, as in Vowpal Wabbit, but steps are made for targets of about
-    unit size. Scale others, as with scikit-learn's
+    Steps are made for targets of about unit size. Scale others, as with scikit-learn's
     ``TransformedTargetRegressor(AppleRegressor(), transformer=StandardScaler())``.
+
+    A sample weight is an importance, learned at once by the invariant update, which is not the
+    same as a row that comes several times; a row of weight 0 is left out.
 
     References
     ----------
     .. [1] Agarwal et al. 2014, Scalable Nonlinear Learning with Adaptive Polynomial Expansions,
        https://arxiv.org/abs/1410.0440
+    .. [2] Karampatziakis, Langford 2011, Online importance weight aware updates
 
     Examples
     --------
@@ -219,21 +278,24 @@ class AppleRegressor(RegressorMixin, _Apple):
     0.99
     """
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from nothing.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Importances, at least 0.
         """
-        X, y = self._checked(X, y, reset=True)
-        return self._fit(X, y)
+        self._fit(*self._checked(X, y, sample_weight, reset=True))
+        return self
 
-    def partial_fit(self, X: Any, y: Any) -> Self:
+    def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn some more examples; parameters as for `fit`."""
-        X, y = self._checked(X, y, reset=not hasattr(self, "learner_"))
-        return self._partial_fit(X, y)
+        first = not hasattr(self, "learners_")
+        self._partial_fit(*self._checked(X, y, sample_weight, reset=first))
+        return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predictions within the range of the labels seen, 0 included.
@@ -246,101 +308,44 @@ class AppleRegressor(RegressorMixin, _Apple):
         -------
         ndarray of float64, shape (n_samples,)
         """
-        return self._raw_predict(X).astype(np.float64)
+        return self._margins(X)[:, 0].astype(np.float64)
 
-    def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Floats]:
+    def monomial_weights(self) -> list[tuple[str, float]]:
+        """Each monomial with its weight, heaviest contribution first; the constant is ``1``.
+
+        The weights and the values of the monomials, of columns as they were scaled, add up to the
+        prediction, before it is clamped to the range of the labels.
+        """
+        check_is_fitted(self, "learners_")
+        return self._weights(self.learners_[0])
+
+    def _checked(
+        self, X: Any, y: Any, weights: ArrayLike | None, *, reset: bool
+    ) -> tuple[Rows, Targets, Floats | None]:
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=np.float32, y_numeric=True, reset=reset
         )
-        return X, check_labels(y)
+        kept, heavy = importances(weights, X)
+        return rows_of(X)[kept], targets_of(check_labels(y)[kept]), heavy
 
 
-class AppleClassifier(ClassifierMixin, _Apple):
-    """Binary classification by squared loss on adaptively chosen monomials.
+def importances(given: ArrayLike | None, X: Any) -> tuple[NDArray[Any] | slice, Floats | None]:
+    """Which rows have a weight above 0, and those weights; without weights all, and None.
 
-    Parameters and attributes are those of `AppleRegressor`, and:
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (2,)
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.choice([-1.0, 1.0], size=(2000, 6))
-    >>> y = np.where(X[:, 1] * X[:, 4] > 0, "same", "different")
-    >>> AppleClassifier(random_state=0).fit(X, y).score(X, y)
-    1.0
+    Raises UsageError for a weight below 0, ValueError where all are 0.
     """
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from nothing.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Two classes.
-        """
-        X, y = self._checked(X, y, reset=True)
-        self._set_classes(np.unique(y))
-        return self._fit(X, self._signs(y))
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Learn some more examples.
-
-        Parameters
-        ----------
-        X, y
-            As for `fit`.
-        classes : array-like of shape (2,), optional
-            Both classes; needed in the first call if `y` does not hold both.
-        """
-        first = not hasattr(self, "learner_")
-        X, y = self._checked(X, y, reset=first)
-        if first:
-            self._set_classes(np.unique(y if classes is None else classes))
-        return self._partial_fit(X, self._signs(y))
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """The raw prediction; above 0 means the second class. Shape (n_samples,)."""
-        return self._raw_predict(X).astype(np.float64)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each row, an ndarray of shape (n_samples,)."""
-        above = self.decision_function(X) > 0
-        return np.asarray(self.classes_[above.astype(int)])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
-    def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32, reset=reset)
-        check_classification_targets(y)
-        return X, y
-
-    def _set_classes(self, classes: NDArray[Any]) -> None:
-        if len(classes) > 2:
-            kind = type_of_target(classes)
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is"
-                f" {kind}: wrap the estimator in OneVsRestClassifier"
-            )
-        if len(classes) < 2:
-            raise ValueError(f"two classes are needed, but there is one class: {classes[0]}")
-        self.classes_ = classes
-
-    def _signs(self, y: NDArray[Any]) -> Floats:
-        unknown = np.setdiff1d(y, self.classes_)
-        if len(unknown):
-            raise ValueError(f"y holds {unknown[0]}, which is none of the classes {self.classes_}")
-        return np.where(y == self.classes_[1], 1, -1).astype(np.float32)
+    if given is None:
+        return slice(None), None
+    weights = _check_sample_weight(given, X, dtype=np.float32)
+    low = float(weights.min())
+    if low < 0:
+        raise UsageError(f"a weight is {low:g}: those of rows and classes must be at least 0")
+    kept = np.flatnonzero(weights)
+    return kept, weights[kept]
 
 
-def _rows(X: Any) -> Rows:
-    """Rows to predict, dense or sparse as they came."""
+def rows_of(X: Any) -> Rows:
+    """Rows to learn or to predict, dense or sparse as they came."""
     if not sparse.issparse(X):
         return np.ascontiguousarray(X)
     rows = sparse.csr_array(X)

@@ -101,9 +101,11 @@ class FullLearner(RecordLearner):
             )
         return new_scratch(room), np.empty(room + 1, dtype=np.int32)
 
-    def _learn(self, rows: Rows, labels: Floats, out: Floats) -> int:
+    def _learn(self, rows: Rows, labels: Floats, weights: Floats, out: Floats) -> int:
         csr = csr_of(rows)
-        bad: int = _learn(csr, labels, self._products(), *self._room(csr), self._update, out)
+        bad: int = _learn(
+            csr, labels, weights, self._products(), *self._room(csr), self._update, out
+        )
         return bad
 
     def _predict(self, rows: Rows, fixed: float, low: float, high: float, out: Floats) -> None:
@@ -143,6 +145,7 @@ def _emit(
 def _learn(
     csr: CSR,
     labels: Floats,
+    weights: Floats,
     products: Products,
     scratch: Scratch,
     last: NDArray[np.int32],
@@ -151,7 +154,7 @@ def _learn(
 ) -> int:
     for t in range(len(labels)):
         size, base = _emit(csr, t, products, scratch, last)
-        p = learn_emitted(products.records, scratch, size, base, labels[t], update)
+        p = learn_emitted(products.records, scratch, size, base, labels[t], weights[t], update)
         if not np.isfinite(p):
             return t
         out[t] = p

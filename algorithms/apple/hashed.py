@@ -141,10 +141,10 @@ class HashedLearner(RecordLearner, GrowingLearner):
         )  # fmt: skip
         return new_scratch(len(self.keys)), work
 
-    def _learn(self, rows: Rows, labels: Floats, out: Floats) -> int:
+    def _learn(self, rows: Rows, labels: Floats, weights: Floats, out: Floats) -> int:
         csr = csr_of(rows)
         bad: int = _learn(
-            csr, labels, self._table(len(labels)), *self._room(csr), self._update, out
+            csr, labels, weights, self._table(len(labels)), *self._room(csr), self._update, out
         )
         self.totals[DROPPED] = self.counts[COLLISIONS]
         return bad
@@ -158,6 +158,7 @@ class HashedLearner(RecordLearner, GrowingLearner):
 def _learn(
     csr: CSR,
     labels: Floats,
+    weights: Floats,
     table: Buckets,
     scratch: Scratch,
     work: Worklist,
@@ -166,7 +167,7 @@ def _learn(
 ) -> int:
     for t in range(len(labels)):
         size, base = emit(csr, t, table, scratch, work, True)
-        p = learn_emitted(table.records, scratch, size, base, labels[t], update)
+        p = learn_emitted(table.records, scratch, size, base, labels[t], weights[t], update)
         if not np.isfinite(p):
             return t
         out[t] = p

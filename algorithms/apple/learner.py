@@ -67,11 +67,19 @@ class MonomialLearner(ABC):
         self.magnitude = np.zeros(n_variables)
         self.totals = np.zeros(8)
 
-    def learn(self, rows: Rows, labels: Floats) -> Floats:
-        """Predict each example and then learn it (lines 3 and 4); returns the predictions."""
+    def learn(self, rows: Rows, labels: Floats, weights: Floats | None = None) -> Floats:
+        """Predict each example and then learn it (lines 3 and 4); returns the predictions.
+
+        Parameters
+        ----------
+        rows, labels
+        weights : ndarray of float32, shape (n_examples,), optional
+            Above 0: how many examples each stands for; 1 by default.
+        """
         self._rescale(np.maximum(self.magnitude, largest_magnitudes(rows)))
         out = np.empty(len(labels), dtype=np.float32)
-        bad = self._learn(rows, labels, out)
+        weights = np.ones(len(labels), dtype=np.float32) if weights is None else weights
+        bad = self._learn(rows, labels, weights, out)
         if bad >= 0:
             raise DivergedError(
                 f"the prediction of training example {bad} is not finite at learning rate"
@@ -136,7 +144,7 @@ class MonomialLearner(ABC):
         return float(self.totals[EMITTED] / max(self.totals[EXAMPLES], 1.0))
 
     @abstractmethod
-    def _learn(self, rows: Rows, labels: Floats, out: Floats) -> int:
+    def _learn(self, rows: Rows, labels: Floats, weights: Floats, out: Floats) -> int:
         """Run the kernel; the index of the first example that diverged, or -1."""
 
     @abstractmethod

@@ -32,10 +32,10 @@ from algorithms.apple.averaging import (
     merge,
     union_of_parents,
 )
+from algorithms.apple.entrants import metrics_of
 from algorithms.apple.growing import GrowingLearner
 from algorithms.apple.learner import largest_magnitudes
 from algorithms.apple.monomials import readable
-from algorithms.apple.rates import metrics_of
 from algorithms.base import Run
 from algorithms.benches.holdout import Floats, HoldoutBench, Rows
 from algorithms.benches.nodes import Nodes
@@ -120,6 +120,7 @@ class ParallelApple(Apple):
     """What the paper's experiment makes."""
 
     parallel: ClassVar[bool] = True
+    many_classes: ClassVar[bool] = False
 
     partitions: Annotated[int, Field(ge=1, le=4096)] = 8
     averaging: Averaging = "weighted"
@@ -127,7 +128,7 @@ class ParallelApple(Apple):
 
     def run(self, bench: HoldoutBench, seed: int) -> Run:
         """Three steps, one pass after the other."""
-        rates = self.rates or (self.learning_rate,)
+        rates = self.tried
         for i, rate in enumerate(rates):
             parameters = {"learning_rate": rate, "partitions": self.partitions}
             yield ConfigurationAdmitted(at=0, configuration=i, parameters=parameters)
@@ -136,7 +137,7 @@ class ParallelApple(Apple):
             learner = yield from self._race(bench, nodes, rates)
         if bench.scores_test:
             bench.submit(learner.predict(self.features(bench).test))
-        bench.note(metrics_of(learner) | {"parents": float(len(learner.parents()))})
+        bench.note(metrics_of([learner]) | {"parents": float(len(learner.parents()))})
         return learner
 
     def _race(self, bench: HoldoutBench, nodes: Nodes, rates: Sequence[float]) -> Run:

@@ -108,11 +108,11 @@ class PlanLearner(GrowingLearner):
             self.residual_moments = np.append(self.residual_moments, np.zeros(n))
             self.square_moments = np.append(self.square_moments, np.zeros(n))
 
-    def _learn(self, rows: Rows, labels: Floats, out: Floats) -> int:
+    def _learn(self, rows: Rows, labels: Floats, weights: Floats, out: Floats) -> int:
         plan = Plan(self._scale, self.source, self.variable)
         return _learn(
-            _dense(rows), labels, plan, self.w, self.g, self.inverse, self.residual_moments,
-            self.square_moments, self.totals, self._rate, self.sgd, out,
+            _dense(rows), labels, weights, plan, self.w, self.g, self.inverse,
+            self.residual_moments, self.square_moments, self.totals, self._rate, self.sgd, out,
         )  # fmt: skip
 
     def _predict(self, rows: Rows, fixed: float, low: float, high: float, out: Floats) -> None:
@@ -144,6 +144,7 @@ def _expand_row(x: Floats, plan: Plan, v: Floats) -> int:
 def _learn(
     rows: Floats,
     labels: Floats,
+    weights: Floats,
     plan: Plan,
     w: Floats,
     g: Floats,
@@ -160,11 +161,11 @@ def _learn(
     z = np.empty(size, dtype=np.float32)
     for t in range(len(labels)):
         totals[NONZEROS] += _expand_row(rows[t], plan, v)
-        y = labels[t]
+        y, h = labels[t], weights[t]
         if sgd:
-            p = learn_sgd(w, inverse, v, size, y, rate, totals)
+            p = learn_sgd(w, inverse, v, size, y, h, rate, totals)
         else:
-            p = learn_adaptive(w, g, inverse, v, z, size, y, rate, totals)
+            p = learn_adaptive(w, g, inverse, v, z, size, y, h, rate, totals)
         totals[EXAMPLES] += 1
         if not np.isfinite(p):
             return t
@@ -172,7 +173,7 @@ def _learn(
         if len(square_moments):
             residual = np.float64(y - p) ** 2
             for j in range(size):
-                square = np.float64(v[j]) ** 2
+                square = h * np.float64(v[j]) ** 2
                 residual_moments[j] += residual * square
                 square_moments[j] += square
     return -1

@@ -12,10 +12,11 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 from scipy import sparse
 
+from algorithms.apple.entrants import Chunk
 from algorithms.apple.full import FullLearner
 from algorithms.apple.learner import MonomialLearner
 from algorithms.apple.plan import PlanLearner
-from algorithms.apple.rates import Chunk, OnlineLearner
+from algorithms.apple.rates import OnlineLearner
 from algorithms.benches.holdout import Floats, Rows
 
 

@@ -2,24 +2,24 @@
 
 The paper tunes the learning rate of every algorithm by progressive validation. Here each rate is
 a configuration that learns the same examples; the one with the lowest progressive loss is the
-champion, and answers.
+champion, and answers. Rates that are given are raced over all examples, as the paper does; the
+default is a race of a few on the first examples, which costs a part of it.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass as plain_dataclass
-from typing import Annotated, Any, Literal
+from collections.abc import Generator, Iterator, Sequence
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
+from algorithms.apple.entrants import PREFIX, RATES, Chunk, Entrant, advance, metrics_of, predicted
 from algorithms.apple.learner import Learning, MonomialLearner
-from algorithms.apple.monomials import Monomial, readable
 from algorithms.apple.ngrams import Base, with_bigrams
-from algorithms.apple.update import DROPPED
+from algorithms.apple.one_against_all import Targets, model_of, targets_of
 from algorithms.base import Run
 from algorithms.benches.holdout import (
     Floats,
@@ -27,14 +27,12 @@ from algorithms.benches.holdout import (
     HoldoutBench,
     Rows,
 )
-from algorithms.benches.predictions import squared_losses
-from algorithms.errors import DivergedError
 from algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,
     ConfigurationFailed,
+    Eliminated,
     Event,
-    FeaturesExpanded,
     LeaseGranted,
 )
 
@@ -46,44 +44,16 @@ def listed(value: Any) -> Any:
     return value.split(",") if isinstance(value, str) else value
 
 
-@plain_dataclass(frozen=True, slots=True)
-class Expansion:
-    """What line 7 did: the new parents, |S_{k+1}|, and the highest degree in it."""
-
-    parents: tuple[Monomial, ...]
-    size: int
-    degree: int
-
-
-@plain_dataclass(frozen=True, slots=True)
-class Chunk:
-    """Examples learned without a break: their predictions, and the expansion at their end."""
-
-    predictions: Floats
-    expansion: Expansion | None = None
-
-
-@plain_dataclass(slots=True, eq=False)
-class _Entrant:
-    """A learning rate in the race."""
-
-    configuration: int
-    learner: MonomialLearner
-    chunks: Iterator[Chunk]
-    loss_sum: float = 0.0
-    epoch: int = 0
-
-
 @dataclass(frozen=True, kw_only=True)
 class OnlineLearner(HoldoutAlgorithm):
     """An online learner of the hold-out bench, run with one or more learning rates.
 
     Parameters
     ----------
-    learning_rate : float
-        η of VW's update.
+    learning_rate : float or "auto"
+        η of VW's update; by default progressive validation on the first examples picks it.
     rates : tuple of float
-        Learning rates to try at once instead; progressive validation picks one.
+        Learning rates to try at once instead; progressive validation on all examples picks one.
     update : {"adaptive", "sgd"}
         VW's adaptive, normalized, invariant update of the squared loss, or plain SGD with the
         step size :math:`1 / (λ (t + 1))` of Theorem 1.
@@ -99,7 +69,9 @@ class OnlineLearner(HoldoutAlgorithm):
         monomials cannot outgrow the table.
     """
 
-    learning_rate: Rate = 0.5
+    many_classes: ClassVar[bool] = True
+
+    learning_rate: Literal["auto"] | Rate = "auto"
     rates: Annotated[tuple[Rate, ...], BeforeValidator(listed)] = ()
     update: Literal["adaptive", "sgd"] = "adaptive"
     regularization: Rate = 1e-3
@@ -108,9 +80,18 @@ class OnlineLearner(HoldoutAlgorithm):
     kernel: Literal["auto", "plan", "hashed"] = "auto"
 
     @property
+    def tried(self) -> tuple[float, ...]:
+        """The learning rates of the race; plain SGD's step has none, and races nothing."""
+        if self.rates:
+            return self.rates
+        if self.learning_rate != "auto":
+            return (self.learning_rate,)
+        return RATES if self.update == "adaptive" else RATES[:1]
+
+    @property
     def capacity(self) -> int:
         """One model for each learning rate."""
-        return max(1, len(self.rates))
+        return len(self.tried)
 
     @abstractmethod
     def chunks(
@@ -147,119 +128,116 @@ class OnlineLearner(HoldoutAlgorithm):
     def prepare(self, bench: HoldoutBench) -> None:
         """Compile the kernels on a few rows and make the base features."""
         rows = self.features(bench).train
-        learner = self.learner(rows, self.learning_rate)
+        learner = self.learner(rows, self.tried[0])
         few = min(4, rows.shape[0])
         for _ in self.chunks(learner, rows[:few], bench.holdout.train.labels[:few], few):
             pass
         learner.predict(rows[:few])
 
     def run(self, bench: HoldoutBench, seed: int) -> Run:
-        """Race the learning rates over the passes that the bench allows."""
-        base, labels = self.features(bench), bench.holdout.train.labels
-        rows = base.train
+        """Race the learning rates over the passes that the bench allows.
+
+        Rates that nobody gave are raced on the first examples alone, with all epochs. Where these
+        are not the whole first pass, the best then starts anew, with epochs of their full length;
+        what it says of the examples that chose it is not asked, since their labels did so.
+        """
+        base, holdout = self.features(bench), bench.holdout
+        targets = targets_of(holdout.train.labels, len(holdout.classes))
+        first_pass = min(bench.n_train, bench.budget)
+        chooses = len(self.tried) > 1 and not self.rates
+        until = min(first_pass, PREFIX) if chooses else bench.budget
+        again = until < first_pass
         entrants = [
-            _Entrant(i, learner, self._passes(bench, learner, rows, labels))
-            for i, learner in enumerate(
-                self.learner(rows, rate) for rate in self.rates or (self.learning_rate,)
-            )
+            self._entrant(i, rate, base.train, targets, until if again else bench.budget)
+            for i, rate in enumerate(self.tried)
         ]
-        yield from _admissions(entrants, bench.budget)
-        champion = entrants[0]
-        while bench.at < bench.budget:
-            start = bench.at
-            learned, failures = _advance(entrants)
-            if not learned:
-                raise DivergedError(failures[-1].reason)
-            entrants = [entrant for entrant, _ in learned]
-            answer = champion if champion in entrants else entrants[0]
-            predictions = next(c.predictions for e, c in learned if e is answer)
-            yield from bench.record(predictions)
-            if start < len(labels):
-                truth = labels[start : start + len(predictions)]
-                for entrant, chunk in learned:
-                    entrant.loss_sum += float(squared_losses(chunk.predictions, truth).sum())
-            yield from _expansions(bench.at, base.names, learned)
-            best = min(entrants, key=lambda entrant: entrant.loss_sum)
-            if best is not champion:
-                yield ChampionChanged(
-                    at=bench.at,
-                    configuration=best.configuration,
-                    previous=champion.configuration,
-                )
-                champion = best
-            for failure in failures:
-                yield ConfigurationFailed(
-                    at=bench.at, configuration=failure.configuration, reason=failure.reason
-                )
-        learner = champion.learner
+        yield from _admissions(entrants, until)
+        champion = yield from _race(bench, entrants, targets, base.names, until)
+        if chooses:
+            yield from _left_behind(entrants, champion, until)
+        if until < bench.budget:
+            i, budget = champion.configuration, bench.budget
+            yield LeaseGranted(at=until, configuration=i, amount=budget, slot=i, fresh=again)
+            if again:
+                champion = self._entrant(i, champion.rate, base.train, targets, budget)
+            champion = yield from _race(bench, [champion], targets, base.names, budget)
+        model = model_of(champion.learners)
         if bench.scores_test:
-            bench.submit(learner.predict(base.test))
-        bench.note({**metrics_of(learner), "expansions": float(champion.epoch)})
-        return learner
+            bench.submit(model.predict(base.test))
+        bench.note({**metrics_of(champion.learners), "expansions": float(champion.epoch)})
+        return model
+
+    def _entrant(
+        self, configuration: int, rate: float, rows: Rows, targets: Targets, n: int
+    ) -> Entrant:
+        """A rate that has learned nothing and will learn `n` examples, passes counted."""
+        learners = tuple(self.learner(rows, rate) for _ in targets)
+        chunks = tuple(
+            self._passes(learner, rows, target, n)
+            for learner, target in zip(learners, targets, strict=True)
+        )
+        return Entrant(configuration, rate, learners, chunks)
 
     def _passes(
-        self, bench: HoldoutBench, learner: MonomialLearner, rows: Rows, labels: Floats
+        self, learner: MonomialLearner, rows: Rows, target: Floats, left: int
     ) -> Iterator[Chunk]:
-        """The chunks of all passes that the budget allows."""
-        n_first_pass = min(len(labels), bench.budget)
-        left = bench.budget
+        """The chunks of `left` examples, pass after pass."""
+        first_pass = min(len(target), left)
         while left > 0:
-            n = min(left, len(labels))
-            yield from self.chunks(learner, rows[:n], labels[:n], n_first_pass)
+            n = min(left, len(target))
+            yield from self.chunks(learner, rows[:n], target[:n], first_pass)
             left -= n
 
 
-def _admissions(entrants: Sequence[_Entrant], budget: int) -> Iterator[Event]:
-    """Every rate may learn all there is; the first stands for the answer until one is better."""
+def _admissions(entrants: Sequence[Entrant], amount: int) -> Iterator[Event]:
+    """Every rate may learn so much; the first stands for the answer until one is better."""
     for entrant in entrants:
-        i, rate = entrant.configuration, entrant.learner.learning.learning_rate
-        yield ConfigurationAdmitted(at=0, configuration=i, parameters={"learning_rate": rate})
-        yield LeaseGranted(at=0, configuration=i, amount=budget, slot=i)
+        i, parameters = entrant.configuration, {"learning_rate": entrant.rate}
+        yield ConfigurationAdmitted(at=0, configuration=i, parameters=parameters)
+        yield LeaseGranted(at=0, configuration=i, amount=amount, slot=i)
     yield ChampionChanged(at=0, configuration=0, previous=None)
 
 
-@plain_dataclass(frozen=True, slots=True)
-class _Failure:
-    configuration: int
-    reason: str
+def _race(
+    bench: HoldoutBench,
+    entrants: Sequence[Entrant],
+    targets: Targets,
+    names: Sequence[str],
+    until: int,
+) -> Generator[Event, None, Entrant]:
+    """Learn until so many examples are recorded; the entrant that lost least in the first pass.
 
-
-def _advance(
-    entrants: list[_Entrant],
-) -> tuple[list[tuple[_Entrant, Chunk]], list[_Failure]]:
-    """One chunk of every entrant, and the entrants that diverged in it."""
-    learned, failures = [], []
-    for entrant in entrants:
-        try:
-            learned.append((entrant, next(entrant.chunks)))
-        except DivergedError as error:
-            failures.append(_Failure(entrant.configuration, str(error)))
-    return learned, failures
-
-
-def _expansions(
-    at: int, names: Sequence[str], learned: list[tuple[_Entrant, Chunk]]
-) -> Iterator[FeaturesExpanded]:
-    """An event for each entrant that has just expanded, its parents by name."""
-    for entrant, chunk in learned:
-        if chunk.expansion:
-            entrant.epoch += 1
-            yield FeaturesExpanded(
-                at=at,
-                epoch=entrant.epoch,
-                parents=tuple(readable(parent, names) for parent in chunk.expansion.parents),
-                size=chunk.expansion.size,
-                degree=chunk.expansion.degree,
-                configuration=entrant.configuration,
+    The predictions of the champion so far are recorded, at the start the first entrant's.
+    """
+    champion = entrants[0]
+    while bench.at < until:
+        learned, failures = advance(entrants, targets)
+        entrants = [entrant for entrant, _ in learned]
+        answer, step = next((e for e in learned if e[0] is champion), learned[0])
+        new = answer.learned - bench.at
+        if new > 0:
+            yield from bench.record(predicted(step)[-new:])
+        for entrant, its_step in learned:
+            yield from entrant.expanded(bench.at, names, its_step)
+        best = min(entrants, key=lambda entrant: entrant.loss_sum)
+        if best is not champion:
+            yield ChampionChanged(
+                at=bench.at,
+                configuration=best.configuration,
+                previous=champion.configuration,
             )
+            champion = best
+        for failure in failures:
+            yield ConfigurationFailed(
+                at=bench.at, configuration=failure.configuration, reason=failure.reason
+            )
+    return champion
 
 
-def metrics_of(learner: MonomialLearner) -> dict[str, float]:
-    """What a run says of its champion beside the score."""
-    return {
-        "features_per_example": learner.features_per_example,
-        "nonzeros_per_example": learner.mean_nonzeros,
-        "monomials": float(learner.size),
-        "degree": float(learner.max_degree),
-        "collisions": float(learner.totals[DROPPED]),
-    }
+def _left_behind(entrants: Sequence[Entrant], champion: Entrant, at: int) -> Iterator[Eliminated]:
+    """The rates that lost more than the champion, but for those that had failed."""
+    for entrant in entrants:
+        if entrant is not champion and entrant.learned == champion.learned:
+            own, least = (each.loss_sum / max(at, 1) for each in (entrant, champion))
+            reason = f"its loss of the first {at} examples is {own:.4g}, the least {least:.4g}"
+            yield Eliminated(at=at, configuration=entrant.configuration, reason=reason)

@@ -106,9 +106,9 @@ def emit_base(
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST, inline="always")
 def learn_emitted(
-    records: Records, scratch: Scratch, size: int, base: int, y: Real, update: Update
+    records: Records, scratch: Scratch, size: int, base: int, y: Real, h: Real, update: Update
 ) -> Real:
-    """Predict and learn the emitted features, `base` of them base; returns the prediction."""
+    """Predict and learn the emitted features, `base` of them base, with the weight `h`."""
     slots, v, z, w, g, inverse, _ = scratch
     totals, residual_moments, square_moments, rate, sgd = update
     for i in range(size):
@@ -117,9 +117,9 @@ def learn_emitted(
         g[i] = record.g
         inverse[i] = record.inverse
     if sgd:
-        p = learn_sgd(w, inverse, v, size, y, rate, totals)
+        p = learn_sgd(w, inverse, v, size, y, h, rate, totals)
     else:
-        p = learn_adaptive(w, g, inverse, v, z, size, y, rate, totals)
+        p = learn_adaptive(w, g, inverse, v, z, size, y, h, rate, totals)
     totals[EXAMPLES] += 1
     totals[NONZEROS] += base + 1
     for i in range(size):
@@ -130,7 +130,7 @@ def learn_emitted(
     if len(square_moments) and np.isfinite(p):
         residual = np.float64(y - p) ** 2
         for i in range(size):
-            square = np.float64(v[i]) ** 2
+            square = h * np.float64(v[i]) ** 2
             residual_moments[slots[i]] += residual * square
             square_moments[slots[i]] += square
     return p

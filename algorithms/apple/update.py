@@ -18,8 +18,9 @@ symbol     meaning
 =========  =====================================================================
 p, y       prediction (clamped to the range of the labels), label
 η          learning rate
+h          importance weight of the example, 1 for most
 ppu        prediction change per unit of update, :math:`Σ z_i^2 / \sqrt{γ_i}`
-μ          :math:`\sqrt{T / Σ_t Σ_i z_{ti}^2}`, the normalisation of the whole step
+μ          :math:`\sqrt{Σ_t h_t / Σ_t h_t Σ_i z_{ti}^2}`, the normalisation of the whole step
 =========  =====================================================================
 
 References
@@ -39,8 +40,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 STEPS, NORM, LOW, HIGH, EXAMPLES, NONZEROS, EMITTED, DROPPED = range(8)
-"""Places in a learner's `totals`: T and Σ z² of μ; the labels' range, which VW starts at [0, 0];
-examples; non-zero base features, constants counted; non-zero monomials; collisions dropped."""
+"""Places in a learner's `totals`: Σ h and Σ h z² of μ; the labels' range, which VW starts at
+[0, 0]; examples; non-zero base features, constants counted; non-zero monomials; collisions
+dropped."""
 
 UNSEEN = np.float32(2.0**-100)
 """N of a feature that was never seen non-zero: not 0, so that no branch guards 1 / N."""
@@ -64,10 +66,11 @@ def gradient_square(p: Real, y: Real) -> Real:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def invariant_step(p: Real, y: Real, eta: float, ppu: Real) -> Real:
+def invariant_step(p: Real, y: Real, eta: Real, ppu: Real) -> Real:
     """The step of the importance-invariant update: it never passes the label.
 
-    :math:`(y - p)(1 - e^{-2 η ppu}) / ppu`, and its limit :math:`2 η (y - p)` for small ppu.
+    :math:`(y - p)(1 - e^{-2 η ppu}) / ppu`, and its limit :math:`2 η (y - p)` for small ppu. An
+    example of weight h has h η for η: as if its gradient had been followed for h times as long.
     """
     if eta * ppu < 1e-6:
         return 2.0 * eta * (y - p)
@@ -76,7 +79,7 @@ def invariant_step(p: Real, y: Real, eta: float, ppu: Real) -> Real:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def normalized_step(
-    totals: NDArray[np.float64], p: Real, y: Real, eta: float, ppu: Real, norm: Real
+    totals: NDArray[np.float64], p: Real, y: Real, h: Real, eta: float, ppu: Real, norm: Real
 ) -> Real:
     r"""The multiplier of :math:`z_i / \sqrt{γ_i}` in ω's update; adds the example to μ.
 
@@ -86,10 +89,10 @@ def normalized_step(
     norm : float
         :math:`Σ z_i^2` of this example.
     """
-    totals[NORM] += norm
-    totals[STEPS] += 1.0
+    totals[NORM] += h * norm
+    totals[STEPS] += h
     mu = math.sqrt(totals[STEPS] / totals[NORM])
-    return invariant_step(p, y, eta, ppu * mu) * mu
+    return invariant_step(p, y, h * eta, ppu * mu) * mu
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST, inline="always")
@@ -101,6 +104,7 @@ def learn_adaptive(
     z: NDArray[np.float32],
     size: int,
     y: Real,
+    h: Real,
     eta: float,
     totals: NDArray[np.float64],
 ) -> Real:
@@ -116,8 +120,8 @@ def learn_adaptive(
         Room for the scaled values.
     size : int
         How many features there are.
-    y : float
-        The label.
+    y, h : float
+        The label and the weight, which is above 0.
     eta : float
         Learning rate.
     totals : ndarray of float64, shape (8,)
@@ -151,7 +155,7 @@ def learn_adaptive(
                 g[i] /= growth * growth
                 inverse[i] = np.float32(1.0) / abs(v[i])
                 z[i] = v[i] * inverse[i]
-    square = np.float32(gradient_square(p_update, y))
+    square = np.float32(h * gradient_square(p_update, y))
     norm = np.float32(0.0)
     ppu = np.float32(0.0)
     for i in range(size):
@@ -161,7 +165,7 @@ def learn_adaptive(
         norm += z2
         ppu += z2 * rate
         z[i] *= rate
-    step = np.float32(normalized_step(totals, p_update, y, eta, ppu, norm))
+    step = np.float32(normalized_step(totals, p_update, y, h, eta, ppu, norm))
     for i in range(size):
         w[i] += step * z[i]
     return prediction
@@ -174,6 +178,7 @@ def learn_sgd(
     v: NDArray[np.float32],
     size: int,
     y: Real,
+    h: Real,
     regularization: float,
     totals: NDArray[np.float64],
 ) -> Real:
@@ -191,7 +196,7 @@ def learn_sgd(
         emitted += v[i] != 0
     totals[EMITTED] += emitted
     prediction = np.float64(p / t)
-    step = np.float32((y - prediction) / regularization)
+    step = np.float32(h * (y - prediction) / regularization)
     for i in range(size):
         w[i] += step * v[i]
         if abs(v[i]) * inverse[i] > 1.0:

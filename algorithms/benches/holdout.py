@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 from algorithms import seeds
 from algorithms.base import Algorithm, Bench, Score
 from algorithms.benches.nodes import Cluster, one_by_one
-from algorithms.benches.predictions import losses, squared_losses, taken
+from algorithms.benches.predictions import (
+    largest,
+    losses,
+    squared_losses,
+    taken,
+    taken_margins,
+)
 from algorithms.benches.sealed import sealed
 from algorithms.benches.stream import Progressive
 from algorithms.events import Measured
@@ -24,6 +30,11 @@ so neither has this)."""
 
 Floats = NDArray[np.float32]
 
+ONE_CLASS = "one_class"
+"""The metric of a run that predicts one class for all test rows although they have more."""
+
+SAYS_NOTHING = "one class is predicted for all test rows, which have more"
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -33,7 +44,7 @@ class Part:
     ----------
     rows : ndarray of float32 or csr_array, shape (n_examples, n_features)
     labels : ndarray of float32, shape (n_examples,)
-        A regression's target, or -1 and 1 for two classes.
+        A regression's target, -1 and 1 for two classes, or the number of one of more.
     tokens : tuple of ndarray of int32, optional
         For text: the column of each word of each example, in the order of the text; -1 for a
         word unknown to training and between two text columns.
@@ -56,13 +67,15 @@ class Unlabelled:
 class Holdout:
     """A data set divided into rows to learn from and rows to be tested on.
 
-    `names` are the features' names, `task` is ``regression`` or ``classification``.
+    `names` are the features' names, `task` is ``regression`` or ``classification``, `classes` the
+    names of three and more classes by number, empty otherwise.
     """
 
     train: Part
     test: Part
     names: tuple[str, ...]
     task: str = "regression"
+    classes: tuple[str, ...] = ()
 
 
 class HoldoutBench(Bench):
@@ -70,10 +83,14 @@ class HoldoutBench(Bench):
 
     The algorithm hands in, in order, the predictions it made before it learned each example
     (`record`), and at the end its predictions of the test rows (`submit`). The score is the test
-    error: the mean squared error, or the error rate with the threshold 0. The anytime curve is
-    the progressive validation loss of the first pass, an estimate of the same quantity that
-    costs nothing and never looks at the test rows. Where only the speed of learning is asked
-    for, the score is the progressive squared loss, and nobody predicts the test rows.
+    error: the mean squared error, or the error rate with the threshold 0. Of three and more
+    classes a prediction is a number for each, shape (n, n_classes), and the largest says which.
+    The anytime curve is the progressive validation loss of the first pass, an estimate of the same
+    quantity that costs nothing and never looks at the test rows. Where only the speed of learning
+    is asked for, the score is the progressive squared loss, and nobody predicts the test rows.
+
+    A run that predicts one class for all test rows, although they have more, has the metric
+    `ONE_CLASS`: such an error rate says how common the class is, and nothing else.
 
     All arrays are read-only, and through its window an algorithm sees no label of a test row.
 
@@ -126,10 +143,12 @@ class HoldoutBench(Bench):
         self.scores_test = score_on == "test"
         self.at: int = 0
         first_pass = min(self.n_train, self.budget)
-        self._progressive = Progressive(train.labels, holdout.task, first_pass)
+        self._task = "classes" if holdout.classes else holdout.task
+        self._progressive = Progressive(train.labels, self._task, first_pass)
         self._squared_sum = 0.0
         self._test_error = math.nan
         self._submitted = False
+        self._told: dict[str, float] = {}
 
     @property
     def metric(self) -> str:
@@ -144,7 +163,7 @@ class HoldoutBench(Bench):
         Parameters
         ----------
         predictions : ndarray of float32, shape (n,)
-            Finite, see `taken`.
+            Finite, see `taken`. Of three and more classes a number for each, see `taken_margins`.
 
         Yields
         ------
@@ -152,14 +171,14 @@ class HoldoutBench(Bench):
             In the first pass: the progressive loss at the log-spaced points (1, 2, 5 times
             powers of ten, and the end) that were passed.
         """
-        given = taken(predictions, at=self.at)
+        given = self._taken(predictions, at=self.at)
         stop = self.at + len(given)
         if stop > self.budget:
             raise ValueError(f"{stop} examples learned on a budget of {self.budget}")
         left = max(0, min(self.n_train, self.budget) - self.at)  # of the first pass
         known, labels = given[:left], self.holdout.train.labels[self.at :][: len(given[:left])]
-        self._squared_sum += float(squared_losses(known, labels).sum())
-        for told in self._progressive.take(known):
+        self._squared_sum += self._squared(known, labels)
+        for told in self._progressive.take(self._answers(known)):
             self.at = self._progressive.at
             yield told
         self.at = stop
@@ -176,18 +195,49 @@ class HoldoutBench(Bench):
         test = self.holdout.test
         if self._submitted:
             raise ValueError("the test rows were predicted before: they are scored once")
-        known = taken(predictions, len(test.labels))
-        self._test_error = float(losses(known, test.labels, self.holdout.task).mean())
+        known = self._answers(self._taken(predictions, len(test.labels)))
+        self._test_error = float(losses(known, test.labels, self._task).mean())
+        if self.holdout.task == "classification":
+            said = known if self.holdout.classes else known > 0
+            if len(np.unique(said)) == 1 < len(np.unique(test.labels)):
+                self._told[ONE_CLASS] = 1.0
         self._submitted = True
 
     def score(self) -> Score:
         """The test error, NaN before `submit`; or the progressive loss."""
         squared = self._squared_sum / (min(self.at, self.n_train) or math.nan)
-        metrics = {"progressive_squared": squared, **self._notes}
+        metrics = {"progressive_squared": squared, **self._notes, **self._told}
         if self._progressive.at:
             metrics["progressive"] = self._progressive.mean
         value = self._test_error if self.scores_test else squared
         return Score(value, self.metric, "min", metrics)
+
+    def bars(self, algorithm: Algorithm[Any]) -> str:
+        """See `Bench.bars`: many algorithms tell two classes apart, by the sign of a number."""
+        n_classes = len(self.holdout.classes)
+        if not n_classes or algorithm.many_classes:
+            return ""
+        return (
+            f"tells two classes apart, and the data have {n_classes}: set positive to those that"
+            " are one of the two, or leave it out"
+        )
+
+    def _taken(self, predictions: Floats, n: int | None = None, *, at: int = 0) -> Floats:
+        """The predictions as floats of their form."""
+        if self.holdout.classes:
+            return taken_margins(predictions, len(self.holdout.classes), n, at=at)
+        return taken(predictions, n, at=at)
+
+    def _answers(self, known: Floats) -> Floats:
+        """Of three and more classes which one each prediction says."""
+        return largest(known) if self.holdout.classes else known
+
+    def _squared(self, known: Floats, labels: Floats) -> float:
+        """The squared losses; of three and more classes those of -1 and 1 for each of them."""
+        if not self.holdout.classes:
+            return float(squared_losses(known, labels).sum())
+        own = np.arange(known.shape[1]) == labels[:, None]
+        return float(squared_losses(known, np.where(own, np.float32(1), np.float32(-1))).sum())
 
     def twin(self) -> HoldoutBench:
         """A fresh bench with copies of the labels; it shows the same rows."""

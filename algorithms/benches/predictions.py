@@ -63,6 +63,48 @@ def taken(predictions: ArrayLike, n: int | None = None, *, at: int = 0) -> NDArr
     return given
 
 
+def taken_margins(
+    predictions: ArrayLike, n_classes: int, n: int | None = None, *, at: int = 0
+) -> NDArray[np.float32]:
+    """The predictions of three and more classes on a hold-out: the largest number says which.
+
+    Parameters
+    ----------
+    predictions : array-like of real numbers, shape (n, n_classes)
+    n_classes, n, at : int
+        See `taken` for the last two and for what is raised.
+
+    Examples
+    --------
+    >>> taken_margins([[-1, 0.5, -0.25]], 3)
+    array([[-1.  ,  0.5 , -0.25]], dtype=float32)
+    >>> taken_margins([0.5, 2], 3)
+    Traceback (most recent call last):
+    ValueError: predictions of shape (2,): give a number for each of 3 classes, shape (n, 3)
+    """
+    given = np.asarray(predictions)
+    if given.ndim != 2 or given.shape[1] != n_classes:
+        raise ValueError(
+            f"predictions of shape {given.shape}: give a number for each of {n_classes} classes,"
+            f" shape (n, {n_classes})"
+        )
+    if n is not None and len(given) != n:
+        raise ValueError(f"{len(given)} predictions of {n} examples: give one for each")
+    each = [taken(given[:, k], at=at) for k in range(n_classes)]
+    return np.column_stack(each)
+
+
+def largest(margins: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The number of the class with the largest margin, of several the first.
+
+    Examples
+    --------
+    >>> largest(np.float32([[-1, 0.5, 0.5], [0, -1, -1]])).tolist()
+    [1.0, 0.0]
+    """
+    return np.asarray(margins.argmax(axis=1), dtype=np.float32)
+
+
 def taken_chances(predictions: ArrayLike, n_classes: int, *, at: int = 0) -> Doubles:
     """The predictions of three and more classes: a chance for each example and class.
 

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
 MOST_FAILURES = 5
 
+ONE_CLASS_MEND = (
+    "leave scale, clip and learning_rate at their defaults, or give more rows; AppleClassifier has"
+    " class_weight and predict_proba"
+)
+
 
 def race(
     algorithm: Annotated[
@@ -254,6 +259,7 @@ def _attempt(
 
 
 def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
+    from algorithms.benches.holdout import ONE_CLASS, SAYS_NOTHING
     from algorithms.configurations import phrase
     from tasks.folder.results import EVENTS
     from tasks.jobs.job import plain
@@ -278,6 +284,8 @@ def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
         measured = told(result.metrics, attempt.best)
         if measured:
             say(f"measured: {measured}{', all of the target itself' if attempt.of_log else ''}")
+        if ONE_CLASS in result.metrics:
+            say(f"{SAYS_NOTHING}: {ONE_CLASS_MEND}", err=True)
         if not result.complete:
             say(
                 f"it ended early: {result.units:g} of {result.budget:g} {result.unit},"

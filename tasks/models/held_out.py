@@ -13,17 +13,19 @@ from scipy import sparse
 
 from algorithms import plain
 from algorithms.apple.learner import MonomialLearner
+from algorithms.apple.one_against_all import Model, OneAgainstAll, model_of
 from algorithms.apple.saved import learner_of, state_of
+from algorithms.benches.predictions import largest
 from algorithms.errors import UsageError
 from tasks.fetch import Dataset
-from tasks.jobs.benches.holdout import Options, encoder, target_range
+from tasks.jobs.benches.holdout import Options, classes_of, encoder, target_range
 from tasks.jobs.job import Job, Result
 from tasks.models import trusted
 from tasks.models.columns import describe
 from tasks.models.saved import Description, SavedModel
 from tasks.preprocess.sparse import SparseEncoder
 
-FILE, FORMAT = "learner.npz", "leaseboard-apple-1"
+FILE, FORMAT = "learner.npz", "leaseboard-apple-2"
 ENCODER = "encoder.skops"
 
 
@@ -38,22 +40,22 @@ class HoldoutModel(SavedModel):
         *("scikit-learn", "scipy", "skops"),
     )
 
-    def __init__(
-        self, description: Description, encoder: SparseEncoder, learner: MonomialLearner
-    ) -> None:
+    def __init__(self, description: Description, encoder: SparseEncoder, learner: Model) -> None:
         super().__init__(description)
         self.encoder = encoder
         self._learner = learner
         self._lock = threading.Lock()  # predicting leaves marks in a hashed table
 
     def outputs(self, rows: pd.DataFrame) -> NDArray[np.float32]:
-        """The learner's own predictions for typed rows, shape (n_rows,)."""
+        """The learner's own predictions for typed rows, of many classes a column for each."""
         features = sparse.csr_array(self.encoder.transform(rows), dtype=np.float32)
         with self._lock:
             return self._learner.predict(features)
 
     def _predict(self, rows: pd.DataFrame) -> NDArray[Any]:
         outputs = self.outputs(rows)
+        if isinstance(self._learner, OneAgainstAll):
+            return largest(outputs)
         if self.description.classes:
             return np.asarray(outputs > 0)
         low, high = self.description.target or (0.0, 1.0)
@@ -61,7 +63,9 @@ class HoldoutModel(SavedModel):
 
     def _save(self, folder: Path) -> None:
         trusted.dump(self.encoder, folder / ENCODER)
-        plain.write(folder / FILE, state_of(self._learner), FORMAT)
+        model = self._learner
+        every = model.learners if isinstance(model, OneAgainstAll) else (model,)
+        plain.write(folder / FILE, [state_of(learner) for learner in every], FORMAT)
 
 
 def fitted(
@@ -71,7 +75,7 @@ def fitted(
 
     Raises UsageError if the run left no learner of ours, or learned from text.
     """
-    if not isinstance(learner, MonomialLearner):
+    if not isinstance(learner, MonomialLearner | OneAgainstAll):
         raise UsageError(
             "the run left no model: only apple, linear, quadratic, cubic and their like can be"
             " registered"
@@ -96,7 +100,8 @@ def read(description: Description, folder: Path) -> HoldoutModel:
     """The model of a saved folder; UsageError if its file is damaged."""
     fitted: SparseEncoder = trusted.load(folder / ENCODER)
     try:
-        learner = learner_of(plain.read(folder / FILE, FORMAT))
+        learners = [learner_of(state) for state in plain.read(folder / FILE, FORMAT)]
+        learner = model_of(learners)
     except (OSError, LookupError, TypeError, ValueError) as error:
         raise UsageError(
             f"{str(folder / FILE)!r} holds no learner of this version: register the model anew"
@@ -105,9 +110,11 @@ def read(description: Description, folder: Path) -> HoldoutModel:
 
 
 def _classes(dataset: Dataset, options: Options) -> tuple[str, ...]:
-    """The names of the classes labelled -1 and 1; several that share a label are one."""
+    """The names of the classes labelled -1 and 1, several that share a label as one; or all."""
     if dataset.task == "regression":
         return ()
+    if many := classes_of(dataset, options):
+        return many
     names = [str(name) for name in dataset.target.cat.categories]
     positive = set(options.positive) or {names[1]}
     sides = [[n for n in names if n not in positive], [n for n in names if n in positive]]

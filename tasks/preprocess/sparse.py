@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import chain
 from typing import Any, Literal, Self
 
@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from algorithms.apple.scaling import ColumnScale
 from algorithms.errors import DataError
 from tasks.fetch import columns
 from tasks.preprocess.categories import declared, places
@@ -37,6 +38,8 @@ class SparseEncoder(Transformer):
         See `tasks.preprocess.dates.KnownDates`.
     known_ : list of list of str or None
         For each column the labels of its categories or its words; None for numbers.
+    scales_ : list of tuple of float or None
+        For each column of numbers the values of its `ColumnScale`.
     starts_ : list of int
         For each column its first feature, and at last the number of features.
     names_ : tuple of str
@@ -52,6 +55,9 @@ class SparseEncoder(Transformer):
 
     missing: Literal["refuse", "zero"] = "refuse"
     """What a missing number is: an error, or an absent feature."""
+    clip: float = 0.0
+    scale: bool = False
+    """See `algorithms.apple.scaling.ColumnScale`: what becomes of columns of numbers."""
 
     def fit(self, frame: pd.DataFrame, y: Any = None) -> Self:
         """Learn the declared categories, and the words of the training rows."""
@@ -61,6 +67,10 @@ class SparseEncoder(Transformer):
         every = [column for _, column in frame.items()]
         self.is_text_ = [columns.is_text(column) for column in every]
         self.known_ = [_known(column) for column in every]
+        self.scales_ = [
+            None if known is not None else self._scale(column)
+            for column, known in zip(every, self.known_, strict=True)
+        ]
         sizes = [1 if known is None else len(known) for known in self.known_]
         self.starts_ = [0, *np.cumsum(sizes).tolist()]
         self.names_ = tuple(
@@ -80,7 +90,7 @@ class SparseEncoder(Transformer):
         for place, (_, column) in enumerate(spread_dates(frame, self.dates_).items()):
             known = self.known_[place]
             if known is None:
-                blocks.append(self._numbers(column))
+                blocks.append(self._numbers(column, ColumnScale(*(self.scales_[place] or ()))))
             elif self.is_text_[place]:
                 blocks.append(_counts(_words(column, known), len(known)))
             else:
@@ -106,10 +116,16 @@ class SparseEncoder(Transformer):
             for row in zip(*texts, strict=True)
         ]
 
-    def _numbers(self, column: pd.Series) -> sparse.csr_array:
+    def _scale(self, column: pd.Series) -> tuple[float, ...]:
+        known = column.dropna().to_numpy(dtype=np.float64)
+        return astuple(ColumnScale.fitted(known, self.clip, self.scale))
+
+    def _numbers(self, column: pd.Series, scale: ColumnScale) -> sparse.csr_array:
         if self.missing == "refuse":
             _refuse_gap(column)
-        return sparse.csr_array(column.fillna(0).to_numpy(dtype=np.float64)[:, None])
+        numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        known = np.where(np.isnan(numbers), 0.0, scale.of(numbers))
+        return sparse.csr_array(known[:, None])
 
 
 def refuse_gaps(frame: pd.DataFrame) -> None:

@@ -11,7 +11,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from algorithms import registry
 from algorithms.apple.rows import as_rows, check_labels
+from algorithms.apple.scaling import CLIP
 from algorithms.benches.holdout import Holdout, HoldoutAlgorithm, HoldoutBench, Part, split
+from algorithms.benches.stream import MOST_CLASSES
 from algorithms.errors import DataError, UsageError
 from tasks.fetch import Dataset, columns
 from tasks.jobs.job import Job
@@ -41,7 +43,11 @@ class Options(BaseModel):
     passes: Annotated[int, Field(ge=1)] | None = None
     """How often the training rows may be learned; None for what the algorithm is made for."""
     positive: Names = ()
-    """The classes that are labelled 1, all others -1; needed for more than two classes."""
+    """The classes that are labelled 1, all others -1; without it more than two are told apart."""
+    clip: Annotated[float, Field(ge=0, lt=50)] = CLIP
+    """Percent of a column's training values at either end to which its numbers are clipped."""
+    scale: bool = True
+    """Standardise columns of numbers; those of mostly zeros are divided by their magnitude."""
     scale_target: bool = False
     """Map a regression's target to [0, 1] by the range of the training rows."""
     one_hot: Literal["nominal", "all"] = "nominal"
@@ -109,20 +115,21 @@ def as_holdout(dataset: Dataset, options: Options, seed: int) -> Holdout:
             refuse_gaps(features)
         encode = encoder(dataset, options, seed)
         rows, tokens = as_rows(encode.transform(features)), encode.tokens(features)
-        target = _labels(dataset, options, seed)
+        target, classes = _labels(dataset, options, seed)
         check_labels(target)
         labels = in_float32(target)
     train_part, test_part = (
         Part(rows[part], labels[part], None if tokens is None else tuple(tokens[i] for i in part))
         for part in (train, test)
     )
-    return Holdout(train_part, test_part, encode.names_, dataset.task)
+    return Holdout(train_part, test_part, encode.names_, dataset.task, classes)
 
 
 def encoder(dataset: Dataset, options: Options, seed: int) -> SparseEncoder:
     """The encoder of the features, fitted on the training rows."""
     train, _ = _rows(dataset, options, seed)
-    return SparseEncoder(options.missing).fit(_columns(dataset, options).iloc[train])
+    scaled = SparseEncoder(options.missing, options.clip, options.scale)
+    return scaled.fit(_columns(dataset, options).iloc[train])
 
 
 def target_range(dataset: Dataset, options: Options, seed: int) -> tuple[float, float]:
@@ -152,7 +159,24 @@ def _columns(dataset: Dataset, options: Options) -> pd.DataFrame:
     return features.astype(dict.fromkeys(indicated, "category"))
 
 
-def _labels(dataset: Dataset, options: Options, seed: int) -> NDArray[np.float64]:
+def classes_of(dataset: Dataset, options: Options) -> tuple[str, ...]:
+    """The names of three and more classes that are told apart; none where there are two sides."""
+    if dataset.task == "regression" or options.positive:
+        return ()
+    names = tuple(str(name) for name in dataset.target.cat.categories)
+    if not 1 < len(names) <= MOST_CLASSES:
+        raise DataError(
+            f"{dataset.reference}: target {dataset.target.name!r} has {len(names)} classes: a"
+            f" hold-out takes a regression or 2 to {MOST_CLASSES} classes; name another column"
+            " with target="
+        )
+    return names if len(names) > 2 else ()
+
+
+def _labels(
+    dataset: Dataset, options: Options, seed: int
+) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """The labels, and the names of three and more classes, whose labels are their numbers."""
     target = dataset.target.iloc[: options.max_rows]
     if dataset.task == "regression":
         if options.positive:
@@ -161,12 +185,14 @@ def _labels(dataset: Dataset, options: Options, seed: int) -> NDArray[np.float64
         if options.scale_target:
             low, high = target_range(dataset, options, seed)
             labels = (labels - low) / (high - low)
-        return labels
+        return labels, ()
+    if many := classes_of(dataset, options):
+        return target.cat.codes.to_numpy().astype(np.float64), many
     classes = [str(name) for name in target.cat.categories]
-    positive = set(options.positive) or ({classes[1]} if len(classes) == 2 else set())
-    if not positive or not positive < set(classes):
+    positive = set(options.positive) or {classes[1]}
+    if not positive < set(classes):
         raise DataError(
             f"{dataset.reference}: classes {', '.join(classes)}: set positive to those that are"
             " labelled 1, some but not all of them"
         )
-    return np.where(target.astype(str).isin(positive), 1.0, -1.0)
+    return np.where(target.astype(str).isin(positive), 1.0, -1.0), ()

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from algorithms.benches.holdout import ONE_CLASS, SAYS_NOTHING
 from algorithms.configurations import phrase
 from algorithms.events import Event
 from tasks.folder.results import EVENTS
@@ -86,6 +87,7 @@ def _facts(row: Any, trouble: str) -> list[tuple[str, str]]:
         ("Data", row.data),
         ("Status", f"{row.status}: {row.reason}" if row.reason else row.status),
         ("Score", score),
+        *([("Warning", SAYS_NOTHING)] if ONE_CLASS in row.metrics else []),
         *((name, short(float(value), 6)) for name, value in row.metrics.items() if _real(value)),
         ("Champion", phrase(row.champion)[:MOST_CHARACTERS]),
         ("Budget consumed", consumed(row) if row.unit else "–"),

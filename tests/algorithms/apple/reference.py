@@ -41,7 +41,7 @@ class ReferenceLearner:
         self.residual_moments: dict[Monomial, float] = {}
         self.square_moments: dict[Monomial, float] = {}
         self.low = self.high = 0.0
-        self.steps, self.norm = 0, 0.0
+        self.steps, self.norm = 0.0, 0.0
         self.totals = np.zeros(8)
 
     def values(self, x: Floats) -> dict[Monomial, float]:
@@ -53,19 +53,20 @@ class ReferenceLearner:
         """Predictions without learning."""
         return np.array([self._clamped(self._raw(self.values(x))) for x in rows], np.float32)
 
-    def learn(self, rows: Rows, labels: Floats) -> Floats:
+    def learn(self, rows: Rows, labels: Floats, weights: Floats | None = None) -> Floats:
         """Lines 3 and 4 with VW's update."""
         out = []
-        for x, label in zip(rows, labels, strict=True):
-            y = float(label)
+        weights = np.ones(len(labels)) if weights is None else weights
+        for x, label, weight in zip(rows, labels, weights, strict=True):
+            y, h = float(label), float(weight)
             m = self.values(x)
             p = self._raw(m)
             out.append(self._clamped(p))
-            self._note(x, m, out[-1] - y)
+            self._note(x, m, out[-1] - y, h)
             self.low, self.high = min(self.low, y), max(self.high, y)
             if self._clamped(p) != y:
                 self._rescale(m)
-                self._update(m, self._clamped(p), y)
+                self._update(m, self._clamped(p), y, h)
         return np.array(out, dtype=np.float32)
 
     def choose(self, size: int, heuristic: Heuristic, *, fallback: bool = False) -> list[Monomial]:
@@ -105,14 +106,14 @@ class ReferenceLearner:
     def _clamped(self, p: float) -> float:
         return min(max(p, self.low), self.high)
 
-    def _note(self, x: Floats, m: Mapping[Monomial, float], residual: float) -> None:
+    def _note(self, x: Floats, m: Mapping[Monomial, float], residual: float, h: float) -> None:
         self.totals[EXAMPLES] += 1
         self.totals[NONZEROS] += 1 + np.count_nonzero(x)
         self.totals[EMITTED] += len(m)
         for key, value in m.items():
             moment = self.residual_moments.get(key, 0.0)
-            self.residual_moments[key] = moment + residual**2 * value**2
-            self.square_moments[key] = self.square_moments.get(key, 0.0) + value**2
+            self.residual_moments[key] = moment + h * residual**2 * value**2
+            self.square_moments[key] = self.square_moments.get(key, 0.0) + h * value**2
 
     def _rescale(self, m: Mapping[Monomial, float]) -> None:
         """A new largest magnitude shrinks the weight."""
@@ -122,20 +123,20 @@ class ReferenceLearner:
                 self.w[key] = self.w.get(key, 0.0) * known / abs(value)
                 self.N[key] = abs(value)
 
-    def _update(self, m: Mapping[Monomial, float], p: float, y: float) -> None:
-        """G += g² x², then w += update * x / (sqrt(G) N)."""
+    def _update(self, m: Mapping[Monomial, float], p: float, y: float, h: float) -> None:
+        """G += h g² x², then w += update * x / (sqrt(G) N)."""
         rate = {}
         for key, value in m.items():
-            self.G[key] = self.G.get(key, 0.0) + 4 * (p - y) ** 2 * value**2
+            self.G[key] = self.G.get(key, 0.0) + h * 4 * (p - y) ** 2 * value**2
             rate[key] = 1 / (math.sqrt(self.G[key]) * self.N[key])
-        self.norm += sum(value**2 / self.N[key] ** 2 for key, value in m.items())
-        self.steps += 1
+        self.norm += h * sum(value**2 / self.N[key] ** 2 for key, value in m.items())
+        self.steps += h
         mu = math.sqrt(self.steps / self.norm)
         ppu = mu * sum(value**2 * rate[key] for key, value in m.items())
-        if self.eta * ppu < 1e-6:
-            step = 2 * self.eta * (y - p)
+        if h * self.eta * ppu < 1e-6:
+            step = 2 * h * self.eta * (y - p)
         else:
-            step = (y - p) * (1 - math.exp(-2 * self.eta * ppu)) / ppu
+            step = (y - p) * (1 - math.exp(-2 * h * self.eta * ppu)) / ppu
         for key, value in m.items():
             self.w[key] = self.w.get(key, 0.0) + step * mu * value * rate[key]
 

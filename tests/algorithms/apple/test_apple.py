@@ -39,7 +39,7 @@ def run(algorithm, one):
 
 
 def test_expansions_are_told_by_name():
-    events = run(Apple(alpha=0.5), parity(6000, variables=8, order=2))
+    events = run(Apple(alpha=0.5, learning_rate=0.5), parity(6000, variables=8, order=2))
 
     told = of(FeaturesExpanded, events)
     assert [event.at for event in told] == [1000, 2000, 3000, 4000, 5000]
@@ -53,7 +53,7 @@ def test_expansions_are_told_by_name():
 
 
 def test_fallback_finds_parity_where_the_weights_do_not():
-    settings = {"alpha": 0.29, "epochs": 40}  # two parents an epoch
+    settings = {"alpha": 0.29, "epochs": 40, "learning_rate": 0.5}  # two parents an epoch
 
     plain, safe = (
         [run(Apple(fallback=f, **settings), parity(20_000, seed=s))[-1].score for s in range(3)]
@@ -65,7 +65,8 @@ def test_fallback_finds_parity_where_the_weights_do_not():
 
 
 def test_the_doubling_schedule_needs_no_length():
-    events = run(Apple(schedule="doubling", batch=500), parity(5000, order=2))
+    algorithm = Apple(schedule="doubling", batch=500, learning_rate=0.5)
+    events = run(algorithm, parity(5000, order=2))
 
     assert [event.at for event in of(FeaturesExpanded, events)] == [500, 1000, 2000, 4000]
 

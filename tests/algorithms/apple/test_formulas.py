@@ -74,7 +74,7 @@ def test_the_first_step_by_hand():
     ppu = 2 / sqrt(4) = 1, mu = sqrt(1 / 2), so the step is (1 - exp(-mu)) / mu * mu.
     """
     totals = np.zeros(8)
-    step = normalized_step(totals, 0.0, 1.0, 0.5, 1.0, 2.0)
+    step = normalized_step(totals, 0.0, 1.0, 1.0, 0.5, 1.0, 2.0)
 
     assert step == pytest.approx(1 - math.exp(-math.sqrt(0.5)))
     for kernel in KERNELS:

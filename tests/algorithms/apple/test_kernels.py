@@ -32,9 +32,9 @@ def problem(n=240, d=5, seed=0, density=0.7):
     return x, (y + 0.1 * rng.normal(size=n)).astype(np.float32)
 
 
-def expand(learner, x, y, **growth):
+def expand(learner, x, y, weights=None, **growth):
     growth = Growth(schedule=EqualEpochs(len(y), growth.pop("epochs", 6)), **growth)
-    chunks = list(adaptive_expansion(learner, x, y, growth))
+    chunks = list(adaptive_expansion(learner, x, y, growth, weights))
     parents = [chunk.expansion.parents for chunk in chunks if chunk.expansion]
     return np.concatenate([chunk.predictions for chunk in chunks]), parents
 
@@ -58,6 +58,21 @@ def test_kernels_do_what_the_readable_learner_does(kernel, fallback, heuristic):
     np.testing.assert_allclose(learner.predict(x), readable.predict(x), rtol=2e-3, atol=2e-4)
     assert learner.mean_nonzeros == readable.mean_nonzeros
     assert learner.totals[EMITTED] == readable.totals[EMITTED]
+
+
+@pytest.mark.parametrize("heuristic", ["weight", "ssm"])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_kernels_weigh_examples_as_the_readable_learner_does(kernel, heuristic):
+    x, y = problem()
+    h = np.random.default_rng(1).choice([0.1, 1, 1, 20], len(y)).astype(np.float32)
+    readable = ReferenceLearner(x.shape[1])
+    learner = KERNELS[kernel](x.shape[1], Learning(moments=heuristic == "ssm", bits=20))
+
+    expected, expected_parents = expand(readable, x, y, h, heuristic=heuristic)
+    actual, parents = expand(learner, x, y, h, heuristic=heuristic)
+
+    assert parents == expected_parents
+    np.testing.assert_allclose(actual, expected, rtol=2e-3, atol=5e-4)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -31,16 +31,18 @@ PRESENT = [
 ]
 """Sets of paper-apple that the mirror has."""
 
+SUITE = load_suite("paper-apple", paths.shipped_conf())
 SETS = {
-    entry.name: (entry.data, entry.bench)
-    for entry in load_suite("paper-apple", paths.shipped_conf()).data
+    entry.name: (entry.data, {**SUITE.bench, **entry.bench})
+    for entry in SUITE.data
     if entry.name in PRESENT
 }
 
 
 def finished(mirror, name, data, settings=None, seed=0, **options):
     reference, of_set = SETS[data]
-    job = Job(name, reference, seed, seed, settings=settings or {}, bench={**of_set, **options})
+    settings = {"learning_rate": 0.5, **(settings or {})}
+    job = Job(name, reference, seed, seed, settings=settings, bench={**of_set, **options})
     bench = make(fetch.load(reference, mirrors=(mirror,)), job)
     return list(play(name, registry.build(name, settings), bench, seed))[-1]
 

@@ -64,7 +64,7 @@ def test_nearly_as_good_as_five_passes_of_a_single_node(partitions, loss):
 
 
 def test_the_union_of_parents_is_an_event():
-    events = events_of(ParallelApple(partitions=4, alpha=0.5), noisy(0))
+    events = events_of(ParallelApple(partitions=4, alpha=0.5, learning_rate=0.5), noisy(0))
 
     (merged,) = (event for event in events if isinstance(event, ParentsMerged))
     assert merged.at == 4000
@@ -76,8 +76,8 @@ def test_the_union_of_parents_is_an_event():
 
 
 def test_one_partition_is_apple_with_frozen_parents():
-    one = events_of(ParallelApple(partitions=1), noisy(0))[-1]
-    single = events_of(Apple(), noisy(0))[-1]
+    one = events_of(ParallelApple(partitions=1, learning_rate=0.5), noisy(0))[-1]
+    single = events_of(Apple(learning_rate=0.5), noisy(0))[-1]
 
     assert one.score == pytest.approx(single.score, rel=0.02)
     assert one.metrics["monomials"] == single.metrics["monomials"]
@@ -163,7 +163,7 @@ def test_beyond_an_average_predictions_go_on_as_they_went(kernel, update):
 
 def test_starting_beyond_the_averages_makes_up_for_their_slowness():
     def score(**settings):
-        return finished(ParallelApple(**settings), noisy(0))[0]
+        return finished(ParallelApple(learning_rate=0.5, **settings), noisy(0))[0]
 
     assert score() < 0.97 * score(extrapolate=False)
     assert score(partitions=1) == score(partitions=1, extrapolate=False)

@@ -105,6 +105,19 @@ def test_columns_become_the_features_of_the_run(race, tmp_path, mixed, one_hot, 
     assert set(model.predict(unheard)) <= {"a", "b or c"}
 
 
+@pytest.mark.parametrize("algorithm", ["apple", "quadratic"])
+def test_many_classes_are_served_by_name(race, tmp_path, algorithm):
+    result, learner, fitted = race(algorithm, "sklearn:wine")
+    model = again(fitted, tmp_path)
+    test, raw = held_out(fitted, {})
+    names = np.array(["class_0", "class_1", "class_2"])
+
+    assert model.description.classes == tuple(names)
+    said = learner.predict(test.rows).argmax(axis=1)
+    assert model.predict(raw).tolist() == names[said].tolist()
+    assert np.mean(said != test.labels) == pytest.approx(result.score)
+
+
 def test_a_scaled_target_comes_back_in_its_own_unit(race, tmp_path):
     bench = {"scale_target": True, "max_rows": 300}
     _, learner, fitted = race("linear", FRIED, bench=bench)
@@ -159,7 +172,7 @@ def test_slots_that_do_not_exist_never_reach_a_kernel(race, tmp_path, kernel):
     path = tmp_path / "saved" / FILE
     with np.load(path) as stored:
         arrays = {name: stored[name] for name in stored}
-    place = json.loads(arrays["values"].tobytes())["value"]["source"]["$array"]
+    place = json.loads(arrays["values"].tobytes())["value"][0]["source"]["$array"]
     arrays[place][-1] = 10**6
     with path.open("wb") as file:
         np.savez(file, **arrays)

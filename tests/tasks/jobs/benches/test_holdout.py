@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from algorithms.errors import DataError, UsageError
+from algorithms import registry
+from algorithms.errors import DataError, SettingError, UsageError
 from tasks.fetch.dataset import Dataset, RawTable, finish
 from tasks.fetch.references import Reference
 from tasks.jobs.benches import check_options
@@ -21,8 +22,11 @@ def dataset(target="y", **columns):
     )
 
 
+RAW = {"scale": False, "clip": 0}
+
+
 def encoded(data, seed=0, **options):
-    return as_holdout(data, Options(**options), seed)
+    return as_holdout(data, Options(**{**RAW, **options}), seed)
 
 
 def table(part):
@@ -100,15 +104,62 @@ def test_two_classes_need_no_positive_one(positive, expected):
     assert (2.0, expected[1]) in pairs
 
 
-def test_many_classes_need_the_positive_ones():
+def test_many_classes_are_numbers_or_two_sides():
     data = dataset(a=[1.0, 2, 3, 4], y=pd.Categorical(list("pqrs")))
 
-    with pytest.raises(DataError, match="classes p, q, r, s: set positive"):
-        encoded(data)
+    every = encoded(data, order="kept")
+    assert every.classes == ("p", "q", "r", "s")
+    assert sorted([*every.train.labels, *every.test.labels]) == [0, 1, 2, 3]
     with pytest.raises(DataError, match="set positive"):
         encoded(data, positive="p,x")
     made = encoded(data, positive="p,s")
+    assert made.classes == ()
     assert sorted([*made.train.labels, *made.test.labels]) == [-1, -1, 1, 1]
+
+
+def test_what_tells_two_classes_apart_leaves_more_out():
+    data = dataset(a=np.arange(30.0), y=pd.Categorical(list("pqr") * 10))
+    bench = make(data, Job("apple", "t", 0, 0))
+
+    assert not bench.bars(registry.build("apple"))
+    for name in ("apple-parallel", "stage-poly"):
+        why = bench.bars(registry.build(name))
+        assert why.startswith("tells two classes apart, and the data have 3: set positive to")
+    assert not make(data, Job("stage-poly", "t", 0, 0, bench={"positive": "p"})).bars(
+        registry.build("stage-poly")
+    )
+
+
+def test_numbers_are_clipped_and_standardised_by_the_training_rows():
+    rng = np.random.default_rng(0)
+    rare = np.where(rng.random(400) < 0.1, 8.0, 0.0)
+    a = np.where(np.arange(400) == 7, 1e6, rng.normal(50, 2, 400))
+    flag = np.arange(400) % 2
+    data = dataset(a=a, rare=rare, flag=flag, c=pd.Categorical(list("xy") * 200), y=a + 0.5)
+    made = encoded(data, order="kept", scale=True, clip=1.0, seed=3)
+    rows = table(made.train)
+
+    assert abs(rows[:, 0].mean()) < 1e-3
+    assert rows[:, 0].std() == pytest.approx(1, abs=1e-3)
+    assert rows[:, 0].max() < 4
+    assert set(rows[:, 1]) == {0, 1}
+    assert set(rows[:, 2]) == {0, 1}
+    assert set(rows[:, 3]) == {0, 1}
+    plain = table(encoded(data, order="kept", seed=3).train)
+    assert plain[:, 0].max() == 1e6
+    assert set(plain[:, 1]) == {0, 8}
+
+
+def test_a_gap_is_the_mean_of_a_standardised_column():
+    a = [1.0, 2.0, np.nan, 3.0, 4.0, 5.0, 6.0, np.nan, 7.0, 8.0]
+    made = encoded(dataset(a=a, y=np.arange(10) + 0.5), missing="zero", scale=True)
+
+    whole = np.vstack([table(made.train), table(made.test)])
+    assert (whole == 0).sum() == 2
+    with pytest.raises(SettingError, match="clip=50"):
+        check_options("holdout", {"clip": 50})
+    with pytest.raises(SettingError, match="scale='much'"):
+        check_options("holdout", {"scale": "much"})
 
 
 def test_a_scaled_target_is_fitted_on_the_training_rows():

@@ -1,0 +1,147 @@
+"""Models of the estimators: a learning rate, its learners, and what their answers are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from algorithms.apple.apple import Apple, Growth, adaptive_expansion
+from algorithms.apple.growing import GrowingLearner
+from algorithms.apple.one_against_all import Targets
+from algorithms.benches.holdout import Floats, Rows
+from algorithms.benches.predictions import squared_losses
+from algorithms.errors import DivergedError
+
+RECENT = 10_000
+"""How many of the last predictions say what a margin is worth."""
+
+STEEPEST = 50.0
+
+Doubles = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """Rows with a row of targets for each learner, and weights above 0 or None for all 1."""
+
+    rows: Rows
+    targets: Targets
+    weights: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.targets.T)
+
+    def at(self, places: NDArray[np.intp] | slice) -> Examples:
+        """Some of them."""
+        weights = None if self.weights is None else self.weights[places]
+        return Examples(self.rows[places], self.targets[:, places], weights)
+
+
+@dataclass(eq=False)
+class Candidate:
+    """A learning rate with a learner for each target.
+
+    Attributes
+    ----------
+    rate : float
+    learners : tuple of GrowingLearner
+    loss_sum : float
+        The weighted squared losses of what it predicted before it learned it.
+    recent : ndarray of float32, shape (n, n_targets)
+        What it predicted of the last examples; `truths` and `weights` are these examples'.
+    """
+
+    rate: float
+    learners: tuple[GrowingLearner, ...]
+    loss_sum: float = 0.0
+    recent: Floats = field(default_factory=lambda: np.empty((0, 0), dtype=np.float32))
+    truths: Floats = field(default_factory=lambda: np.empty((0, 0), dtype=np.float32))
+    weights: Floats = field(default_factory=lambda: np.empty(0, dtype=np.float32))
+
+    def learn(self, examples: Examples, growth: Growth) -> None:
+        """Learn the examples in their order, each after it was predicted."""
+        weights = examples.weights
+        said = np.column_stack([
+            np.concatenate([
+                chunk.predictions
+                for chunk in adaptive_expansion(learner, examples.rows, target, growth, weights)
+            ])
+            for learner, target in zip(self.learners, examples.targets, strict=True)
+        ])  # fmt: skip
+        heavy = np.ones(len(examples), dtype=np.float32) if weights is None else weights
+        self.loss_sum += float(heavy @ squared_losses(said, examples.targets.T).sum(axis=1))
+        self.recent, self.truths, self.weights = (
+            np.concatenate([old.reshape(-1, *new.shape[1:]), new])[-RECENT:]
+            for old, new in (
+                (self.recent, said),
+                (self.truths, examples.targets.T),
+                (self.weights, heavy),
+            )
+        )
+
+
+def candidates(algorithm: Apple, examples: Examples) -> list[Candidate]:
+    """One for each rate that the settings name, which have learned nothing."""
+    return [fresh(algorithm, examples, rate) for rate in algorithm.tried]
+
+
+def fresh(algorithm: Apple, examples: Examples, rate: float) -> Candidate:
+    """One that has learned nothing."""
+    learners = tuple(algorithm.learner(examples.rows, rate) for _ in examples.targets)
+    return Candidate(rate, learners)
+
+
+def learned_by(every: Sequence[Candidate], examples: Examples, growth: Growth) -> list[Candidate]:
+    """Let all learn; those that have not diverged, the one that has lost least first.
+
+    Raises DivergedError if nobody is left.
+    """
+    left, reason = [], ""
+    for candidate in every:
+        try:
+            candidate.learn(examples, growth)
+        except DivergedError as error:
+            reason = str(error)
+        else:
+            left.append(candidate)
+    if not left:
+        raise DivergedError(reason)
+    return sorted(left, key=lambda candidate: candidate.loss_sum)
+
+
+def margins_of_classes(margins: NDArray[np.floating]) -> Doubles:
+    """A column for each class; a single column is that of the second of two."""
+    wide = margins.astype(np.float64)
+    return np.column_stack([-wide[:, 0], wide[:, 0]]) if wide.shape[1] == 1 else wide
+
+
+def log_chances(margins: Doubles, slope: float) -> Doubles:
+    """The logarithm of each class's chance: `slope` times its margin, less what all come to."""
+    scores = slope * margins
+    scores = scores - scores.max(axis=1, keepdims=True)
+    return np.asarray(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)))
+
+
+def slope_of(candidate: Candidate) -> float:
+    """The slope at which the recent predictions tell the recent classes best, by log loss.
+
+    Platt 1999, Probabilistic outputs for support vector machines, without his constant: of two
+    classes a margin of 0 is a chance of 1/2, so that the likeliest class is the one predicted. One
+    more example is counted that is certain and wrong, where Platt moves the labels: a model that
+    was never wrong would be certain otherwise.
+    """
+    margins = margins_of_classes(candidate.recent)
+    own = margins_of_classes(candidate.truths) > 0
+    worst = np.where(np.arange(margins.shape[1]) == 0, 1.0, -1.0)[None, :]
+
+    def log_loss(log_slope: float) -> float:
+        slope = float(np.exp(log_slope))
+        lost = -(candidate.weights @ log_chances(margins, slope)[own])
+        return float(lost - log_chances(worst, slope)[0, -1])
+
+    steepest = np.log(STEEPEST)
+    return float(np.exp(minimize_scalar(log_loss, bounds=(-steepest, steepest)).x))

@@ -1,0 +1,258 @@
+"""The scikit-learn classifier of apple: two classes by a sign, more by one learner for each."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from algorithms.apple.estimator import AppleEstimator, RandomState, importances, rows_of
+from algorithms.apple.heuristics import Heuristic
+from algorithms.apple.one_against_all import Targets, targets_of
+from algorithms.apple.scaling import CLIP
+from algorithms.benches.holdout import Floats, Rows
+from algorithms.errors import UsageError
+
+if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
+    from algorithms.apple.candidates import Candidate
+
+LOOKED_AT = 10_000
+"""How many training rows are predicted to see whether they all get one class."""
+
+ClassWeight = Mapping[Any, float] | Literal["balanced"] | None
+
+
+class AppleClassifier(ClassifierMixin, AppleEstimator):
+    """Classification by squared loss on adaptively chosen monomials, one class against all.
+
+    Parameters are those of `AppleRegressor`, and:
+
+    Parameters
+    ----------
+    class_weight : mapping of class to float, "balanced" or None
+        What an example of a class weighs; ``"balanced"`` lets all classes weigh the same, for
+        rare classes that matter as much as common ones. It multiplies `sample_weight`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    slope_ : float
+        What `predict_proba` multiplies the decision function with, see there.
+
+    Notes
+    -----
+    Of three and more classes each has a learner of its own, with monomials of its own, that tells
+    it from all others; the largest answer wins. All have one learning rate.
+
+    A warning tells of a fit that predicts one class for all training rows although they have more.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.choice([-1.0, 1.0], size=(2000, 6))
+    >>> y = np.where(X[:, 1] * X[:, 4] > 0, "same", "different")
+    >>> model = AppleClassifier(random_state=0).fit(X, y)
+    >>> model.score(X, y)
+    1.0
+    >>> model.monomial_weights("same")[0][0]
+    'x1*x4'
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 1.0,
+        epochs: int = 6,
+        passes: int = 5,
+        learning_rate: float | Literal["auto"] = "auto",
+        heuristic: Heuristic = "weight",
+        fallback: bool = False,
+        batch: int = 1000,
+        bits: int = 18,
+        scale: bool = True,
+        clip: float = CLIP,
+        class_weight: ClassWeight = None,
+        shuffle: bool = True,
+        random_state: RandomState = None,
+    ) -> None:
+        super().__init__(
+            alpha=alpha,
+            epochs=epochs,
+            passes=passes,
+            learning_rate=learning_rate,
+            heuristic=heuristic,
+            fallback=fallback,
+            batch=batch,
+            bits=bits,
+            scale=scale,
+            clip=clip,
+            shuffle=shuffle,
+            random_state=random_state,
+        )
+        self.class_weight = class_weight
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from nothing.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            At least two classes.
+        sample_weight : array-like of shape (n_samples,), optional
+            Importances, at least 0.
+        """
+        X, y = self._checked(X, y, reset=True)
+        kept, weights = importances(sample_weight, X)
+        rows, y = rows_of(X)[kept], y[kept]
+        self._set_classes(np.unique(y))
+        rows, codes, weights = self._weighted(rows, y, weights)
+        self._say_how_sure(self._fit(rows, self._targets(codes), weights))
+        self._warn_of_one_class(rows, codes)
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn some more examples.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+        classes : array-like of shape (n_classes,), optional
+            All classes; needed in the first call if `y` does not hold them.
+        """
+        first = not hasattr(self, "learners_")
+        X, y = self._checked(X, y, reset=first)
+        if self.class_weight == "balanced":
+            raise UsageError(
+                "class_weight='balanced' needs all labels at once, which partial_fit does not"
+                " have: give the weights of the classes as a mapping"
+            )
+        if first:
+            self._set_classes(np.unique(y if classes is None else classes))
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise UsageError(
+                f"classes={np.unique(classes)} are not those of the first call, {self.classes_}:"
+                " name the same"
+            )
+        kept, weights = importances(sample_weight, X)
+        rows, codes, weights = self._weighted(rows_of(X)[kept], y[kept], weights)
+        self._say_how_sure(self._partial_fit(rows, self._targets(codes), weights))
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """What the learners say, from -1 to 1, the largest wins; shape (n_samples, n_classes).
+
+        Of two classes the second one's alone, above 0 if it wins; shape (n_samples,).
+        """
+        margins = self._margins(X).astype(np.float64)
+        return margins[:, 0] if margins.shape[1] == 1 else margins
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The chance of each class, shape (n_samples, n_classes); each row sums to 1.
+
+        Chances are in proportion to the exponential of `slope_` times the decision function, which
+        is Platt's scaling without a constant; the likeliest class is the one that `predict` says.
+        The slope is the one at which what the last pass predicted, each example before it was
+        learned again, had the least log loss. With weights they are chances among weighted
+        examples: ``class_weight="balanced"`` tells them as if all classes were as common.
+        """
+        from algorithms.apple.candidates import log_chances, margins_of_classes
+
+        margins = margins_of_classes(self._margins(X))
+        return np.exp(log_chances(margins, self.slope_))
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """The logarithms of `predict_proba`."""
+        return np.log(self.predict_proba(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each row, an ndarray of shape (n_samples,)."""
+        codes = _codes(self._margins(X))
+        return np.asarray(self.classes_[codes])
+
+    def monomial_weights(self, label: Any = None) -> list[tuple[str, float]]:
+        """Each monomial with its weight, heaviest contribution first; the constant is ``1``.
+
+        Parameters
+        ----------
+        label
+            The class that they speak for; of two classes by default the second.
+
+        Returns
+        -------
+        list of (str, float)
+            They and the values of the monomials, of columns as they were scaled, add up to the
+            decision function of that class, before it is clamped to [-1, 1].
+        """
+        check_is_fitted(self, "learners_")
+        classes = self.classes_.tolist()
+        if label is None and len(self.learners_) == 1:
+            label = classes[1]
+        if label not in classes:
+            raise UsageError(f"label={label!r} is none of the classes {classes}: name one of them")
+        if len(self.learners_) > 1:
+            return self._weights(self.learners_[classes.index(label)])
+        sign = 1 if label == classes[1] else -1
+        return [(name, sign * weight) for name, weight in self._weights(self.learners_[0])]
+
+    def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32, reset=reset)
+        check_classification_targets(y)
+        return X, y
+
+    def _set_classes(self, classes: NDArray[Any]) -> None:
+        if len(classes) < 2:
+            raise UsageError(f"two classes are needed, but there is one class: {classes[0]}")
+        self.classes_ = classes
+
+    def _weighted(
+        self, rows: Rows, y: NDArray[Any], weights: Floats | None
+    ) -> tuple[Rows, NDArray[np.intp], Floats | None]:
+        """The rows, the codes of their classes, and their weights times those of the classes."""
+        unknown = np.setdiff1d(y, self.classes_)
+        if len(unknown):
+            raise UsageError(f"y holds {unknown[0]}, which is none of the classes {self.classes_}")
+        codes = np.searchsorted(self.classes_, y)
+        if self.class_weight is None:
+            return rows, codes, weights
+        each = compute_class_weight(self.class_weight, classes=self.classes_, y=y)[codes]
+        kept, weights = importances(each if weights is None else each * weights, rows)
+        return rows[kept], codes[kept], weights
+
+    def _targets(self, codes: NDArray[np.intp]) -> Targets:
+        many = len(self.classes_) if len(self.classes_) > 2 else 0
+        return targets_of(codes if many else 2 * codes - 1, many)
+
+    def _say_how_sure(self, best: Candidate) -> None:
+        from algorithms.apple.candidates import slope_of
+
+        self.slope_ = slope_of(best)
+
+    def _warn_of_one_class(self, rows: Rows, codes: NDArray[np.intp]) -> None:
+        """Tell of a fit that found nothing but how common the classes are."""
+        places = np.linspace(0, len(codes) - 1, min(len(codes), LOOKED_AT)).astype(int)
+        said, known = np.unique(_codes(self._margins_of(rows[places]))), np.unique(codes[places])
+        if len(said) == 1 < len(known):
+            warnings.warn(
+                f"{self.classes_[said[0]]} is predicted for all of {len(places)} training rows,"
+                f" which have {len(known)} classes: try class_weight='balanced', thresholds of"
+                " predict_proba, or other features",
+                stacklevel=3,
+            )
+
+
+def _codes(margins: Floats) -> NDArray[np.intp]:
+    """The place of the class that each row's margins say."""
+    if margins.shape[1] == 1:
+        return (margins[:, 0] > 0).astype(np.intp)
+    return np.asarray(margins.argmax(axis=1))
