@@ -15,13 +15,13 @@ module             what
 `hashed`           the kernel for sparse rows
 `reference`        the same over dictionaries, slow, for tests
 `rates`            several learning rates at once, chosen by progressive validation (`entrants`)
-`one_against_all`  three and more classes
+`class_learners`   three and more classes
 `polynomial`       linear, quadratic, cubic
 `full`             the kernel of the latter for sparse rows
 `ngrams`           pairs of words as base features: bigram
 `parallel`         local choice, union of parents, averaged weights (`averaging`)
 `stage_poly`       VW's own implementation as a reference
 `scaling`          columns clipped and standardised
-`estimator`        scikit-learn estimators, with `classifier` and `candidates`
+`estimator`        scikit-learn estimators, with `classifier` and `rate_models`
 =================  ======================================================================
 """

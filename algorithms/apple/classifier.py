@@ -13,15 +13,15 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from algorithms.apple.class_learners import Targets, targets_of
 from algorithms.apple.estimator import AppleEstimator, RandomState, importances, rows_of
 from algorithms.apple.heuristics import Heuristic
-from algorithms.apple.one_against_all import Targets, targets_of
 from algorithms.apple.scaling import CLIP
 from algorithms.benches.holdout import Floats, Rows
 from algorithms.errors import UsageError
 
 if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
-    from algorithms.apple.candidates import Candidate
+    from algorithms.apple.rate_models import RateModel
 
 LOOKED_AT = 10_000
 """How many training rows are predicted to see whether they all get one class."""
@@ -166,7 +166,7 @@ class AppleClassifier(ClassifierMixin, AppleEstimator):
         learned again, had the least log loss. With weights they are chances among weighted
         examples: ``class_weight="balanced"`` tells them as if all classes were as common.
         """
-        from algorithms.apple.candidates import log_chances, margins_of_classes
+        from algorithms.apple.rate_models import log_chances, margins_of_classes
 
         margins = margins_of_classes(self._margins(X))
         return np.exp(log_chances(margins, self.slope_))
@@ -233,8 +233,8 @@ class AppleClassifier(ClassifierMixin, AppleEstimator):
         many = len(self.classes_) if len(self.classes_) > 2 else 0
         return targets_of(codes if many else 2 * codes - 1, many)
 
-    def _say_how_sure(self, best: Candidate) -> None:
-        from algorithms.apple.candidates import slope_of
+    def _say_how_sure(self, best: RateModel) -> None:
+        from algorithms.apple.rate_models import slope_of
 
         self.slope_ = slope_of(best)
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from algorithms.apple.class_learners import Targets
 from algorithms.apple.learner import MonomialLearner
 from algorithms.apple.monomials import Monomial, readable
-from algorithms.apple.one_against_all import Targets
 from algorithms.apple.update import DROPPED
 from algorithms.benches.holdout import Floats
 from algorithms.benches.predictions import squared_losses

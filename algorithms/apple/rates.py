@@ -16,10 +16,10 @@ import numpy as np
 from pydantic import BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
+from algorithms.apple.class_learners import Targets, model_of, targets_of
 from algorithms.apple.entrants import PREFIX, RATES, Chunk, Entrant, advance, metrics_of, predicted
 from algorithms.apple.learner import Learning, MonomialLearner
 from algorithms.apple.ngrams import Base, with_bigrams
-from algorithms.apple.one_against_all import Targets, model_of, targets_of
 from algorithms.base import Run
 from algorithms.benches.holdout import (
     Floats,

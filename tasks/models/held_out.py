@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from algorithms import plain
+from algorithms.apple.class_learners import ClassLearners, Model, model_of
 from algorithms.apple.learner import MonomialLearner
-from algorithms.apple.one_against_all import Model, OneAgainstAll, model_of
 from algorithms.apple.saved import learner_of, state_of
 from algorithms.benches.predictions import largest
 from algorithms.errors import UsageError
@@ -54,7 +54,7 @@ class HoldoutModel(SavedModel):
 
     def _predict(self, rows: pd.DataFrame) -> NDArray[Any]:
         outputs = self.outputs(rows)
-        if isinstance(self._learner, OneAgainstAll):
+        if isinstance(self._learner, ClassLearners):
             return largest(outputs)
         if self.description.classes:
             return np.asarray(outputs > 0)
@@ -64,7 +64,7 @@ class HoldoutModel(SavedModel):
     def _save(self, folder: Path) -> None:
         trusted.dump(self.encoder, folder / ENCODER)
         model = self._learner
-        every = model.learners if isinstance(model, OneAgainstAll) else (model,)
+        every = model.learners if isinstance(model, ClassLearners) else (model,)
         plain.write(folder / FILE, [state_of(learner) for learner in every], FORMAT)
 
 
@@ -75,7 +75,7 @@ def fitted(
 
     Raises UsageError if the run left no learner of ours, or learned from text.
     """
-    if not isinstance(learner, MonomialLearner | OneAgainstAll):
+    if not isinstance(learner, MonomialLearner | ClassLearners):
         raise UsageError(
             "the run left no model: only apple, linear, quadratic, cubic and their like can be"
             " registered"

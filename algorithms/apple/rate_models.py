@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from algorithms.apple.apple import Apple, Growth, adaptive_expansion
+from algorithms.apple.class_learners import Targets
 from algorithms.apple.growing import GrowingLearner
-from algorithms.apple.one_against_all import Targets
 from algorithms.benches.holdout import Floats, Rows
 from algorithms.benches.predictions import squared_losses
 from algorithms.errors import DivergedError
@@ -42,7 +42,7 @@ class Examples:
 
 
 @dataclass(eq=False)
-class Candidate:
+class RateModel:
     """A learning rate with a learner for each target.
 
     Attributes
@@ -84,33 +84,33 @@ class Candidate:
         )
 
 
-def candidates(algorithm: Apple, examples: Examples) -> list[Candidate]:
+def untrained(algorithm: Apple, examples: Examples) -> list[RateModel]:
     """One for each rate that the settings name, which have learned nothing."""
     return [fresh(algorithm, examples, rate) for rate in algorithm.tried]
 
 
-def fresh(algorithm: Apple, examples: Examples, rate: float) -> Candidate:
+def fresh(algorithm: Apple, examples: Examples, rate: float) -> RateModel:
     """One that has learned nothing."""
     learners = tuple(algorithm.learner(examples.rows, rate) for _ in examples.targets)
-    return Candidate(rate, learners)
+    return RateModel(rate, learners)
 
 
-def learned_by(every: Sequence[Candidate], examples: Examples, growth: Growth) -> list[Candidate]:
+def learned_by(every: Sequence[RateModel], examples: Examples, growth: Growth) -> list[RateModel]:
     """Let all learn; those that have not diverged, the one that has lost least first.
 
     Raises DivergedError if nobody is left.
     """
     left, reason = [], ""
-    for candidate in every:
+    for model in every:
         try:
-            candidate.learn(examples, growth)
+            model.learn(examples, growth)
         except DivergedError as error:
             reason = str(error)
         else:
-            left.append(candidate)
+            left.append(model)
     if not left:
         raise DivergedError(reason)
-    return sorted(left, key=lambda candidate: candidate.loss_sum)
+    return sorted(left, key=lambda model: model.loss_sum)
 
 
 def margins_of_classes(margins: NDArray[np.floating]) -> Doubles:
@@ -126,7 +126,7 @@ def log_chances(margins: Doubles, slope: float) -> Doubles:
     return np.asarray(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)))
 
 
-def slope_of(candidate: Candidate) -> float:
+def slope_of(model: RateModel) -> float:
     """The slope at which the recent predictions tell the recent classes best, by log loss.
 
     Platt 1999, Probabilistic outputs for support vector machines, without his constant: of two
@@ -134,13 +134,13 @@ def slope_of(candidate: Candidate) -> float:
     more example is counted that is certain and wrong, where Platt moves the labels: a model that
     was never wrong would be certain otherwise.
     """
-    margins = margins_of_classes(candidate.recent)
-    own = margins_of_classes(candidate.truths) > 0
+    margins = margins_of_classes(model.recent)
+    own = margins_of_classes(model.truths) > 0
     worst = np.where(np.arange(margins.shape[1]) == 0, 1.0, -1.0)[None, :]
 
     def log_loss(log_slope: float) -> float:
         slope = float(np.exp(log_slope))
-        lost = -(candidate.weights @ log_chances(margins, slope)[own])
+        lost = -(model.weights @ log_chances(margins, slope)[own])
         return float(lost - log_chances(worst, slope)[0, -1])
 
     steepest = np.log(STEEPEST)

@@ -37,7 +37,7 @@ def targets_of(labels: NDArray[Any], n_classes: int = 0) -> Targets:
     return np.where(own, np.float32(1), np.float32(-1))
 
 
-class OneAgainstAll:
+class ClassLearners:
     """The learners of all classes as one model, in the order of the classes."""
 
     def __init__(self, learners: Sequence[MonomialLearner]) -> None:
@@ -50,9 +50,9 @@ class OneAgainstAll:
         return np.column_stack([learner.predict(rows) for learner in self.learners])
 
 
-Model: TypeAlias = MonomialLearner | OneAgainstAll
+Model: TypeAlias = MonomialLearner | ClassLearners
 
 
 def model_of(learners: Sequence[MonomialLearner]) -> Model:
     """One learner is itself the model."""
-    return learners[0] if len(learners) == 1 else OneAgainstAll(learners)
+    return learners[0] if len(learners) == 1 else ClassLearners(learners)
