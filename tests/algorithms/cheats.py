@@ -240,6 +240,19 @@ class ReadTest(OnPulls):
 
 
 @dataclass(frozen=True, kw_only=True)
+class DigTest(OnPulls):
+    """look_ahead: pulls the arm whose last trial tested best, by the bench behind the window."""
+
+    def best(self, bench):
+        if not all(bench.pulls):
+            return bench.pulls.index(0)
+        trials = bench.pull.args[2].__self__._trials
+        return max(
+            range(len(bench.arms)), key=lambda a: trials.trial(a, bench.pulls[a] - 1).test or 0.0
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class ForgeBest(OnPulls):
     """score: says that a trial was better than it was."""
 
