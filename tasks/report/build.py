@@ -57,13 +57,13 @@ def figures(found: Compared) -> str:
     """The pictures of the summary, small, as HTML without scripts."""
     board, tests = found.board, found.tests
     name = terminal.score_name(board)
-    return svg.sheet(
-        [
-            (f"{name[:1].upper()}{name[1:]}", svg.intervals(board.rows, name)),
-            ("Score against CPU seconds", svg.costs(board.rows, name)),
-            ("Mean ranks", svg.critical_difference(tests)),
-        ]
-    )
+    pictures = [
+        (f"{name[:1].upper()}{name[1:]}", svg.intervals(board.rows, name)),
+        ("Score against CPU seconds", svg.costs(board.rows, name)),
+    ]
+    if not board.one_set:
+        pictures.append(("Mean ranks", svg.critical_difference(tests)))
+    return svg.sheet(pictures)
 
 
 def suite_of(out: Path) -> Suite | None:

@@ -15,6 +15,7 @@ def summary(made: Material) -> dict[str, Any]:
     board, answer = made.found.board, made.found.answer
     questions = (
         ("Which is best?", answer.best),
+        ("Does the test agree?", answer.on_test),
         ("Better than what one tries first?", answer.first_tries),
         ("By how much?", answer.by_how_much),
         ("How sure?", answer.how_sure),

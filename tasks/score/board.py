@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tasks.machine import terminal
 from tasks.machine.terminal import cell
+from tasks.score.bootstrap import Interval
 from tasks.score.compared import Compared
 from tasks.score.leaderboard import Board, Row
 from tasks.score.summary import bracket, fixed, short
@@ -14,39 +17,62 @@ from tasks.score.table import HINDSIGHT_RULE, MISSING_RULE
 if TYPE_CHECKING:
     from rich.console import Group
 
-COLUMNS = (
-    "#", "algorithm", "rank", "score", "95 % interval", "w/t/l", "CPU s", "× cost", "jobs",
-)  # fmt: skip
-
-LEGEND = (
-    "Rank: mean over data sets. w/t/l: wins, ties, losses."
-    " CPU s: of a job, and × the cheapest. Jobs: finished of all."
-)
+LEGEND = "CPU s: of a job, and × the cheapest. Jobs: finished of all."
+RANKED = "Rank: mean over data sets. w/t/l: wins, ties, losses."
+TESTED = "Test: the same of the test score, which no algorithm saw."
 
 
-def cells(row: Row, *, one_set: bool) -> tuple[str, ...]:
-    """One row of the board as text, in the order of `COLUMNS`.
+def columns(found: Compared) -> dict[str, Callable[[Row], str]]:
+    """The board's columns by name: what each shows of a row.
 
-    On a board of one data set the score is the mean score itself, so a row without any has none.
+    On a board of one data set the score is the mean score itself, so a row without any has none;
+    and nothing is ranked. Where the board ranks by validation, the test stands beside it.
     """
-    shown = row.raw if one_set else row.score
-    return (
-        str(row.place),
-        name_of(row),
-        fixed(row.rank.value, 2),
-        short(shown.value) if one_set else fixed(shown.value),
-        bracket(shown, 4 if one_set else None),
-        f"{row.wins}/{row.ties}/{row.losses}",
-        short(row.cpu_seconds, 2),
-        short(row.relative_cost, 3),
-        f"{row.n_ok}/{row.n_jobs}" + (f", {row.n_early} ended early" if row.n_early else ""),
-    )
+    one_set, tested = found.board.one_set, found.tested
+
+    def shown(row: Row) -> Interval:
+        return row.raw if one_set else row.score
+
+    def text(value: float) -> str:
+        return short(value) if one_set else fixed(value)
+
+    ranked: dict[str, Callable[[Row], str]] = {"#": lambda row: str(row.place)}
+    ranks: dict[str, Callable[[Row], str]] = {"rank": lambda row: fixed(row.rank.value, 2)}
+    duels: dict[str, Callable[[Row], str]] = {
+        "w/t/l": lambda row: f"{row.wins}/{row.ties}/{row.losses}"
+    }
+    scores: dict[str, Callable[[Row], str]] = {
+        "score": lambda row: text(shown(row).value),
+        "95 % interval": lambda row: bracket(shown(row), 4 if one_set else None),
+    }
+    if tested is not None:
+        ranks["test rank"] = lambda row: fixed(tested.ranks.get(row.label, math.nan), 2)
+        scores["test"] = lambda row: text(tested.scores.get(row.label, math.nan))
+    return {
+        **({} if one_set else ranked),
+        "algorithm": name_of,
+        **({} if one_set else ranks),
+        **scores,
+        **({} if one_set else duels),
+        "CPU s": lambda row: short(row.cpu_seconds, 2),
+        "× cost": lambda row: short(row.relative_cost, 3),
+        "jobs": lambda row: (
+            f"{row.n_ok}/{row.n_jobs}" + (f", {row.n_early} ended early" if row.n_early else "")
+        ),
+    }
+
+
+def legend(found: Compared) -> str:
+    """What the columns mean."""
+    parts = [] if found.board.one_set else [RANKED]
+    parts += [LEGEND, f"Score: {score_name(found.board)}."]
+    return " ".join(parts + ([TESTED] if found.tested else []))
 
 
 def texts(found: Compared) -> list[tuple[str, ...]]:
-    """The board's rows as text, best first, in the order of `COLUMNS`."""
-    one_set = len(found.board.table.problems) == 1
-    return [cells(row, one_set=one_set) for row in found.board.rows]
+    """The board's rows as text, best first, in the order of `columns`."""
+    shown = columns(found).values()
+    return [tuple(show(row) for show in shown) for row in found.board.rows]
 
 
 def name_of(row: Row) -> str:
@@ -69,7 +95,7 @@ def jobs_text(row: Row) -> str:
 
 def score_name(board: Board) -> str:
     """What the score column holds."""
-    if len(board.table.problems) == 1:
+    if board.one_set:
         better = "less" if board.table.directions[0] == "min" else "more"
         return f"mean {board.metric}, {better} is better"
     return board.scale
@@ -89,16 +115,17 @@ def leaderboard(found: Compared) -> Group:
         padding=(0, 1, 0, 0),
     )
     shown = texts(found)
-    for i, name in enumerate(COLUMNS):
+    for i, name in enumerate(columns(found)):
         if name == "algorithm":
             table.add_column(name, overflow="fold", min_width=10)
         else:  # numbers are never broken nor cut
             width = max(len(name), *(len(row[i]) for row in shown)) if shown else len(name)
             table.add_column(name, justify="right", no_wrap=True, min_width=width)
     for row, said in zip(board.rows, shown, strict=True):
-        style = "bold" if row.place == 1 else "dim" if not row.n_ok else ""
+        leads = row.place == 1 and not board.one_set
+        style = "bold" if leads else "dim" if not row.n_ok else ""
         table.add_row(*map(cell, said), style=style)
-    notes = [f"{LEGEND} Score: {score_name(board)}."]
+    notes = [legend(found)]
     if any(row.n_ok < row.n_jobs for row in board.rows):
         notes.append(MISSING_RULE)
     if any(row.hindsight for row in board.rows):
@@ -126,13 +153,14 @@ def show(found: Compared) -> None:
 
 def markdown(found: Compared) -> str:
     """The board for a description or a comment; names are escaped."""
-    board = found.board
     lines = [" ".join(_literal(line) for line in found.answer.lines()), ""]
-    lines.append(f"| {' | '.join(COLUMNS)} |")
-    lines.append("| ---: | --- |" + " ---: |" * 6 + " --- |")
+    names = list(columns(found))
+    lines.append(f"| {' | '.join(names)} |")
+    left = {"algorithm", "jobs"}
+    lines.append(f"| {' | '.join('---' if name in left else '---:' for name in names)} |")
     shown = texts(found)
     lines += [f"| {' | '.join(_literal(cell) for cell in row)} |" for row in shown]
-    lines += ["", f"{LEGEND} Score: {_literal(score_name(board))}."]
+    lines += ["", _literal(legend(found))]
     return "\n".join(lines) + "\n"
 
 

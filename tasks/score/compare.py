@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from tasks.jobs.benches.kinds import choosing
 from tasks.machine.terminal import cell
 from tasks.score.bootstrap import Interval, paired_mean
 from tasks.score.frame import finished
 from tasks.score.paired import Paired, paired, paired_ratio
 from tasks.score.summary import short
 from tasks.score.table import Floats
+from tasks.score.tested import METRIC
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -47,6 +49,8 @@ class Difference:
     """B's CPU seconds over A's, geometric mean over pairs; advisory, machines differ."""
     n: int = 0
     """Pairs of finished jobs with the same seed."""
+    on_test: Interval | None = None
+    """The same as `change` of the test score, where the score itself is one of validation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +116,19 @@ def _difference(label: str, data: str, a: pd.DataFrame, b: pd.DataFrame) -> Diff
         change=scores.gain,
         cost=_cost(a["cpu_seconds"].to_numpy(float), b["cpu_seconds"].to_numpy(float)),
         n=scores.n,
+        on_test=_on_test(a, b),
     )
+
+
+def _on_test(a: pd.DataFrame, b: pd.DataFrame) -> Interval | None:
+    """The change of the test score of what was chosen by validation; rows are paired."""
+    if not a["bench"].isin(choosing("arm")).all():
+        return None
+    tests = [np.array([row.get(METRIC, np.nan) for row in of["metrics"]], float) for of in (a, b)]
+    there = np.isfinite(tests).all(axis=0)
+    if not there.any():
+        return None
+    return paired(tests[0][there], tests[1][there], a["direction"].iloc[0]).gain
 
 
 def _verdict(found: Paired) -> str:
@@ -155,12 +171,14 @@ def renderable(found: Differences, names: tuple[str, str]) -> Group:
         listed = ", ".join(f"{n} {v}" for v in VERDICTS if (n := total.counts.get(v)))
         totals.add_row(*map(cell, (total.label, percent(total.change), listed)))
     details = Table(box=None, pad_edge=False)
-    columns = ("verdict", "algorithm", "data", "A", "B", "change", "CPU B/A", "n")
-    for column in columns:
+    told = [d for d in found.differences if d.verdict != "same" or _moved(d)]
+    tested = any(difference.on_test for difference in told)
+    columns = ["verdict", "algorithm", "data", "A", "B", "change", "CPU B/A", "n"]
+    for column in columns + ["change on test"] * tested:
         details.add_column(column, overflow="fold")
-    for difference in sorted(found.differences, key=lambda d: VERDICTS.index(d.verdict)):
-        if difference.verdict != "same":
-            details.add_row(*map(cell, _cells(difference)))
+    for difference in sorted(told, key=lambda d: VERDICTS.index(d.verdict)):
+        on_test = [percent(difference.on_test) if difference.on_test else ""] * tested
+        details.add_row(*map(cell, (*_cells(difference), *on_test)))
     parts: list[RenderableType] = [totals, cell("")]
     if details.row_count:
         parts += [details, cell("")]
@@ -168,6 +186,11 @@ def renderable(found: Differences, names: tuple[str, str]) -> Group:
         "Change is the paired mean improvement over A's mean, with a 95 % bootstrap interval;"
         " positive is better. Totals are bootstrapped over data sets. CPU seconds are advisory."
     )
+    if tested:
+        note += (
+            " Policies are compared by their validation score; the change on test is of what they"
+            " chose by it."
+        )
     return Group(*parts, cell(note, "dim"))
 
 
@@ -189,12 +212,18 @@ def as_json(found: Differences) -> str:
                 "b": d.second if math.isfinite(d.second) else None,
                 "change": d.change and asdict(d.change),
                 "cost": d.cost and asdict(d.cost),
+                "on_test": d.on_test and asdict(d.on_test),
                 "n": d.n,
             }
             for d in found.differences
         ],
     }
     return json.dumps(payload, indent=1, allow_nan=False) + "\n"
+
+
+def _moved(found: Difference) -> bool:
+    """Whether its test score changed."""
+    return found.on_test is not None and found.on_test.value != 0
 
 
 def _cells(found: Difference) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from tasks.score.leaderboard import Board, leaderboard
 from tasks.score.measured import by_measure
 from tasks.score.significance import Comparison, compare_all
 from tasks.score.summary import Answer, summarise
+from tasks.score.tested import Tested, on_test
 
 if TYPE_CHECKING:
     from tasks.jobs.suites.suite import Suite
@@ -32,6 +33,8 @@ class Compared:
     tests: Comparison
     answer: Answer
     """What both say in words."""
+    tested: Tested | None = None
+    """What the test says, where the board ranks by validation."""
 
 
 def compared(results: Results, suite: Suite | None = None) -> Compared:
@@ -55,4 +58,7 @@ def compared(results: Results, suite: Suite | None = None) -> Compared:
     title = suite.title if suite is not None else "Leaderboard"
     if metric:
         title += f", by {metric}"
-    return Compared(title, board, tests, summarise(board, tests, first_tries))
+    ends = (scale.zero, scale.one) if scale else ()
+    tested = None if metric else on_test(frame, board, *ends)
+    answer = summarise(board, tests, first_tries, tested.verdict if tested else "")
+    return Compared(title, board, tests, answer, tested)

@@ -22,6 +22,12 @@ from tasks.score.table import (
     score_table,
 )
 
+ONE_SET_RULE = (
+    "One data set claims no rank, for it says nothing of others: algorithms stand in the order of"
+    " their mean scores."
+)
+"""What a board of one data set says in the place of places, mean ranks and tests."""
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -78,6 +84,11 @@ class Board:
     """Data sets that the common scale leaves out, because it has no meaning there."""
     metric: str = "score"
     """What is compared: the score, or a measure in its place."""
+
+    @property
+    def one_set(self) -> bool:
+        """Whether it is a board of one data set, which claims no rank: see `ONE_SET_RULE`."""
+        return len(self.table.problems) == 1
 
 
 def leaderboard(

@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass
 import numpy as np
 
 from tasks.score.bootstrap import Interval
-from tasks.score.leaderboard import Board, Row
+from tasks.score.leaderboard import ONE_SET_RULE, Board, Row
 from tasks.score.significance import Comparison
 
 
@@ -16,6 +16,7 @@ class Answer:
     """One sentence or two for each question that a reader of a board has."""
 
     best: str
+    on_test: str
     first_tries: str
     by_how_much: str
     how_sure: str
@@ -27,23 +28,24 @@ class Answer:
         return tuple(filter(None, astuple(self)))
 
 
-def summarise(board: Board, tests: Comparison, first_tries: str = "") -> Answer:
+def summarise(board: Board, tests: Comparison, first_tries: str = "", on_test: str = "") -> Answer:
     """The answer that a board and its tests give.
 
-    `first_tries`: what `tasks.score.first_tries` says of them.
+    `first_tries`, `on_test`: what `tasks.score.first_tries` and `tasks.score.tested` say of them.
     """
     rows = board.rows
     if not rows or not any(row.n_ok for row in rows):
         return Answer(
-            "No job finished, so there is nothing to rank.", "", "", "", "", _missing(rows)
+            "No job finished, so there is nothing to rank.", "", "", "", "", "", _missing(rows)
         )
     leaders = [row for row in rows if row.place == 1]
     first = leaders[0]
     return Answer(
-        best=_best(leaders, board),
+        best=ONE_SET_RULE if board.one_set else _best(leaders, board),
+        on_test=on_test,
         first_tries=first_tries,
-        by_how_much=_by_how_much(board),
-        how_sure=_how_sure(board, tests),
+        by_how_much=_best_score(board) if board.one_set else _by_how_much(board),
+        how_sure=_how_sure_of_one(board) if board.one_set else _how_sure(board, tests),
         cost=_cost(first),
         missing=_missing(rows),
     )
@@ -96,11 +98,34 @@ def _by_how_much(board: Board) -> str:
         if board.lead is not None and np.isfinite(board.lead.value):
             text += f", {_gap(board.lead.value)} {board.rows[1].label}, the next by rank"
         text += "."
-    if np.isfinite(first.raw.value):
-        text += (
-            f" Its mean score is {short(first.raw.value)} {bracket(first.raw, 4)}".rstrip() + "."
-        )
-    return text.strip()
+    return text
+
+
+def _best_score(board: Board) -> str:
+    """Of one data set: the best mean score, and the next."""
+    leaders = [row for row in board.rows if row.place == 1]
+    first, behind = board.rows[0], board.rows[len(leaders) :]
+    verb = "has" if len(leaders) == 1 else "share"
+    text = f"{_listed([row.label for row in leaders])} {verb} the best mean {board.metric},"
+    text += f" {short(first.raw.value)} {bracket(first.raw, 4)}".rstrip()
+    following = next((row for row in behind if np.isfinite(row.raw.value)), None)
+    return text + (f"; {following.label} has {short(following.raw.value)}." if following else ".")
+
+
+def _how_sure_of_one(board: Board) -> str:
+    """Of one data set: whether repetitions tell the first two apart."""
+    if board.lead is None or not np.isfinite(board.lead.lower):
+        return ""
+    first, second = board.rows[:2]
+    if not second.n_ok:
+        return ""
+    if min(first.n_ok, second.n_ok) < 2:
+        return "A single repetition cannot say how sure that is."
+    certain = "exclude" if board.lead.excludes_zero else "do not exclude"
+    return (
+        f"Repetitions {certain} that {first.label} and {second.label} are level here (95 %"
+        " bootstrap interval of their difference)."
+    )
 
 
 def _whose(board: Board) -> str:

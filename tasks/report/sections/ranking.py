@@ -10,52 +10,80 @@ from tasks.report.cells import Cell, Names, finite, named, number
 from tasks.report.material import Material
 from tasks.report.section import Section, Table
 from tasks.score import board as terminal
-from tasks.score.leaderboard import Board, Row
+from tasks.score.leaderboard import ONE_SET_RULE, Board, Row
 from tasks.score.summary import bracket, fixed, short
 from tasks.score.table import HINDSIGHT_RULE, MISSING_RULE
+from tasks.score.tested import Tested
+
+RANKED = ("Place", "Mean rank", "Mean rank by test", "Wins / ties / losses", "Data sets ranked")
+"""What a board of one data set does not claim."""
 
 
 def section(made: Material) -> Section:
     """The board as a table, with the rule for missing results."""
-    board = made.found.board
+    board, tested = made.found.board, made.found.tested
+    rows = [_row(row, board, tested) for row in board.rows]
+    columns = list(rows[0]) if rows else ["Algorithm"]
     table = Table(
         "leaderboard-table",
-        "All algorithms by mean rank",
-        [
-            "Place", "Algorithm", "Mean rank", "Score", "95 % interval", "Wins / ties / losses",
-            "CPU s a job", "Times the cheapest", "Jobs", "Data sets ranked",
-        ],
-        [_row(row, board) for row in board.rows],
+        f"All algorithms by mean {'score' if board.one_set else 'rank'}",
+        columns,
+        [list(row.values()) for row in rows],
         note=_note(board, made.names),
         filters="algorithms",
         few=0,
-        numeric_from=2,
-        key_column=1,
-    )  # fmt: skip
+        numeric_from=1 + columns.index("Algorithm"),
+        key_column=columns.index("Algorithm"),
+    )
+    order = ONE_SET_RULE if board.one_set else "Ordered by mean rank over data sets."
+    if tested:
+        order += (
+            " The score is one of validation; the test score, which no algorithm saw, stands"
+            " beside it on the same scale."
+        )
     text = (
-        f"Ordered by mean rank over data sets. Score: {terminal.score_name(board)}. Intervals are"
+        f"{order} Score: {terminal.score_name(board)}. Intervals are"
         " two-level bootstrap intervals over data sets and repetitions, paired between"
         " algorithms. CPU seconds are the algorithm’s work alone; data loaded, kernels compiled."
     )
     return Section("leaderboard", "Leaderboard", nav="Leaderboard", text=[text], tables=[table])
 
 
-def _row(row: Row, board: Board) -> list[Cell]:
-    one_set = any(math.isfinite(other.raw.value) for other in board.rows)
+def _row(row: Row, board: Board, tested: Tested | None) -> dict[str, Cell]:
+    """The cells of a row by their columns; a board of one data set ranks nobody."""
+    one_set = board.one_set
     shown = row.raw if one_set else row.score
+
+    def score(value: float) -> Cell:
+        return Cell(short(value) if one_set else fixed(value), finite(value))
+
     missing = row.n_jobs - row.n_ok
-    return [
-        Cell(str(row.place), row.place),
-        Cell(terminal.name_of(row), row.label),
-        Cell(fixed(row.rank.value, 2), finite(row.rank.value), hint=bracket(row.rank)),
-        Cell(short(shown.value) if one_set else fixed(shown.value), finite(shown.value)),
-        Cell(bracket(shown, 4 if one_set else None) or "–", finite(shown.lower)),
-        Cell(f"{row.wins} / {row.ties} / {row.losses}", row.wins),
-        number(row.cpu_seconds, 3),
-        number(row.relative_cost, 3),
-        Cell(terminal.jobs_text(row), missing, "bad" if row.n_failed or row.n_early else ""),
-        Cell(f"{row.n_ranked} of {len(board.table.problems)}", row.n_ranked),
-    ]
+    cells = {
+        "Place": Cell(str(row.place), row.place),
+        "Algorithm": Cell(terminal.name_of(row), row.label),
+        "Mean rank": Cell(
+            fixed(row.rank.value, 2), finite(row.rank.value), hint=bracket(row.rank)
+        ),
+    }
+    if tested:
+        rank = tested.ranks.get(row.label, math.nan)
+        cells["Mean rank by test"] = Cell(fixed(rank, 2), finite(rank))
+    cells["Score"] = score(shown.value)
+    cells["95 % interval"] = Cell(
+        bracket(shown, 4 if one_set else None) or "–", finite(shown.lower)
+    )
+    if tested:
+        cells["Test score"] = score(tested.scores.get(row.label, math.nan))
+    cells |= {
+        "Wins / ties / losses": Cell(f"{row.wins} / {row.ties} / {row.losses}", row.wins),
+        "CPU s a job": number(row.cpu_seconds, 3),
+        "Times the cheapest": number(row.relative_cost, 3),
+        "Jobs": Cell(
+            terminal.jobs_text(row), missing, "bad" if row.n_failed or row.n_early else ""
+        ),
+        "Data sets ranked": Cell(f"{row.n_ranked} of {len(board.table.problems)}", row.n_ranked),
+    }
+    return {name: each for name, each in cells.items() if not (one_set and name in RANKED)}
 
 
 def _note(board: Board, names: Names) -> Markup:

@@ -28,8 +28,10 @@ class SignificanceTests(Section):
     distance: str
 
 
-def section(made: Material) -> Section:
-    """The tests over data sets."""
+def section(made: Material) -> Section | None:
+    """The tests over data sets; None for a single one, which ranks nobody."""
+    if made.found.board.one_set:
+        return None
     found = made.found.tests
     rows = [
         [

@@ -8,6 +8,7 @@ from tasks.jobs.job import Result
 from tasks.jobs.suites.suite import Suite
 from tasks.score import board
 from tasks.score.compared import compared
+from tasks.score.leaderboard import ONE_SET_RULE
 
 LOSSES = {"vanilla": 4.0, "exhaustive": 2.0, "cha<b>[red]|_*": 3.0}
 
@@ -26,6 +27,14 @@ def results(statuses=()):
     ]  # fmt: skip
 
 
+def two_sets():
+    return [
+        dataclasses.replace(each, data=data, key=f"{each.key}-{i}")
+        for i, data in enumerate(("synthetic:fried", "synthetic:mv"))
+        for each in results()
+    ]
+
+
 def suite(**more):
     return Suite(
         title="A <title> [bold]",
@@ -40,16 +49,18 @@ def test_plain_text_has_the_numbers_and_names_as_they_are():
     lines = text.splitlines()
     assert lines[0] == "A <title> [bold]"
     assert lines[2].split() == [
-        "1", "exhaustive", "1.00", "2.05", "[2,", "2.1]", "2/0/0", "0.5", "1", "2/2",
+        "exhaustive", "2.05", "[2,", "2.1]", "0.5", "1", "2/2",
     ]  # fmt: skip
+    assert " ".join(lines[1].split()) == "algorithm score 95 % interval CPU s × cost jobs"
+    assert " ".join(text.split()).count(ONE_SET_RULE) == 1
     assert "cha<b>[red]|_*" in text
     assert "All 6 jobs finished." in text
 
 
 def test_the_board_fits_80_columns_without_breaking_a_number():
-    lines = board.plain(compared(results(), suite()), width=80).splitlines()
+    lines = board.plain(compared(two_sets()), width=80).splitlines()
     assert max(map(len, lines)) <= 80
-    assert sum("2/0/0" in line and "[2, 2.1]" in line for line in lines) == 1
+    assert sum("4/0/0" in line and "[1.000, 1.000]" in line for line in lines) == 1
 
 
 def test_failures_bring_their_rule():
@@ -75,7 +86,9 @@ def test_a_coloured_terminal_gets_literal_names_too():
 def test_markdown_escapes_names():
     text = board.markdown(compared(results(), suite()))
     assert "cha&lt;b>[red]\\|\\_\\*" in text
-    assert "| 1 | exhaustive | 1.00 | 2.05 | [2, 2.1] | 2/0/0 | 0.5 | 1 | 2/2 |" in text
+    assert "| exhaustive | 2.05 | [2, 2.1] | 0.5 | 1 | 2/2 |" in text
+    ranked = board.markdown(compared(two_sets()))
+    assert "| 1 | exhaustive | 1.00 | 1.000 | [1.000, 1.000] | 4/0/0 | 0.5 | 1 | 4/4 |" in ranked
 
 
 def test_nothing_finished_is_said():
@@ -90,7 +103,7 @@ def test_an_algorithm_that_never_finished_has_no_score_on_a_board_of_one_data_se
         compared(results({("vanilla", seed): "crash" for seed in (0, 1)}.items()), suite())
     )
     row = next(line for line in text.splitlines() if "vanilla" in line).split()
-    assert row == ["3", "vanilla", "3.00", "–", "0/0/2", "–", "–", "0/2"]
+    assert row == ["vanilla", "–", "–", "–", "0/2"]
 
 
 def test_the_board_tells_of_early_ends_and_of_hindsight():
@@ -99,7 +112,7 @@ def test_the_board_tells_of_early_ends_and_of_hindsight():
     rows[1] = dataclasses.replace(rows[1], hindsight=True)
     text = " ".join(board.plain(compared(rows)).split())
 
-    assert "exhaustive (hindsight) 1.00" in text
+    assert "exhaustive (hindsight) 2" in text
     assert "0/1, 1 ended early" in text
     assert "or ended early, before it had consumed its budget, counts as the worst score" in text
     assert "Hindsight: an algorithm that declares" in text

@@ -105,3 +105,27 @@ def test_json_is_complete():
     assert payload["compared"] == 2
     assert [d["verdict"] for d in payload["differences"]] == ["same", "same", "only B"]
     assert payload["differences"][2]["a"] is None
+
+
+def chosen(scores):
+    frame = frame_of({("a", "x"): [0.9, 0.8]}, direction="max", bench="pulls")
+    frame["metrics"] = [{"test": score} for score in scores]
+    return frame
+
+
+def test_of_policies_the_change_on_test_stands_beside_that_of_validation():
+    (difference,) = compare(chosen([0.5, 0.5]), chosen([0.6, 0.6])).differences
+
+    assert difference.verdict == "same"
+    assert difference.on_test.value == pytest.approx(0.2)
+    console = Console(file=io.StringIO(), width=200)
+    console.print(renderable(compare(chosen([0.5, 0.5]), chosen([0.6, 0.6])), ("A", "B")))
+    assert "change on test" in console.file.getvalue()
+    assert "+20.00 % [+20.00, +20.00]" in console.file.getvalue()
+
+
+def test_what_was_not_tested_has_no_change_on_test():
+    (difference,) = compare(chosen([None, 0.5]), chosen([0.5, None])).differences
+
+    assert difference.on_test is None
+    assert found(A)["chacha", "x"].on_test is None

@@ -92,4 +92,5 @@ def test_the_board_says_it_by_the_suite_s_names(make_frame):
 
 def test_who_is_a_baseline():
     found = [name for name in registry.names() if registry.algorithm_class(name).baseline]
-    assert found == ["vanilla", "running-mean", "last-label", "seasonal-last", "online-ridge"]
+    streams = ["vanilla", "running-mean", "last-label", "seasonal-last", "online-ridge"]
+    assert found == [*streams, "lightgbm-default", "forest-default"]

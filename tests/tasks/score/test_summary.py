@@ -1,7 +1,7 @@
 import pytest
 
 from tasks.score.frame import as_frame
-from tasks.score.leaderboard import leaderboard
+from tasks.score.leaderboard import ONE_SET_RULE, leaderboard
 from tasks.score.significance import compare_all
 from tasks.score.summary import fixed, short, summarise
 
@@ -31,10 +31,10 @@ def test_every_question_has_its_answer(make_frame):
 def test_a_shared_first_place_is_shared(make_frame):
     found = answer(make_frame, many(8, gap=0.0) | {("fast", "d0"): [10.0, 10.0]})
     assert "fast" in found.best
-    tied = answer(make_frame, {(label, "x"): [1.0] for label in "ab"})
+    tied = answer(make_frame, {(label, data): [1.0] for label in "ab" for data in "xy"})
     assert (
         tied.best
-        == "a and b share the first place: mean rank 1.50 among 2 algorithms on 1 data set."
+        == "a and b share the first place: mean rank 1.50 among 2 algorithms on 2 data sets."
     )
     assert tied.by_how_much.startswith("a's scaled score is 1.000")
     assert "level with b" in tied.by_how_much
@@ -42,7 +42,8 @@ def test_a_shared_first_place_is_shared(make_frame):
 
 
 def test_one_that_never_finished_is_not_level_with_the_only_one_that_did(make_frame):
-    found = answer(make_frame, {("a", "x"): [1.0, 1.2], ("bad", "x"): ["crash", "crash"]})
+    scores = {("a", data): [1.0, 1.2] for data in "xy"}
+    found = answer(make_frame, scores | {("bad", data): ["crash", "crash"] for data in "xy"})
     assert "1.000 ahead of bad" in found.by_how_much
     assert "Nothing separates" not in found.how_sure
 
@@ -62,9 +63,20 @@ def test_missing_jobs_are_counted_by_kind(make_frame):
     assert found.missing == "3 of 6 jobs finished (1 failed, 1 skipped, 1 not run)."
 
 
-def test_a_single_data_set_tells_its_raw_score(make_frame):
+def test_a_single_data_set_tells_its_raw_score_and_claims_no_rank(make_frame):
     found = answer(make_frame, {("a", "x"): [1.0, 1.2], ("b", "x"): [2.0, 2.2]})
-    assert "Its mean score is 1.1 [1, 1.2]." in found.by_how_much
+    assert found.best == ONE_SET_RULE
+    assert found.by_how_much == "a has the best mean score, 1.1 [1, 1.2]; b has 2.1."
+    assert found.how_sure.startswith("Repetitions exclude that a and b are level here")
+    assert not any("rank" in line or "p =" in line for line in found.lines()[1:])
+
+
+def test_a_single_data_set_tells_what_is_equal_and_what_ran_once(make_frame):
+    found = answer(make_frame, {("a", "x"): [1.0], ("b", "x"): [1.0], ("c", "x"): [2.0]})
+    assert found.by_how_much == "a and b share the best mean score, 1 [1, 1]; c has 2."
+    assert found.how_sure == "A single repetition cannot say how sure that is."
+    alone = answer(make_frame, {("a", "x"): [1.0, 2.0], ("bad", "x"): ["crash", "crash"]})
+    assert (alone.by_how_much, alone.how_sure) == ("a has the best mean score, 1.5 [1, 2].", "")
 
 
 @pytest.mark.parametrize(

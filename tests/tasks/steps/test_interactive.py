@@ -34,7 +34,7 @@ def test_a_file_by_its_path_and_target(table, kind):
     assert found.board["score"].is_monotonic_increasing
     assert list(found.frame["status"]) == ["ok", "ok"]
     assert found.results[0].data.endswith("my.csv?target=load")
-    assert "# algorithm" in str(found)
+    assert "algorithm     score" in str(found)
     assert "<table" in found._repr_html_()
     assert found.failures == ()
 
