@@ -2,8 +2,8 @@
 
 Where intervals do not separate, samples of doubling sizes cost twice what they lead to. So there
 is an allowance: `SHARE` of what Full-run would take, and what it would take for everyone who has
-been dropped. Who would be probed beyond it is trained in full, which Full-run would do too. So the
-whole takes at most 1 + `SHARE` times as long as Full-run, as far as the projection below is right.
+been dropped. Beyond it configurations are trained in full, which Full-run would do too. So the
+whole takes at most 1 + `SHARE` times as long as Full-run, as far as projections are right.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from algorithms.abc_selection.schedulers import Prospect
+from algorithms.benches.samples import Probe
 
 SHARE = 0.1
 """Of the seconds of Full-run, and of its rows, that samples may cost when nobody is dropped."""
@@ -38,22 +39,22 @@ def worthwhile(sizes: Sequence[int], full: int) -> list[int]:
     return [*partial, full] if 0 < sum(partial[:2]) <= SHARE * full and partial[1:] else [full]
 
 
-def projected(candidate: Prospect, rows: int) -> float:
-    """CPU seconds of a probe of so many rows, on the line through the last two; NaN with none.
+def fit_seconds(curve: Sequence[Probe], rows: int) -> float:
+    """CPU seconds of a fit on so many rows, on the line through the last two fits.
 
-    Before its first probe a configuration had taken no time for no rows.
+    Before its first fit a configuration had taken no time for no rows.
 
     Examples
     --------
-    >>> projected(Prospect(index=0, probes=2, rows=1000, seconds=3.0, rows_before=500,
-    ...                    seconds_before=2.0), 4000)
+    >>> curve = [Probe(rows=500, test_rows=9, fit_cpu=2), Probe(rows=1000, test_rows=9, fit_cpu=3)]
+    >>> fit_seconds(curve, 4000)
     9.0
     """
-    if not candidate.probes:
-        return math.nan
-    added = max(0.0, candidate.seconds - candidate.seconds_before)
-    slope = added / (candidate.rows - candidate.rows_before)
-    return candidate.seconds + slope * max(0, rows - candidate.rows)
+    last = curve[-1]
+    seconds, over = last.fit_cpu, last.rows
+    if len(curve) > 1:
+        seconds, over = max(0.0, seconds - curve[-2].fit_cpu), over - curve[-2].rows
+    return last.fit_cpu + seconds / over * max(0, rows - last.rows)
 
 
 @dataclass(slots=True)
@@ -64,26 +65,49 @@ class Allowance:
     ----------
     everyone : list of Prospect
         Who Full-run would train: the dropped ones too.
-    full : int
-        |D_tr|.
+    full, tested : int
+        |D_tr| and |D_te|.
     spent : float
         CPU seconds of all probes of samples so far.
     """
 
     everyone: list[Prospect]
     full: int
+    tested: int
     spent: float = 0.0
 
     def covers(self, chosen: Prospect, rows: int, omega: Sequence[Prospect]) -> bool:
         """Whether the next probe of `chosen` may be of `rows` rows, with `omega` left."""
-        known = [projected(each, self.full) for each in self.everyone if each.probes]
+        known = [self._in_full(each) for each in self.everyone if each.curve]
         if not known:
             return True
         mean = sum(known) / len(known)  # stands for those that were never probed
 
         def cost(of: Sequence[Prospect]) -> float:
-            return sum(projected(each, self.full) if each.probes else mean for each in of)
+            return sum(self._in_full(each) if each.curve else mean for each in of)
 
-        saved = cost([c for c in self.everyone if c not in omega and c.rows < self.full])
-        asked = projected(chosen, rows) if chosen.probes else mean * rows / self.full
-        return self.spent + asked <= SHARE * cost(self.everyone) + saved
+        left = {each.index for each in omega}
+        gone = [c for c in self.everyone if c.index not in left and c.rows < self.full]
+        asked = _on_sample(chosen.curve, rows) if chosen.curve else mean * rows / self.full
+        return self.spent + asked <= SHARE * cost(self.everyone) + cost(gone)
+
+    def settle(self, omega: Sequence[Prospect]) -> Prospect:
+        """Whom to train in full: the highest upper bound has to fall anyway; of equals the cheap.
+
+        One of `omega` at least was not trained in full.
+        """
+
+        def hope(candidate: Prospect) -> tuple[float, float]:
+            return candidate.upper, -self._in_full(candidate) if candidate.curve else -math.inf
+
+        return max((each for each in omega if each.rows < self.full), key=hope)
+
+    def _in_full(self, candidate: Prospect) -> float:
+        last = candidate.curve[-1]
+        test = last.test_cpu / last.test_rows
+        return fit_seconds(candidate.curve, self.full) + test * self.tested
+
+
+def _on_sample(curve: Sequence[Probe], rows: int) -> float:
+    last = curve[-1]
+    return fit_seconds(curve, rows) + (last.train_cpu + last.test_cpu) * rows / last.rows

@@ -116,7 +116,7 @@ class ABC(SamplesAlgorithm):
             t=bench.test_rows,
             delta=self.delta,
         )
-        allowance = Allowance(list(omega), bench.train_rows)
+        allowance = Allowance(list(omega), bench.train_rows, bench.test_rows)
         schedule = SCHEDULERS[self.scheduler]
         leader = omega[0]
         n_crossed = 0.0
@@ -128,7 +128,7 @@ class ABC(SamplesAlgorithm):
                 break
             rows = self._next_size(chosen, sizes)
             if self._thrifty and not allowance.covers(chosen, rows, omega):
-                rows = bench.train_rows
+                chosen, rows = allowance.settle(omega), bench.train_rows
             left = (self.time_limit or math.inf) - bench.cost.cpu_seconds
             probe = yield from bench.probe(
                 chosen.index, rows, seconds=left, tested=2 if self._published else TESTED

@@ -9,12 +9,14 @@ from algorithms.abc_selection.schedulers import Prospect
 from algorithms.abc_selection.selection import ABC
 from algorithms.abc_selection.simulation import SimulatedLearners
 from algorithms.base import play
-from algorithms.benches.samples import SamplesBench
+from algorithms.benches.samples import Probe, SamplesBench
 from algorithms.events import ProbeFinished, of
 
 
-def probed(index, seconds, rows=1000):
-    return Prospect(index=index, probes=1, rows=rows, seconds=seconds)
+def probed(index, seconds, rows=1000, **others):
+    """A configuration after one probe of so many seconds of fitting and none of testing."""
+    probe = Probe(rows=rows, test_rows=rows, fit_cpu=seconds, train_cpu=0.5)
+    return Prospect(index=index, probes=1, rows=rows, curve=[probe], **others)
 
 
 def test_small_data_are_trained_in_full_at_once():
@@ -30,21 +32,34 @@ def test_samples_of_more_than_a_quarter_are_left_out():
 
 def test_who_was_dropped_pays_for_the_samples_of_others():
     everyone = [probed(0, 1.0), probed(1, 1.0), probed(2, 8.0)]  # 100, 100, 800 seconds in full
-    allowance = Allowance(everyone, 100_000, spent=99.0)
+    allowance = Allowance(everyone, 100_000, 25_000, spent=99.0)
     assert not allowance.covers(everyone[0], 4000, everyone)
     assert allowance.covers(everyone[0], 4000, everyone[:2])
 
 
 def test_who_was_trained_in_full_saved_nothing():
     everyone = [probed(0, 1.0), probed(1, 100.0, rows=100_000)]
-    allowance = Allowance(everyone, 100_000, spent=100.0)
+    allowance = Allowance(everyone, 100_000, 25_000, spent=100.0)
     assert not allowance.covers(everyone[0], 4000, everyone[:1])
 
 
 def test_the_cost_of_the_never_probed_is_that_of_the_others():
     everyone = [probed(0, 1.0), Prospect(index=1)]
-    assert Allowance(everyone, 100_000, spent=18.0).covers(everyone[1], 1000, everyone)
-    assert not Allowance(everyone, 100_000, spent=20.0).covers(everyone[1], 1000, everyone)
+    assert Allowance(everyone, 100_000, 25_000, spent=18.0).covers(everyone[1], 1000, everyone)
+    assert not Allowance(everyone, 100_000, 25_000, spent=20.0).covers(everyone[1], 1000, everyone)
+
+
+def test_tests_cost_what_they_do_on_all_test_rows_and_training_rows_are_not_tested_in_full():
+    probe = Probe(rows=1000, test_rows=8000, test_cpu=8.0, train_cpu=1.0)
+    everyone = [Prospect(index=0, probes=1, rows=1000, curve=[probe])]  # 25 seconds in full
+    assert Allowance(everyone, 100_000, 25_000).covers(everyone[0], 250, everyone)
+    assert not Allowance(everyone, 100_000, 25_000).covers(everyone[0], 300, everyone)
+
+
+def test_the_most_hopeful_is_trained_in_full_and_of_equals_the_cheapest():
+    omega = [probed(0, 1.0, upper=0.8), probed(1, 5.0, upper=0.9), probed(2, 2.0, upper=0.9)]
+    done = probed(3, 9.0, rows=100_000, upper=0.95)
+    assert Allowance(omega, 100_000, 25_000).settle([*omega, done]) is omega[2]
 
 
 @pytest.mark.parametrize("scheduler", ["gradient-ci", "ucb", "round-robin"])
