@@ -14,13 +14,15 @@ from algorithms.checks import (
     check_global_randomness,
     check_look_ahead,
     check_many_classes,
+    check_not_a_number,
     check_restart,
     check_seeded,
     check_settings,
     checks,
 )
-from algorithms.errors import BrokenPromiseError
+from algorithms.errors import AuditError, BrokenPromiseError
 from algorithms.events import ConfigurationAdmitted, LeaseGranted
+from algorithms.policies.policy import ArmPolicy, Policy
 from tests.algorithms import cheats
 
 DRAWS = {
@@ -74,6 +76,27 @@ class Mutable(Algorithm):
 
     def run(self, bench, seed):
         yield from predict_zero(bench)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stubborn(ArmPolicy):
+    """Pulls its first arm for ever, whatever happens to it."""
+
+    def policy(self, problem, rng):
+        return StubbornPolicy(problem)
+
+
+class StubbornPolicy(Policy):
+    def _choose(self):
+        return np.zeros(1, dtype=np.intp)
+
+    def _learn(self, arm, reward, cost):
+        pass
+
+
+def test_a_policy_that_pulls_a_retired_arm_is_caught():
+    with pytest.raises(AuditError, match="configuration 0 was given a lease after it had left"):
+        check_not_a_number(Stubborn())
 
 
 @pytest.mark.parametrize("draw", DRAWS)
