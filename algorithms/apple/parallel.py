@@ -89,9 +89,10 @@ def united(
 class ParallelApple(Apple):
     """apple over a partition of the examples: local choice, union of parents, averaged weights.
 
-    Of several learning rates the one answers whose averaged weights lose least on the training
-    rows. The progressive losses of the nodes are no guide: each learned a part of the examples
-    alone, and the rate that suits the average, which wanders less, is higher.
+    Of several learning rates, by default those of `apple`, the one answers whose averaged weights
+    lose least on the training rows. The progressive losses of the nodes are no guide: each learned
+    a part of the examples alone, and the rate that suits the average, which wanders less, is
+    higher.
 
     Parameters
     ----------

@@ -8,6 +8,7 @@ default is a race of a few on the first examples, which costs a part of it.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Generator, Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Literal
@@ -37,6 +38,22 @@ from algorithms.events import (
 )
 
 Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+def _rate_or_auto(value: Any) -> Any:
+    """The value, for the type to take; a union's own error speaks of one member."""
+    if value == "auto":
+        return value
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise ValueError("Input should be 'auto' or a number above 0")
+    return number
+
+
+RateOrAuto = Annotated[float | Literal["auto"], BeforeValidator(_rate_or_auto)]
 
 
 def listed(value: Any) -> Any:
@@ -71,7 +88,7 @@ class OnlineLearner(HoldoutAlgorithm):
 
     many_classes: ClassVar[bool] = True
 
-    learning_rate: Literal["auto"] | Rate = "auto"
+    learning_rate: RateOrAuto = "auto"
     rates: Annotated[tuple[Rate, ...], BeforeValidator(listed)] = ()
     update: Literal["adaptive", "sgd"] = "adaptive"
     regularization: Rate = 1e-3
@@ -155,6 +172,7 @@ class OnlineLearner(HoldoutAlgorithm):
         champion = yield from _race(bench, entrants, targets, base.names, until)
         if chooses:
             yield from _left_behind(entrants, champion, until)
+            del entrants  # of many classes they take gigabytes
         if until < bench.budget:
             i, budget = champion.configuration, bench.budget
             yield LeaseGranted(at=until, configuration=i, amount=budget, slot=i, fresh=again)

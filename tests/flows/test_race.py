@@ -299,3 +299,17 @@ def test_the_champion_is_told_in_the_names_of_columns(tmp_path, monkeypatch, cap
 
     assert "champion: office hours × '<b>, hot'; learning_rate=0.5" in said
     assert json.loads(said[-1])["champion"]["interactions"] == ["office hours × '<b>, hot'"]
+
+
+def test_one_class_for_all_rows_is_said(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    rare = np.where(rng.random(400) < 0.05, "sick", "well")
+    pd.DataFrame({"x": rng.normal(size=400), "y": rare}).to_csv("rare.csv", index=False)
+    with pytest.raises(SystemExit) as stop:
+        main(["race", "apple", "file:rare.csv"])
+
+    told = capsys.readouterr()
+    assert stop.value.code == 0
+    assert "test_error" in told.out
+    assert "one class is predicted for all test rows, which have more: leave scale" in told.err

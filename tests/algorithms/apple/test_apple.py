@@ -8,6 +8,7 @@ from scipy import sparse
 
 from algorithms import registry
 from algorithms.apple.apple import Apple
+from algorithms.apple.entrants import RATES
 from algorithms.apple.example import parity
 from algorithms.apple.polynomial import Polynomial
 from algorithms.apple.rows import as_rows, check_labels
@@ -19,8 +20,10 @@ from algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,
     ConfigurationFailed,
+    Eliminated,
     FeaturesExpanded,
     Finished,
+    LeaseGranted,
 )
 
 
@@ -120,12 +123,44 @@ def test_a_rate_that_diverges_fails_alone():
         run(Fragile(learning_rate=0.25), parity(100))
 
 
+@pytest.mark.parametrize(("prefix", "passes"), [(10_000, 1), (10_000, 2), (700, 1), (700, 2)])
+def test_the_first_examples_choose_the_rate(monkeypatch, prefix, passes):
+    monkeypatch.setattr("algorithms.apple.rates.PREFIX", prefix)
+    one = HoldoutBench(parity(2000, order=2).holdout, passes=passes)
+    auditor, events = Auditor(), run(Apple(), one)
+    for event in events:
+        auditor(event)
+    finished, at = auditor.close(), min(prefix, 2000)
+
+    assert finished.at == 2000 * passes
+    assert [e.at for e in of(Eliminated, events)] == [at] * (len(RATES) - 1)
+    assert {p["learning_rate"] for p in auditor.parameters} == set(RATES)
+    again = [e for e in of(LeaseGranted, events) if e.at]
+    assert [(e.at, e.fresh) for e in again] == (
+        [(700, True)] if prefix == 700 else [(2000, False)] * (passes - 1)
+    )
+    own = [e.epoch for e in of(FeaturesExpanded, events) if e.at > prefix]
+    assert own == ([3, 4, 5] if prefix == 700 else [])
+    if prefix > 2000 and passes == 1:
+        assert finished.score == run(Apple(rates=RATES), one.twin())[-1].score
+
+
+def test_plain_sgd_has_no_rate_to_choose():
+    assert Apple(update="sgd").capacity == 1
+    assert Apple(learning_rate=0.3).tried == (0.3,)
+    assert Apple(learning_rate=0.3, rates=(1, 2)).tried == (1, 2)
+
+
 def test_settings_from_the_command_line_are_text():
     built = registry.build("apple", {"alpha": "0.25", "rates": "0.1,0.5", "heuristic": "ssm"})
 
     assert (built.alpha, built.rates, built.heuristic) == (0.25, (0.1, 0.5), "ssm")
     with pytest.raises(UsageError, match=r"alpha=-1"):
         registry.build("apple", {"alpha": -1})
+    assert registry.build("apple", {"learning_rate": "0.25"}).tried == (0.25,)
+    for wrong in ("fast", "0", "nan", -1, None):
+        with pytest.raises(UsageError, match="Input should be 'auto' or a number above 0"):
+            registry.build("apple", {"learning_rate": wrong})
 
 
 @pytest.mark.parametrize("kernel", ["plan", "hashed"])

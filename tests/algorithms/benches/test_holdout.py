@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from algorithms.benches.holdout import Holdout, HoldoutBench, Part, split
+from algorithms.benches.holdout import ONE_CLASS, Holdout, HoldoutBench, Part, split
+from algorithms.errors import DivergedError
 
 
 def bench(labels, test, task="classification", **options):
@@ -98,3 +99,50 @@ def test_speed_is_scored_without_the_test_rows():
 
     assert not one.scores_test
     assert (one.score().value, one.score().metric) == (1.5, "progressive_squared")
+
+
+def of_classes(labels, test, n_classes=3):
+    parts = (
+        Part(np.zeros((len(values), 1), np.float32), np.array(values, np.float32))
+        for values in (labels, test)
+    )
+    names = tuple("abcdefgh"[:n_classes])
+    return HoldoutBench(Holdout(*parts, ("x",), "classification", names))
+
+
+def test_of_many_classes_the_largest_number_says_which():
+    one = of_classes([0, 2], [1, 2, 0])
+    points = [*one.record(np.float32([[1, -1, -1], [0.5, -1, 0.25]]))]
+    one.submit(np.float32([[0, 1, 0], [0, 0, 1], [0, 0, 1]]))
+
+    assert [(p.at, p.value) for p in points] == [(1, 0.0), (2, 0.5)]
+    score = one.score()
+    assert (score.value, score.metric) == (1 / 3, "test_error")
+    assert score.metrics["progressive_squared"] == (0 + 1.5**2 + 0.75**2) / 2
+    for wrong, words in (
+        (np.zeros(2), r"shape \(2,\): give a number for each of 3 classes, shape \(n, 3\)"),
+        (np.zeros((2, 4)), "give a number for each of 3 classes"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            list(of_classes([0, 2], [1, 2, 0]).record(wrong))
+    with pytest.raises(ValueError, match="2 predictions of 3 examples"):
+        of_classes([0, 2], [1, 2, 0]).submit(np.zeros((2, 3)))
+    with pytest.raises(DivergedError, match="example 1 is inf"):
+        list(of_classes([0, 2], [1]).record(np.float32([[0, 0, 0], [0, np.inf, 0]])))
+
+
+@pytest.mark.parametrize(
+    ("one", "predictions", "warned"),
+    [
+        (bench([1, -1], [1, -1, -1]), [-0.5, -2, 0], True),
+        (bench([1, -1], [1, -1, -1]), [0.5, -2, 0], False),
+        (bench([1, -1], [-1, -1]), [-0.5, -2], False),
+        (bench([1.5, 2], [3, 4], task="regression"), [1, 1], False),
+        (of_classes([0, 1], [0, 1, 1]), [[1, 2, 0], [0, 1, 0], [0, 1, 0]], True),
+        (of_classes([0, 1], [0, 1, 1]), [[2, 1, 0], [0, 1, 0], [0, 1, 0]], False),
+    ],
+)
+def test_one_class_for_all_test_rows_is_told(one, predictions, warned):
+    one.submit(np.float32(predictions))
+
+    assert (ONE_CLASS in one.score().metrics) == warned
