@@ -43,6 +43,7 @@ HPSKLEARN = "Komer et al. 2014, Hyperopt-Sklearn"
 TPOT = "Olson et al. 2016, TPOT"
 LIGHTGBM = "Ke et al. 2017, LightGBM"
 FOREST = "Breiman 2001, Random forests"
+EARLY_STOPPED = "after Bergman et al. 2024, Early stopping cross-validation"
 ABC = "Huang et al. 2019, ABC"
 
 ENTRIES: tuple[Entry, ...] = (
@@ -162,6 +163,10 @@ ENTRIES: tuple[Entry, ...] = (
           "keep the better half, double the sample", ABC),
     Entry("daub", "algorithms.abc_selection.daub:Daub",
           "data to the highest projected accuracy", "Sabharwal et al. 2016, DAUB"),
+    Entry("early-stopped-cv", "algorithms.abc_selection.cross_validation:EarlyStoppedCV",
+          "cross-validation without the folds of who cannot be the best", EARLY_STOPPED),
+    Entry("cross-validation", "algorithms.abc_selection.cross_validation:CrossValidation",
+          "every configuration on every fold", FIRST),
     Entry("random-configuration", "algorithms.abc_selection.baselines:RandomConfiguration",
           "one configuration at random", ABC),
 )  # fmt: skip

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.abc_selection.simulation import SimulatedLearners
+from algorithms.abc_selection.simulation import SimulatedFolds, SimulatedLearners
 from algorithms.base import Bench
+from algorithms.benches.folds import FoldProbe, FoldsBench
 from algorithms.benches.holdout import Holdout, HoldoutBench, Part
 from algorithms.benches.pulls import Feedback, PullsBench, Trial
 from algorithms.benches.samples import Probe, SamplesBench
@@ -284,6 +285,36 @@ def _systems(tiny: Tiny) -> Bench:
     return SystemsBench(_Fits(tiny), truth, "classification", budget)
 
 
+class _Folds(SimulatedFolds):
+    """Folds of which a broken set's first configuration fails one, with fits as they are paid for.
+
+    After `same` of them, if that is not None, the verdicts are otherwise.
+    """
+
+    def __init__(self, tiny: Tiny) -> None:
+        accuracies = [0.7 + 0.2 * i / tiny.choices for i in range(tiny.choices)]
+        super().__init__(accuracies, rows=500, folds=4, seed=0)
+        self.broken = tiny.broken
+        self.left = math.inf if tiny.same is None else tiny.same
+        self._paid: set[tuple[int, int]] = set()
+
+    def measure(self, configuration: int, fold: int) -> FoldProbe:
+        probe = super().measure(configuration, fold)
+        if self.broken and configuration == 0 and fold == 1:
+            return replace(probe, status="crash", reason="NaN in the loss", right="")
+        key = (configuration, fold)
+        if key not in self._paid and len(self._paid) < self.left:
+            self._paid.add(key)
+        if key in self._paid:
+            return probe
+        right = probe.right.translate(str.maketrans("01", "10"))
+        return replace(probe, right=right, test_correct=probe.test_rows - probe.test_correct)
+
+
+def _folds(tiny: Tiny) -> Bench:
+    return FoldsBench(_Folds(tiny), budget=tiny.budget)
+
+
 @dataclass(frozen=True, slots=True)
 class TinyKind:
     """How a kind of bench is made tiny.
@@ -305,4 +336,5 @@ BENCHES = {
     PullsBench.kind: TinyKind(_pulls, {None: (0, 3, 10, 31), 20: (9,)}),
     SamplesBench.kind: TinyKind(_samples, {None: (0, 1, 5, 9)}),
     SystemsBench.kind: TinyKind(_systems, {None: (0, 1)}),
+    FoldsBench.kind: TinyKind(_folds, {None: (0, 1, 5, 9)}),
 }

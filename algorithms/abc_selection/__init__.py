@@ -8,6 +8,7 @@ training in large datasets".
 - `algorithms.abc_selection.bounds`: Theorems 1 and 2, and tighter intervals that are valid too.
 - `algorithms.abc_selection.schedulers`: Algorithm 3 (GradientCI), UCB and RoundRobin.
 - `algorithms.abc_selection.baselines`: Full-run, successive halving, a random choice.
+- `algorithms.abc_selection.cross_validation`: for small tables, cross-validation that drops early.
 - `algorithms.abc_selection.daub`: DAUB.
 - `algorithms.abc_selection.simulation`: learners that meet the assumptions exactly.
 - `algorithms.abc_selection.calibration`: how often the truth left its interval, and why.

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from algorithms.benches.folds import FoldProbe
 from algorithms.benches.samples import Probe
 from algorithms.events import Parameters
 from algorithms.seeds import generator
@@ -72,3 +73,41 @@ class SimulatedLearners:
     def real_accuracy(self, configuration: int) -> float:
         """A_i on all test rows."""
         return float(self._test[configuration, -1]) / self.test_rows
+
+
+class SimulatedFolds:
+    """Configurations that hold one hypothesis each, tested fold by fold: folds are alike.
+
+    Parameters
+    ----------
+    accuracies : sequence of float
+        Of each configuration's hypothesis, on rows drawn independently.
+    rows, folds : int
+        Of the table, and into how many parts it is divided.
+    seed : int
+        Of the rows.
+    """
+
+    def __init__(self, accuracies: Sequence[float], rows: int, folds: int, seed: int) -> None:
+        self.configurations: list[Parameters] = [
+            {"learner": "simulated", "index": index} for index in range(len(accuracies))
+        ]
+        self.folds = folds
+        rng = generator(seed, "simulated folds")
+        right = rng.random((len(accuracies), rows)) < np.array(accuracies)[:, None]
+        self._right = np.array_split(right, folds, axis=1)
+
+    def measure(self, configuration: int, fold: int) -> FoldProbe:
+        """The verdicts of a fold, for a second."""
+        right = self._right[fold][configuration]
+        return FoldProbe(
+            rows=sum(part.shape[1] for part in self._right) - len(right),
+            test_rows=len(right),
+            test_correct=int(right.sum()),
+            fit_cpu=1.0,
+            fit_wall=1.0,
+            right="".join("01"[each] for each in right.astype(int)),
+        )
+
+    def held_out(self, configuration: int) -> None:
+        """Every row is in a fold."""

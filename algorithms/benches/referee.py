@@ -8,10 +8,21 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from algorithms.base import Bench
-from algorithms.benches import holdout, predictions, pulls, samples, stream, systems
+from algorithms.benches import (
+    folds,
+    holdout,
+    predictions,
+    pulls,
+    samples,
+    selecting,
+    stream,
+    systems,
+)
+from algorithms.benches.folds import FoldsBench
 from algorithms.benches.holdout import HoldoutBench
 from algorithms.benches.pulls import PullsBench
 from algorithms.benches.samples import SamplesBench
+from algorithms.benches.selecting import SelectionBench
 from algorithms.benches.stream import StreamBench
 from algorithms.benches.systems import SystemsBench
 from algorithms.benches.window import Deed, Window, redo
@@ -92,8 +103,9 @@ def _behaviour(owner: type | ModuleType) -> dict[str, object]:
 
 
 _OWNERS = (
-    *(Bench, StreamBench, HoldoutBench, PullsBench, SamplesBench, SystemsBench, Window),
-    *(stream, stream.Progressive, holdout, pulls, samples, systems, predictions),
+    *(Bench, StreamBench, HoldoutBench, PullsBench, SelectionBench, SamplesBench, FoldsBench),
+    *(SystemsBench, Window, stream, stream.Progressive, holdout, pulls, selecting, samples, folds),
+    *(systems, predictions),
 )
 _WHOLE = {owner: _behaviour(owner) for owner in _OWNERS}
 """As they were imported, before any code of a user was."""

@@ -5,22 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
-from algorithms.base import Algorithm, Bench, Cost, Score
+from algorithms.base import Algorithm, Cost, Score
+from algorithms.benches.selecting import SelectionBench
 from algorithms.errors import LeaseboardError
 from algorithms.events import (
-    ChampionChanged,
-    ConfigurationAdmitted,
-    ConfigurationFailed,
-    Eliminated,
     Event,
     LeaseGranted,
     Parameters,
     ProbeFinished,
 )
-
-Steps = Generator[Event, None, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +93,7 @@ class Environment(Protocol):
         """Train on the first `rows` training rows and test on the first `test_rows` test rows."""
 
 
-class SamplesBench(Bench):
+class SamplesBench(SelectionBench):
     """Selection among given configurations by probes; it keeps the ledger and the score.
 
     Parameters
@@ -125,7 +120,7 @@ class SamplesBench(Bench):
     kind: ClassVar[str] = "samples"
     to_be_spent: ClassVar[bool] = False
     paid: ClassVar[frozenset[str]] = frozenset(("probe", "train", "retest"))
-    deeds: ClassVar[frozenset[str]] = paid | {"crown", "fail", "note"}
+    deeds: ClassVar[frozenset[str]] = paid | SelectionBench.deeds
 
     def __init__(
         self,
@@ -135,11 +130,10 @@ class SamplesBench(Bench):
         unit: str = "rows",
         initial_rows: int = 1000,
     ) -> None:
-        super().__init__()
+        super().__init__(environment.configurations)
         if unit not in ("rows", "seconds"):
             raise ValueError(f"unit {unit!r} must be 'rows' or 'seconds'")
         self._environment = environment
-        self.configurations = tuple(dict(each) for each in environment.configurations)
         self.train_rows = environment.train_rows
         self.test_rows = environment.test_rows
         self.initial_rows = min(initial_rows, self.train_rows)
@@ -148,7 +142,6 @@ class SamplesBench(Bench):
         most = 5.0 * len(self.configurations) * self.train_rows if unit == "rows" else math.inf
         self.budget = most if budget is None else float(budget)
         self.at = 0.0
-        self.champion: int | None = None
         self._cost = Cost()
         self._sizes: list[tuple[int, int]] = []
         self._selection: Cost | None = None
@@ -158,30 +151,6 @@ class SamplesBench(Bench):
     def cost(self) -> Cost:
         """What all probes cost when they were run."""
         return self._cost
-
-    def admit(self) -> Generator[Event, None, list[int]]:
-        """Admit every configuration; returns those that are no duplicate of an earlier one.
-
-        A ``name`` is no part of what a configuration is.
-        """
-        contents = [
-            {key: value for key, value in parameters.items() if key != "name"}
-            for parameters in self.configurations
-        ]
-        distinct: list[int] = []
-        for index, parameters in enumerate(self.configurations):
-            origin = str(parameters.get("learner", ""))
-            yield ConfigurationAdmitted(
-                at=self.at, configuration=index, parameters=parameters, origin=origin
-            )
-        for index, content in enumerate(contents):
-            twin = next((j for j in distinct if contents[j] == content), None)
-            if twin is None:
-                distinct.append(index)
-            else:
-                reason = f"duplicate of configuration {twin}"
-                yield Eliminated(at=self.at, configuration=index, reason=reason)
-        return distinct
 
     def tested_on(self, rows: int, tested: int = 2) -> int:
         """|S_te| of a probe on `rows` training rows, `tested` for each of them."""
@@ -242,20 +211,6 @@ class SamplesBench(Bench):
             reason=probe.reason,
         )
         return probe
-
-    def crown(self, configuration: int) -> Steps:
-        """Make a configuration the answer of the run, if it is not."""
-        if configuration != self.champion:
-            yield ChampionChanged(at=self.at, configuration=configuration, previous=self.champion)
-            self.champion = configuration
-
-    def fail(self, configuration: int, probe: Probe, heir: int | None) -> Steps:
-        """Remove a configuration whose probe failed; `heir` follows if it was the champion."""
-        if configuration == self.champion and heir is not None:
-            yield from self.crown(heir)
-        if configuration != self.champion:
-            reason = f"{probe.status} at {probe.rows} rows: {probe.reason}"
-            yield ConfigurationFailed(at=self.at, configuration=configuration, reason=reason)
 
     def train(self, configuration: int) -> Generator[Event, None, Probe | None]:
         """Train in full and pay for it, unless a probe has done so; the probe, or None if cut.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
+from algorithms.benches.folds import FoldsBench
 from algorithms.errors import LeaseboardError, UsageError
 from tasks.evaluate.probes import sampled
 from tasks.evaluate.probes.fitting import able
@@ -18,7 +19,7 @@ from tasks.evaluate.trials import plans, recipes
 from tasks.evaluate.trials.evaluate import reward_of
 from tasks.evaluate.trials.spaces import load_space
 from tasks.fetch import Dataset
-from tasks.jobs.benches import pulls, samples
+from tasks.jobs.benches import folds, pulls, samples
 from tasks.jobs.benches.kinds import KINDS
 from tasks.jobs.job import Job, Result
 from tasks.models.columns import describe
@@ -114,7 +115,10 @@ def _of_policy(dataset: Dataset, job: Job, result: Result) -> Fit:
 
 
 def _of_selection(dataset: Dataset, job: Job, result: Result) -> Fit:
-    options = samples.Options(**job.bench)
+    if result.bench == FoldsBench.kind:
+        options = folds.Options(**job.bench).sampled
+    else:
+        options = samples.Options(**job.bench)
     divided = sampled.split(dataset, job.environment_seed, options.test_fraction)
     train, test = divided.rows()
     encoder, labels = sampled.encoder(dataset, train), sampled.labels_of(dataset)

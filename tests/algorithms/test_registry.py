@@ -29,7 +29,7 @@ def test_every_entry_builds_and_has_a_summary_and_a_source(name):
     algorithm = registry.build(name)
 
     assert isinstance(algorithm, Algorithm)
-    assert algorithm.bench in ("stream", "holdout", "pulls", "samples", "systems")
+    assert algorithm.bench in ("stream", "holdout", "pulls", "samples", "folds", "systems")
     assert entry.summary
     assert entry.source
     assert len(entry.summary) < 100

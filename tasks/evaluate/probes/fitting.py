@@ -30,17 +30,17 @@ def fit_and_test(model: Classifier, samples: Prefixes, rows: int, test_rows: int
     """Train on a prefix, test, and time the parts."""
     features, labels = samples.train(rows)
     model = able(model, labels)
-    _, fit_cpu, fit_wall = _timed(lambda: model.fit(features, labels))
+    _, fit_cpu, fit_wall = timed(lambda: model.fit(features, labels))
     halves, train_cpu, train_wall = None, 0.0, 0.0
     if rows < samples.train_rows:
         parts = pairwise((0, rows // 2, rows))
-        halves, train_cpu, train_wall = _timed(
+        halves, train_cpu, train_wall = timed(
             lambda: [
                 correct(model, between(features, *part), labels[slice(*part)]) for part in parts
             ]
         )
     tested = samples.test(test_rows)
-    test_correct, test_cpu, test_wall = _timed(lambda: correct(model, *tested))
+    test_correct, test_cpu, test_wall = timed(lambda: correct(model, *tested))
     return Probe(
         rows=rows,
         test_rows=test_rows,
@@ -70,19 +70,25 @@ def able(model: Classifier, labels: NDArray[Any]) -> Classifier:
 
 
 def correct(model: Classifier, features: Any, labels: NDArray[Any]) -> int:
-    """Rows that `model` classifies correctly, predicted in blocks to bound the memory."""
-    hits = 0
+    """Rows that `model` classifies correctly."""
+    return int(np.count_nonzero(verdicts(model, features, labels)))
+
+
+def verdicts(model: Classifier, features: Any, labels: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which rows `model` classifies correctly, predicted in blocks to bound the memory."""
+    right = np.empty(len(labels), dtype=np.bool_)
     for start in range(0, len(labels), _PREDICT_ROWS):
         end = min(start + _PREDICT_ROWS, len(labels))
         predicted = np.asarray(model.predict(between(features, start, end)))
         block = labels[start:end]
         if predicted.shape != block.shape:  # which == would broadcast
             raise ValueError(f"{predicted.shape} is predicted for labels {block.shape}")
-        hits += int(np.count_nonzero(predicted == block))
-    return hits
+        right[start:end] = predicted == block
+    return right
 
 
-def _timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
+def timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
+    """What `work` returns, and its CPU and wall seconds."""
     cpu, wall = process_time(), perf_counter()
     value = work()
     return value, process_time() - cpu, perf_counter() - wall

@@ -84,7 +84,7 @@ class Shuffled:
     n_rows: int
     seed: int
     test_fraction: float
-    """The share of rows to test on; at least one row is."""
+    """The share of rows to test on; at least one row is, unless it is 0."""
     make: Callable[[], Prefixes]
     """What is made of `rows`."""
 
@@ -96,7 +96,7 @@ class Shuffled:
     @property
     def test_rows(self) -> int:
         """How many rows there are to test on."""
-        return max(1, round(self.n_rows * self.test_fraction))
+        return max(1, round(self.n_rows * self.test_fraction)) if self.test_fraction else 0
 
     @property
     def identity(self) -> str:

@@ -31,6 +31,7 @@ KINDS = {
     "pulls": Kind("arm", reward=True, replayed=True, served_by="chosen"),
     "samples": Kind("configuration", reward=True, replayed=True, served_by="chosen"),
     "systems": Kind("system", reward=True, replayed=True, served_by="chosen"),
+    "folds": Kind("configuration", reward=True, replayed=True, served_by="chosen"),
 }
 
 REWARDING = frozenset(name for name, kind in KINDS.items() if kind.reward)

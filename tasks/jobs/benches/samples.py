@@ -13,8 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from algorithms.benches.samples import SamplesBench
 from algorithms.events import Parameters
 from algorithms.seeds import derive_seed
-from tasks.evaluate.probes.client import Build, RecordedProbes
+from tasks.evaluate.probes.client import RecordedProbes
 from tasks.evaluate.probes.fitting import Classifier
+from tasks.evaluate.probes.recording import Build
 from tasks.evaluate.probes.sampled import split
 from tasks.evaluate.probes.split import Prefixes, Shuffled
 from tasks.evaluate.probes.verdicts import RecordedVerdicts

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from algorithms.benches.folds import FoldsBench
 from algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
@@ -33,28 +34,22 @@ def table(events: Sequence[Event], names: Sequence[str]) -> pd.DataFrame:
         {"name": name, "outcome": "left", "reason": "", "rows": 0, "cpu_seconds": 0.0}
         for name in names
     ]
-    champion: int | None = None
-    for event in events:
-        match event:
-            case ProbeFinished(configuration=number):
-                row = rows[number]
-                row["rows"] = event.rows
-                row["train_accuracy"] = event.train_accuracy
-                row["test_accuracy"] = event.test_accuracy
-                row["cpu_seconds"] += event.cpu_seconds  # type: ignore[operator]
-            case BoundsUpdated(configuration=number):
-                bounds = {"lower": event.lower, "upper": event.upper}
-                rows[number] |= {"test_accuracy": event.value, **bounds}
-            case Eliminated(configuration=number):
-                rows[number] |= {"outcome": "dropped", "reason": with_names(event.reason, names)}
-            case ConfigurationFailed(configuration=number):
-                rows[number] |= {"outcome": "failed", "reason": event.reason}
-            case ChampionChanged(configuration=number):
-                champion = number
-            case _:
-                pass
-    if champion is not None:
-        rows[champion]["outcome"] = "chosen"
+    for probe in of(events, ProbeFinished):
+        row = rows[probe.configuration]
+        row["rows"] = probe.rows
+        row["train_accuracy"] = probe.train_accuracy
+        row["test_accuracy"] = probe.test_accuracy
+        row["cpu_seconds"] += probe.cpu_seconds  # type: ignore[operator]
+    for bounds in of(events, BoundsUpdated):
+        found = {"test_accuracy": bounds.value, "lower": bounds.lower, "upper": bounds.upper}
+        rows[bounds.configuration] |= found
+    for left in of(events, Eliminated):
+        reason = with_names(left.reason, names)
+        rows[left.configuration] |= {"outcome": "dropped", "reason": reason}
+    for failed in of(events, ConfigurationFailed):
+        rows[failed.configuration] |= {"outcome": "failed", "reason": failed.reason}
+    for champion in of(events, ChampionChanged)[-1:]:
+        rows[champion.configuration]["outcome"] = "chosen"
     measured = ["train_accuracy", "test_accuracy", "lower", "upper"]
     columns = ["name", "outcome", "rows", *measured, "cpu_seconds", "reason"]
     board = pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(measured, "float64"))
@@ -82,10 +77,16 @@ def guarantee(events: Sequence[Event], names: Sequence[str]) -> str:
     epsilon, delta = (started.settings.get(name) for name in ("epsilon", "delta"))
     if epsilon is None or delta is None:
         return f"{started.algorithm} promises nothing"
-    promise = (
-        f"with probability {1 - delta:.4g} the choice, trained on all training rows, loses at most"
-        f" {epsilon:g} of the accuracy of the best of {len(names)} configurations, if each of them"
-        " fits its sample best and gets no worse with more rows"
+    promise = f"with probability {1 - delta:.4g} "
+    if started.bench == FoldsBench.kind:
+        promise += f"the best of {len(names)} or one at most {epsilon:g} worse was not dropped"
+        if started.settings["folds"] == "any":
+            return f"{promise} by the folds that were tested, for whatever learners"
+        return f"{promise}, if the folds of each are alike; this cannot be seen broken"
+    promise += (
+        f"the choice, trained on all training rows, loses at most {epsilon:g} of the accuracy of"
+        f" the best of {len(names)} configurations, if each of them fits its sample best and gets"
+        " no worse with more rows"
     )
     unfit = [names[number] for number in {e.configuration for e in of(events, FitnessBroken)}]
     if not unfit:

@@ -21,17 +21,25 @@ from sklearn.utils.validation import check_is_fitted
 from algorithms import registry
 from algorithms.audit import Auditor
 from algorithms.base import Algorithm, Bench, play, setting_names
+from algorithms.benches.folds import FoldsBench
 from algorithms.benches.samples import SamplesBench
 from algorithms.errors import DataError, LeaseboardError, UsageError
 from algorithms.events import Event
 from algorithms.log_format import from_json, to_json
 from tasks.evaluate.probes.client import RecordedProbes
+from tasks.evaluate.probes.folded import RecordedFolds
 from tasks.evaluate.probes.split import OwnRows, Shuffled
 from tasks.evaluate.store import Store
 from tasks.jobs.benches import check_options
 from tasks.models.automl import findings
 from tasks.models.automl.choices import Choices, choices
 from tasks.models.automl.watch import Watch
+
+SMALL = 10_000
+"""Rows below which ``auto`` cross-validates: intervals of samples are wide there, and folds cheap.
+`benchmarks.selection_search` measures both."""
+
+A_DAY = 86_400.0
 
 
 class SelectionSearch(BaseSearchCV):
@@ -48,11 +56,14 @@ class SelectionSearch(BaseSearchCV):
     delta : float
         Probability with which more may be lost.
     algorithm : str or Algorithm
-        ``auto`` for ABC; or any registered one that runs on samples.
+        ``auto`` for ``early-stopped-cv`` below `SMALL` rows and ``abc`` from there on; or any
+        registered one that selects configurations, on samples or on folds.
     n_iter : int, optional
         How many points of the grid are drawn; all if None, 20 where there is a distribution.
     test_fraction, initial_rows
         Of algorithms on samples: the share of the rows to test on, the rows of a first probe.
+    folds : int
+        Of algorithms on folds: into how many parts the rows are divided.
     refit : bool
         Whether the choice is fitted on all rows; without that the search predicts nothing.
     scoring : {"accuracy"}, optional
@@ -60,6 +71,9 @@ class SelectionSearch(BaseSearchCV):
     probe_seconds : float, optional
         CPU seconds after which a fit is given up, in a process of its own. None fits in this
         process, without a limit.
+    n_jobs : int
+        How many fits of a fold run at once, each in a process of its own; the choice does not
+        depend on it. Algorithms on samples fit one after the other.
     store : path or str, optional
         A SQLite file that keeps what was measured, for another fit on the same data to replay, or
         the address of a PostgreSQL.
@@ -77,7 +91,7 @@ class SelectionSearch(BaseSearchCV):
     best_params_, best_name_, best_index_
         What the grid sets of the choice, what it is called, and its number.
     best_score_ : float
-        Its accuracy on the test rows, trained on all others.
+        Its accuracy on the test rows, trained on all others; on folds the cross-validated one.
     leaderboard_ : DataFrame
         All configurations by number, the best first: outcome and reason, rows, accuracies,
         bounds and CPU seconds.
@@ -117,9 +131,11 @@ class SelectionSearch(BaseSearchCV):
         n_iter: int | None = None,
         test_fraction: float = 0.2,
         initial_rows: int = 1000,
+        folds: int = 5,
         refit: bool = True,
         scoring: str | None = None,
         probe_seconds: float | None = None,
+        n_jobs: int = 1,
         store: str | Path | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -132,9 +148,11 @@ class SelectionSearch(BaseSearchCV):
         self.n_iter = n_iter
         self.test_fraction = test_fraction
         self.initial_rows = initial_rows
+        self.folds = folds
         self.refit = refit
         self.scoring = scoring
         self.probe_seconds = probe_seconds
+        self.n_jobs = n_jobs
         self.store = store
         self.random_state = random_state
         self.verbose = verbose
@@ -242,17 +260,17 @@ class SelectionSearch(BaseSearchCV):
 
     def _algorithm(self, n_rows: int) -> tuple[str, Algorithm]:
         """What chooses, and its name."""
-        del n_rows
         promise = {"epsilon": self.epsilon, "delta": self.delta}
         registry.build("abc", promise)  # checks them, also for one that takes neither
         if isinstance(self.algorithm, Algorithm):
             name, algorithm = type(self.algorithm).__name__, self.algorithm
         else:
-            name = "abc" if self.algorithm == "auto" else self.algorithm
+            auto = "early-stopped-cv" if n_rows < SMALL else "abc"
+            name = auto if self.algorithm == "auto" else self.algorithm
             known = setting_names(registry.algorithm_class(name))
             chosen = {key: value for key, value in promise.items() if key in known}
             algorithm = registry.build(name, chosen)
-        if algorithm.bench != SamplesBench.kind:
+        if algorithm.bench not in (SamplesBench.kind, FoldsBench.kind):
             raise UsageError(
                 f"algorithm {name!r} runs on the {algorithm.bench} bench: give one that selects"
                 " configurations, such as 'abc'"
@@ -262,11 +280,34 @@ class SelectionSearch(BaseSearchCV):
     def _bench(
         self, algorithm: Algorithm, made: Choices, X: Any, y: NDArray[Any], seed: int
     ) -> Bench:
-        options = {"test_fraction": self.test_fraction, "initial_rows": self.initial_rows}
-        if self.probe_seconds is not None:
-            options["probe_seconds"] = self.probe_seconds
-        check_options(SamplesBench.kind, options)
+        """What it runs on; all options are checked, also those of the other bench."""
+        sampled = {"test_fraction": self.test_fraction, "initial_rows": self.initial_rows}
+        check_options(SamplesBench.kind, sampled)
+        limit = {} if self.probe_seconds is None else {"probe_seconds": self.probe_seconds}
+        check_options(FoldsBench.kind, {"folds": self.folds, **limit})
+        if self.n_jobs < 1:
+            raise UsageError(f"n_jobs={self.n_jobs}: give the number of processes, 1 or more")
+        on_folds = algorithm.bench == FoldsBench.kind
+        split = self._split(X, y, 0.0 if on_folds else self.test_fraction, seed)
+        common: dict[str, Any] = {
+            "split": split,
+            "configurations": made.pipelines.configurations(),
+            "build": made.pipelines.build,
+            "store": None if self.store is None else Store(str(self.store)),
+            "code": __name__,
+            "classes": made.pipelines.classes(),
+            "probe_seconds": self.probe_seconds,
+        }
+        if not on_folds:
+            probes = RecordedProbes(**common)
+            return SamplesBench(probes, seed, initial_rows=self.initial_rows)
+        if self.folds > len(y):
+            raise DataError(f"n_samples={len(y)} are too few for {self.folds} folds: give more")
+        if self.n_jobs > 1 and self.probe_seconds is None:
+            common["probe_seconds"] = A_DAY  # what runs at once runs in processes of its own
+        return FoldsBench(RecordedFolds(**common, folds=self.folds, n_jobs=self.n_jobs), seed)
 
+    def _split(self, X: Any, y: NDArray[Any], test_fraction: float, seed: int) -> Shuffled:
         def samples() -> OwnRows:
             order = np.concatenate(split.rows())
             return OwnRows(
@@ -277,21 +318,12 @@ class SelectionSearch(BaseSearchCV):
             digest="" if self.store is None else joblib.hash((X, y)),
             n_rows=len(y),
             seed=seed,
-            test_fraction=self.test_fraction,
+            test_fraction=test_fraction,
             make=samples,
         )
         if split.train_rows < 2:
-            raise DataError(f"{len(y)} rows (n_samples={len(y)}) are too few to split: give more")
-        probes = RecordedProbes(
-            split,
-            made.pipelines.configurations(),
-            made.pipelines.build,
-            None if self.store is None else Store(str(self.store)),
-            code=__name__,
-            classes=made.pipelines.classes(),
-            probe_seconds=self.probe_seconds,
-        )
-        return SamplesBench(probes, seed, initial_rows=self.initial_rows)
+            raise DataError(f"n_samples={len(y)} are too few to split: give more")
+        return split
 
 
 def checked(search: BaseEstimator, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Self
 
-from algorithms.events import ChampionChanged, ConfigurationFailed, Eliminated, Event
+from algorithms.events import ChampionChanged, ConfigurationFailed, Eliminated, Event, of
 from tasks.machine.terminal import harmless
 from tasks.models.automl.findings import with_names
 
@@ -24,12 +24,14 @@ class Watch:
 
     def __call__(self, event: Event) -> None:
         """Show one event."""
-        decided = isinstance(event, (ChampionChanged, ConfigurationFailed, Eliminated))
-        if self._lines and decided and (words := event.words(self._name)):
+        words = event.words(self._name)
+        if self._lines and words:
             sys.stdout.write(harmless(f"{words[0]}: {with_names(words[1], self._names)}") + "\n")
-        if self._bar is not None and isinstance(event, ChampionChanged):
-            self._bar.update(self._bar.task_ids[0], description=self._name(event.configuration))
-        elif self._bar is not None and decided:
+        if self._bar is None:
+            return
+        for champion in of([event], ChampionChanged):
+            self._bar.update(self._bar.task_ids[0], description=self._name(champion.configuration))
+        if of([event], Eliminated) or of([event], ConfigurationFailed):
             self._bar.advance(self._bar.task_ids[0])
 
     def _name(self, number: int) -> str:

@@ -239,7 +239,7 @@ def test_the_heir_of_a_champion_that_failed_is_one_to_the_referee_too():
     assert bench.champion == 1
 
 
-@pytest.mark.parametrize("kind", ["stream", "holdout", "pulls", "samples"])
+@pytest.mark.parametrize("kind", ["stream", "holdout", "pulls", "samples", "folds"])
 def test_every_bench_takes_metrics_and_makes_a_thing_once(kind):
     made = []
     least = {
@@ -247,6 +247,7 @@ def test_every_bench_takes_metrics_and_makes_a_thing_once(kind):
         "holdout": lambda bench: bench.record(zeros(bench.budget)),
         "pulls": lambda bench: bench.pull(0) and (),
         "samples": lambda bench: bench.crown(0),
+        "folds": lambda bench: bench.crown(0),
     }
 
     def make(name):

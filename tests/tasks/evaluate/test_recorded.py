@@ -12,10 +12,10 @@ from algorithms.caches import cache_dir
 from tasks.evaluate.peers import program, venv
 from tasks.evaluate.peers.trials import PeerTrials
 from tasks.evaluate.probes import isolation
-from tasks.evaluate.probes.client import RecordedProbes
+from tasks.evaluate.probes.recording import RecordedFits
 from tasks.evaluate.trials.replay import StoredTrials
 from tasks.fetch import load as load_anew
-from tasks.jobs.benches import pulls, samples
+from tasks.jobs.benches import folds, pulls, samples
 from tasks.jobs.job import Job
 from tasks.keys import closure, versions
 from tasks.keys.closure import module_file
@@ -30,7 +30,7 @@ answer = {"tried": [], "test": 0.5, "wall_seconds": 1.0, "cpu_seconds": 1.0}
 (pathlib.Path(sys.argv[2]) / "answer.json").write_text(json.dumps(answer))
 """
 load = functools.cache(load_anew)
-MAKING = ((StoredTrials, "_compute"), (RecordedProbes, "_run"), (PeerTrials, "_run"))
+MAKING = ((StoredTrials, "_compute"), (RecordedFits, "_run"), (PeerTrials, "_run"))
 READS_DATA = {"tasks/fetch/dataset.py", "tasks/fetch/digests.py"}
 
 
@@ -55,11 +55,19 @@ def a_probe(learner="LogisticRegression", **options):
 
 
 def a_choice():
+    from sklearn.dummy import DummyClassifier
     from sklearn.naive_bayes import GaussianNB
 
+    own = [GaussianNB(), DummyClassifier()]
     data = load("sklearn:wine")
     store = cache_dir() / "own.sqlite"
-    select([GaussianNB()], data.features, data.target, initial_rows=50, store=store)
+    kept = {"algorithm": "abc", "store": store, "random_state": 0}
+    select(own, data.features, data.target, **kept)
+
+
+def a_fold():
+    job = Job("early-stopped-cv", "sklearn:wine", 0, 0, bench={"configurations": 2})
+    folds.make(load("sklearn:wine"), job)._environment.measure(0, 1)
 
 
 def a_peer():
@@ -160,7 +168,8 @@ def forget():
         (a_probe, "tasks.preprocess.unit_range"),  # the encoder
         (a_probe, "tasks.evaluate.probes.fitting"),
         (a_probe, "tasks.fetch.columns"),
-        (a_choice, "tasks.models.automl.select"),
+        (a_choice, "tasks.models.automl.search"),
+        (a_fold, "tasks.evaluate.probes.folded"),
         (a_choice, "algorithms.seeds"),
     ],
     ids=lambda value: getattr(value, "__name__", value),
@@ -189,8 +198,9 @@ def test_an_edit_makes_the_value_anew_and_a_comment_does_not(ask, module, edit, 
         lambda: a_probe("LightGBM", shared_bins=True),
         lambda: a_probe("NeuralNetwork"),
         a_choice,
+        a_fold,
     ],
-    ids=["tpe", "folds", "search", "peer", "probe", "bins", "network", "choice"],
+    ids=["tpe", "folds", "search", "peer", "probe", "bins", "network", "choice", "fold"],
 )
 def test_the_key_covers_all_code_that_runs_while_the_value_is_made(ask, made, monkeypatch):
     covered = set()

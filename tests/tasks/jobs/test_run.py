@@ -191,6 +191,7 @@ def test_a_run_that_left_its_budget_says_so_in_its_row(tmp_path):
         ("pulls", "tpe-joint", False),
         ("samples", "abc", True),
         ("samples", "random-configuration", True),
+        ("folds", "early-stopped-cv", True),
     ],
 )
 def test_whether_an_early_end_is_a_decision_depends_on_the_bench(kind, name, stops):
@@ -204,7 +205,7 @@ def test_whether_an_early_end_is_a_decision_depends_on_the_bench(kind, name, sto
     assert _reason(algorithm, bench) == ("algorithm stopped" if stops else "ended early")
 
 
-@pytest.mark.parametrize("kind", ["stream", "holdout", "pulls", "samples"])
+@pytest.mark.parametrize("kind", ["stream", "holdout", "pulls", "samples", "folds"])
 def test_no_algorithm_of_ours_ends_early(kind):
     for entry in registry.ENTRIES:
         if registry.is_installed(entry) and registry.algorithm_class(entry.name).bench == kind:

@@ -64,7 +64,13 @@ def test_a_configuration_carries_leases_and_bounds_by_units(race, result):
 
 @pytest.mark.parametrize(
     ("bench", "name"),
-    [("stream", "loss"), ("holdout", "loss"), ("pulls", "reward"), ("samples", "reward")],
+    [
+        ("stream", "loss"),
+        ("holdout", "loss"),
+        ("pulls", "reward"),
+        ("samples", "reward"),
+        ("folds", "reward"),
+    ],
 )
 def test_the_observed_value_is_named_by_the_bench(bench, name, result):
     one = Configuration(0, {}, 0, observations=(Observation(3, 1, 0.5),), score=0.5)

@@ -22,6 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from algorithms.abc_selection.baselines import FullRun
+from algorithms.abc_selection.cross_validation import EarlyStoppedCV
 from algorithms.abc_selection.fitness import FitnessWarning
 from algorithms.errors import DataError, UsageError
 from algorithms.events import ProbeFinished, of
@@ -72,7 +73,7 @@ def test_a_grid_is_searched_and_the_choice_fitted_on_all_rows(data):
     X, y = data
     search = SelectionSearch(
         DecisionTreeClassifier(), {"max_depth": [1, 3], "min_samples_leaf": [1, 2000]},
-        initial_rows=200, random_state=0,
+        algorithm="abc", initial_rows=200, random_state=0,
     ).fit(X, y)  # fmt: skip
     assert search.best_params_["min_samples_leaf"] == 1
     assert search.best_score_ > 0.95
@@ -104,7 +105,9 @@ def test_a_frame_with_text_is_handed_on(data):
     frame = pd.DataFrame({"said": np.where(y == "high", "up we go", "down"), "kind": y})
     one = make_pipeline(make_column_transformer((TfidfVectorizer(), "said")), GaussianNB2())
     other = make_pipeline(make_column_transformer((OneHotEncoder(), ["kind"])), LinearSVC())
-    search = SelectionSearch([one, other, DummyClassifier()], initial_rows=100).fit(frame, y)
+    search = SelectionSearch(
+        [one, other, DummyClassifier()], algorithm="abc", initial_rows=100
+    ).fit(frame, y)
     assert search.score(frame, y) == 1
     assert list(search.feature_names_in_) == ["said", "kind"]
 
@@ -150,7 +153,9 @@ def test_it_is_delegated_what_the_choice_can_do(data):
 
 
 def test_it_goes_through_pickle_and_skops(data, tmp_path):
-    search = SelectionSearch(PIPELINES, initial_rows=200, random_state=0).fit(*data)
+    search = SelectionSearch(PIPELINES, algorithm="abc", initial_rows=200, random_state=0).fit(
+        *data
+    )
     trusted.dump(search, tmp_path / "search.skops")
     for copy in (pickle.loads(pickle.dumps(search)), trusted.load(tmp_path / "search.skops")):
         assert copy.events_ == search.events_
@@ -161,7 +166,12 @@ def test_it_goes_through_pickle_and_skops(data, tmp_path):
 
 def test_a_store_is_replayed(data, tmp_path):
     X, y = data
-    kept = {"store": tmp_path / "kept.sqlite", "initial_rows": 200, "random_state": 0}
+    kept = {
+        "store": tmp_path / "kept.sqlite",
+        "algorithm": "abc",
+        "initial_rows": 200,
+        "random_state": 0,
+    }
     search = SelectionSearch(PIPELINES, **kept).fit(X, y)
     again = SelectionSearch(PIPELINES, **kept).fit(np.asfortranarray(X), y)
     assert again.events_ == search.events_
@@ -205,10 +215,11 @@ def test_what_broke_the_promise_is_named():
     X = rng.random((20_000, 2))
     y = (np.sin(40 * X[:, 0]) > 0).astype(int)
     own = {str(n): DecisionTreeClassifier(min_samples_leaf=n) for n in (50, 60)}
+    settings = {"algorithm": "abc", "initial_rows": 200, "epsilon": 0, "random_state": 0}
     with pytest.warns(FitnessWarning, match=r"\((50|60)\) fits"):
-        search = SelectionSearch(own, initial_rows=200, epsilon=0, delta=0.01).fit(X, y)
+        search = SelectionSearch(own, **settings).fit(X, y)
     assert "broken" in search.guarantee_
-    assert "'50'" in search.guarantee_
+    assert any(name in search.guarantee_ for name in ("'50'", "'60'"))
 
 
 def test_an_interrupt_leaves_nothing_half_done(data, monkeypatch):
@@ -221,7 +232,7 @@ def test_an_interrupt_leaves_nothing_half_done(data, monkeypatch):
         return isolation.Called(*isolation._outcome(run))
 
     monkeypatch.setattr(isolation, "here", interrupted)
-    search = SelectionSearch(PIPELINES, initial_rows=200)
+    search = SelectionSearch(PIPELINES, algorithm="abc", initial_rows=200)
     with pytest.raises(KeyboardInterrupt):
         search.fit(*data)
     assert not [name for name in vars(search) if name.endswith("_")]
@@ -295,3 +306,44 @@ def test_a_file_that_is_no_store_is_refused_and_left_alone(data, tmp_path):
 
 def test_data_errors_are_value_errors():
     assert issubclass(DataError, ValueError)
+
+
+def test_small_tables_are_cross_validated_and_folds_spared(data):
+    own = {str(depth): DecisionTreeClassifier(max_depth=depth) for depth in (1, 2, 3)}
+    search = SelectionSearch({"constant": DummyClassifier(), **own}, random_state=0).fit(*data)
+    started = search.events_[0]
+    assert (started.algorithm, started.bench) == ("early-stopped-cv", "folds")
+    board = search.leaderboard_.set_index("name")
+    assert "folds" in board.loc["constant", "reason"]
+    assert len(of(search.events_, ProbeFinished)) < 20
+    assert search.best_score_ == pytest.approx(board["test_accuracy"].max(), abs=0.01)
+    assert "if the folds of each are alike" in search.guarantee_
+    large = np.tile(data[0], (4, 1)), np.tile(data[1], 4)
+    assert SelectionSearch(own).fit(*large).events_[0].algorithm == "abc"
+
+
+def test_folds_run_at_once_choose_alike(data):
+    search = SelectionSearch(PIPELINES, random_state=0)
+    serial, parallel = clone(search).fit(*data), clone(search).set_params(n_jobs=2).fit(*data)
+    assert [e.test_accuracy for e in of(serial.events_, ProbeFinished)] == [
+        e.test_accuracy for e in of(parallel.events_, ProbeFinished)
+    ]
+
+
+def test_nothing_is_assumed_where_that_is_asked_for(data):
+    careful = EarlyStoppedCV(folds="any")
+    search = SelectionSearch(PIPELINES, algorithm=careful).fit(*data)
+    assert search.guarantee_.endswith("for whatever learners")
+
+
+def test_full_cross_validation_is_that_of_scikit_learn_but_for_the_folds(data):
+    search = SelectionSearch(PIPELINES, algorithm="cross-validation").fit(*data)
+    assert len(of(search.events_, ProbeFinished)) == 10
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"), [({"folds": 1}, "folds=1"), ({"n_jobs": 0}, "n_jobs=0")]
+)
+def test_settings_of_folds_out_of_range_are_refused(data, settings, message):
+    with pytest.raises(UsageError, match=message):
+        SelectionSearch(PIPELINES, **settings).fit(*data)

@@ -1,0 +1,163 @@
+"""The folds bench: train a configuration on all folds but one, and test it on the rows of that."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol, runtime_checkable
+
+from algorithms.base import Algorithm, Cost, Score
+from algorithms.benches.samples import Probe
+from algorithms.benches.selecting import SelectionBench
+from algorithms.errors import LeaseboardError
+from algorithms.events import Event, LeaseGranted, Parameters, ProbeFinished
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoldProbe(Probe):
+    """A probe on all folds but one, tested on every row of that.
+
+    Attributes
+    ----------
+    right : str
+        A sign for each row of the fold, in the same order for every configuration: ``1`` where the
+        model is right, else ``0``.
+    """
+
+    right: str = ""
+
+
+class Folds(Protocol):
+    """What really trains and tests; `measure` answers alike whenever it is asked alike."""
+
+    @property
+    def configurations(self) -> Sequence[Parameters]:
+        """The candidates, in the order of their identifiers."""
+
+    @property
+    def folds(self) -> int:
+        """How many there are."""
+
+    def measure(self, configuration: int, fold: int) -> FoldProbe:
+        """Train on all folds but one, and test on that."""
+
+    def held_out(self, configuration: int) -> Probe | None:
+        """Train on all folds, and test on the rows of none; None if every row is in a fold."""
+
+
+@runtime_checkable
+class ForeseeingFolds(Protocol):
+    """Folds that can be measured ahead, in parallel, when it is certain that they are wanted."""
+
+    def foresee(self, wanted: Sequence[tuple[int, int]]) -> None:
+        """Measure these (configuration, fold); `measure` will have them."""
+
+
+class FoldsBench(SelectionBench):
+    """Selection among given configurations by cross-validation; it keeps ledger and score.
+
+    Parameters
+    ----------
+    environment : Folds
+    seed : int
+        The environment's: of the split, of the draw of configurations, of learners.
+    budget : float, optional
+        Fits that may be made; by default one of every configuration for each fold.
+
+    Notes
+    -----
+    The score is the test accuracy of the champion trained on all folds, where rows are held out of
+    them, and its cross-validated accuracy where none are. What is trained for the score alone is
+    not charged.
+    """
+
+    kind: ClassVar[str] = "folds"
+    to_be_spent: ClassVar[bool] = False
+    unit: str = "fits"
+    paid: ClassVar[frozenset[str]] = frozenset(("test",))
+    deeds: ClassVar[frozenset[str]] = paid | SelectionBench.deeds
+
+    def __init__(self, environment: Folds, seed: int = 0, budget: float | None = None) -> None:
+        super().__init__(environment.configurations)
+        self._environment = environment
+        self.folds = environment.folds
+        self.seed = seed
+        most = len(self.configurations) * self.folds
+        self.budget = float(most if budget is None else budget)
+        self.at = 0.0
+        self._cost = Cost()
+        self._last_failure = "none was tested"
+
+    @property
+    def cost(self) -> Cost:
+        """What all fits and tests cost when they were run."""
+        return self._cost
+
+    def foresee(self, configurations: Sequence[int], fold: int) -> None:
+        """Say which configurations will be tested on a fold, whatever comes of each."""
+        if isinstance(self._environment, ForeseeingFolds):
+            left = configurations[: int(self.budget - self.at)]
+            self._environment.foresee([(configuration, fold) for configuration in left])
+
+    def test(self, configuration: int, fold: int) -> Generator[Event, None, FoldProbe | None]:
+        """Train a configuration on the other folds, test it on this one, and pay a fit for it.
+
+        None when the budget does not buy it.
+        """
+        if self.at + 1 > self.budget:
+            return None
+        probe = self._environment.measure(configuration, fold)
+        yield LeaseGranted(at=self.at, configuration=configuration, amount=1)
+        self.at += 1
+        cpu, wall = probe.cpu(train=False), probe.wall(train=False)
+        self._cost = self._cost.plus(cpu, wall)
+        if probe.status != "ok":
+            self._last_failure = f"configuration {configuration} in fold {fold}: {probe.reason}"
+        yield ProbeFinished(
+            at=self.at,
+            configuration=configuration,
+            rows=probe.rows,
+            train_accuracy=probe.train_accuracy,
+            test_accuracy=probe.test_accuracy,
+            test_rows=probe.test_rows,
+            cpu_seconds=cpu,
+            wall_seconds=wall,
+            status=probe.status,
+            reason=probe.reason,
+        )
+        return probe
+
+    def twin(self) -> FoldsBench:
+        """A fresh bench on the same environment, which answers alike."""
+        return FoldsBench(self._environment, self.seed, self.budget)
+
+    def score(self) -> Score:
+        """Of the champion; see the notes."""
+        if self.champion is None:
+            raise LeaseboardError(f"no configuration could be trained: {self._last_failure}")
+        tested = [self._environment.measure(self.champion, fold) for fold in range(self.folds)]
+        whole = self._environment.held_out(self.champion)
+        for probe in [*tested, *([whole] if whole else [])]:
+            if probe.status != "ok":
+                raise LeaseboardError(
+                    f"the chosen configuration {self.champion} cannot be trained on {probe.rows}"
+                    f" rows: {probe.status}, {probe.reason}"
+                )
+        rows = sum(probe.test_rows for probe in tested)
+        cross_validated = sum(probe.test_correct for probe in tested) / rows
+        metrics = {
+            "selection_cpu_seconds": self._cost.cpu_seconds,
+            "selection_wall_seconds": self._cost.wall_seconds,
+            "configurations": float(len(self.configurations)),
+            "cv_accuracy": cross_validated,
+        } | self._notes
+        if whole is None:
+            return Score(cross_validated, "cv_accuracy", "max", metrics)
+        metrics["training_cpu_seconds"] = whole.cpu(train=False)
+        return Score(whole.test_accuracy, "test_accuracy", "max", metrics)
+
+
+class FoldsAlgorithm(Algorithm[FoldsBench]):
+    """Runs on a folds bench."""
+
+    bench: ClassVar[str] = "folds"

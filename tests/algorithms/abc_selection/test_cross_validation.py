@@ -1,0 +1,133 @@
+"""Early-stopped cross-validation: its bet, its promises, and an adversary."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from algorithms.abc_selection.cross_validation import (
+    CrossValidation,
+    EarlyStoppedCV,
+    log_capital,
+    most,
+    pairing,
+)
+from algorithms.abc_selection.simulation import SimulatedFolds
+from algorithms.benches.folds import FoldProbe, FoldsBench
+from algorithms.events import BoundsUpdated, Eliminated, ProbeFinished, of
+
+
+def played(algorithm, environment):
+    bench = FoldsBench(environment)
+    return bench, list(algorithm.run(bench, seed=0))
+
+
+def dropped(events):
+    return {event.configuration for event in of(events, Eliminated)}
+
+
+class Parity:
+    """Fair coins, a fold each: one says 0, one the parity of the labels that it was trained on.
+
+    Both are right half the time, the latter in all folds or in none.
+    """
+
+    def __init__(self, rows, seed):
+        self.configurations = [{"learner": "zero"}, {"learner": "parity"}]
+        self.folds = rows
+        self._labels = np.random.default_rng(seed).integers(0, 2, rows)
+
+    def measure(self, configuration, fold):
+        rest = self._labels.sum() - self._labels[fold]
+        right = int(self._labels[fold] == (rest % 2 if configuration else 0))
+        return FoldProbe(
+            rows=self.folds - 1, test_rows=1, test_correct=right, right=str(right), fit_cpu=1.0
+        )
+
+    def held_out(self, configuration):
+        return None
+
+
+@pytest.mark.parametrize("e", [-0.5, 0.0, 0.3])
+def test_the_bet_is_fair_where_the_claim_holds_with_equality(e):
+    """The expectation of every share's capital after a row is 1."""
+    for disagree in (abs(e), (1 + abs(e)) / 2, 1.0):
+        wins, losses = (disagree + e) / 2, (disagree - e) / 2
+        chances = {(1, 0, 0): wins, (0, 1, 0): 1 - disagree, (0, 0, 1): losses}
+        capital = sum(chance * math.exp(log_capital(p, e)) for p, chance in chances.items())
+        assert capital == pytest.approx(1)
+
+
+def test_the_upper_bound_is_where_the_capital_reaches_its_level():
+    pair = (9, 360, 31)
+    for folds in (1, 3):
+        upper = most(pair, 20.0, folds)
+        assert log_capital(pair, upper, folds) == pytest.approx(math.log(20), abs=1e-3)
+        assert log_capital(pair, upper, folds) >= math.log(20)
+    capitals = [log_capital(pair, e) for e in np.linspace(-0.9, 0.9, 30)]
+    assert all(one < other for one, other in pairwise(capitals))
+    assert most((10, 0, 0), 20.0) > 0.9
+    assert most((0, 1, 0), 1e9) == 1.0
+
+
+def test_verdicts_are_paired():
+    assert pairing("0011", "0101") == (1, 2, 1)
+
+
+@pytest.mark.parametrize("folds", ["alike", "any"])
+def test_the_best_is_dropped_no_more_often_than_delta(folds):
+    """Six that are alike but for the first, which is better by just epsilon: the hardest case."""
+    runs, delta = 150, 0.2
+    algorithm = EarlyStoppedCV(epsilon=0.05, delta=delta, folds=folds)
+    wrong = 0
+    for seed in range(runs):
+        _, events = played(algorithm, SimulatedFolds([0.75] + [0.7] * 5, 400, 6, seed))
+        wrong += 0 in dropped(events)
+    assert wrong <= runs * delta
+
+
+def test_an_adversary_fools_pooled_folds_and_not_the_others():
+    runs = 30
+    counts = {
+        folds: sum(
+            bool(dropped(played(EarlyStoppedCV(epsilon=0, folds=folds), Parity(61, seed))[1]))
+            for seed in range(runs)
+        )
+        for folds in ("alike", "any")
+    }
+    assert counts["alike"] > 0.9 * runs
+    assert counts["any"] == 0
+
+
+def test_it_spares_fits_and_chooses_as_without():
+    accuracies = [0.6, 0.8, 0.9, 0.89, 0.7]
+    bench, events = played(EarlyStoppedCV(), SimulatedFolds(accuracies, 1000, 5, seed=1))
+    full, _ = played(CrossValidation(), SimulatedFolds(accuracies, 1000, 5, seed=1))
+    assert bench.champion == full.champion
+    assert full.at == 25
+    assert bench.at < 16
+    assert {0, 1, 4} <= dropped(events)
+    assert full.score().value == bench.score().value
+
+
+def test_who_dropped_another_stays_to_the_end():
+    """So what was at most epsilon better than it is not lost by a chain of such steps."""
+    for seed in range(40):
+        algorithm = EarlyStoppedCV(epsilon=0.2, delta=0.5)
+        _, events = played(algorithm, SimulatedFolds(np.linspace(0.6, 0.9, 8), 300, 5, seed))
+        droppers = {int(e.reason.rpartition(" ")[2]) for e in of(events, Eliminated)}
+        assert not droppers & dropped(events)
+
+
+def test_bounds_hold_the_mean_so_far():
+    _, events = played(EarlyStoppedCV(), SimulatedFolds([0.6, 0.8, 0.81], 500, 5, seed=2))
+    for event in of(events, BoundsUpdated):
+        assert event.lower <= event.value <= event.upper
+
+
+def test_the_last_one_is_not_tested_on():
+    _, events = played(EarlyStoppedCV(), SimulatedFolds([0.2, 0.9], 1000, 5, seed=0))
+    assert len(of(events, ProbeFinished)) == 2
