@@ -34,6 +34,9 @@ Bools = NDArray[np.bool_]
 RETIRE_AFTER = 3
 """Trials of an arm that fail alike in a row, after which it is retired."""
 
+RETIRED = "failed "
+"""How the reason begins for which an arm is retired, and none for which it is eliminated."""
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -292,7 +295,7 @@ def _verdicts(policy: Policy, before: Bools, arm: int, at: float) -> Iterator[Ev
 def _retirement(policy: Policy, arm: np.intp) -> str:
     """Why the arm of the first run was retired."""
     failures = policy.failures
-    return f"failed {failures.in_a_row[0, arm]} times in a row: {failures.last[0, arm]}"
+    return f"{RETIRED}{failures.in_a_row[0, arm]} times in a row: {failures.last[0, arm]}"
 
 
 def _defeat(policy: Policy, arm: np.intp) -> str:

@@ -14,9 +14,11 @@ from tasks.report.sections import (
     ranking,
     relative_error,
     repeat,
+    retired_arms,
     selections,
     significance_tests,
     speed_ups,
+    whole_systems,
 )
 
 SECTIONS: tuple[Callable[[Material], Section | None], ...] = (
@@ -26,8 +28,10 @@ SECTIONS: tuple[Callable[[Material], Section | None], ...] = (
     data_sets.section,
     selections.section,
     relative_error.section,
+    whole_systems.section,
     speed_ups.section,
     exploitation.section,
+    retired_arms.section,
     agreement.section,
     every_job.section,
     repeat.section,
@@ -38,6 +42,7 @@ READERS: tuple[Reader[Any], ...] = (
     anytime.job_curves,
     selections.selection_log,
     speed_ups.job_progress,
+    retired_arms.job_retired,
     every_job.log_page,
 )
 """All that any section asks of the event logs, each of which is read once."""
