@@ -27,6 +27,8 @@ assumption may fail, so the higher of the two is taken, and what was concluded a
 forgotten. Before there are two doublings the upper bound is 1: nobody is dropped after fewer than
 three probes.
 
+Any rise refutes fitness and raises the bound; a person is told of those that are beyond chance.
+
 What cannot be seen: a learner that begins to learn only beyond some size looks, before it, like
 one that has nothing to learn. `benchmarks.fitness` counts how often the rule was not enough.
 """
@@ -41,6 +43,10 @@ from algorithms.benches.samples import Probe
 
 PROBES = 3
 """The least of them after which a configuration may be dropped."""
+
+
+DEVIATIONS = 2.0
+"""Beyond so many standard deviations a rise is worth a warning."""
 
 
 class FitnessWarning(UserWarning):
@@ -66,6 +72,15 @@ def rise(before: Probe, probe: Probe) -> float:
         return (probe.half_correct - before.train_correct) / before.rows
     doublings = math.log2(probe.rows / before.rows)
     return round((probe.train_accuracy - before.train_accuracy) / doublings, 12)
+
+
+def beyond_chance(before: Probe, probe: Probe) -> bool:
+    """Whether the rise is more than `DEVIATIONS` of what the choice of the rows may bring.
+
+    The deviation is that of two samples of the smaller size; on the same rows it is no larger.
+    """
+    p = before.train_accuracy
+    return rise(before, probe) > DEVIATIONS * math.sqrt(2 * p * (1 - p) / before.rows)
 
 
 def raised(upper: float, curve: Sequence[Probe], every: int) -> float:

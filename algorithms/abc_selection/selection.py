@@ -11,7 +11,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from algorithms.abc_selection.bounds import TESTED, Estimator, Kind
-from algorithms.abc_selection.fitness import FitnessWarning, raised, rise
+from algorithms.abc_selection.fitness import FitnessWarning, beyond_chance, raised, rise
 from algorithms.abc_selection.savings import Allowance, worthwhile
 from algorithms.abc_selection.schedulers import SCHEDULERS, Prospect, cost_exponent, step
 from algorithms.base import Run
@@ -196,12 +196,13 @@ class ABC(SamplesAlgorithm):
         return worthwhile(geometric_sizes(first, bench.train_rows, ratio), bench.train_rows)
 
     def _watch(self, bench: SamplesBench, chosen: Prospect, probe: Probe, unfit: set[int]) -> Run:
-        """Say so if a rise of a configuration's training accuracy is worth more than epsilon."""
+        """Say so if a rise of the training accuracy is beyond chance and worth epsilon."""
         if probe.train_correct is None or len(chosen.curve) < 2:
             return
-        risen = rise(chosen.curve[-2], probe)
+        before = chosen.curve[-2]
+        risen = rise(before, probe)
         worth = risen * math.log2((bench.train_rows + bench.test_rows) / probe.rows)
-        if worth <= self.epsilon:
+        if worth <= self.epsilon or not beyond_chance(before, probe):
             return
         yield FitnessBroken(
             at=bench.at, configuration=chosen.index, rows=probe.rows, rise=risen, worth=worth

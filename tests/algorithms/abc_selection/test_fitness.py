@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from algorithms.abc_selection.fitness import FitnessWarning, raised, rise
+from algorithms.abc_selection.fitness import FitnessWarning, beyond_chance, raised, rise
 from algorithms.abc_selection.selection import ABC
 from algorithms.abc_selection.simulation import SimulatedLearners
 from algorithms.base import play
@@ -69,6 +69,12 @@ def test_a_fit_configuration_has_no_rise_though_its_sample_was_harder():
     assert rise(before, probe(1000, 0.85, 0.8, 0.7)) == 0
 
 
+def test_a_rise_within_two_deviations_may_be_chance():
+    before = probe(500, 0.8, 0.8, 0.7)
+    assert not beyond_chance(before, probe(1000, 0.8, 0.84, 0.7))
+    assert beyond_chance(before, probe(1000, 0.8, 0.86, 0.7))
+
+
 def test_nothing_is_known_before_two_doublings():
     curve = [probe(500, 0.8, 0.8, 0.7), probe(1000, 0.8, 0.8, 0.7)]
     assert raised(0.85, curve, 64_000) == 1
@@ -101,7 +107,7 @@ def test_the_bound_holds_where_later_rises_are_no_larger(shape):
 
 
 def test_the_best_is_kept_though_it_fits_no_sample_and_is_named():
-    with pytest.warns(FitnessWarning, match=r"configuration 2 \(simulated\) fits 500 rows worse"):
+    with pytest.warns(FitnessWarning, match=r"configuration 2 \(simulated\) fits \d+ rows worse"):
         events, bench = selected()
     assert bench.champion == 2
     assert {event.configuration for event in of(events, FitnessBroken)} == {2}

@@ -212,14 +212,14 @@ def test_a_class_of_one_row_is_no_obstacle(data):
 
 def test_what_broke_the_promise_is_named():
     rng = np.random.default_rng(0)
-    X = rng.random((20_000, 2))
-    y = (np.sin(40 * X[:, 0]) > 0).astype(int)
-    own = {str(n): DecisionTreeClassifier(min_samples_leaf=n) for n in (50, 60)}
-    settings = {"algorithm": "abc", "initial_rows": 200, "epsilon": 0, "random_state": 0}
-    with pytest.warns(FitnessWarning, match=r"\((50|60)\) fits"):
+    X = rng.random((100_000, 2))
+    y = (np.sin(15 * X[:, 0]) > 0).astype(int)
+    own = {str(n): DecisionTreeClassifier(min_samples_leaf=n) for n in (100, 110)}
+    settings = {"algorithm": "abc", "initial_rows": 500, "epsilon": 0, "random_state": 0}
+    with pytest.warns(FitnessWarning, match=r"\((100|110)\) fits"):
         search = SelectionSearch(own, **settings).fit(X, y)
     assert "broken" in search.guarantee_
-    assert any(name in search.guarantee_ for name in ("'50'", "'60'"))
+    assert any(name in search.guarantee_ for name in ("'100'", "'110'"))
 
 
 def test_an_interrupt_leaves_nothing_half_done(data, monkeypatch):
