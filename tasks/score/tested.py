@@ -64,15 +64,16 @@ def on_test(
 
 def _verdict(board: Board, table: ScoreTable, places: Mapping[str, float]) -> str:
     """`places`: less is better."""
-    first = board.rows[0].label
-    if first not in places or len(places) < 2:
+    leaders = [row.label for row in board.rows if row.place == 1 and row.label in places]
+    if not leaders or len(places) < 2:
         return ""
+    first = min(leaders, key=places.__getitem__)
     ahead = sorted(
         (label for label, place in places.items() if place < places[first] - 1e-9),
         key=places.__getitem__,
     )
     if not ahead:
-        return f"{first} is first by test too."
+        return f"{first} {'has the best test score' if board.one_set else 'is 1st by test'} too."
     others, n = len(ahead), len(places)
     if board.one_set:
         said = (

@@ -69,7 +69,11 @@ def test_on_one_data_set_both_scores_stand_and_nothing_is_ranked(policies):
 def test_where_the_first_is_first_by_test_too_that_is_said(policies):
     cells = {("a", "x"): [(0.9, 0.9)], ("b", "x"): [(0.8, 0.8)]}
 
-    assert compared(policies(cells)).answer.on_test == "a is first by test too."
+    assert compared(policies(cells)).answer.on_test == "a has the best test score too."
+    more = cells | {(label, "y"): runs for (label, _), runs in cells.items()}
+    assert compared(policies(more)).answer.on_test == "a is 1st by test too."
+    tied = {("a", "x"): [(0.9, 0.7)], ("b", "x"): [(0.9, 0.8)], ("c", "x"): [(0.8, 0.75)]}
+    assert compared(policies(tied)).answer.on_test == "b has the best test score too."
 
 
 def test_a_single_run_each_has_no_standard_error(policies):
