@@ -67,7 +67,11 @@ class RecordedFolds(RecordedFits[FoldProbe]):
             threadpoolctl.threadpool_limits(1),
             ThreadPoolExecutor(self._n_jobs) as pool,
         ):
-            list(pool.map(lambda asked: self._known(*asked), missing))
+            try:
+                list(pool.map(lambda asked: self._known(*asked), missing))
+            except BaseException:  # an interrupt too ends those that have not begun
+                pool.shutdown(cancel_futures=True)
+                raise
 
     @cached_property
     def _fold(self) -> NDArray[np.intp]:

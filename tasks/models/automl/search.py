@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -237,10 +238,11 @@ class SelectionSearch(BaseSearchCV):
         every = [get_tags(each) for each in (of if _several(self.estimator) else [of])]
         if every:
             tags.estimator_type = every[0].estimator_type
-            tags.classifier_tags = every[0].classifier_tags
+            tags.classifier_tags = replace(every[0].classifier_tags, multi_label=False)
             tags.input_tags.pairwise = all(each.input_tags.pairwise for each in every)
-            tags.input_tags.sparse = all(each.input_tags.sparse for each in every)
-            tags.input_tags.allow_nan = all(each.input_tags.allow_nan for each in every)
+            # One that takes them is enough: the others fail, and are named.
+            tags.input_tags.sparse = any(each.input_tags.sparse for each in every)
+            tags.input_tags.allow_nan = any(each.input_tags.allow_nan for each in every)
         return tags
 
     def _refuse(self, params: Mapping[str, Any]) -> None:

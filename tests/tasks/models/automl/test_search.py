@@ -60,7 +60,16 @@ class Silent(ClassifierMixin, BaseEstimator):
 
 
 @parametrize_with_checks(
-    [SelectionSearch(LogisticRegression(), {"C": [0.1, 1.0]}, random_state=0)],
+    [
+        SelectionSearch(LogisticRegression(), {"C": [0.1, 1.0]}, random_state=0),
+        SelectionSearch([DecisionTreeClassifier(random_state=0), GaussianNB()], random_state=0),
+        SelectionSearch(
+            DecisionTreeClassifier(random_state=0),
+            {"max_depth": [3, 9]},
+            algorithm="abc",
+            random_state=0,
+        ),
+    ],
     expected_failed_checks=lambda _: {
         "check_dtype_object": "all pipelines failing is told in a line, with the first one's error"
     },
@@ -220,6 +229,20 @@ def test_what_broke_the_promise_is_named():
         search = SelectionSearch(own, **settings).fit(X, y)
     assert "broken" in search.guarantee_
     assert any(name in search.guarantee_ for name in ("'100'", "'110'"))
+
+
+def test_an_interrupt_of_folds_begins_no_other(data, monkeypatch):
+    begun = []
+
+    def interrupted(run, seconds):
+        begun.append(run)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(isolation, "call", interrupted)
+    own = {str(depth): DecisionTreeClassifier(max_depth=depth) for depth in range(1, 20)}
+    with pytest.raises(KeyboardInterrupt):
+        SelectionSearch(own, n_jobs=2).fit(*data)
+    assert len(begun) < len(own)
 
 
 def test_an_interrupt_leaves_nothing_half_done(data, monkeypatch):
