@@ -240,14 +240,15 @@ def test_a_streams_winner(race, mixed, tmp_path, target, bench):
 
 
 SELECTIONS = [
-    {"initial_rows": 50},
-    {"initial_rows": 50, "test_fraction": 0.4},
-    {"configurations": 3, "shared_bins": True},
+    ("full-run", {"initial_rows": 50}),
+    ("full-run", {"initial_rows": 50, "test_fraction": 0.4}),
+    ("full-run", {"configurations": 3, "shared_bins": True}),
+    ("early-stopped-cv", {"folds": 3}),
 ]
 
 
-@pytest.mark.parametrize("bench", SELECTIONS, ids=str)
-def test_a_selections_winner(race, mixed, tmp_path, bench):
+@pytest.mark.parametrize(("algorithm", "bench"), SELECTIONS, ids=str)
+def test_a_selections_winner(race, mixed, tmp_path, algorithm, bench):
     if "configurations" not in bench:
         (tmp_path / "own.py").write_text(
             "from sklearn.ensemble import RandomForestClassifier\n"
@@ -256,7 +257,7 @@ def test_a_selections_winner(race, mixed, tmp_path, bench):
             " 'forest': RandomForestClassifier(5, random_state=1)}\n"
         )
         bench = {**bench, "pipelines": str(tmp_path / "own.py")}
-    result, _, fitted = race("full-run", mixed("class"), bench=bench)
+    result, _, fitted = race(algorithm, mixed("class"), bench=bench)
     model = again(fitted.model, tmp_path / "saved")
 
     divided = sampled.split(fitted.dataset, 0, bench.get("test_fraction", 0.2))
