@@ -77,6 +77,8 @@ def guarantee(events: Sequence[Event], names: Sequence[str]) -> str:
     epsilon, delta = (started.settings.get(name) for name in ("epsilon", "delta"))
     if epsilon is None or delta is None:
         return f"{started.algorithm} promises nothing"
+    if started.settings.get("time_limit") is not None:
+        return f"{started.algorithm} promises nothing under a time limit"
     promise = f"with probability {1 - delta:.4g} "
     if started.bench == FoldsBench.kind:
         promise += f"the best of {len(names)} or one at most {epsilon:g} worse was not dropped"

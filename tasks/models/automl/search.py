@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
+from sklearn.metrics import accuracy_score
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils import _safe_indexing, check_random_state, column_or_1d, get_tags, indexable
 from sklearn.utils.multiclass import check_classification_targets
@@ -196,11 +197,15 @@ class SelectionSearch(BaseSearchCV):
                 raise UsageError(findings.failure(str(error), log, made.names)) from error
         finished = auditor.close()
         assert auditor.champion is not None  # or the score of the bench would have said why not
-        self.choice_ = clone(list(made.pipelines.estimators.values())[auditor.champion])
-        if self.refit:
-            self.best_estimator_ = clone(self.choice_).fit(X, y)
-            if hasattr(self.best_estimator_, "feature_names_in_"):
-                self.feature_names_in_ = self.best_estimator_.feature_names_in_
+        chosen = clone(list(made.pipelines.estimators.values())[auditor.champion])
+        best = clone(chosen).fit(X, y) if self.refit else None
+        for name in ("best_estimator_", "feature_names_in_"):
+            vars(self).pop(name, None)  # of an earlier fit
+        if best is not None:
+            self.best_estimator_ = best
+            if hasattr(best, "feature_names_in_"):
+                self.feature_names_in_ = best.feature_names_in_
+        self.choice_ = chosen
         self.best_index_ = auditor.champion
         self.best_name_ = made.names[auditor.champion]
         self.best_params_ = made.params[auditor.champion]
@@ -226,10 +231,9 @@ class SelectionSearch(BaseSearchCV):
         """What is promised of the choice, and whether an assumption of that was seen broken."""
         return findings.guarantee(self.events_, self._names)
 
-    def score(self, X: Any, y: Any = None, **params: Any) -> float:
-        """The accuracy of `best_estimator_`, shape of `y` (n_samples,)."""
-        check_is_fitted(self)
-        return float(np.mean(self.predict(X) == np.asarray(y)))
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The accuracy of `best_estimator_` on rows `X` with the labels `y`."""
+        return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         # Not those of the parent, which asks one estimator and not several.

@@ -24,6 +24,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from algorithms.abc_selection.baselines import FullRun
 from algorithms.abc_selection.cross_validation import EarlyStoppedCV
 from algorithms.abc_selection.fitness import FitnessWarning
+from algorithms.abc_selection.selection import ABC
 from algorithms.errors import DataError, UsageError
 from algorithms.events import ProbeFinished, of
 from leaseboard import SelectionSearch
@@ -351,6 +352,19 @@ def test_folds_run_at_once_choose_alike(data):
     assert [e.test_accuracy for e in of(serial.events_, ProbeFinished)] == [
         e.test_accuracy for e in of(parallel.events_, ProbeFinished)
     ]
+
+
+def test_nothing_is_promised_under_a_time_limit(data):
+    search = SelectionSearch(PIPELINES, algorithm=ABC(time_limit=60)).fit(*data)
+    assert search.guarantee_ == "ABC promises nothing under a time limit"
+
+
+def test_a_second_fit_leaves_nothing_of_the_first(data):
+    X, y = data
+    search = SelectionSearch(PIPELINES).fit(pd.DataFrame(X, columns=["a", "b"]), y)
+    assert list(search.feature_names_in_) == ["a", "b"]
+    assert not hasattr(search.fit(X, y), "feature_names_in_")
+    assert not hasattr(search.set_params(refit=False).fit(X, y), "best_estimator_")
 
 
 def test_nothing_is_assumed_where_that_is_asked_for(data):
