@@ -52,10 +52,13 @@ def choices(estimator: Any, grid: Any, n_iter: int | None, seed: int) -> Choices
         own = named(estimator)
         return Choices(own, tuple({} for _ in own.estimators))
     points = list(_points(grid or {}, n_iter, seed))
-    made = {
-        name: clone(estimator).set_params(**clone(point, safe=False))
-        for name, point in zip(_names(estimator, points), points, strict=True)
-    }
+    try:
+        made = {
+            name: clone(estimator).set_params(**clone(point, safe=False))
+            for name, point in zip(_names(estimator, points), points, strict=True)
+        }
+    except ValueError as error:  # which shows the estimator, over several lines
+        raise UsageError(f"param_grid: {' '.join(str(error).split())}") from error
     return Choices(named(made), tuple(points))
 
 

@@ -305,6 +305,10 @@ def test_what_cannot_be_used_is_refused_in_a_line(own, X, y, message):
         ({"algorithm": "abd"}, "did you mean 'abc'"),
         ({"scoring": "roc_auc"}, "scoring='roc_auc': the promise counts rows"),
         ({"param_grid": {"max_depth": [1]}}, "2 are given"),
+        (
+            {"param_grid": {"depth": [1]}, "estimator": PIPELINES["tree"]},
+            "Invalid parameter 'depth'",
+        ),
         ({"n_iter": 0, "estimator": DummyClassifier()}, "n_iter=0"),
     ],
 )
