@@ -1,10 +1,11 @@
 """What a search costs and what it chooses: ours beside scikit-learn's, on the same grid.
 
-``python -m benchmarks.selection_search --mirror DIR [--data REFERENCE ...] [--seeds N]`` fits, on
-a part of each table, `SelectionSearch` with each of its algorithms, ``GridSearchCV(cv=5)`` and
-``HalvingGridSearchCV(cv=5)`` over one grid of ordinary learners. It prints the CPU seconds of
-each, the refit included, and the accuracy of its choice on the rows that none of them saw; at the
-end the median of the seconds over those of ``GridSearchCV``, and what was lost against it.
+``python -m benchmarks.selection_search --mirror DIR [--data REFERENCE ...] [--seeds N] [--rows N]
+[--only SEARCH ...]`` fits, on a part of each table, `SelectionSearch` with each of its algorithms,
+``GridSearchCV(cv=5)`` and ``HalvingGridSearchCV(cv=5)`` over one grid of ordinary learners. It
+prints the CPU seconds of each, the refit included, and the accuracy of its choice on the rows that
+none of them saw; at the end the median of the seconds over those of the first, and what was lost
+against it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,6 @@ DATA = ("mirror:31", "mirror:181", "mirror:40984", "mirror:spambase", "mirror:28
         "mirror:magic04", "mirror:adult", "mirror:census_income?rows=100000")  # fmt: skip
 SEEDS = 2
 TEST_FRACTION = 0.25
-BASE = "GridSearchCV"
 
 
 def pipeline() -> Any:
@@ -71,7 +71,7 @@ def searches(seed: int) -> dict[str, Callable[[], Any]]:
         return lambda: SelectionSearch(pipeline(), grid(), algorithm=algorithm, random_state=seed)
 
     return {
-        BASE: lambda: GridSearchCV(pipeline(), grid(), cv=5),
+        "GridSearchCV": lambda: GridSearchCV(pipeline(), grid(), cv=5),
         "HalvingGridSearchCV": lambda: HalvingGridSearchCV(
             pipeline(), grid(), cv=5, random_state=seed
         ),
@@ -82,20 +82,21 @@ def searches(seed: int) -> dict[str, Callable[[], Any]]:
 
 
 def measured(
-    reference: str, mirrors: Sequence[Path], seed: int, out: Callable[[str], None]
+    reference: str, seed: int, given: argparse.Namespace, out: Callable[[str], None]
 ) -> dict[str, tuple[float, float]]:
     """CPU seconds and test accuracy of each search on one division of a table."""
     from sklearn.model_selection import train_test_split
 
-    dataset = fetch.load(reference, mirrors=tuple(mirrors))
+    dataset = fetch.load(reference, mirrors=tuple(given.mirror))
     X, y = dataset.features, dataset.target.astype(str).to_numpy()
     X_train, X_test, y_train, y_test = train_test_split(
-        X, y, test_size=TEST_FRACTION, random_state=seed, stratify=y
+        X, y, train_size=given.rows or 1 - TEST_FRACTION, random_state=seed, stratify=y
     )
     found = {}
     out(f"{reference}, {len(y_train)} rows to search on, seed {seed}")
-    for name, make in searches(seed).items():
-        search = make()
+    made = searches(seed)
+    for name in given.only or made:
+        search = made[name]()
         began = process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -114,17 +115,18 @@ def main(arguments: Sequence[str] | None = None, out: Callable[[str], None] = pr
     parser.add_argument("--mirror", type=Path, action="append", default=[])
     parser.add_argument("--data", nargs="+", default=DATA)
     parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--rows", type=int, help="to search on; three quarters if not said")
+    parser.add_argument("--only", nargs="+", help="these searches, the first as the base")
     given = parser.parse_args(arguments)
     with threadpoolctl.threadpool_limits(1):
         runs = [
-            measured(each, given.mirror, seed, out)
-            for each in given.data
-            for seed in range(given.seeds)
+            measured(each, seed, given, out) for each in given.data for seed in range(given.seeds)
         ]
-    out(f"over {len(runs)} runs: CPU seconds over those of {BASE}, and accuracy less its own")
+    base = next(iter(runs[0]))
+    out(f"over {len(runs)} runs: CPU seconds over those of {base}, and accuracy less its own")
     for name in runs[0]:
-        share = median(run[name][0] / run[BASE][0] for run in runs)
-        more = [run[name][1] - run[BASE][1] for run in runs]
+        share = median(run[name][0] / run[base][0] for run in runs)
+        more = [run[name][1] - run[base][1] for run in runs]
         out(f"  {name:28} median {share:5.2f}  mean {mean(more):+.4f}, worst {min(more):+.4f}")
     return 0
 
