@@ -240,6 +240,7 @@ class _VeiledLearners:
             train_correct=wrong,
             half_correct=None if probe.half_correct is None else rows // 2 - probe.half_correct,
             test_correct=test_rows - probe.test_correct,
+            half_test_correct=test_rows // 2 - (probe.half_test_correct or 0),
             fit_cpu=3 * probe.fit_cpu,
         )
 

@@ -165,6 +165,7 @@ class Recorded:
             train_correct=None if full else fit["train"][str(rows)],
             half_correct=None if full else fit["train"][str(rows // 2)],
             test_correct=fit["test"][str(test_rows)],
+            half_test_correct=fit["test"].get(str(test_rows // 2)),
             fit_cpu=fit["fit_cpu"],
             fit_wall=fit["fit_wall"],
             train_cpu=fit["train_cpu"],

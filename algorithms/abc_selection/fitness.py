@@ -24,8 +24,9 @@ test accuracy
 
 By the first the upper bound holds with r d added, by the second A(H_S, D_te) + g d is one. Either
 assumption may fail, so the higher of the two is taken, and what was concluded at earlier sizes is
-forgotten. Before there are two doublings the upper bound is 1: nobody is dropped after fewer than
-three probes.
+forgotten. Growth is measured on the rows of the smaller test, where these are half of the larger
+one: other rows are no growth. Before there are two doublings the upper bound is 1: nobody is
+dropped after fewer than three probes.
 
 Any rise refutes fitness and raises the bound; a person is told of those that are beyond chance.
 
@@ -104,6 +105,8 @@ def raised(upper: float, curve: Sequence[Probe], every: int) -> float:
 
 
 def _growth(before: Probe, probe: Probe) -> float:
-    """By how much the test accuracy grew in a doubling."""
-    doublings = math.log2(probe.rows / before.rows)
-    return (probe.test_accuracy - before.test_accuracy) / doublings
+    """By how much the test accuracy grew in a doubling, on the rows of the test before."""
+    was, now = before.test_accuracy, probe.test_accuracy
+    if probe.half_test_correct is not None and probe.test_rows // 2 == before.test_rows:
+        now = probe.half_test_correct / before.test_rows
+    return (now - was) / math.log2(probe.rows / before.rows)

@@ -67,6 +67,8 @@ class Allowance:
         Who Full-run would train: the dropped ones too.
     full, tested : int
         |D_tr| and |D_te|.
+    sizes : int
+        How many sizes a sample may have.
     spent : float
         CPU seconds of all probes of samples so far.
     """
@@ -74,6 +76,7 @@ class Allowance:
     everyone: list[Prospect]
     full: int
     tested: int
+    sizes: int
     spent: float = 0.0
 
     def covers(self, chosen: Prospect, rows: int, omega: Sequence[Prospect]) -> bool:
@@ -90,6 +93,19 @@ class Allowance:
         gone = [c for c in self.everyone if c.index not in left and c.rows < self.full]
         asked = _on_sample(chosen.curve, rows) if chosen.curve else mean * rows / self.full
         return self.spent + asked <= SHARE * cost(self.everyone) + cost(gone)
+
+    def pointless(self, chosen: Prospect, rows: int) -> bool:
+        """Whether a sample costs half of the full training, which is the better buy then.
+
+        So it is with learners whose time hardly grows with the rows. Only where such a price for
+        all samples of everyone is beyond the allowance: of less, two fits say too little.
+        """
+        if len(chosen.curve) < 2:
+            return False
+        asked = _on_sample(chosen.curve, rows)
+        every = sum(self._in_full(each) for each in self.everyone if each.curve)
+        material = asked * len(self.everyone) * self.sizes > SHARE * every
+        return material and 2 * asked > self._in_full(chosen)
 
     def settle(self, omega: Sequence[Prospect]) -> Prospect:
         """Whom to train in full: the highest upper bound has to fall anyway; of equals the cheap.

@@ -116,7 +116,7 @@ class ABC(SamplesAlgorithm):
             t=bench.test_rows,
             delta=self.delta,
         )
-        allowance = Allowance(list(omega), bench.train_rows, bench.test_rows)
+        allowance = Allowance(list(omega), bench.train_rows, bench.test_rows, len(sizes) - 1)
         schedule = SCHEDULERS[self.scheduler]
         leader = omega[0]
         n_crossed = 0.0
@@ -127,7 +127,9 @@ class ABC(SamplesAlgorithm):
             if chosen is None:
                 break
             rows = self._next_size(chosen, sizes)
-            if self._thrifty and not allowance.covers(chosen, rows, omega):
+            if self._thrifty and allowance.pointless(chosen, rows):
+                rows = bench.train_rows
+            elif self._thrifty and not allowance.covers(chosen, rows, omega):
                 chosen, rows = allowance.settle(omega), bench.train_rows
             left = (self.time_limit or math.inf) - bench.cost.cpu_seconds
             probe = yield from bench.probe(

@@ -66,6 +66,7 @@ class SimulatedLearners:
             train_correct=None if full else int(self._train[configuration, rows - 1]),
             half_correct=None if full else int(self._train[configuration, : rows // 2][-1:].sum()),
             test_correct=int(self._test[configuration, test_rows - 1]),
+            half_test_correct=int(self._test[configuration, : test_rows // 2][-1:].sum()),
             fit_cpu=seconds * rows,
             fit_wall=seconds * rows,
         )

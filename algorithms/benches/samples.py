@@ -32,6 +32,8 @@ class Probe:
         Of the first ``rows // 2`` of them; None at full size, and where nobody counted.
     test_correct : int
         Test rows, of `test_rows`, that it classifies correctly.
+    half_test_correct : int or None
+        Of the first ``test_rows // 2`` of them; None where nobody counted.
     fit_cpu, fit_wall, train_cpu, train_wall, test_cpu, test_wall : float
         Seconds of the fit and of the evaluations on the training and on the test rows.
     status, reason : str
@@ -43,6 +45,7 @@ class Probe:
     train_correct: int | None = None
     half_correct: int | None = None
     test_correct: int = 0
+    half_test_correct: int | None = None
     fit_cpu: float = 0.0
     fit_wall: float = 0.0
     train_cpu: float = 0.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 from time import perf_counter, process_time
 from typing import Any, Protocol
 
@@ -31,22 +30,17 @@ def fit_and_test(model: Classifier, samples: Prefixes, rows: int, test_rows: int
     features, labels = samples.train(rows)
     model = able(model, labels)
     _, fit_cpu, fit_wall = timed(lambda: model.fit(features, labels))
-    halves, train_cpu, train_wall = None, 0.0, 0.0
+    right, train_cpu, train_wall = None, 0.0, 0.0
     if rows < samples.train_rows:
-        parts = pairwise((0, rows // 2, rows))
-        halves, train_cpu, train_wall = timed(
-            lambda: [
-                correct(model, between(features, *part), labels[slice(*part)]) for part in parts
-            ]
-        )
-    tested = samples.test(test_rows)
-    test_correct, test_cpu, test_wall = timed(lambda: correct(model, *tested))
+        right, train_cpu, train_wall = timed(lambda: verdicts(model, features, labels))
+    tested, test_cpu, test_wall = timed(lambda: verdicts(model, *samples.test(test_rows)))
     return Probe(
         rows=rows,
         test_rows=test_rows,
-        train_correct=halves and sum(halves),
-        half_correct=halves and halves[0],
-        test_correct=test_correct,
+        train_correct=None if right is None else _count(right),
+        half_correct=None if right is None else _count(right[: rows // 2]),
+        test_correct=_count(tested),
+        half_test_correct=_count(tested[: test_rows // 2]),
         fit_cpu=fit_cpu,
         fit_wall=fit_wall,
         train_cpu=train_cpu,
@@ -69,11 +63,6 @@ def able(model: Classifier, labels: NDArray[Any]) -> Classifier:
     return constant
 
 
-def correct(model: Classifier, features: Any, labels: NDArray[Any]) -> int:
-    """Rows that `model` classifies correctly."""
-    return int(np.count_nonzero(verdicts(model, features, labels)))
-
-
 def verdicts(model: Classifier, features: Any, labels: NDArray[Any]) -> NDArray[np.bool_]:
     """Which rows `model` classifies correctly, predicted in blocks to bound the memory."""
     right = np.empty(len(labels), dtype=np.bool_)
@@ -92,3 +81,7 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
     cpu, wall = process_time(), perf_counter()
     value = work()
     return value, process_time() - cpu, perf_counter() - wall
+
+
+def _count(right: NDArray[np.bool_]) -> int:
+    return int(np.count_nonzero(right))

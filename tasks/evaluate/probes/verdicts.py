@@ -49,6 +49,7 @@ class RecordedVerdicts:
             train_correct=None if full else int(self._train[rows - 1, configuration]),
             half_correct=None if full else int(self._train[: rows // 2, configuration][-1:].sum()),
             test_correct=int(self._test[test_rows - 1, configuration]),
+            half_test_correct=int(self._test[: test_rows // 2, configuration][-1:].sum()),
             fit_cpu=SECONDS_PER_ROW * rows,
             fit_wall=SECONDS_PER_ROW * rows,
         )

@@ -42,6 +42,7 @@ class Growing(SimulatedLearners):
             train_correct=worse(found.train_correct, rows),
             half_correct=worse(found.half_correct, rows // 2),
             test_correct=worse(found.test_correct, test_rows),
+            half_test_correct=worse(found.half_test_correct, test_rows // 2),
         )
 
     def behind(self, rows):
@@ -89,6 +90,15 @@ def test_the_larger_of_two_rises_is_added_for_every_doubling_to_come():
 def test_the_test_accuracy_may_grow_on_as_it_did():
     curve = [probe(500, 0.7, 0.7, 0.6), probe(1000, 0.7, 0.7, 0.63), probe(2000, 0.7, 0.7, 0.65)]
     assert raised(0.75, curve, 64_000) == pytest.approx(0.65 + 0.03 * 5)
+
+
+def test_other_test_rows_are_no_growth():
+    curve = [
+        Probe(rows=500 * 2**k, test_rows=1000 * 2**k, train_correct=400 * 2**k,
+              half_correct=200 * 2**k, test_correct=right, half_test_correct=half)
+        for k, right, half in ((0, 700, 350), (1, 1450, 700), (2, 2900, 1450))
+    ]  # fmt: skip
+    assert raised(0.8, curve, 64_000) == 0.8
 
 
 @pytest.mark.parametrize(

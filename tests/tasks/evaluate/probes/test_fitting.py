@@ -23,7 +23,7 @@ def test_predictions_of_another_shape_are_refused(samples):
         def predict(self, X):
             return super().predict(X)[:, np.newaxis]  # would be compared with every label
 
-    with pytest.raises(ValueError, match=r"\(100, 1\) is predicted for labels \(100,\)"):
+    with pytest.raises(ValueError, match=r"\(200, 1\) is predicted for labels \(200,\)"):
         fit_and_test(Column(), samples, 200, 100)
 
 
