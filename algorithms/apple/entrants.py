@@ -16,7 +16,7 @@ from algorithms.benches.predictions import squared_losses
 from algorithms.errors import DivergedError
 from algorithms.events import FeaturesExpanded
 
-RATES = (0.5, 0.25, 2.0, 0.1, 10.0)
+RATES = (0.5, 0.25, 1.0, 0.1, 4.0)
 """What is tried where no rate is given. The first answers until another one has lost less."""
 
 PREFIX = 10_000
