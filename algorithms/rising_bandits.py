@@ -86,9 +86,19 @@ class RisingBanditsCost(GrowthBased):
     look_ahead : float
         The share of the trials still affordable that the bound looks ahead: 1 in the paper's
         equation 16; the authors' code takes 0.5.
+    turns : {"pulls", "seconds"}
+        Whose turn it is among the candidates: each pulls once a round (the paper), or, after the
+        first round, whoever would have used the least of the budget after one more trial.
+
+    Notes
+    -----
+    Departs from the paper with ``turns="seconds"``: rounds give an arm whose trials take a hundred
+    times as long as another's a hundred times its budget, whatever it promises. With equal shares
+    arms are compared after every pull, as soon as each was pulled once.
     """
 
     look_ahead: Annotated[float, Field(gt=0, le=1)] = 1.0
+    turns: Literal["pulls", "seconds"] = "pulls"
 
     def policy(self, problem: Problem, rng: np.random.Generator) -> Policy:
         """The candidates, their bounds and their mean costs; deterministic."""
@@ -133,9 +143,20 @@ class RisingPolicy(Policy):
         known = n > self.steps
         self.lower[at], self.upper[at] = self._bounds_of(arm, y, omega, known, cost)  # 7, 8
         self._waiting[at] = False
-        over: Bools = np.logical_not(self._waiting.any(axis=-1))  # line 9: the round is complete
+        over = self._round_is_over()  # line 9
         if over.any():
             self._eliminate(over)
+
+    def retire(self, arm: Ints, why: str) -> None:
+        """As of every policy; if it was the last of its round, the round is over."""
+        super().retire(arm, why)
+        self._waiting[self._runs, arm] = False
+        over = self._round_is_over()
+        if over.any():
+            self._eliminate(over)
+
+    def _round_is_over(self) -> Bools:
+        return np.logical_not(self._waiting.any(axis=-1))
 
     def _bounds_of(
         self, arm: Ints, y: Floats, omega: Floats, known: Bools, cost: Floats
@@ -159,7 +180,19 @@ class CostAwarePolicy(RisingPolicy):
     def __init__(self, problem: Problem, settings: RisingBanditsCost) -> None:
         super().__init__(problem, settings)
         self.look_ahead = settings.look_ahead
+        self._equal_shares = settings.turns == "seconds"
         self._spent: Floats = np.zeros(self.best.shape)
+
+    def _choose(self) -> Ints:
+        if not self._equal_shares or not self.pulls.all():
+            return super()._choose()
+        after_one_more = self._spent + self._spent / self.pulls
+        cheapest: Ints = np.where(self.candidates, after_one_more, np.inf).argmin(axis=-1)
+        return cheapest
+
+    def _round_is_over(self) -> Bools:
+        over = super()._round_is_over()
+        return over | self.pulls.all(axis=-1) if self._equal_shares else over
 
     def _steps_left(self, arm: Ints, cost: Floats) -> Floats:
         at = (self._runs, arm)

@@ -12,9 +12,13 @@ from algorithms.base import Algorithm, Bench, Cost, Score
 from algorithms.errors import AuditError, LeaseboardError, UsageError
 from algorithms.events import Event, TrialFinished
 
-Unit = Literal["trials", "cpu_seconds"]
+Unit = Literal["trials", "cpu_seconds", "wall_seconds"]
 
 OVERRUN = "the budget ended during this trial"
+UNAFFORDABLE = "the arm's next trial would take longer than what is left of the budget"
+OVER_ITS_SHARE = "the trial's share of the budget ended"
+LEAST_TRIALS = 2
+"""What is left of a budget that is shared out shall be enough for so many trials."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,9 @@ class Trial:
         The share of the training rows it saw; what it is charged in units of trials.
     seed : int, optional
         Of the learner, with which its model is made again; None where there is no learner.
+    ended : bool
+        False if it was stopped after the seconds that it was given, or not begun because it would
+        take longer: nothing is known of it.
     """
 
     arm: int
@@ -53,6 +60,7 @@ class Trial:
     reason: str = ""
     fidelity: float = 1.0
     seed: int | None = None
+    ended: bool = True
 
     def feedback(self) -> Feedback:
         """What the policy is told of it."""
@@ -113,8 +121,19 @@ class Trials(Protocol):
 class Foreseeing(Protocol):
     """Trials that can be run ahead, in parallel, when it is certain that they will be wanted."""
 
-    def foresee(self, wanted: Sequence[tuple[int, int]]) -> None:
-        """Start on the trials (arm, n) of `wanted`; `trial` will wait for them."""
+    def foresee(self, wanted: Sequence[tuple[int, int]], seconds: float = math.inf) -> None:
+        """Run the trials (arm, n) of `wanted`, each within `seconds`."""
+
+
+@runtime_checkable
+class Stoppable(Protocol):
+    """Trials that can be stopped when they have used what is left of a budget in seconds."""
+
+    def trial_within(self, arm: int, n: int, seconds: float) -> Trial:
+        """As `Trials.trial`; one that is stopped has not `ended`, and can be asked for again."""
+
+    def joint_trial_within(self, optimiser: str, n: int, seconds: float) -> Trial:
+        """As `Trials.joint_trial`."""
 
 
 @runtime_checkable
@@ -138,12 +157,17 @@ class PullsBench(Bench):
     trials : Trials
     budget : float
         In `unit`.
-    unit : {"trials", "cpu_seconds"}
-        Recorded CPU seconds make a budget in time that is the same on every replay.
+    unit : {"trials", "cpu_seconds", "wall_seconds"}
+        Recorded seconds make a budget in time that is the same on every replay.
     seed : int
         The environment's seed.
     metric : str
         The name of the validation score.
+    shares : bool
+        Under a budget in seconds a trial may take half of what is left, and an arm's first
+        one its share: what is left, divided by the arms that were not pulled yet. One that takes
+        longer is cut off, and the arm's next pull is that trial again. And a trial on a share
+        of the rows can be the best until there is one on more of them.
     """
 
     kind: ClassVar[str] = "pulls"
@@ -158,6 +182,8 @@ class PullsBench(Bench):
         unit: Unit = "trials",
         seed: int = 0,
         metric: str = "validation_accuracy",
+        *,
+        shares: bool = False,
     ) -> None:
         super().__init__()
         if not budget >= 0:
@@ -170,8 +196,10 @@ class PullsBench(Bench):
         self.arms = trials.arms
         self.tunable = trials.tunable
         self.best: Feedback | None = None
+        self.shares = shares
         self._cost = Cost()
         self._trials = trials
+        self._next = [0] * len(trials.arms)
         self._pulls = [0] * len(trials.arms)
         self._best: Trial | None = None
         self._untold: tuple[deque[Trial], ...] = tuple(deque() for _ in trials.arms)
@@ -192,7 +220,8 @@ class PullsBench(Bench):
         """Say which arms will be pulled next, each once, whatever the rewards will be."""
         if len(arms) > 1 and isinstance(self._trials, Foreseeing):
             left = len(arms) if self.unit != "trials" else int(self.budget - self.at)
-            self._trials.foresee([(arm, self.pulls[arm]) for arm in arms[:left]])
+            wanted = [(arm, self._next[arm]) for arm in arms[:left]]
+            self._trials.foresee(wanted, min(map(self._may_take, arms)))
 
     def exhausted(self, arm: int) -> bool:
         """Whether `arm` has no trial left."""
@@ -200,13 +229,20 @@ class PullsBench(Bench):
 
     def pull(self, arm: int) -> Feedback:
         """The next trial of `arm`; the budget is charged its recorded cost."""
-        return self._charge(self._trials.trial(arm, self._pulls[arm]))
+        n, seconds = self._next[arm], self._may_take(arm)
+        if self.unit != "trials" and isinstance(self._trials, Stoppable):
+            return self._charge(self._trials.trial_within(arm, n, seconds), seconds)
+        return self._charge(self._trials.trial(arm, n), seconds)
 
     def pull_joint(self, optimiser: str) -> Feedback:
         """The next trial of an optimiser that chooses the arm itself."""
-        trial = self._trials.joint_trial(optimiser, self._joint_pulls[optimiser])
+        n, left = self._joint_pulls[optimiser], self.budget - self.at
+        if self.unit != "trials" and isinstance(self._trials, Stoppable):
+            trial = self._trials.joint_trial_within(optimiser, n, left)
+        else:
+            trial = self._trials.joint_trial(optimiser, n)
         self._joint_pulls[optimiser] += 1
-        return self._charge(trial)
+        return self._charge(trial, left)
 
     def told(self, event: Event) -> Event:
         """The log's form of an event: a trial's with its test score.
@@ -230,7 +266,9 @@ class PullsBench(Bench):
 
     def twin(self) -> PullsBench:
         """A fresh bench on the same trials, which are replayed alike."""
-        return PullsBench(self._trials, self.budget, self.unit, self.seed, self.metric)
+        return PullsBench(
+            self._trials, self.budget, self.unit, self.seed, self.metric, shares=self.shares
+        )
 
     def score(self) -> Score:
         """The best trial's validation score; NaN without a pull, LeaseboardError if all failed.
@@ -254,13 +292,30 @@ class PullsBench(Bench):
             metrics[f"exploitation.{arm}"] = pulls / pulled
         return Score(best.reward, self.metric, "max", self._notes | metrics)
 
-    def _charge(self, trial: Trial) -> Feedback:
-        cost = trial.fidelity if self.unit == "trials" else trial.cpu_seconds
-        left = self.budget - self.at
+    def _may_take(self, arm: int) -> float:
+        """What a trial of `arm` may cost."""
+        left, waiting = self.budget - self.at, self._pulls.count(0)
+        if not self.shares or self.unit == "trials":
+            return left
+        return left / max(LEAST_TRIALS, waiting if self._pulls[arm] == 0 else 0)
+
+    def _charge(self, trial: Trial, most: float) -> Feedback:
+        """Enter `trial`, which may cost `most`."""
+        cost = {
+            "trials": trial.fidelity,
+            "cpu_seconds": trial.cpu_seconds,
+            "wall_seconds": trial.wall_seconds,
+        }[self.unit]
         if trial.status == "ok" and not math.isfinite(trial.reward):
             trial = _failed(trial, "diverged", "the feedback is not a finite number")
-        if cost > left * (1 + 1e-9):
-            trial = _failed(trial, "timeout", OVERRUN, left / cost)
+        if cost > most * (1 + 1e-9) or not trial.ended:
+            reason = OVERRUN if most == self.budget - self.at else OVER_ITS_SHARE
+            reason = UNAFFORDABLE if trial.reason == UNAFFORDABLE else reason
+            share = most / cost if trial.ended else 1.0
+            trial = _failed(trial, "timeout", reason, share)
+            cost *= share
+        else:
+            self._next[trial.arm] += 1
         self.at = min(self.budget, self.at + cost)
         self._pulls[trial.arm] += 1
         self._untold[trial.arm].append(trial)
@@ -268,7 +323,7 @@ class PullsBench(Bench):
         self._cost = self._cost.plus(trial.cpu_seconds, trial.wall_seconds)
         if trial.status != "ok":
             self._failures[trial.reason] += 1
-        elif trial.fidelity == 1 and (self._best is None or trial.reward > self._best.reward):
+        elif (trial.fidelity == 1 or self.shares) and _standing(trial) > _standing(self._best):
             self._best, self.best = trial, feedback
         return feedback
 
@@ -286,6 +341,11 @@ class PullsAlgorithm(Algorithm[PullsBench]):
     """Runs on a pulls bench."""
 
     bench: ClassVar[str] = "pulls"
+
+
+def _standing(trial: Trial | None) -> tuple[float, float]:
+    """What the best trial is best by: one that saw more rows stands above all that saw fewer."""
+    return (0.0, -math.inf) if trial is None else (trial.fidelity, trial.reward)
 
 
 def _failed(trial: Trial, status: str, reason: str, share: float = 1.0) -> Trial:

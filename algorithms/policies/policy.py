@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, get_args
 
 import numpy as np
 import pydantic
@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from algorithms.base import Run
-from algorithms.benches.pulls import OVERRUN, Feedback, PullsAlgorithm, PullsBench, Unit
+from algorithms.benches.pulls import (
+    OVERRUN,
+    UNAFFORDABLE,
+    Feedback,
+    PullsAlgorithm,
+    PullsBench,
+    Unit,
+)
 from algorithms.errors import LeaseboardError, UsageError
 from algorithms.events import (
     BoundsUpdated,
@@ -48,7 +55,7 @@ class Problem:
         K.
     budget : float
         T trials, or B seconds.
-    unit : {"trials", "cpu_seconds"}
+    unit : {"trials", "cpu_seconds", "wall_seconds"}
     tunable : tuple of bool
         Whether an arm has any hyperparameter at all.
     repeats : int
@@ -122,6 +129,12 @@ class Policy(ABC):
             self.candidates &= ~self.retired
         self._learn(arm, reward, cost)
 
+    def retire(self, arm: Ints, why: str) -> None:
+        """Make `arm` no candidate in any run, as it cannot be pulled any more."""
+        at = (self._runs, arm)
+        self.failures.last[at] = why
+        self.retired[at], self.candidates[at] = True, False
+
     def bounds(self) -> tuple[Floats, Floats] | None:
         """Lower and upper bounds of every arm's final reward, if the policy keeps any."""
         return None
@@ -171,7 +184,7 @@ class ArmPolicy(PullsAlgorithm):
     from policies to which an arm far below the others seems as attractive as one far above.
     """
 
-    units: ClassVar[tuple[Unit, ...]] = ("trials", "cpu_seconds")
+    units: ClassVar[tuple[Unit, ...]] = get_args(Unit)
     """The units of a budget that the policy can work with."""
 
     may_stop: ClassVar[bool] = True
@@ -213,6 +226,10 @@ class ArmPolicy(PullsAlgorithm):
             if trial.reason == OVERRUN:  # which says nothing about the arm
                 break
             candidates = policy.candidates.copy()
+            if trial.reason == UNAFFORDABLE:  # nor does this, but what is left only shrinks
+                policy.retire(arm, UNAFFORDABLE)
+                yield from _verdicts(policy, candidates, int(arm[0]), bench.at)
+                continue
             failure = np.array([failure_of(trial)], dtype=object)
             cost = np.array([bench.at - before])
             policy.update(arm, np.array([trial.reward]), cost, failure)
@@ -295,6 +312,8 @@ def _verdicts(policy: Policy, before: Bools, arm: int, at: float) -> Iterator[Ev
 def _retirement(policy: Policy, arm: np.intp) -> str:
     """Why the arm of the first run was retired."""
     failures = policy.failures
+    if failures.last[0, arm] == UNAFFORDABLE:
+        return UNAFFORDABLE
     return f"{RETIRED}{failures.in_a_row[0, arm]} times in a row: {failures.last[0, arm]}"
 
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
+import pickle
 import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.seeds import generator
 from tasks.evaluate.trials import recipes
+
+if TYPE_CHECKING:
+    from tasks.evaluate.trials.scoring import Judge
 
 Task = Literal["classification", "regression"]
 Matrix = NDArray[np.float32]
@@ -29,30 +34,55 @@ class Fold:
     validation_y: NDArray[Any]
     test_x: Matrix | None
     test_y: NDArray[Any] | None
+    train_weight: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Arrays:
-    """Everything that the trials of one data set and one split need."""
+    """Everything that the trials of one data set and one split need.
+
+    With a `judge` the reward is that of its score on the forecasts of all folds' validation rows,
+    one after the other, and the forecasts are a part of the outcome.
+    """
 
     task: Task
     folds: tuple[Fold, ...]
     refit: Fold | None = None
+    judge: Judge | None = None
+    probabilistic: bool = False
+    """Whether the judge needs probabilities, so that a learner without them fails."""
+
+
+class Stopped(BaseException):
+    """The seconds of the order are over; no learner is to catch it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A trial to run: which estimator with which values, on which share of the training rows."""
+    """A trial to run: which estimator with which values, on which share of the training rows.
+
+    A share below 1 is fitted on the first fold alone.
+    """
 
     estimator: str
     values: Mapping[str, Any]
     seed: int
     fidelity: float = 1.0
+    seconds: float = math.inf
+    """After which it is stopped, in `clock`."""
+    clock: Literal["cpu", "wall"] = "cpu"
+    keep: str = ""
+    """The file that gets the fitted models of all folds; none if empty."""
+    refit: bool = False
+    """Fit on the rows of `Arrays.refit` instead, and forecast its validation rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrialOutcome:
-    """What came of an `Order`; `reward` is 0 unless `status` is ``ok``."""
+    """What came of an `Order`; `reward` is 0 unless `status` is ``ok``.
+
+    The status ``stopped`` says that the order's seconds ended first: nothing is known of it.
+    """
 
     reward: float
     test: float | None
@@ -60,6 +90,12 @@ class TrialOutcome:
     wall_seconds: float
     status: str = "ok"
     reason: str = ""
+    score: float | None = None
+    """As the judge has it."""
+    killed: bool = False
+    """Whether its process ended with it."""
+    forecasts: NDArray[np.float32] | None = None
+    """Of all validation rows; none of a fit on a share of the rows of one fold of several."""
 
 
 def run(order: Order, arrays: Arrays, begin: Callable[[], object] = lambda: None) -> TrialOutcome:
@@ -77,7 +113,11 @@ def run(order: Order, arrays: Arrays, begin: Callable[[], object] = lambda: None
             _new(order, arrays.folds[0])  # imports its library before the clock starts
             begin()
             clock.start()
+            if arrays.judge is not None:
+                return _judged(order, arrays, arrays.judge, clock)
             reward, test = _score(order, arrays, clock)
+    except Stopped:
+        return TrialOutcome(0.0, None, *clock.stop(), status="stopped")
     except MemoryError:
         return TrialOutcome(0.0, None, *clock.stop(), status="memout", reason="out of memory")
     except Exception as error:  # noqa: BLE001 - whatever a learner raises is its trial's outcome
@@ -139,6 +179,61 @@ def _score(order: Order, arrays: Arrays, clock: _Clock) -> tuple[float, float | 
     return float(np.mean(rewards)), test
 
 
+def _judged(order: Order, arrays: Arrays, judge: Judge, clock: _Clock) -> TrialOutcome:
+    folds = arrays.folds if order.fidelity == 1 else arrays.folds[:1]
+    if order.refit:
+        assert arrays.refit is not None
+        folds = (arrays.refit,)
+    if arrays.probabilistic and not hasattr(_new(order, folds[0]), "predict_proba"):
+        raise TypeError(f"{order.estimator} gives no probabilities, which the scorer needs")
+    n_classes = 0 if judge.classes is None else len(judge.classes)
+    models, parts = [], []
+    for fold in folds:
+        models.append(_fit(order, fold))
+        parts.append(forecast(models[-1], fold.validation_x, n_classes))
+    forecasts = np.concatenate(parts)
+    if not np.isfinite(forecasts).all():
+        raise FloatingPointError("the predictions are not finite")
+    if len(forecasts) < len(judge.targets):
+        judge = judge.first(len(forecasts))
+    score = judge.score(forecasts)
+    if order.keep:
+        with Path(order.keep).open("wb") as file:
+            pickle.dump(models, file, protocol=pickle.HIGHEST_PROTOCOL)
+    spent = clock.stop()
+    if not math.isfinite(score):
+        return TrialOutcome(0.0, None, *spent, status="diverged", reason="the score is no number")
+    kept = forecasts if order.refit or len(folds) == len(arrays.folds) else None
+    return TrialOutcome(judge.reward(score), None, *spent, score=score, forecasts=kept)
+
+
+def forecast(model: Any, features: Matrix, n_classes: int) -> NDArray[np.float32]:
+    """Probabilities of codes of classes, shape (n_rows, n_classes), or values, shape (n_rows,).
+
+    A class that the model has not met has the probability 0. A classifier without probabilities
+    has the softmax of its decision function, which is not calibrated.
+    """
+    if not n_classes:
+        return np.asarray(model.predict(features), dtype=np.float32).reshape(len(features))
+    if hasattr(model, "predict_proba"):
+        given = model.predict_proba(features)
+    else:
+        given = softmax(np.asarray(model.decision_function(features), dtype=np.float64))
+    if len(model.classes_) == n_classes:
+        return np.asarray(given, dtype=np.float32)
+    probabilities = np.zeros((len(features), n_classes), dtype=np.float32)
+    probabilities[:, np.asarray(model.classes_, dtype=np.intp)] = given
+    return probabilities
+
+
+def softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of decision functions, shape (n_rows, n_classes), or (n_rows,) for two classes."""
+    if scores.ndim == 1:
+        scores = np.column_stack([np.zeros(len(scores)), scores])
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
 def _new(order: Order, fold: Fold) -> Any:
     return recipes.build(order.estimator, order.values, fold.train_x.shape[1], order.seed)
 
@@ -146,8 +241,17 @@ def _new(order: Order, fold: Fold) -> Any:
 def _fit(order: Order, fold: Fold) -> Any:
     model = _new(order, fold)
     if order.fidelity == 1:
-        return model.fit(fold.train_x, fold.train_y)
+        return model.fit(fold.train_x, fold.train_y, **_weighted(model, fold.train_weight))
     n_rows = len(fold.train_x)
     rows = generator(order.seed, "fidelity").permutation(n_rows)
     rows = np.sort(rows[: max(2, round(order.fidelity * n_rows))])
-    return model.fit(fold.train_x[rows], fold.train_y[rows])
+    weight = None if fold.train_weight is None else fold.train_weight[rows]
+    return model.fit(fold.train_x[rows], fold.train_y[rows], **_weighted(model, weight))
+
+
+def _weighted(model: Any, weight: NDArray[np.float64] | None) -> dict[str, Any]:
+    """The arguments of a fit that gives rows their weights; of a pipeline, to its last step."""
+    if weight is None:
+        return {}
+    steps = getattr(model, "steps", None)
+    return {f"{steps[-1][0]}__sample_weight" if steps else "sample_weight": weight}

@@ -1,15 +1,16 @@
-"""Random search, hyperopt's TPE, and by name those of SMAC."""
+"""Random search, hyperopt's TPE, and by name all others."""
 
 from __future__ import annotations
 
 import importlib.util
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from algorithms.errors import SkipError, UsageError
 from algorithms.seeds import derive_seed, generator
+from tasks.evaluate.trials.guided import Guided
 from tasks.evaluate.trials.optimiser import Optimiser, Suggestion
 from tasks.evaluate.trials.spaces import Arm, Hyperparameter, Space
 
@@ -96,11 +97,15 @@ def require(kind: str) -> None:
         )
 
 
-def make(kind: str, space: Space, seed: int) -> Optimiser:
+def make(kind: str, space: Space, seed: int, shares: Sequence[float] = (1.0,)) -> Optimiser:
     """The optimiser called `kind`; SkipError if it needs an extra that is not installed.
 
     Where nothing can be tuned, there is nothing to optimise, and every kind is random search.
+
+    `shares`: of the training rows, on which ``guided`` fits one after the other.
     """
+    if kind == "guided":
+        return Guided(space, seed, make("tpe", space, seed), shares)
     tunable = len(space.arms) > 1 or any(arm.tunable for arm in space.arms.values())
     if kind == "random" or not tunable:
         return RandomSearch(space, seed)
@@ -111,7 +116,7 @@ def make(kind: str, space: Space, seed: int) -> Optimiser:
         from tasks.evaluate.trials.smac import Smac
 
         return Smac(space, seed, multi_fidelity=kind == "bohb")
-    raise UsageError(f"unknown optimiser {kind!r}: known are bohb, random, smac, tpe")
+    raise UsageError(f"unknown optimiser {kind!r}: known are bohb, guided, random, smac, tpe")
 
 
 def _expression(space: Space) -> Any:

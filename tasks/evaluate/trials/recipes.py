@@ -135,6 +135,31 @@ def _passive_aggressive(values: Values, n_features: int, seed: int) -> Any:
     )  # fmt: skip
 
 
+def _with_scaled_target(recipe: Callable[[Values, int], Any]) -> Recipe:
+    """For learners whose steps and losses mean a target of variance 1."""
+
+    def scaled(values: Values, n_features: int, seed: int) -> Any:
+        from sklearn.compose import TransformedTargetRegressor
+        from sklearn.preprocessing import StandardScaler
+
+        return TransformedTargetRegressor(recipe(values, seed), transformer=StandardScaler())
+
+    return scaled
+
+
+def _svr(values: Values, seed: int) -> Any:
+    from sklearn.svm import SVR
+
+    return SVR(**values)
+
+
+def _mlp_regressor(values: Values, seed: int) -> Any:
+    from sklearn.neural_network import MLPRegressor
+
+    layers = (values.pop("num_nodes_per_layer"),) * values.pop("hidden_layer_depth")
+    return MLPRegressor(hidden_layer_sizes=layers, random_state=seed, **values)
+
+
 def _lightgbm(values: Values, n_features: int, seed: int) -> Any:
     from lightgbm import LGBMClassifier
 
@@ -152,7 +177,9 @@ RECIPES: Mapping[str, Recipe] = {
     "liblinear_svc": _liblinear_svc,
     "lightgbm": _lightgbm,
     "mlp": _mlp,
+    "mlp_regressor": _with_scaled_target(_mlp_regressor),
     "multinomial_nb": _multinomial_nb,
     "passive_aggressive": _passive_aggressive,
     "random_forest": _forest("sklearn.ensemble:RandomForestClassifier"),
+    "svr": _with_scaled_target(_svr),
 }

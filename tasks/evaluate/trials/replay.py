@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,7 @@ from tasks.evaluate.trials.worker import TrialLimits, close_resting, resting
 from tasks.keys.versions import recorded_key
 
 _LIBRARIES = {
+    "guided": ("hyperopt",),
     "tpe": ("hyperopt",),
     "smac": ("smac", "ConfigSpace"),
     "bohb": ("smac", "ConfigSpace"),
@@ -49,6 +51,7 @@ class StoredTrials:
     - `limits`: of each trial; without them trials run in this process, one after the other.
     - `n_jobs`: how many trials of different arms may run at once, if it is known that they are
       wanted.
+    - `shares`: of the training rows, on which the optimiser ``guided`` fits one after the other.
     """
 
     def __init__(
@@ -62,6 +65,7 @@ class StoredTrials:
         store: Store,
         limits: TrialLimits | None,
         n_jobs: int = 1,
+        shares: Sequence[float] = (1.0,),
     ) -> None:
         self.arms = tuple(space.arms)
         self.tunable = tuple(arm.tunable for arm in space.arms.values())
@@ -72,8 +76,9 @@ class StoredTrials:
         self._seed = seed
         self._store = store
         self._limits = limits
-        self._streams: dict[tuple[str, str], _Stream] = {}
-        self._runners = _Runners(arrays, limits, n_jobs if limits else 1)
+        self._shares = shares
+        self._streams: dict[tuple[str, str], TrialStream] = {}
+        self._runners = Runners(arrays, limits, n_jobs if limits else 1)
         self._lock = threading.Lock()
 
     def trial(self, arm: int, n: int) -> Trial:
@@ -84,8 +89,8 @@ class StoredTrials:
         """The trial number `n` of `optimiser` over the whole space."""
         return self._get(optimiser, self._space, n)
 
-    def foresee(self, wanted: Sequence[tuple[int, int]]) -> None:
-        """Run the missing ones of these trials (arm, n) at once."""
+    def foresee(self, wanted: Sequence[tuple[int, int]], seconds: float = math.inf) -> None:
+        """Run the missing ones of these trials (arm, n) at once, each to its end."""
         if self._runners.n_jobs > 1:
             missing = [(arm, n) for arm, n in wanted if not self._has(arm, n)]
             with ThreadPoolExecutor(self._runners.n_jobs) as pool:
@@ -109,14 +114,14 @@ class StoredTrials:
         stream.records.refresh()
         return len(stream.records) > n
 
-    def _stream(self, optimiser: str, space: Space) -> _Stream:
+    def _stream(self, optimiser: str, space: Space) -> TrialStream:
         name = (optimiser, next(iter(space.arms)) if len(space.arms) == 1 else "")
         with self._lock:
             if name not in self._streams:
                 self._streams[name] = self._new_stream(optimiser, space)
             return self._streams[name]
 
-    def _new_stream(self, optimiser: str, space: Space) -> _Stream:
+    def _new_stream(self, optimiser: str, space: Space) -> TrialStream:
         optimisers.require(optimiser)
         learners = {arm.estimator for arm in space.arms.values()}
         seed = derive_seed(self._seed, optimiser, *space.arms)
@@ -131,25 +136,24 @@ class StoredTrials:
             optimiser=optimiser,
             seed=seed,
             limits=self._limits and [self._limits.cpu_seconds, self._limits.memory_mb],
+            **({"shares": list(self._shares)} if optimiser == "guided" else {}),
         )
-        return _Stream(self._store.records(key), optimiser, space, seed)
+        return TrialStream(self._store.records(key), optimiser, space, seed, self._shares)
 
-    def _compute(self, stream: _Stream, n: int) -> Record:
+    def _compute(self, stream: TrialStream, n: int) -> Record:
         stream.catch_up(n)
         cpu, wall = thread_time(), perf_counter()
         suggestion = stream.suggest(n)
         thought = thread_time() - cpu, perf_counter() - wall
-        arm = self._space.arms[suggestion.arm]
-        order = Order(
-            arm.estimator,
-            {**arm.constants, **suggestion.parameters},
-            stream.learner_seed(n),
-            suggestion.fidelity,
-        )
-        outcome = self._runners.run(order)
+        outcome = self._runners.run(self._order(suggestion, stream.learner_seed(n)))
         with self._lock:
             self.spent_cpu_seconds += outcome.cpu_seconds + thought[0]
-        return _record(suggestion, outcome, thought)
+        return record_of(suggestion, outcome, thought)
+
+    def _order(self, suggestion: Suggestion, seed: int) -> Order:
+        arm = self._space.arms[suggestion.arm]
+        values = {**arm.constants, **suggestion.parameters}
+        return Order(arm.estimator, values, seed, suggestion.fidelity)
 
     def _as_trial(self, record: Record, seed: int) -> Trial:
         return Trial(
@@ -166,7 +170,7 @@ class StoredTrials:
         )
 
 
-class _Runners:
+class Runners:
     """Where trials are run: this process, or as many workers as trials may run at once."""
 
     def __init__(
@@ -190,12 +194,15 @@ class _Runners:
             return worker.run(order, self._arrays)
 
 
-class _Stream:
+class TrialStream:
     """The trials of one optimiser on its arms, and what continues them."""
 
-    def __init__(self, records: Records, optimiser: str, space: Space, seed: int) -> None:
+    def __init__(
+        self, records: Records, optimiser: str, space: Space, seed: int, shares: Sequence[float]
+    ) -> None:
         self.records = records
         self.seed = seed
+        self._shares = shares
         self.lock = threading.Lock()
         self._kind = optimiser
         self._space = space
@@ -209,7 +216,7 @@ class _Stream:
     def catch_up(self, n: int) -> None:
         """Tell the optimiser the records before `n` that it has not seen."""
         if self._optimiser is None or n < self._told:  # a damaged record is made anew
-            self._optimiser = optimisers.make(self._kind, self._space, self.seed)
+            self._optimiser = optimisers.make(self._kind, self._space, self.seed, self._shares)
             self._told = 0
         for past in range(self._told, n):
             record = self.records[past]
@@ -223,7 +230,10 @@ class _Stream:
         return self._optimiser.suggest(n)
 
 
-def _record(suggestion: Suggestion, outcome: TrialOutcome, thought: tuple[float, float]) -> Record:
+def record_of(
+    suggestion: Suggestion, outcome: TrialOutcome, thought: tuple[float, float]
+) -> Record:
+    """What is kept of a trial; `thought`: the seconds of its suggestion."""
     return {
         "arm": suggestion.arm,
         "parameters": dict(suggestion.parameters),

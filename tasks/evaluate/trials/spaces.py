@@ -59,6 +59,13 @@ class Hyperparameter(Strict):
         """Whether its conditions hold, given the values of the choices it depends on."""
         return all(values.get(parent) in wanted for parent, wanted in self.when.items())
 
+    def allows(self, value: Choice) -> bool:
+        """Whether `value` is one of its choices, or a number in its range."""
+        if self.choices is not None:
+            return value in self.choices
+        low, high = self.range
+        return isinstance(value, (int, float)) and low <= value <= high
+
     def draw(self, rng: np.random.Generator) -> Choice:
         """A value drawn uniformly, on a logarithmic scale if `log`."""
         if self.choices is not None:
@@ -93,6 +100,11 @@ class Arm(Strict):
     hyperparameters: dict[str, Hyperparameter] = Field(default_factory=dict)
     constants: dict[str, Choice] = Field(default_factory=dict)
     """Passed on as they are."""
+    first: list[dict[str, Choice]] = Field(default_factory=list)
+    """Configurations that are known to be good, in the order in which the optimiser ``guided``
+    tries them after the defaults; what one does not name has its default."""
+    most_rows: int | None = None
+    """Rows beyond which the arm, whose cost grows faster than they do, is left out."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -108,6 +120,12 @@ class Arm(Strict):
                 for value in values:
                     if value not in choices:
                         raise ValueError(f"{name} depends on {parent}={value!r}, no choice of it")
+        for given in self.first:
+            for name, value in given.items():
+                if name not in self.hyperparameters:
+                    raise ValueError(f"first names {name!r}, which is not tuned here")
+                if not self.hyperparameters[name].allows(value):
+                    raise ValueError(f"first has {name}={value!r}, outside its range or choices")
         return self
 
     @property
@@ -131,6 +149,11 @@ class Arm(Strict):
     def defaults(self) -> dict[str, Any]:
         """The active defaults."""
         return self.active({name: spec.default for name, spec in self.hyperparameters.items()})
+
+    def leads(self) -> list[dict[str, Any]]:
+        """The defaults, and the configurations of `first`: those that are active of each."""
+        every = {name: spec.default for name, spec in self.hyperparameters.items()}
+        return [self.active({**every, **given}) for given in ({}, *self.first)]
 
 
 class Space(Strict):

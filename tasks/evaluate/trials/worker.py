@@ -9,6 +9,7 @@ lends it to the next one.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import pickle
 import signal
@@ -16,11 +17,12 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from tasks.evaluate.trials.evaluate import Arrays, Order, TrialOutcome, run
+from tasks.evaluate.trials import recipes
+from tasks.evaluate.trials.evaluate import Arrays, Order, Stopped, TrialOutcome, run
 from tasks.machine.threads import ONE_THREAD
 from tasks.processes.channel import Channel, Silence
 from tasks.processes.children import confine
@@ -30,6 +32,9 @@ from tasks.processes.endings import over_wall, post_mortem
 BEGUN = "begun"
 IMPORT_SECONDS = 300.0
 """CPU or wall seconds after which a learner's import is given up."""
+GRACE_SECONDS = 0.5
+"""After the seconds of an order a learner may finish what Python cannot interrupt; then its worker
+is killed, whose successor imports all anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,13 @@ class TrialLimits:
     wall_factor: float = 20.0
     """A trial that makes no progress, without using the processor, is ended after `wall_factor`
     times `cpu_seconds`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imports:
+    """Estimators as in a space, with values to build them, to be imported before any trial."""
+
+    arms: tuple[tuple[str, Mapping[str, Any]], ...]
 
 
 class TrialWorker:
@@ -80,12 +92,29 @@ class TrialWorker:
         if answer == BEGUN:
             imported, begin = True, time.perf_counter()
             patience = self._limits.cpu_seconds * self._limits.wall_factor
+            if order.clock == "wall":
+                patience = min(patience, order.seconds + GRACE_SECONDS)
             answer = _read(self._process.answer(patience))
         if not isinstance(answer, TrialOutcome):
-            return self._post_mortem(time.perf_counter() - begin, imported=imported)
+            wall = time.perf_counter() - begin
+            if imported and order.clock == "wall" and wall > order.seconds:
+                self.close()
+                return TrialOutcome(0.0, None, wall, wall, "stopped", killed=True)
+            return replace(self._post_mortem(wall, order, imported=imported), killed=True)
         if answer.status == "memout":
             self.close()
         return answer
+
+    def warm(self, imports: Imports) -> float:
+        """Have the process import what trials will need; the CPU seconds that took, with its
+        start if it had to be started.
+        """
+        if self._process.start():
+            self._send(self._limits)
+            self._sent = None
+        self._send(imports)
+        spent = _read(self._process.answer(IMPORT_SECONDS))
+        return spent if isinstance(spent, float) else 0.0  # the first order will say why
 
     def close(self) -> None:
         """End the process; the next order starts another."""
@@ -103,11 +132,13 @@ class TrialWorker:
     def _send(self, message: Any) -> None:
         self._process.send(_pickled(message))
 
-    def _post_mortem(self, wall: float, *, imported: bool) -> TrialOutcome:
+    def _post_mortem(self, wall: float, order: Order, *, imported: bool) -> TrialOutcome:
         """The worker died, or hangs: say why, by how it ended."""
         code = self._process.code
         self.close()
         limits = self._limits
+        if code == -signal.SIGVTALRM:
+            return TrialOutcome(0.0, None, order.seconds + GRACE_SECONDS, wall, "stopped")
         if not imported and code in (None, -signal.SIGPROF):
             reason = f"its import did not end in {IMPORT_SECONDS:g} seconds"
             return TrialOutcome(0.0, None, 0.0, wall, "crash", reason)
@@ -158,19 +189,52 @@ def main() -> None:
     confine(memory_mb=limits.memory_mb)
     arrays: Arrays | None = None
 
-    def begin() -> None:
-        signal.setitimer(signal.ITIMER_PROF, limits.cpu_seconds)
-        parent.send(_pickled(BEGUN))
-
+    signal.signal(signal.SIGALRM, _stop)
+    before = 0.0
     while (order := _next(parent)) is not None:
         if isinstance(order, Arrays):
             arrays = order
             continue
+        if isinstance(order, Imports):
+            for estimator, values in order.arms:
+                with contextlib.suppress(Exception):  # a trial will meet it again and say so
+                    recipes.build(estimator, values, 1, 0)
+            parent.send(_pickled(time.process_time() - before))
+            continue
         assert arrays is not None
-        signal.setitimer(signal.ITIMER_PROF, IMPORT_SECONDS)  # its signal ends the process
-        outcome = run(order, arrays, begin)
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        parent.send(_pickled(outcome))
+        parent.send(_pickled(_answer(order, arrays, limits, parent)))
+        before = time.process_time()
+
+
+def _answer(order: Order, arrays: Arrays, limits: TrialLimits, parent: Channel) -> TrialOutcome:
+    """The outcome, unless a timer's signal ends this process: SIGPROF, SIGVTALRM."""
+
+    def begin() -> None:
+        signal.setitimer(signal.ITIMER_PROF, limits.cpu_seconds)
+        if order.seconds < limits.cpu_seconds and order.clock == "cpu":
+            signal.signal(signal.SIGPROF, _stop)
+            signal.setitimer(signal.ITIMER_PROF, max(order.seconds, 1e-3))
+            signal.setitimer(signal.ITIMER_VIRTUAL, order.seconds + GRACE_SECONDS)
+        elif order.clock == "wall" and order.seconds < math.inf:
+            signal.setitimer(signal.ITIMER_REAL, max(order.seconds, 1e-3))
+        parent.send(_pickled(BEGUN))
+
+    signal.setitimer(signal.ITIMER_PROF, IMPORT_SECONDS)
+    try:
+        return run(order, arrays, begin)
+    except Stopped:  # as it ended anyway
+        return TrialOutcome(0.0, None, order.seconds, order.seconds, "stopped")
+    finally:
+        for stopping in (signal.SIGPROF, signal.SIGALRM):
+            signal.signal(stopping, signal.SIG_IGN)
+        for timer in (signal.ITIMER_PROF, signal.ITIMER_VIRTUAL, signal.ITIMER_REAL):
+            signal.setitimer(timer, 0)
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        signal.signal(signal.SIGALRM, _stop)
+
+
+def _stop(*_: object) -> None:
+    raise Stopped
 
 
 def _pickled(message: Any) -> bytes:

@@ -13,6 +13,7 @@ from tasks.evaluate.peers import program, venv
 from tasks.evaluate.peers.trials import PeerTrials
 from tasks.evaluate.probes import isolation
 from tasks.evaluate.probes.recording import RecordedFits
+from tasks.evaluate.trials.budgeted import BudgetedTrials
 from tasks.evaluate.trials.replay import StoredTrials
 from tasks.fetch import load as load_anew
 from tasks.jobs.benches import folds, pulls, samples
@@ -30,7 +31,12 @@ answer = {"tried": [], "test": 0.5, "wall_seconds": 1.0, "cpu_seconds": 1.0}
 (pathlib.Path(sys.argv[2]) / "answer.json").write_text(json.dumps(answer))
 """
 load = functools.cache(load_anew)
-MAKING = ((StoredTrials, "_compute"), (RecordedFits, "_run"), (PeerTrials, "_run"))
+MAKING = (
+    (StoredTrials, "_compute"),
+    (BudgetedTrials, "_compute"),
+    (RecordedFits, "_run"),
+    (PeerTrials, "_run"),
+)
 READS_DATA = {"tasks/fetch/dataset.py", "tasks/fetch/digests.py"}
 
 
@@ -42,8 +48,10 @@ def a_trial(arm="decision_tree", **options):
 def a_search():
     data = load("sklearn:wine")
     store = cache_dir() / "own.sqlite"
-    search = PolicyClassifier("average", arms=["gaussian_nb"], budget=1, store=store)
-    search.set_params(trial_cpu_seconds=None, random_state=0).fit(data.features, data.target)
+    search = PolicyClassifier("average", space="fast", arms=["gaussian_nb"], budget=1, store=store)
+    search.set_params(unit="trials", trial_cpu_seconds=None, random_state=0).fit(
+        data.features, data.target
+    )
 
 
 def a_probe(learner="LogisticRegression", **options):

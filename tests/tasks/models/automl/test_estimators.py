@@ -1,23 +1,29 @@
 import pickle
+import resource
+import time
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.model_selection import TimeSeriesSplit
 from sklearn.utils.estimator_checks import check_estimator
 
 from algorithms.errors import LeaseboardError
 from tasks.evaluate.store import Store
-from tasks.evaluate.trials import plans
-from tasks.fetch import Dataset, columns
+from tasks.evaluate.trials.spaces import load_space
+from tasks.models import trusted
 from tasks.models.automl.estimators import PolicyClassifier, PolicyRegressor
+from tasks.models.automl.validation import folds_of
 
 FAST = ["decision_tree", "k_nearest_neighbors", "lda"]
-CHECKED = {"optimiser": "random", "budget": 9, "trial_cpu_seconds": None}
+CHECKED = {"optimiser": "random", "budget": 9, "unit": "trials", "trial_cpu_seconds": None}
 
 
 def classifier(**given):
-    return PolicyClassifier(**{"arms": FAST, "random_state": 0, **CHECKED, **given})
+    return PolicyClassifier(
+        **{"space": "fast", "arms": FAST, "random_state": 0, **CHECKED, **given}
+    )
 
 
 def mixed(n_rows=200, seed=0):
@@ -39,17 +45,26 @@ def mixed(n_rows=200, seed=0):
 @pytest.mark.parametrize(
     "estimator",
     [
-        PolicyClassifier(arms=FAST[:2], **(CHECKED | {"budget": 4})),
-        PolicyRegressor(arms=["decision_tree", "ridge"], **(CHECKED | {"budget": 4})),
+        PolicyClassifier(space="fast", arms=["decision_tree", "lda"], **(CHECKED | {"budget": 4})),
+        PolicyClassifier(
+            arms=["random_forest"], cv=0.3, **(CHECKED | {"budget": 1, "optimiser": "guided"})
+        ),
+        PolicyRegressor(
+            space="regressors", arms=["decision_tree", "ridge"], **(CHECKED | {"budget": 4})
+        ),
     ],
 )
 def test_scikit_learns_own_checks(estimator):
-    told = check_estimator(estimator, on_skip=None, on_fail=None)
+    weighted = "check_sample_weight_equivalence_on_dense_data"
+    reason = "a row that stands twice may be on both sides of a split, one of weight 2 cannot"
+    told = check_estimator(
+        estimator, on_skip=None, on_fail=None, expected_failed_checks={weighted: reason}
+    )
     # The one of arrays of other kinds is opt-in, by what scipy reads at its import.
     broken = [
         (each["check_name"], each["exception"])
         for each in told
-        if each["status"] != "passed" and "array_api" not in each["check_name"]
+        if each["status"] not in ("passed", "xfail") and "array_api" not in each["check_name"]
     ]
 
     assert len(told) > 50
@@ -65,6 +80,8 @@ def test_any_policy_searches(policy):
     assert len(search.leaderboard_) == 9
     assert search.leaderboard_["score"].is_monotonic_decreasing
     assert search.best_score_ == search.leaderboard_["score"][0]
+    assert search.score_ >= search.best_score_ - 1e-9
+    assert search.leaderboard_["weight"].sum() == pytest.approx(1)
 
 
 def test_mixed_columns_missing_values_and_unseen_categories():
@@ -106,19 +123,29 @@ def test_a_store_is_replayed(tmp_path):
     assert Store(store).database.counted() == (len(FAST), len(first.leaderboard_), 0)
 
 
-def test_a_budget_in_seconds():
-    X, y = mixed()
-    search = classifier(policy="rising-bandits-cost", unit="cpu_seconds", budget=0.05).fit(X, y)
+@pytest.mark.parametrize("unit", ["cpu_seconds", "wall_seconds"])
+def test_a_budget_in_seconds_holds_all_that_fit_does(unit):
+    X, y = mixed(2000)
+    clock = cpu_seconds if unit == "cpu_seconds" else time.perf_counter
+    begin = clock()
+    search = PolicyClassifier(
+        arms=["lightgbm", "extra_trees"], optimiser="random", budget=6, unit=unit, random_state=0
+    )
+    search.fit(X, y)
+    spent = clock() - begin
 
-    assert search.leaderboard_["cpu_seconds"].sum() == pytest.approx(0.05)
+    # With room for a busy machine; suite tables says what is spent of 30 seconds.
+    assert 3 < spent < 12
+    assert search.score(X, y) > 0.9
 
 
 def test_regression_maps_its_loss_into_the_unit_interval():
     X, y = load_diabetes(return_X_y=True)
-    search = PolicyRegressor(arms=["ridge", "decision_tree"], random_state=0, **CHECKED)
+    search = PolicyRegressor(random_state=0, **(CHECKED | {"optimiser": "guided"}))
     search.fit(X, y)
 
-    assert 0.5 < search.best_score_ < 1
+    assert 0.3 < search.best_score_ < 1
+    assert search.leaderboard_["reward"].between(0.5, 1).all()
     assert search.score(X, y) > 0.3
 
 
@@ -144,11 +171,13 @@ def test_a_class_with_one_member_is_no_obstacle():
         ({"space": "regressors", "arms": None}, "is for regression"),
         ({"arms": ["ldaa"]}, "did you mean 'lda'"),
         ({"policy": "rising-bandit"}, "did you mean 'rising-bandits'"),
-        ({"validation_fraction": 1.5}, "must lie between 0 and 1"),
+        ({"cv": 1.5}, "must lie between 0 and 1"),
         ({"settings": {"D": 3}}, "unknown setting"),
         ({"policy": "flaml"}, "policy='flaml' chooses no arms"),
         ({"policy": "chacha"}, "policy='chacha' chooses no arms"),
         ({"policy": "max-ucb", "unit": "cpu_seconds", "budget": 0}, "buys no trial"),
+        ({"scoring": "accuracyy"}, "not a valid scoring value"),
+        ({"scoring": "r2"}, "could not convert|not supported|dtype"),
     ],
 )
 def test_wrong_settings_are_named(change, message):
@@ -177,14 +206,138 @@ def test_one_class_and_all_arms_failing_are_clear(tmp_path):
         classifier(space=str(hopeless), arms=None, budget=3).fit(X, y)
 
 
-@pytest.mark.parametrize("scale", ["standard", "none"])
-def test_the_best_estimator_encodes_as_the_bench_does(scale):
-    X, y = mixed()
-    search = classifier(scale=scale, arms=["decision_tree"], budget=2).fit(X, y)
-    frame, target = columns.tidy_frame(X), pd.Series(y, dtype="category")
-    data = Dataset("test", "test", frame, target, "classification", "digest")
-    bench = plans.encoder(data, np.arange(len(X)), scale)
+def test_what_is_returned_is_what_was_measured():
+    X, y = load_breast_cancer(return_X_y=True)
+    search = classifier(optimiser="guided", ensemble=False, cv=4).fit(X, y)
+    (member,) = search.model_.members
+    features = search.encoder_.transform(pd.DataFrame(X))
+    folds = folds_of(4, y, codes=y, groups=None, X=X, seed=seed_of(0))
 
-    np.testing.assert_array_equal(
-        search.best_estimator_["columns"].transform(X), bench.transform(frame)
+    assert len(member.models) == 4
+    hits = [
+        model.predict(features[rows]) == y[rows]
+        for model, rows in zip(member.models, folds.validation, strict=True)
+    ]
+    assert np.concatenate(hits).mean() == pytest.approx(search.best_score_)
+
+
+def test_a_single_split_is_fitted_again_on_all_rows():
+    X, y = load_breast_cancer(return_X_y=True)
+    search = classifier(cv=0.25, arms=["k_nearest_neighbors"], budget=2, ensemble=False).fit(X, y)
+    (model,) = search.model_.members[0].models
+
+    assert model.n_samples_fit_ == len(X)
+
+
+def test_a_fit_on_all_rows_that_falls_short_of_its_score_is_not_returned(tmp_path, monkeypatch):
+    (tmp_path / "moody.py").write_text(
+        "import numpy as np\n"
+        "class Moody:\n"
+        "    'Learns from less than 100 rows, and nothing from more.'\n"
+        "    def fit(self, X, y):\n"
+        "        self.classes_ = np.array([0, 1])\n"
+        "        self.knows = len(X) < 100\n"
+        "        return self\n"
+        "    def predict_proba(self, X):\n"
+        "        p = (X[:, 0] > 0) if self.knows else np.zeros(len(X))\n"
+        "        return np.column_stack([1 - p, p])\n"
     )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    space = tmp_path / "moody.yaml"
+    space.write_text("{title: t, source: s, arms: {moody: {estimator: 'moody:Moody'}}}")
+    X = np.random.default_rng(0).normal(size=(120, 2))
+    search = classifier(space=str(space), arms=None, budget=1, cv=0.25, scale="none")
+    with pytest.warns(UserWarning, match="1.0000 on rows that it had not seen and"):
+        search.fit(X, X[:, 0] > 0)
+
+    assert search.score(X, X[:, 0] > 0) == 1.0
+
+
+def test_any_scorer_decides():
+    X, _ = mixed(400)
+    rare = np.where(np.arange(400) % 20 == 0, "rare", "usual")
+    X["hint"] = np.where(rare == "rare", 1.0, 0.0) + np.random.default_rng(0).normal(size=400)
+    for scoring in ("balanced_accuracy", "roc_auc", "neg_log_loss", "f1_macro"):
+        search = classifier(scoring=scoring, arms=["lda", "gaussian_nb"], budget=4)
+        search.fit(X, rare)
+        assert search.best_score_ == search.leaderboard_["score"].max()
+        assert (search.best_score_ < 0) == (scoring == "neg_log_loss")
+
+
+def test_an_arm_without_probabilities_fails_where_the_scorer_needs_them():
+    X, y = mixed()
+    search = classifier(scoring="neg_log_loss", arms=["liblinear_svc", "lda"], budget=8).fit(X, y)
+    board = search.leaderboard_.set_index("arm")
+
+    failed = board.loc["liblinear_svc"]
+    assert set(failed["status"]) == {"crash"}
+    assert "gives no probabilities, which the scorer needs" in failed["reason"].iloc[0]
+    assert len(failed) == 3  # then it is retired
+
+
+def test_weights_of_classes_and_rows():
+    rng = np.random.default_rng(0)
+    y = (rng.random(600) < 0.1).astype(int)
+    X = rng.normal(size=(600, 2)) + y[:, None]
+    given = {"arms": ["lda", "decision_tree"], "scoring": "balanced_accuracy", "budget": 4}
+    with pytest.warns(UserWarning, match="arm lda is left out: it takes no weights"):
+        weighted = classifier(class_weight="balanced", **given).fit(X, y)
+    plain = classifier(**(given | {"arms": ["decision_tree"]})).fit(X, y)
+
+    assert weighted.predict(X).mean() > 1.5 * plain.predict(X).mean()
+    with (
+        pytest.warns(UserWarning, match="arm lda is left out"),
+        pytest.raises(ValueError, match=r"no arm.*it takes no weights"),
+    ):
+        classifier(arms=["lda"], budget=1).fit(X, y, np.ones(600))
+    twice = classifier(arms=["decision_tree"], budget=2).fit(X, y, np.full(600, 2.0))
+    assert twice.best_score_ == classifier(arms=["decision_tree"], budget=2).fit(X, y).best_score_
+
+
+def test_groups_and_time(recwarn):
+    X, y = mixed(300)
+    groups = np.repeat(np.arange(30), 10)
+    assert classifier(arms=["decision_tree"], budget=2).fit(X, y, groups=groups).score_ > 0.5
+    alone = np.arange(300)  # groups with one member each
+    assert classifier(arms=["decision_tree"], budget=2).fit(X, y, groups=alone).score_ > 0.5
+    timely = classifier(arms=["decision_tree"], budget=2, cv=TimeSeriesSplit(3)).fit(X, y)
+    assert {len(member.models) for member in timely.model_.members} == {1}
+
+
+def test_an_ensemble_of_one():
+    X, y = mixed()
+    search = classifier(arms=["gaussian_nb"], budget=1).fit(X, y)
+
+    assert search.leaderboard_["weight"].tolist() == [1.0]
+    assert search.score_ == search.best_score_
+
+
+def test_a_fitted_search_can_be_written_without_pickles(tmp_path):
+    X, y = mixed()
+    search = classifier(arms=["decision_tree", "lda"], budget=4).fit(X, y)
+    trusted.dump(search, tmp_path / "search.skops")
+    again = trusted.load(tmp_path / "search.skops")
+
+    np.testing.assert_array_equal(again.predict_proba(X), search.predict_proba(X))
+    assert again.events_ == search.events_
+
+
+def test_the_default_space_has_boosted_trees_and_every_arm_begins_with_its_default():
+    X, y = load_breast_cancer(return_X_y=True)
+    search = PolicyClassifier(budget=9, unit="trials", random_state=0).fit(X, y)
+    space = load_space("tables-classification")
+    first = search.leaderboard_.sort_values("trial").drop_duplicates("arm").set_index("arm")
+
+    assert set(first.index) == set(space.arms)
+    for name, arm in space.arms.items():
+        assert first.loc[name, "parameters"] == arm.defaults()
+
+
+def cpu_seconds():
+    """Of this process and of those that it has waited for."""
+    own, children = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum((*own[:2], *children[:2]))
+
+
+def seed_of(random_state):
+    return int(np.random.RandomState(random_state).randint(2**31 - 1))

@@ -1,0 +1,158 @@
+"""What a trial is judged by: any scorer of scikit-learn, on forecasts that are already made."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import get_scorer
+
+Floats = NDArray[Any]
+
+FASTEST = {"classification": "accuracy", "regression": "r2"}
+"""What scikit-learn's own estimators are judged by."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """The score of forecasts by a scorer, and the same as a reward in [0, 1].
+
+    A reward rises with the score. Where the score is one of classes, whose best is 1 and which is
+    never negative, it is the reward. Any other score s is mapped by those of perfect
+    forecasts, s₁, and of the best constant one, s₀, to 1 / (1 + (s₁ - s) / (s₁ - s₀)):
+    1 for perfect ones, 1/2 for the constant.
+
+    Parameters
+    ----------
+    scoring : str or callable
+        The name of a scorer of scikit-learn, or one as ``make_scorer`` gives it:
+        ``scoring(estimator, X, y)``.
+    targets : ndarray of shape (n_rows,)
+        Of the rows on which forecasts are judged: classes by name, or numbers.
+    classes : ndarray of shape (n_classes,), optional
+        All classes, in the order of the columns of probabilities; None for a regression.
+    weights : ndarray of shape (n_rows,), optional
+        Of the rows, for scorers that take ``sample_weight``.
+
+    Raises
+    ------
+    ValueError
+        If the scorer cannot judge such targets, or gives no finite number for them.
+    """
+
+    scoring: Any
+    targets: Floats
+    classes: Floats | None = None
+    weights: Floats | None = None
+
+    def score(self, forecasts: Floats) -> float:
+        """Of `forecasts`, shape (n_rows, n_classes) for probabilities, or (n_rows,)."""
+        return self._of(forecasts, self.targets, self.weights)
+
+    def reward(self, score: float) -> float:
+        """`score` in [0, 1]; NaN stays NaN."""
+        best, constant = self.ends
+        if math.isnan(score):
+            return math.nan
+        if self._is_a_share:
+            return min(1.0, max(0.0, score))
+        if not constant < best:
+            return float(score >= best)
+        return min(1.0, 1 / (1 + max(0.0, best - score) / (best - constant)))
+
+    def noise(self, forecasts: Floats, rng: np.random.Generator, draws: int = 30) -> float:
+        """The standard error of their score, by `draws` bootstrap samples of the rows."""
+        scores = []
+        for _ in range(draws):
+            rows = rng.integers(len(self.targets), size=len(self.targets))
+            weights = None if self.weights is None else self.weights[rows]
+            # A sample may lack a class without which a score is not defined.
+            scores.append(self._of(forecasts[rows], self.targets[rows], weights))
+        return float(np.nanstd(scores))
+
+    def first(self, n_rows: int) -> Judge:
+        """The judge of the first `n_rows` alone; a score has the same reward."""
+        weights = None if self.weights is None else self.weights[:n_rows]
+        judge = replace(self, targets=self.targets[:n_rows], weights=weights)
+        judge.__dict__["ends"] = self.ends
+        return judge
+
+    @cached_property
+    def ends(self) -> tuple[float, float]:
+        """The scores of perfect forecasts and of the best constant one."""
+        targets, classes = self.targets, self.classes
+        if classes is None:
+            perfect = targets.astype(np.float64)
+            middle = np.mean(targets), np.median(targets)
+            constants = [np.full(len(targets), value, dtype=np.float64) for value in middle]
+        else:
+            perfect = (targets[:, None] == classes).astype(np.float64)
+            constants = [np.tile(perfect.mean(axis=0), (len(targets), 1))]
+        best = self.score(perfect)
+        constant = max(self.score(each) for each in constants)
+        if not math.isfinite(best):
+            raise ValueError(
+                f"scoring={self.scoring!r} gives {best} even for perfect forecasts of these"
+                f" {len(targets)} rows: name another scorer or give more rows"
+            )
+        return best, constant
+
+    @cached_property
+    def _is_a_share(self) -> bool:
+        return self.classes is not None and self.ends[0] == 1.0 and self.ends[1] >= 0.0
+
+    @cached_property
+    def _scorer(self) -> Any:
+        return get_scorer(self.scoring) if isinstance(self.scoring, str) else self.scoring
+
+    def _of(self, forecasts: Floats, targets: Floats, weights: Floats | None) -> float:
+        if self.scoring == "accuracy":  # most searches; the scorer takes ten times as long
+            assert self.classes is not None
+            hits = self.classes[forecasts.argmax(axis=1)] == targets
+            return float(np.average(hits, weights=weights))
+        rows = np.arange(len(targets))[:, None]
+        made: Any = _Regression(forecasts) if self.classes is None else (
+            _Classification(forecasts, self.classes)
+        )  # fmt: skip
+        given = {} if weights is None else {"sample_weight": weights}
+        return float(self._scorer(made, rows, targets, **given))
+
+
+class _Made(BaseEstimator):
+    """An estimator whose forecasts are made; its X are their row numbers."""
+
+    def __init__(self, forecasts: Floats) -> None:
+        self.forecasts = forecasts
+
+    def fit(self, X: Any, y: Any = None) -> Any:  # scikit-learn asks whether there is one
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def _rows(self, X: Any) -> Floats:
+        found: Floats = self.forecasts[np.asarray(X)[:, 0]]
+        return found
+
+
+class _Regression(RegressorMixin, _Made):
+    def predict(self, X: Any) -> Floats:
+        return self._rows(X)
+
+
+class _Classification(ClassifierMixin, _Made):
+    def __init__(self, forecasts: Floats, classes: Floats) -> None:
+        super().__init__(forecasts)
+        self.classes_ = classes
+
+    def predict_proba(self, X: Any) -> Floats:
+        return self._rows(X)
+
+    def predict(self, X: Any) -> Floats:
+        found: Floats = self.classes_[self._rows(X).argmax(axis=1)]
+        return found

@@ -1,0 +1,338 @@
+"""The search behind the estimators: trials under a budget, and the model that comes of them."""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import tempfile
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import has_fit_parameter
+
+from algorithms.audit import Auditor
+from algorithms.base import Algorithm, play
+from algorithms.benches.pulls import PullsBench, Unit
+from algorithms.errors import LeaseboardError
+from algorithms.events import ConfigurationAdmitted, Event, TrialFinished, of
+from algorithms.seeds import generator
+from tasks.evaluate.store import Store
+from tasks.evaluate.trials import recipes
+from tasks.evaluate.trials.budgeted import BudgetedTrials, Judged
+from tasks.evaluate.trials.evaluate import Arrays, Fold, Task
+from tasks.evaluate.trials.replay import Protocol
+from tasks.evaluate.trials.scoring import Judge
+from tasks.evaluate.trials.spaces import Space
+from tasks.evaluate.trials.worker import TrialLimits
+from tasks.models.automl.ensemble import CANDIDATES, EnsembleMember, EnsembleModel, selected
+from tasks.models.automl.validation import Validation
+
+FIRST_RUNG = 4_000
+BETWEEN_RUNGS = 4
+"""The least rows of a first fit, and how many times as many the next one has."""
+NOISE = 2
+"""Standard errors by which a fit on all rows may fall short of its trial."""
+SAME = 1e-6
+"""How far the score of a model that is fitted again may be from the one on record."""
+RESERVED = 0.03
+"""Of a budget in seconds, for what comes after the last trial."""
+FOR_REFITS = 0.3
+"""Of a budget in seconds, for the fits on all rows, where the models of the folds are not kept."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What is searched, where, and for how long."""
+
+    name: str
+    task: Task
+    features: NDArray[np.float32]
+    codes: NDArray[Any]
+    """The targets as learners get them."""
+    target: NDArray[Any]
+    """The targets as scorers get them."""
+    classes: NDArray[Any] | None
+    weight: NDArray[np.float64] | None
+    """Of rows, in fits."""
+    importance: NDArray[np.float64] | None
+    """Of rows, in scores."""
+    folds: Validation
+    scoring: Any
+    probabilistic: bool
+    space: Space
+    policy: Algorithm
+    optimiser: str
+    budget: float
+    unit: Unit
+    spent: float
+    """Of the budget, before the search begins."""
+    seed: int
+    limits: TrialLimits | None
+    n_jobs: int
+    store: str | Path | None
+    ensemble: bool
+    identity: Any
+    """What else the trials depend on."""
+    watch: Callable[[Event], object]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Searched:
+    """What a search came to."""
+
+    events: tuple[Event, ...]
+    model: EnsembleModel
+    score: float
+    """Of the members together, on the rows that they did not learn from."""
+    best: TrialFinished
+    best_score: float
+    weights: dict[int, float]
+    """Of each trial in the model, by its number among the events."""
+    scores: dict[int, float]
+    """Of each trial that was judged."""
+    bagged: bool
+
+
+@dataclass(slots=True)
+class _Candidate:
+    event: TrialFinished
+    judged: Judged
+
+
+def searched(request: Request) -> Searched:
+    """Run trials until the budget is spent, and build the model from the best of them."""
+    begin = time.process_time() if request.unit == "cpu_seconds" else time.perf_counter()
+    with contextlib.ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trials-")))
+        judge = _judge(request)
+        trials = _trials(request, judge, scratch)
+        stack.callback(trials.close)
+        warmed = trials.warm()
+        seconds = request.unit != "trials"
+        budget = request.budget
+        if seconds:
+            now = time.process_time() if request.unit == "cpu_seconds" else time.perf_counter()
+            overhead = request.spent + (now - begin)
+            overhead += warmed if request.unit == "cpu_seconds" else 0.0
+            later = RESERVED if request.folds.bagged else RESERVED + FOR_REFITS
+            budget = max(request.budget * (1 - later) - overhead, 0.01 * request.budget)
+        bench = PullsBench(trials, budget, request.unit, request.seed, "reward", shares=True)
+        events = _played(request, bench)
+        best = bench.best
+        assert best is not None  # or the bench would have said why not
+        candidates = _candidates(trials, events)
+        chosen, score = _chosen(candidates, judge, ensemble=request.ensemble)
+        left = request.budget * FOR_REFITS if seconds else np.inf
+        model = _model(request, trials, judge, candidates, chosen, left)
+        weights = {
+            candidates[index].event.configuration: chosen.count(index) / len(chosen)
+            for index in dict.fromkeys(chosen)
+        }
+    top = candidates[0]
+    return Searched(
+        events=events,
+        model=model,
+        score=score,
+        best=top.event,
+        best_score=top.judged.score,
+        weights=weights,
+        scores={each.event.configuration: each.judged.score for each in candidates},
+        bagged=request.folds.bagged,
+    )
+
+
+def able(space: Space, *, n_rows: int, weighted: bool) -> Space:
+    """The arms of `space` that can learn from so many rows, with weights; a warning names others.
+
+    Raises ValueError if no arm is left.
+    """
+    left_out = {}
+    for name, arm in space.arms.items():
+        if arm.most_rows is not None and n_rows > arm.most_rows:
+            left_out[name] = f"{n_rows} rows are more than its {arm.most_rows}"
+        elif weighted and not _weighs(arm.estimator, {**arm.constants, **arm.defaults()}):
+            left_out[name] = "it takes no weights"
+            warnings.warn(f"arm {name} is left out: it takes no weights", stacklevel=5)
+    names = [name for name in space.arms if name not in left_out]
+    if not names:
+        said = "; ".join(f"{name}: {why}" for name, why in left_out.items())
+        raise ValueError(f"no arm of the space can be tried ({said}): name other arms")
+    return space.restricted(names)
+
+
+def _weighs(estimator: str, values: dict[str, Any]) -> bool:
+    model = recipes.build(estimator, values, 1, 0)
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    return bool(has_fit_parameter(last, "sample_weight"))
+
+
+def _judge(request: Request) -> Judge:
+    rows = np.concatenate(request.folds.validation)
+    importance = None if request.importance is None else request.importance[rows]
+    judge = Judge(request.scoring, request.target[rows], request.classes, importance)
+    _ = judge.ends  # a scorer that cannot judge these targets says so before any trial
+    return judge
+
+
+def _trials(request: Request, judge: Judge, scratch: Path) -> BudgetedTrials:
+    X, y, weight = request.features, request.codes, request.weight
+    n_rows = min(map(len, request.folds.train))
+    shares = [1.0]
+    while FIRST_RUNG / n_rows * BETWEEN_RUNGS <= shares[0]:
+        shares.insert(0, max(FIRST_RUNG / n_rows, shares[0] / BETWEEN_RUNGS))
+
+    def fold(train: Any, validation: Any) -> Fold:
+        weights = None if weight is None else weight[train]
+        return Fold(X[train], y[train], X[validation], y[validation], None, None, weights)
+
+    def arrays() -> Arrays:
+        pairs = zip(request.folds.train, request.folds.validation, strict=True)
+        folds = tuple(fold(*pair) for pair in pairs)
+        every = np.arange(len(y)), np.concatenate(request.folds.validation)
+        refit = None if request.folds.bagged else fold(*every)
+        return Arrays(request.task, folds, refit, judge, request.probabilistic)
+
+    stored = request.store is not None
+    return BudgetedTrials(
+        request.space,
+        Protocol(
+            digest=joblib.hash((X, y, weight, request.importance)) if stored else "",
+            split={"protocol": "automl", "folds": joblib.hash(request.folds) if stored else ""},
+            encoding={"identity": request.identity, "scoring": str(request.scoring)},
+            code=(__name__,),
+        ),
+        arrays,
+        optimiser=request.optimiser,
+        seed=request.seed,
+        store=Store(scratch / "store.sqlite") if request.store is None else Store(
+            str(request.store)
+        ),
+        limits=request.limits,
+        n_jobs=request.n_jobs,
+        shares=shares,
+        n_folds=len(request.folds.train),
+        clock="wall" if request.unit == "wall_seconds" else "cpu",
+        keep=scratch,
+    )  # fmt: skip
+
+
+def _played(request: Request, bench: PullsBench) -> tuple[Event, ...]:
+    auditor, events = Auditor(), []
+    for event in play(request.name, request.policy, bench, request.seed):
+        auditor(event)
+        request.watch(event)
+        events.append(event)
+    auditor.close()
+    bench.score()  # LeaseboardError says why there is none
+    return tuple(events)
+
+
+def _candidates(trials: BudgetedTrials, events: tuple[Event, ...]) -> list[_Candidate]:
+    """The trials that were judged on all rows, the best first."""
+    parameters = {e.configuration: e.parameters for e in of(events, ConfigurationAdmitted)}
+    found = []
+    for event in of(events, TrialFinished):
+        if event.status == "ok":
+            values = {k: v for k, v in parameters[event.configuration].items() if k != "arm"}
+            assert event.seed is not None
+            judged = trials.judged(event.arm, values, event.seed)
+            if judged is not None:
+                found.append(_Candidate(event, judged))
+    return sorted(found, key=lambda each: -each.judged.score)
+
+
+def _chosen(
+    candidates: list[_Candidate], judge: Judge, *, ensemble: bool
+) -> tuple[list[int], float]:
+    """Who is in the model, as often as chosen, by place among the candidates; and their score."""
+    if not ensemble:
+        return [0], candidates[0].judged.score
+    places = []
+    taken: Counter[int] = Counter()
+    for place, each in enumerate(candidates):
+        taken[each.event.arm] += 1
+        if taken[each.event.arm] <= CANDIDATES:
+            places.append(place)
+    members, score = selected([candidates[place].judged.forecasts for place in places], judge)
+    return [places[member] for member in members], score
+
+
+def _model(
+    request: Request,
+    trials: BudgetedTrials,
+    judge: Judge,
+    candidates: list[_Candidate],
+    chosen: list[int],
+    left: float,
+) -> EnsembleModel:
+    """The mean of those that were chosen."""
+    parts = {index: candidates[index].judged for index in dict.fromkeys(chosen)}
+    models: dict[int, list[Any]] = {}
+    for index in sorted(parts, key=lambda index: -chosen.count(index)):
+        judged = parts[index]
+        made = None
+        if not request.folds.bagged:
+            made, left = _refitted(request, trials, judge, judged, left)
+        models[index] = made or _measured(trials, judged)
+    n_classes = 0 if request.classes is None else len(request.classes)
+    arms = list(request.space.arms)
+    members = [
+        EnsembleMember(arms[candidates[index].event.arm], chosen.count(index) / len(chosen), each)
+        for index, each in models.items()
+    ]
+    return EnsembleModel(members, n_classes)
+
+
+def _measured(trials: BudgetedTrials, judged: Judged) -> list[Any]:
+    """The very models that were scored; fitted again, with the same seed, if they are gone."""
+    if judged.file is not None:
+        with judged.file.open("rb") as file:
+            models: list[Any] = pickle.load(file)  # noqa: S301 - our own worker wrote it
+            return models
+    again, outcome = trials.fit_again(judged)
+    if again is None:
+        raise LeaseboardError(
+            f"{judged.order.estimator} was fitted once and cannot be fitted again:"
+            f" {outcome.status}, {outcome.reason}"
+        )
+    if abs(outcome.score - judged.score) > SAME:
+        raise LeaseboardError(
+            f"{judged.order.estimator} scores {outcome.score} now and {judged.score} when it was"
+            " stored: code, libraries or processor have changed, use another store"
+        )
+    return list(again)
+
+
+def _refitted(
+    request: Request, trials: BudgetedTrials, judge: Judge, judged: Judged, left: float
+) -> tuple[list[Any] | None, float]:
+    """The models of a fit on all rows, if there is time and it is as good; and what is left.
+
+    It has learned from the rows on which it is judged. So it must come to the score of the trial
+    at least, but for that score's noise; else luck made the trial or unmade the fit.
+    """
+    cost = judged.wall_seconds if request.unit == "wall_seconds" else judged.cpu_seconds
+    if cost / judged.order.fidelity > left:
+        return None, left
+    models, outcome = trials.fit_again(judged, refit=True, seconds=left)
+    left -= outcome.wall_seconds if request.unit == "wall_seconds" else outcome.cpu_seconds
+    if models is None:
+        return None, left
+    noise = judge.noise(judged.forecasts, generator(request.seed, "noise"))
+    if outcome.score < judged.score - NOISE * noise:
+        warnings.warn(
+            f"{judged.order.estimator} scored {judged.score:.4f} on rows that it had not seen and"
+            f" {outcome.score:.4f} on the same when it was fitted on all rows: the model that"
+            " was scored is kept",
+            stacklevel=6,
+        )
+        return None, left
+    return models, left

@@ -1,0 +1,130 @@
+"""Which rows the trials of an estimator train on and which they are validated on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
+
+from algorithms.seeds import generator
+from tasks.preprocess.splits import deal, quotas
+
+Rows = NDArray[np.intp]
+
+FOLDS = 5
+HOLDOUT = 0.2
+CELLS_A_SECOND = 8_000
+"""Rows times features (times classes) which 5 folds of each arm leave time for in a second of
+budget: measured on two dozen tables with the arms of space ``tables``, see benchmarks."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Validation:
+    """Row numbers of each fit.
+
+    `bagged`: whether the models of the folds together are the model: every one has seen more than
+    half of the rows, and no row validates twice. Otherwise a fit on all rows is.
+    """
+
+    train: tuple[Rows, ...]
+    validation: tuple[Rows, ...]
+    bagged: bool
+
+
+def folds_of(
+    cv: Any,
+    target: NDArray[Any],
+    *,
+    codes: NDArray[np.int64] | None,
+    groups: Any,
+    X: Any,
+    seed: int,
+) -> Validation:
+    """The folds that `cv` asks for.
+
+    - `cv`: a number of folds; a share of the rows, for one fit; a splitter of scikit-learn; or
+      pairs of row numbers.
+    - `target`: as scikit-learn's splitters get it.
+    - `codes`: the classes of a classification.
+
+    Raises ValueError for what cannot be split so.
+    """
+    number = isinstance(cv, (int, np.integer)) and not isinstance(cv, bool)
+    if groups is not None and (number or isinstance(cv, float)):
+        cv = _of_groups(int(cv) if number else FOLDS, groups, classes=codes is not None, seed=seed)
+    elif number:
+        return _k_folds(int(cv), target, codes, seed)
+    elif isinstance(cv, float):
+        return _holdout(cv, target, codes, seed)
+    pairs = list(check_cv(cv, target, classifier=codes is not None).split(X, target, groups))
+    if not pairs:
+        raise ValueError(f"cv={cv!r} gives no split: give one with at least one")
+    train, validation = zip(*((np.asarray(t), np.asarray(v)) for t, v in pairs), strict=True)
+    for number, (rows, others) in enumerate(zip(train, validation, strict=True)):
+        if not len(rows) or not len(others):
+            raise ValueError(f"split {number} of cv={cv!r} has no rows to train or to validate on")
+    every = np.concatenate(validation)
+    once = len(np.unique(every)) == len(every)
+    enough = min(map(len, train)) > len(target) / 2
+    return Validation(train, validation, bagged=len(pairs) > 1 and once and enough)
+
+
+def default_cv(n_rows: int, n_features: int, n_classes: int, seconds: float) -> int | float:
+    """5 folds where a budget of so many seconds has time for it, one fit on 80 % where not."""
+    cells = n_rows * n_features * (n_classes if n_classes > 2 else 1)
+    return FOLDS if cells <= CELLS_A_SECOND * seconds and n_rows >= 2 * FOLDS else HOLDOUT
+
+
+def _of_groups(n_folds: int, groups: Any, *, classes: bool, seed: int) -> Any:
+    """A splitter that keeps the rows of a group together."""
+    n_groups = len(np.unique(groups))
+    if n_groups < 2:
+        raise ValueError("groups has one group: rows of at least two are needed to validate")
+    n_folds = min(n_folds, n_groups)
+    if classes:
+        return StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
+    return GroupKFold(n_folds, shuffle=True, random_state=seed)
+
+
+def _holdout(
+    share: float, target: NDArray[Any], codes: NDArray[np.int64] | None, seed: int
+) -> Validation:
+    if not 0 < share < 1:
+        raise ValueError(f"cv={share} must lie between 0 and 1, or be a number of folds")
+    classes = np.zeros(len(target), dtype=np.int64) if codes is None else codes
+    parts = deal(classes, quotas(len(target), (1 - share, share)), generator(seed, "validation"))
+    train, validation = np.flatnonzero(parts == 0), np.flatnonzero(parts == 1)
+    if not len(validation):
+        rule = f", with {classes.max() + 1} classes to train on" if classes.any() else ""
+        raise ValueError(
+            f"n_samples={len(target)} are too few to train on and to validate on{rule}:"
+            " give more rows"
+        )
+    return Validation((train,), (validation,), bagged=False)
+
+
+def _k_folds(
+    n_folds: int, target: NDArray[Any], codes: NDArray[np.int64] | None, seed: int
+) -> Validation:
+    """Every class is dealt evenly; the only row of a class is never validated on."""
+    if not 2 <= n_folds <= len(target):
+        raise ValueError(f"cv={n_folds}: give 2 to {len(target)} folds, a share, or a splitter")
+    rng = generator(seed, "validation")
+    order = rng.permutation(len(target))
+    if codes is not None:
+        order = order[np.argsort(codes[order], kind="stable")]
+    fold_of = np.empty(len(target), dtype=np.intp)
+    fold_of[order] = np.arange(len(target)) % n_folds
+    if codes is not None:
+        fold_of[np.bincount(codes)[codes] == 1] = -1
+    every = np.arange(len(target))
+    parts: list[tuple[Rows, Rows]] = [
+        (every[fold_of != fold], every[fold_of == fold]) for fold in range(n_folds)
+    ]
+    parts = [(train, validation) for train, validation in parts if len(validation)]
+    if not parts:
+        raise ValueError(f"n_samples={len(target)}: every class has one row, nothing to validate")
+    return Validation(*zip(*parts, strict=True), bagged=len(parts) > 1)

@@ -1,0 +1,130 @@
+import time
+
+import numpy as np
+import pytest
+
+from algorithms.benches.pulls import UNAFFORDABLE
+from tasks.evaluate.store import Store
+from tasks.evaluate.trials.budgeted import BudgetedTrials
+from tasks.evaluate.trials.evaluate import Arrays, Fold
+from tasks.evaluate.trials.replay import Protocol
+from tasks.evaluate.trials.scoring import Judge
+from tasks.evaluate.trials.spaces import Space, load_space
+from tasks.evaluate.trials.worker import TrialLimits
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(90, 3)).astype(np.float32)
+Y = (X[:, 0] > 0).astype(np.int64)
+SLOW = {
+    "title": "t",
+    "source": "s",
+    "arms": {"slow": {"estimator": "slow_learner:Slow", "constants": {"seconds": 30.0}}},
+}
+
+
+def arrays():
+    parts = np.arange(90) % 3
+    folds = tuple(
+        Fold(X[parts != k], Y[parts != k], X[parts == k], Y[parts == k], None, None)
+        for k in range(3)
+    )
+    order = np.concatenate([np.flatnonzero(parts == k) for k in range(3)])
+    return Arrays("classification", folds, judge=Judge("accuracy", Y[order], np.array([0, 1])))
+
+
+def trials(folder, space=None, *, limits=None, clock="cpu", store="store", **given):
+    keep = folder / "models"
+    keep.mkdir(exist_ok=True)
+    return BudgetedTrials(
+        space or load_space("tables-classification").restricted(["qda", "k_nearest_neighbors"]),
+        Protocol(digest="toy", split={}, encoding={}, code=()),
+        arrays,
+        optimiser="guided",
+        seed=1,
+        store=Store(folder / f"{store}.sqlite"),
+        limits=limits,
+        keep=keep,
+        n_folds=3,
+        clock=clock,
+        **given,
+    )
+
+
+def test_a_trial_leaves_its_forecasts_and_the_very_models_that_made_them(tmp_path):
+    search = trials(tmp_path)
+    trial = search.trial(0, 0)
+    judged = search.judged(0, trial.parameters, trial.seed)
+    models, outcome = search.fit_again(judged)
+
+    assert judged.file.is_file()
+    assert judged.forecasts.shape == (90, 2)
+    assert judged.score == pytest.approx(trial.reward)
+    assert len(models) == 3
+    np.testing.assert_array_equal(outcome.forecasts, judged.forecasts)
+
+
+def test_another_process_reads_the_forecasts_and_fits_the_models_again(tmp_path):
+    trial = trials(tmp_path).trial(1, 0)
+    later = trials(tmp_path)
+    later._keep = tmp_path / "elsewhere"
+    assert later.trial(1, 0) == trial
+    judged = later.judged(1, trial.parameters, trial.seed)
+
+    assert judged.file is None
+    np.testing.assert_array_equal(later.fit_again(judged)[1].forecasts, judged.forecasts)
+
+
+@pytest.fixture
+def slow(monkeypatch, tmp_path):
+    (tmp_path / "slow_learner.py").write_text(
+        "import time\n"
+        "import numpy as np\n"
+        "class Slow:\n"
+        "    def __init__(self, seconds): self.seconds = seconds\n"
+        "    def fit(self, X, y):\n"
+        "        end = time.process_time() + self.seconds\n"
+        "        while time.process_time() < end:\n"
+        "            pass\n"
+        "        self.classes_ = np.array([0, 1])\n"
+        "        return self\n"
+        "    def predict_proba(self, X): return np.full((len(X), 2), 0.5)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return Space.model_validate(SLOW)
+
+
+@pytest.mark.parametrize("clock", ["cpu", "wall"])
+def test_a_trial_is_stopped_when_its_seconds_are_over_and_can_be_asked_for_again(
+    slow, tmp_path, clock
+):
+    limits = TrialLimits(cpu_seconds=60.0)
+    search = trials(tmp_path, slow, limits=limits, clock=clock)
+    search.warm()
+    begin = time.process_time()
+    for seconds in (0.2, 0.4):
+        trial = search.trial_within(0, 0, seconds)
+        assert not trial.ended
+    assert trial.cpu_seconds < 2.0
+    assert search.trial_within(0, 0, 0.3).reason == UNAFFORDABLE  # it took .4 without an end
+    assert Store(tmp_path / "store.sqlite").database.counted()[1] == 0  # nothing is on record
+    assert time.process_time() - begin < 5
+    search.close()
+
+
+def test_a_trial_that_would_take_longer_than_is_left_is_not_begun(tmp_path):
+    search = trials(tmp_path)
+    first = search.trial_within(0, 0, 60.0)
+    second = search.trial_within(0, 1, first.cpu_seconds / 100)
+
+    assert (second.ended, second.reason, second.cpu_seconds) == (False, UNAFFORDABLE, 0.0)
+    assert search.trial_within(0, 1, 60.0).ended
+
+
+def test_a_trial_is_charged_with_what_was_done_between(tmp_path):
+    search = trials(tmp_path)
+    search.trial(0, 0)
+    end = time.process_time() + 0.3
+    while time.process_time() < end:
+        pass
+
+    assert search.trial(0, 1).cpu_seconds > 0.3

@@ -1,0 +1,104 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import (
+    balanced_accuracy_score,
+    f1_score,
+    log_loss,
+    make_scorer,
+    mean_pinball_loss,
+    roc_auc_score,
+)
+
+from tasks.evaluate.trials.scoring import Judge
+
+NAMES = np.array(["no", "yes"])
+RNG = np.random.default_rng(0)
+TARGETS = RNG.choice(NAMES, 200, p=[0.8, 0.2])
+CHANCES = np.column_stack([1 - (p := RNG.random(200)), p])
+
+
+def test_the_score_is_that_of_scikit_learn():
+    said = NAMES[CHANCES.argmax(axis=1)]
+    expected = {
+        "accuracy": (said == TARGETS).mean(),
+        "balanced_accuracy": balanced_accuracy_score(TARGETS, said),
+        "f1_macro": f1_score(TARGETS, said, average="macro"),
+        "roc_auc": roc_auc_score(TARGETS == "yes", CHANCES[:, 1]),
+        "neg_log_loss": -log_loss(TARGETS, CHANCES),
+    }
+    for scoring, score in expected.items():
+        assert Judge(scoring, TARGETS, NAMES).score(CHANCES) == pytest.approx(score), scoring
+
+
+def test_the_score_has_weights():
+    weights = np.where(TARGETS == "yes", 4.0, 1.0)
+    said = NAMES[CHANCES.argmax(axis=1)]
+
+    for scoring in ("accuracy", make_scorer(lambda y, p, sample_weight: np.average(
+        y == p, weights=sample_weight
+    ))):  # fmt: skip
+        assert Judge(scoring, TARGETS, NAMES, weights).score(CHANCES) == pytest.approx(
+            np.average(said == TARGETS, weights=weights)
+        )
+
+
+def test_a_share_is_its_own_reward_and_a_loss_is_one_half_for_the_best_constant():
+    assert Judge("accuracy", TARGETS, NAMES).reward(0.7) == 0.7
+    for scoring, targets, classes in (
+        ("neg_log_loss", TARGETS, NAMES),
+        ("r2", CHANCES[:, 0], None),
+        ("neg_mean_absolute_error", CHANCES[:, 0], None),
+    ):
+        judge = Judge(scoring, targets, classes)
+        assert judge.reward(judge.ends[0]) == 1.0
+        assert judge.reward(judge.ends[1]) == pytest.approx(0.5)
+
+
+def test_the_squared_error_has_the_reward_that_the_bench_gives_it():
+    targets, forecasts = RNG.normal(size=50), RNG.normal(size=50)
+    judge = Judge("r2", targets)
+    error = np.mean((targets - forecasts) ** 2) / np.var(targets)
+
+    assert judge.reward(judge.score(forecasts)) == pytest.approx(1 / (1 + error))
+
+
+@given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))
+def test_a_reward_lies_between_0_and_1_and_rises_with_the_score(one, other):
+    scorer = make_scorer(mean_pinball_loss, alpha=0.9, greater_is_better=False)
+    judge = Judge(scorer, np.array([1.0, 2.0, 4.0]))
+    low, high = sorted((one, other))
+
+    assert 0 <= judge.reward(low) <= judge.reward(high) <= 1
+
+
+def test_what_cannot_be_judged_says_so():
+    with pytest.raises(ValueError, match="pos_label"):
+        assert Judge("f1", TARGETS, NAMES).ends
+    one = np.array(["no"] * 5)
+    with (
+        pytest.warns(UserWarning, match="Only one class is present"),
+        pytest.raises(ValueError, match="even for perfect forecasts"),
+    ):
+        assert Judge("roc_auc", one, NAMES).ends
+    assert math.isnan(Judge("accuracy", TARGETS, NAMES).reward(math.nan))
+
+
+def test_the_judge_of_the_first_rows_gives_the_same_reward_for_a_score():
+    judge = Judge("neg_log_loss", TARGETS, NAMES)
+    first = judge.first(50)
+
+    assert first.score(CHANCES[:50]) == pytest.approx(-log_loss(TARGETS[:50], CHANCES[:50]))
+    assert first.reward(-0.3) == judge.reward(-0.3)
+
+
+def test_the_noise_of_an_accuracy_is_that_of_a_share():
+    judge = Judge("accuracy", TARGETS, NAMES)
+    share = judge.score(CHANCES)
+
+    assert judge.noise(CHANCES, np.random.default_rng(0), 400) == pytest.approx(
+        math.sqrt(share * (1 - share) / 200), rel=0.15
+    )

@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.model_selection import GroupKFold, TimeSeriesSplit
+
+from tasks.models.automl.validation import FOLDS, HOLDOUT, default_cv, folds_of
+
+
+def made(cv, codes, *, groups=None, classes=True, seed=0):
+    codes = np.asarray(codes)
+    X = np.zeros((len(codes), 1))
+    return folds_of(
+        cv, codes, codes=codes if classes else None, groups=groups, X=X, seed=seed
+    )  # fmt: skip
+
+
+@given(st.lists(st.integers(0, 3), min_size=6, max_size=60), st.integers(2, 5), st.integers(0, 99))
+def test_folds_are_a_partition_in_which_every_class_can_be_learned(labels, n_folds, seed):
+    codes = np.unique(labels, return_inverse=True)[1]
+    if (np.bincount(codes) == 1).all():
+        with pytest.raises(ValueError, match="every class has one row"):
+            made(n_folds, codes, seed=seed)
+        return
+    folds = made(n_folds, codes, seed=seed)
+
+    validated = np.concatenate(folds.validation)
+    assert sorted(validated) == np.flatnonzero(np.bincount(codes)[codes] > 1).tolist()
+    for train, validation in zip(folds.train, folds.validation, strict=True):
+        assert not set(train) & set(validation)
+        assert len(train) + len(validation) == len(codes)
+        assert set(codes[train]) == set(codes)
+
+
+def test_a_share_is_one_fit_that_is_made_again_on_all_rows():
+    folds = made(0.25, [0, 1] * 20)
+
+    assert [len(part) for part in (*folds.train, *folds.validation)] == [30, 10]
+    assert not folds.bagged
+
+
+def test_time_is_fitted_again_and_groups_stay_together():
+    assert not made(TimeSeriesSplit(4), np.arange(50) % 2).bagged
+    groups = np.repeat(np.arange(10), 5)
+    for cv in (5, 0.2, GroupKFold(5)):
+        folds = made(cv, np.arange(50) % 2, groups=groups)
+        assert folds.bagged
+        for train, validation in zip(folds.train, folds.validation, strict=True):
+            assert not set(groups[train]) & set(groups[validation])
+
+
+def test_groups_with_one_member_are_rows():
+    folds = made(5, np.arange(20) % 2, groups=np.arange(20))
+
+    assert len(folds.train) == 5
+
+
+def test_what_cannot_be_split_says_why():
+    for cv, labels, message in (
+        (1.5, [0, 1] * 5, "must lie between 0 and 1"),
+        (20, [0, 1] * 5, "give 2 to 10 folds"),
+        (0.2, np.arange(10), "with 10 classes to train on"),
+        ([], [0, 1] * 5, "gives no split"),
+        ([([], [0])], [0, 1] * 5, "split 0 of cv=.* has no rows"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            made(cv, labels)
+    with pytest.raises(ValueError, match="groups has one group"):
+        made(5, [0, 1] * 5, groups=np.zeros(10))
+
+
+def test_a_budget_decides_between_folds_and_one_fit():
+    assert default_cv(5_000, 20, 2, seconds=60) == FOLDS
+    assert default_cv(5_000, 20, 26, seconds=60) == HOLDOUT
+    assert default_cv(500_000, 54, 7, seconds=60) == HOLDOUT
+    assert default_cv(6, 2, 2, seconds=60) == HOLDOUT
