@@ -328,7 +328,7 @@ class PullsBench(Bench):
         return feedback
 
     def _why_nothing(self) -> str:
-        if set(self._failures) <= {OVERRUN}:
+        if set(self._failures) <= {OVERRUN, OVER_ITS_SHARE, UNAFFORDABLE}:
             return f"no trial was completed in a budget of {self.budget:g} {self.unit}: raise it"
         (reason, times), *_ = self._failures.most_common(1)
         return (

@@ -33,7 +33,7 @@ class Judged:
 
     order: Order
     score: float
-    forecasts: NDArray[np.float32]
+    forecasts: NDArray[Any]
     cpu_seconds: float
     wall_seconds: float
     file: Path | None
@@ -206,11 +206,12 @@ class BudgetedTrials(StoredTrials):
         )
 
 
-def _text(array: NDArray[np.float32]) -> list[Any]:
-    """An array in JSON: its shape, then its bytes."""
-    return [*array.shape, base64.b64encode(np.ascontiguousarray(array)).decode("ascii")]
+def _text(array: NDArray[Any]) -> list[Any]:
+    """An array in JSON: its shape, its type, its bytes."""
+    content = base64.b64encode(np.ascontiguousarray(array)).decode("ascii")
+    return [*array.shape, str(array.dtype), content]
 
 
-def _array(text: list[Any]) -> NDArray[np.float32]:
-    *shape, content = text
-    return np.frombuffer(base64.b64decode(content), dtype=np.float32).reshape(shape)
+def _array(text: list[Any]) -> NDArray[Any]:
+    *shape, kind, content = text
+    return np.frombuffer(base64.b64decode(content), dtype=kind).reshape(shape)

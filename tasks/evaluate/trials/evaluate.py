@@ -94,7 +94,7 @@ class TrialOutcome:
     """As the judge has it."""
     killed: bool = False
     """Whether its process ended with it."""
-    forecasts: NDArray[np.float32] | None = None
+    forecasts: NDArray[Any] | None = None
     """Of all validation rows; none of a fit on a share of the rows of one fold of several."""
 
 
@@ -207,14 +207,14 @@ def _judged(order: Order, arrays: Arrays, judge: Judge, clock: _Clock) -> TrialO
     return TrialOutcome(judge.reward(score), None, *spent, score=score, forecasts=kept)
 
 
-def forecast(model: Any, features: Matrix, n_classes: int) -> NDArray[np.float32]:
+def forecast(model: Any, features: Matrix, n_classes: int) -> NDArray[Any]:
     """Probabilities of codes of classes, shape (n_rows, n_classes), or values, shape (n_rows,).
 
     A class that the model has not met has the probability 0. A classifier without probabilities
     has the softmax of its decision function, which is not calibrated.
     """
     if not n_classes:
-        return np.asarray(model.predict(features), dtype=np.float32).reshape(len(features))
+        return np.asarray(model.predict(features), dtype=np.float64).reshape(len(features))
     if hasattr(model, "predict_proba"):
         given = model.predict_proba(features)
     else:

@@ -34,6 +34,7 @@ from tasks.evaluate.trials.spaces import Space
 from tasks.evaluate.trials.worker import TrialLimits
 from tasks.models.automl.ensemble import CANDIDATES, EnsembleMember, EnsembleModel, selected
 from tasks.models.automl.validation import Validation
+from tasks.preprocess import tables
 
 FIRST_RUNG = 4_000
 BETWEEN_RUNGS = 4
@@ -207,7 +208,7 @@ def _trials(request: Request, judge: Judge, scratch: Path) -> BudgetedTrials:
             digest=joblib.hash((X, y, weight, request.importance)) if stored else "",
             split={"protocol": "automl", "folds": joblib.hash(request.folds) if stored else ""},
             encoding={"identity": request.identity, "scoring": str(request.scoring)},
-            code=(__name__,),
+            code=(__name__, tables.__name__),
         ),
         arrays,
         optimiser=request.optimiser,

@@ -45,7 +45,9 @@ def mixed(n_rows=200, seed=0):
 @pytest.mark.parametrize(
     "estimator",
     [
-        PolicyClassifier(space="fast", arms=["decision_tree", "lda"], **(CHECKED | {"budget": 4})),
+        PolicyClassifier(
+            space="fast", arms=["decision_tree", "gaussian_nb"], **(CHECKED | {"budget": 4})
+        ),
         PolicyClassifier(
             arms=["random_forest"], cv=0.3, **(CHECKED | {"budget": 1, "optimiser": "guided"})
         ),
@@ -129,7 +131,12 @@ def test_a_budget_in_seconds_holds_all_that_fit_does(unit):
     clock = cpu_seconds if unit == "cpu_seconds" else time.perf_counter
     begin = clock()
     search = PolicyClassifier(
-        arms=["lightgbm", "extra_trees"], optimiser="random", budget=6, unit=unit, random_state=0
+        space="fast",
+        arms=["decision_tree", "k_nearest_neighbors"],
+        optimiser="random",
+        budget=6,
+        unit=unit,
+        random_state=0,
     )
     search.fit(X, y)
     spent = clock() - begin
