@@ -3,7 +3,8 @@
 Where intervals do not separate, samples of doubling sizes cost twice what they lead to. So there
 is an allowance: `SHARE` of what Full-run would take, and what it would take for everyone who has
 been dropped. Beyond it configurations are trained in full, which Full-run would do too. So the
-whole takes at most 1 + `SHARE` times as long as Full-run, as far as projections are right.
+whole takes at most 1 + `SHARE` times as long as Full-run, as far as projections are right, and but
+for the first samples of learners whose time does not grow with the rows.
 """
 
 from __future__ import annotations
@@ -67,8 +68,6 @@ class Allowance:
         Who Full-run would train: the dropped ones too.
     full, tested : int
         |D_tr| and |D_te|.
-    sizes : int
-        How many sizes a sample may have.
     spent : float
         CPU seconds of all probes of samples so far.
     """
@@ -76,7 +75,6 @@ class Allowance:
     everyone: list[Prospect]
     full: int
     tested: int
-    sizes: int
     spent: float = 0.0
 
     def covers(self, chosen: Prospect, rows: int, omega: Sequence[Prospect]) -> bool:
@@ -97,15 +95,17 @@ class Allowance:
     def pointless(self, chosen: Prospect, rows: int) -> bool:
         """Whether a sample costs half of the full training, which is the better buy then.
 
-        So it is with learners whose time hardly grows with the rows. Only where such a price for
-        all samples of everyone is beyond the allowance: of less, two fits say too little.
+        So it is with learners whose time hardly grows with the rows. Only where the sample is not
+        cheaper than half of the usual one: of the cheap two fits say too little.
         """
         if len(chosen.curve) < 2:
             return False
         asked = _on_sample(chosen.curve, rows)
-        every = sum(self._in_full(each) for each in self.everyone if each.curve)
-        material = asked * len(self.everyone) * self.sizes > SHARE * every
-        return material and 2 * asked > self._in_full(chosen)
+        return 2 * asked > max(self._usual(), self._in_full(chosen))
+
+    def forgive(self, chosen: Prospect) -> None:
+        """The few samples that showed that samples are pointless are not charged to the others."""
+        self.spent -= sum(probe.cpu() for probe in chosen.curve)
 
     def settle(self, omega: Sequence[Prospect]) -> Prospect:
         """Whom to train in full: the highest upper bound has to fall anyway; of equals the cheap.
@@ -119,9 +119,19 @@ class Allowance:
         return max((each for each in omega if each.rows < self.full), key=hope)
 
     def _in_full(self, candidate: Prospect) -> float:
+        """Full training and test: of a dear one on its line, of others half in proportion or more.
+
+        Short fits are mostly overhead, so that their line would be far too low.
+        """
         last = candidate.curve[-1]
-        test = last.test_cpu / last.test_rows
-        return fit_seconds(candidate.curve, self.full) + test * self.tested
+        fit = fit_seconds(candidate.curve, self.full)
+        if 2 * last.fit_cpu < self._usual():
+            fit = max(fit, last.fit_cpu * self.full / last.rows / 2)
+        return fit + last.test_cpu / last.test_rows * self.tested
+
+    def _usual(self) -> float:
+        """What a sample cost so far."""
+        return self.spent / max(1, sum(len(each.curve) for each in self.everyone))
 
 
 def _on_sample(curve: Sequence[Probe], rows: int) -> float:

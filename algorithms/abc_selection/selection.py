@@ -13,7 +13,13 @@ from pydantic.dataclasses import dataclass
 from algorithms.abc_selection.bounds import TESTED, Estimator, Kind
 from algorithms.abc_selection.fitness import FitnessWarning, beyond_chance, raised, rise
 from algorithms.abc_selection.savings import Allowance, worthwhile
-from algorithms.abc_selection.schedulers import SCHEDULERS, Prospect, cost_exponent, step
+from algorithms.abc_selection.schedulers import (
+    SCHEDULERS,
+    Prospect,
+    by_upper_bound,
+    cost_exponent,
+    step,
+)
 from algorithms.base import Run
 from algorithms.benches.samples import Probe, SamplesAlgorithm, SamplesBench, geometric_sizes
 from algorithms.events import BoundsUpdated, Eliminated, FitnessBroken, Measured
@@ -116,7 +122,7 @@ class ABC(SamplesAlgorithm):
             t=bench.test_rows,
             delta=self.delta,
         )
-        allowance = Allowance(list(omega), bench.train_rows, bench.test_rows, len(sizes) - 1)
+        allowance = Allowance(list(omega), bench.train_rows, bench.test_rows)
         schedule = SCHEDULERS[self.scheduler]
         leader = omega[0]
         n_crossed = 0.0
@@ -127,10 +133,8 @@ class ABC(SamplesAlgorithm):
             if chosen is None:
                 break
             rows = self._next_size(chosen, sizes)
-            if self._thrifty and allowance.pointless(chosen, rows):
-                rows = bench.train_rows
-            elif self._thrifty and not allowance.covers(chosen, rows, omega):
-                chosen, rows = allowance.settle(omega), bench.train_rows
+            if self._thrifty:
+                chosen, rows = self._afford(allowance, chosen, omega, sizes)
             left = (self.time_limit or math.inf) - bench.cost.cpu_seconds
             probe = yield from bench.probe(
                 chosen.index, rows, seconds=left, tested=2 if self._published else TESTED
@@ -196,6 +200,20 @@ class ABC(SamplesAlgorithm):
             return geometric_sizes(bench.initial_rows, bench.train_rows, ratio)
         first = max(1, bench.initial_rows // 2)
         return worthwhile(geometric_sizes(first, bench.train_rows, ratio), bench.train_rows)
+
+    def _afford(
+        self, allowance: Allowance, chosen: Prospect, omega: list[Prospect], sizes: list[int]
+    ) -> tuple[Prospect, int]:
+        """The chosen one's next sample, else that of another; else somebody's full training."""
+        full = sizes[-1]
+        for each in (chosen, *by_upper_bound(omega)):
+            rows = self._next_size(each, sizes) if each.rows < full else full
+            if rows < full and allowance.covers(each, rows, omega):
+                if allowance.pointless(each, rows):
+                    allowance.forgive(each)
+                    return each, full
+                return each, rows
+        return allowance.settle(omega), full
 
     def _watch(self, bench: SamplesBench, chosen: Prospect, probe: Probe, unfit: set[int]) -> Run:
         """Say so if a rise of the training accuracy is beyond chance and worth epsilon."""
