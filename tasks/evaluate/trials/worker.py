@@ -32,6 +32,8 @@ from tasks.processes.endings import over_wall, post_mortem
 BEGUN = "begun"
 IMPORT_SECONDS = 300.0
 """CPU or wall seconds after which a learner's import is given up."""
+IDLE = 0.02
+"""Of its CPU seconds, which a trial uses at least in the time after which it is looked at."""
 GRACE_SECONDS = 0.5
 """After the seconds of an order a learner may finish what Python cannot interrupt; then its worker
 is killed, whose successor imports all anew."""
@@ -46,8 +48,8 @@ class TrialLimits:
     memory_mb: int = 4000
     """Of the whole worker's data; beyond it the trial's status is ``memout``."""
     wall_factor: float = 20.0
-    """A trial that makes no progress, without using the processor, is ended after `wall_factor`
-    times `cpu_seconds`."""
+    """A trial that uses hardly any of the processor in `wall_factor` times `cpu_seconds` is ended;
+    one that is kept waiting by others is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +93,10 @@ class TrialWorker:
         answer = _read(self._process.answer(IMPORT_SECONDS))
         if answer == BEGUN:
             imported, begin = True, time.perf_counter()
-            patience = self._limits.cpu_seconds * self._limits.wall_factor
             if order.clock == "wall":
-                patience = min(patience, order.seconds + GRACE_SECONDS)
-            answer = _read(self._process.answer(patience))
+                answer = _read(self._process.answer(order.seconds + GRACE_SECONDS))
+            else:
+                answer = self._patiently()
         if not isinstance(answer, TrialOutcome):
             wall = time.perf_counter() - begin
             if imported and order.clock == "wall" and wall > order.seconds:
@@ -104,6 +106,24 @@ class TrialWorker:
         if answer.status == "memout":
             self.close()
         return answer
+
+    def _patiently(self) -> Any:
+        """The answer, however long the trial waits for a processor; None if it wants none."""
+        import psutil
+
+        assert self.pid is not None
+        process, used = psutil.Process(self.pid), 0.0
+        while True:
+            answer = _read(
+                self._process.answer(self._limits.cpu_seconds * self._limits.wall_factor)
+            )
+            if answer is not None or self._process.code is not None:
+                return answer
+            with contextlib.suppress(psutil.NoSuchProcess):
+                before, used = used, sum(process.cpu_times()[:2])
+                if used - before > self._limits.cpu_seconds * IDLE:
+                    continue
+            return None
 
     def warm(self, imports: Imports) -> float:
         """Have the process import what trials will need; the CPU seconds that took, with its

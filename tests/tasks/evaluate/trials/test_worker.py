@@ -75,6 +75,17 @@ def test_a_trial_that_sleeps_is_ended_by_the_wall(learners):
     assert (sleeps.status, sleeps.reason) == ("timeout", "over the limit of 3 s of wall time")
 
 
+def test_a_trial_that_waits_for_a_processor_is_not_ended(learners):
+    """What a busy machine does: the process is stopped again and again, and goes on."""
+    limits = TrialLimits(cpu_seconds=2.0, memory_mb=1500, wall_factor=0.15)
+    with TrialWorker(limits) as worker:
+        assert worker.run(order("Prints"), arrays()).status == "ok"
+        works = worker.run(order("Works"), arrays())
+
+    assert works.status == "ok"
+    assert works.wall_seconds > 2.0 * 0.15
+
+
 def test_a_resting_worker_takes_the_next_jobs_arrays_and_is_replaced_when_it_dies(learners):
     limits = TrialLimits(cpu_seconds=5.0, memory_mb=1500)
     other = arrays()
