@@ -121,7 +121,7 @@ def _holdout(tiny: Tiny) -> Bench:
 class _Trials:
     """Arms that rise with the pulls, the later ones higher.
 
-    Broken ones fail now and then, and the first of several always.
+    Broken ones fail now and then, and the second always.
     """
 
     spent_cpu_seconds = 0.0
@@ -132,7 +132,7 @@ class _Trials:
         self.broken = tiny.broken
 
     def trial(self, arm: int, n: int) -> Trial:
-        if self.broken and (n % 3 == 1 or arm < min(1, len(self.arms) - 1)):
+        if self.broken and (n % 3 == 1 or arm == 1):
             return Trial(arm, {"n": n}, 0.0, None, 0.1, 0.1, "diverged", "NaN in the loss")
         noise = generator("tiny", arm, n).normal(0, 0.01)
         reward = 0.5 + 0.1 * arm - 0.2 / (n + 1) + noise

@@ -9,13 +9,15 @@ one multiplication of the dozen that its update takes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.apple.learner import MonomialLearner
 from algorithms.benches.holdout import Floats, Rows
+
+if TYPE_CHECKING:  # its kernels bring a compiler, which naming classes does not need
+    from algorithms.apple.learner import MonomialLearner
 
 Targets: TypeAlias = Floats
 """What is learned, a row for each learner, shape (n_targets, n_examples)."""
@@ -50,7 +52,7 @@ class ClassLearners:
         return np.column_stack([learner.predict(rows) for learner in self.learners])
 
 
-Model: TypeAlias = MonomialLearner | ClassLearners
+Model: TypeAlias = Union["MonomialLearner", ClassLearners]
 
 
 def model_of(learners: Sequence[MonomialLearner]) -> Model:

@@ -21,7 +21,7 @@ def failure_of(trial: Feedback) -> str:
     --------
     >>> from algorithms.tiny import Tiny, tiny_bench
     >>> bench = tiny_bench("pulls", Tiny(broken=True))
-    >>> failure_of(bench.pull(1)), failure_of(bench.pull(1))
+    >>> failure_of(bench.pull(0)), failure_of(bench.pull(0))
     ('', 'diverged: NaN in the loss')
     """
     return "" if trial.status == "ok" else f"{trial.status}: {trial.reason}"

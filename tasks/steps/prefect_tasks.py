@@ -218,7 +218,8 @@ def score(results: Sequence[Result], suite: Suite | None = None) -> Compared:
     _check_comparable(results)
     found = compared(results, suite)
     if TaskRunContext.get():
-        rows = [dict(zip(shown.COLUMNS, row, strict=True)) for row in shown.texts(found)]
+        names = shown.columns(found)
+        rows = [dict(zip(names, row, strict=True)) for row in shown.texts(found)]
         create_table_artifact(rows, key="board", description=" ".join(found.answer.lines()))
     _say(shown.plain(found))
     return found
