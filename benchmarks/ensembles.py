@@ -32,7 +32,7 @@ TRIALS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class EnsembleGain:
     """What two fits of the same trials came to on a table."""
 
     ensemble: float
@@ -47,7 +47,7 @@ class Row:
         return self.ensemble - self.best
 
 
-def measured(reference: str, seed: int, trials: int, mirrors: Sequence[Path] = ()) -> Row:
+def measured(reference: str, seed: int, trials: int, mirrors: Sequence[Path] = ()) -> EnsembleGain:
     """Both fits on one division of a table."""
     from tasks.models.automl.estimators import PolicyClassifier, PolicyRegressor
 
@@ -69,7 +69,7 @@ def measured(reference: str, seed: int, trials: int, mirrors: Sequence[Path] = (
             fits.append(model.fit(X_train, y[parts.train]))
             counts.append(int(Store(store).database.counted()[1]))
         both, single = (float(fit.score(X_test, y[parts.test])) for fit in fits)
-    return Row(both, single, len(fits[0].model_.members), counts[1] - counts[0])
+    return EnsembleGain(both, single, len(fits[0].model_.members), counts[1] - counts[0])
 
 
 def main(arguments: Sequence[str] | None = None, out: Callable[[str], None] = print) -> int:

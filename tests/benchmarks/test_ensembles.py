@@ -11,7 +11,7 @@ def test_the_second_fit_runs_no_trial_anew():
 
 
 def test_the_command_says_how_often_the_ensemble_was_better(monkeypatch):
-    rows = iter([ensembles.Row(0.9, 0.8, 3, 0), ensembles.Row(0.75, 0.8, 3, 0)])
+    rows = iter([ensembles.EnsembleGain(0.9, 0.8, 3, 0), ensembles.EnsembleGain(0.75, 0.8, 3, 0)])
     monkeypatch.setattr(ensembles, "measured", lambda *_: next(rows))
     said = []
 
