@@ -151,7 +151,9 @@ class _Classification(ClassifierMixin, _Made):
         self.classes_ = classes
 
     def predict_proba(self, X: Any) -> Floats:
-        return self._rows(X)
+        rows = self._rows(X).astype(np.float64)
+        found: Floats = rows / rows.sum(axis=1, keepdims=True)  # float32 sums to 1 only nearly
+        return found
 
     def predict(self, X: Any) -> Floats:
         found: Floats = self.classes_[self._rows(X).argmax(axis=1)]

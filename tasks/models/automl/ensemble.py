@@ -6,7 +6,8 @@ Libraries of Models". ICML 2004.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +25,11 @@ CANDIDATES = 5
 
 
 def selected(
-    forecasts: Sequence[Floats], judge: Judge, *, rounds: int = ROUNDS
+    forecasts: Sequence[Floats],
+    judge: Judge,
+    *,
+    rounds: int = ROUNDS,
+    left: Callable[[], float] = lambda: math.inf,
 ) -> tuple[list[int], float]:
     """The members, as often as each was chosen, and the score of their mean forecast.
 
@@ -37,6 +42,9 @@ def selected(
         Of each candidate on the rows of the judge, the best first.
     judge : Judge
     rounds : int
+    left : callable
+        The seconds that are left: a round that they do not suffice for is not part of the answer,
+        but for the first, which then ends with who was looked at.
 
     Returns
     -------
@@ -56,7 +64,13 @@ def selected(
     best: list[int] = []
     best_value = (-np.inf, -np.inf)
     for turn in range(1, rounds + 1):
-        values = [_value((total + each) / turn, judge) for each in forecasts]
+        values: list[tuple[float, float]] = []
+        for each in forecasts:
+            if (best or values) and left() <= 0:
+                break
+            values.append(_value((total + each) / turn, judge))
+        if best and len(values) < len(forecasts):
+            break
         winner = max(range(len(values)), key=lambda index: values[index])
         total += forecasts[winner]
         chosen.append(winner)

@@ -45,6 +45,8 @@ SAME = 1e-6
 """How far the score of a model that is fitted again may be from the one on record."""
 RESERVED = 0.03
 """Of a budget in seconds, for what comes after the last trial."""
+SELECTING = 0.02
+"""Of a budget in seconds, for the selection of the ensemble, and what no trial could use."""
 FOR_REFITS = 0.3
 """Of a budget in seconds, for the fits on all rows, where the models of the folds are not kept."""
 
@@ -110,7 +112,8 @@ class _Candidate:
 
 def searched(request: Request) -> Searched:
     """Run trials until the budget is spent, and build the model from the best of them."""
-    begin = time.process_time() if request.unit == "cpu_seconds" else time.perf_counter()
+    clock = time.process_time if request.unit == "cpu_seconds" else time.perf_counter
+    begin = clock()
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trials-")))
         judge = _judge(request)
@@ -120,8 +123,7 @@ def searched(request: Request) -> Searched:
         seconds = request.unit != "trials"
         budget = request.budget
         if seconds:
-            now = time.process_time() if request.unit == "cpu_seconds" else time.perf_counter()
-            overhead = request.spent + (now - begin)
+            overhead = request.spent + (clock() - begin)
             overhead += warmed if request.unit == "cpu_seconds" else 0.0
             later = RESERVED if request.folds.bagged else RESERVED + FOR_REFITS
             budget = max(request.budget * (1 - later) - overhead, 0.01 * request.budget)
@@ -130,7 +132,11 @@ def searched(request: Request) -> Searched:
         best = bench.best
         assert best is not None  # or the bench would have said why not
         candidates = _candidates(trials, events)
-        chosen, score = _chosen(candidates, judge, ensemble=request.ensemble)
+        selecting = request.budget * SELECTING + max(0.0, budget - bench.at)
+        until = clock() + selecting if seconds else np.inf
+        chosen, score = _chosen(
+            candidates, judge, ensemble=request.ensemble, left=lambda: until - clock()
+        )
         left = request.budget * FOR_REFITS if seconds else np.inf
         model = _model(request, trials, judge, candidates, chosen, left)
         weights = {
@@ -251,7 +257,7 @@ def _candidates(trials: BudgetedTrials, events: tuple[Event, ...]) -> list[_Cand
 
 
 def _chosen(
-    candidates: list[_Candidate], judge: Judge, *, ensemble: bool
+    candidates: list[_Candidate], judge: Judge, *, ensemble: bool, left: Callable[[], float]
 ) -> tuple[list[int], float]:
     """Who is in the model, as often as chosen, by place among the candidates; and their score."""
     if not ensemble:
@@ -262,7 +268,8 @@ def _chosen(
         taken[each.event.arm] += 1
         if taken[each.event.arm] <= CANDIDATES:
             places.append(place)
-    members, score = selected([candidates[place].judged.forecasts for place in places], judge)
+    forecasts = [candidates[place].judged.forecasts for place in places]
+    members, score = selected(forecasts, judge, left=left)
     return [places[member] for member in members], score
 
 
@@ -327,6 +334,8 @@ def _refitted(
     left -= outcome.wall_seconds if request.unit == "wall_seconds" else outcome.cpu_seconds
     if models is None:
         return None, left
+    if outcome.score >= judged.score:
+        return models, left
     noise = judge.noise(judged.forecasts, generator(request.seed, "noise"))
     if outcome.score < judged.score - NOISE * noise:
         warnings.warn(

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
+from sklearn.utils import column_or_1d
 
 from algorithms.seeds import generator
 from tasks.preprocess.splits import deal, quotas
@@ -52,6 +54,8 @@ def folds_of(
 
     Raises ValueError for what cannot be split so.
     """
+    if groups is not None:
+        groups = _numbered(groups, len(target))
     number = isinstance(cv, (int, np.integer)) and not isinstance(cv, bool)
     if groups is not None and (number or isinstance(cv, float)):
         cv = _of_groups(int(cv) if number else FOLDS, groups, classes=codes is not None, seed=seed)
@@ -62,10 +66,15 @@ def folds_of(
     pairs = list(check_cv(cv, target, classifier=codes is not None).split(X, target, groups))
     if not pairs:
         raise ValueError(f"cv={cv!r} gives no split: give one with at least one")
-    train, validation = zip(*((np.asarray(t), np.asarray(v)) for t, v in pairs), strict=True)
+    train, validation = zip(*(tuple(_rows(r, len(target)) for r in p) for p in pairs), strict=True)
     for number, (rows, others) in enumerate(zip(train, validation, strict=True)):
         if not len(rows) or not len(others):
             raise ValueError(f"split {number} of cv={cv!r} has no rows to train or to validate on")
+        if np.intersect1d(rows, others).size:
+            raise ValueError(
+                f"split {number} of cv has rows both to train and to validate on: their scores"
+                " would be those of rows that were seen, give other rows"
+            )
     every = np.concatenate(validation)
     once = len(np.unique(every)) == len(every)
     enough = min(map(len, train)) > len(target) / 2
@@ -76,6 +85,27 @@ def default_cv(n_rows: int, n_features: int, n_classes: int, seconds: float) -> 
     """5 folds where a budget of so many seconds has time for it, one fit on 80 % where not."""
     cells = n_rows * n_features * (n_classes if n_classes > 2 else 1)
     return FOLDS if cells <= CELLS_A_SECOND * seconds and n_rows >= 2 * FOLDS else HOLDOUT
+
+
+def _numbered(groups: Any, n_rows: int) -> Rows:
+    """A number for each group, whatever names them; a missing name is a group too."""
+    names = column_or_1d(groups, dtype=object)
+    if len(names) != n_rows:
+        raise ValueError(f"X has {n_rows} samples and groups has {len(names)}: name each row's")
+    return pd.factorize(names, use_na_sentinel=False)[0]
+
+
+def _rows(given: Any, n_rows: int) -> Rows:
+    """Row numbers, which may be given as a mask or count from the end."""
+    rows = np.asarray(given)
+    mask = rows.dtype == bool
+    if len(rows) and not mask and rows.dtype.kind not in "iu":
+        raise ValueError("cv has rows that are no numbers: give row numbers, or masks of all rows")
+    if (mask and len(rows) != n_rows) or (
+        not mask and len(rows) and not -n_rows <= rows.min() <= rows.max() < n_rows
+    ):
+        raise ValueError(f"cv names rows that X, with {n_rows} samples, does not have")
+    return np.arange(n_rows)[rows if len(rows) else slice(0)]
 
 
 def _of_groups(n_folds: int, groups: Any, *, classes: bool, seed: int) -> Any:

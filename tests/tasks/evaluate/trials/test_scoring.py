@@ -46,6 +46,13 @@ def test_the_score_has_weights():
         )
 
 
+def test_a_mean_of_rounded_probabilities_is_one_of_probabilities(recwarn):
+    rounded = RNG.dirichlet([1, 1], 200).astype(np.float32) + CHANCES
+    Judge("neg_log_loss", TARGETS, NAMES).score(rounded / 2)
+
+    assert not recwarn.list
+
+
 def test_a_share_is_its_own_reward_and_a_loss_is_one_half_for_the_best_constant():
     assert Judge("accuracy", TARGETS, NAMES).reward(0.7) == 0.7
     for scoring, targets, classes in (

@@ -1,3 +1,5 @@
+from itertools import chain, repeat
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -42,6 +44,14 @@ def test_among_equals_the_nearer_one_is_chosen():
 
     assert selected([unsure, sure], judge, rounds=1)[0] == [1]
     assert distance(sure, judge) == pytest.approx(0.01)
+
+
+def test_a_round_without_time_is_not_part_of_the_answer_but_for_the_first():
+    targets = np.array([1.0, 2.0, 3.0, 4.0])
+    low, high = targets - 0.2, targets + 0.3
+    for looks, members in ((0, [0]), (1, [1]), (2, [1]), (3, [1, 0])):
+        left = chain([1.0] * looks, repeat(0.0)).__next__
+        assert selected([high, low], Judge("r2", targets), left=left)[0] == members
 
 
 class Says:

@@ -62,9 +62,15 @@ def test_what_cannot_be_split_says_why():
         (0.2, np.arange(10), "with 10 classes to train on"),
         ([], [0, 1] * 5, "gives no split"),
         ([([], [0])], [0, 1] * 5, "split 0 of cv=.* has no rows"),
+        ([([0, 1, 2], [2, 3])], [0, 1] * 5, "rows both to train and to validate"),
+        ([([0, 1, 2], [10])], [0, 1] * 5, "rows that X, with 10 samples, does not have"),
+        ([([True] * 4, [False] * 4)], [0, 1] * 5, "rows that X, with 10 samples, does not have"),
+        ([(["a"], ["b"])], [0, 1] * 5, "rows that are no numbers"),
     ):
         with pytest.raises(ValueError, match=message):
             made(cv, labels)
+    with pytest.raises(ValueError, match="X has 10 samples and groups has 5"):
+        made(5, [0, 1] * 5, groups=np.zeros(5))
     with pytest.raises(ValueError, match="groups has one group"):
         made(5, [0, 1] * 5, groups=np.zeros(10))
 
@@ -74,3 +80,21 @@ def test_a_budget_decides_between_folds_and_one_fit():
     assert default_cv(5_000, 20, 26, seconds=60) == HOLDOUT
     assert default_cv(500_000, 54, 7, seconds=60) == HOLDOUT
     assert default_cv(6, 2, 2, seconds=60) == HOLDOUT
+
+
+def test_pairs_may_be_masks_and_count_from_the_end():
+    first = np.arange(10) < 5
+    folds = made([(first, ~first), (~first, first)], [0, 1] * 5)
+    ends = made([([-1, -2], [0, 1])], [0, 1] * 5)
+
+    assert [rows.tolist() for rows in folds.validation] == [[5, 6, 7, 8, 9], [0, 1, 2, 3, 4]]
+    assert ends.train[0].tolist() == [9, 8]
+
+
+def test_groups_may_be_named_by_anything():
+    names = np.array([None, "a", 3, 4.5, np.nan] * 4, dtype=object)
+    folds = made(5, [0, 1] * 10, groups=names)
+    numbers = np.unique([str(name) for name in names], return_inverse=True)[1]
+
+    for train, validation in zip(folds.train, folds.validation, strict=True):
+        assert not set(numbers[train]) & set(numbers[validation])
