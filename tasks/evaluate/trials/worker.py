@@ -134,7 +134,7 @@ class TrialWorker:
             self._sent = None
         self._send(imports)
         spent = _read(self._process.answer(IMPORT_SECONDS))
-        return spent if isinstance(spent, float) else 0.0  # the first order will say why
+        return spent if isinstance(spent, float) else 0.0  # it died; the first order says why
 
     def close(self) -> None:
         """End the process; the next order starts another."""
@@ -273,4 +273,7 @@ def _read(said: bytearray | Silence) -> Any:
 
 
 if __name__ == "__main__":
-    main()
+    # Messages are unpickled as classes of the module, which those of `__main__` are not.
+    from tasks.evaluate.trials import worker as module
+
+    module.main()

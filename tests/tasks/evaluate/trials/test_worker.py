@@ -8,7 +8,13 @@ import psutil
 import pytest
 
 from tasks.evaluate.trials.evaluate import Arrays, Fold, Order, reward_of, run
-from tasks.evaluate.trials.worker import TrialLimits, TrialWorker, close_resting, resting
+from tasks.evaluate.trials.worker import (
+    Imports,
+    TrialLimits,
+    TrialWorker,
+    close_resting,
+    resting,
+)
 from tasks.processes.companion import kept_pids
 
 HERE = Path(__file__).parent
@@ -57,6 +63,15 @@ def test_the_limit_counts_the_trial_and_not_the_import_of_its_learner(worker):
 
     assert (first.status, second.status) == ("ok", "ok")
     assert first.cpu_seconds < 0.3
+
+
+def test_what_is_imported_before_any_trial_has_a_price_and_is_not_imported_again(worker):
+    spent = worker.warm(Imports((("slow_import:Quick", {}),)))
+    pid = worker.pid
+
+    assert spent > 0.3  # what `slow_import` takes
+    assert worker.run(Order("slow_import:Quick", {}, 0), arrays()).status == "ok"
+    assert worker.pid == pid
 
 
 def test_an_import_without_end_is_a_crash_with_the_reason(learners, monkeypatch):
