@@ -9,6 +9,7 @@ lends it to the next one.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import math
 import os
 import pickle
@@ -274,6 +275,4 @@ def _read(said: bytearray | Silence) -> Any:
 
 if __name__ == "__main__":
     # Messages are unpickled as classes of the module, which those of `__main__` are not.
-    from tasks.evaluate.trials import worker as module
-
-    module.main()
+    importlib.import_module("tasks.evaluate.trials.worker").main()

@@ -126,7 +126,12 @@ def searched(request: Request) -> Searched:
             overhead = request.spent + (clock() - begin)
             overhead += warmed if request.unit == "cpu_seconds" else 0.0
             later = RESERVED if request.folds.bagged else RESERVED + FOR_REFITS
-            budget = max(request.budget * (1 - later) - overhead, 0.01 * request.budget)
+            budget = request.budget * (1 - later) - overhead
+            if budget <= 0:
+                raise ValueError(
+                    f"budget={request.budget:g} {request.unit} is too small: the encoding of the"
+                    f" table and the import of the learners took {overhead:.1f}, give more"
+                )
         bench = PullsBench(trials, budget, request.unit, request.seed, "reward", shares=True)
         events = _played(request, bench)
         best = bench.best

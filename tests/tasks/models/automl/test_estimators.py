@@ -126,7 +126,7 @@ def test_a_store_is_replayed(tmp_path):
 
 
 @pytest.mark.parametrize("unit", ["cpu_seconds", "wall_seconds"])
-def test_a_budget_in_seconds_holds_all_that_fit_does(unit):
+def test_a_budget_in_seconds_holds_all_that_fit_does(unit, forked_workers):
     X, y = mixed(2000)
     clock = cpu_seconds if unit == "cpu_seconds" else time.perf_counter
     begin = clock()
@@ -144,6 +144,12 @@ def test_a_budget_in_seconds_holds_all_that_fit_does(unit):
     # With room for a busy machine; suite tables says what is spent of 30 seconds.
     assert 3 < spent < 12
     assert search.score(X, y) > 0.9
+
+
+def test_a_budget_that_ends_before_the_first_trial_is_said_to_be_too_small():
+    X, y = mixed()
+    with pytest.raises(ValueError, match=r"budget=0\.001 wall_seconds is too small: the encoding"):
+        classifier(budget=0.001, unit="wall_seconds").fit(X, y)
 
 
 def test_regression_maps_its_loss_into_the_unit_interval():
