@@ -88,6 +88,15 @@ class TreeParzen(Optimiser):
         return values
 
 
+KINDS = ("bohb", "guided", "random", "smac", "tpe")
+
+
+def check(kind: str) -> None:
+    """UsageError if there is no optimiser `kind`."""
+    if kind not in KINDS:
+        raise UsageError(f"unknown optimiser {kind!r}: known are {', '.join(KINDS)}")
+
+
 def require(kind: str) -> None:
     """SkipError if the optimiser `kind` needs an extra that is not installed."""
     if kind in ("smac", "bohb") and importlib.util.find_spec("smac") is None:
@@ -104,6 +113,7 @@ def make(kind: str, space: Space, seed: int, shares: Sequence[float] = (1.0,)) -
 
     `shares`: of the training rows, on which ``guided`` fits one after the other.
     """
+    check(kind)
     if kind == "guided":
         return Guided(space, seed, make("tpe", space, seed), shares)
     tunable = len(space.arms) > 1 or any(arm.tunable for arm in space.arms.values())
@@ -111,12 +121,10 @@ def make(kind: str, space: Space, seed: int, shares: Sequence[float] = (1.0,)) -
         return RandomSearch(space, seed)
     if kind == "tpe":
         return TreeParzen(space, seed)
-    if kind in ("smac", "bohb"):
-        require(kind)
-        from tasks.evaluate.trials.smac import Smac
+    require(kind)
+    from tasks.evaluate.trials.smac import Smac
 
-        return Smac(space, seed, multi_fidelity=kind == "bohb")
-    raise UsageError(f"unknown optimiser {kind!r}: known are bohb, guided, random, smac, tpe")
+    return Smac(space, seed, multi_fidelity=kind == "bohb")
 
 
 def _expression(space: Space) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import get_scorer
+
+from algorithms.seeds import generator
 
 Floats = NDArray[Any]
 
@@ -102,9 +105,26 @@ class Judge:
             )
         return best, constant
 
+    def fingerprint(self) -> list[float]:
+        """What the scorer says of these rows, by which two of one name are told apart."""
+        rng = generator(0, "fingerprint")
+        n_rows = len(self.targets)
+        if self.classes is None:
+            forecasts = rng.permutation(self.targets.astype(np.float64))
+        else:
+            forecasts = rng.dirichlet(np.ones(len(self.classes)), n_rows)
+        return [*self.ends, self.score(forecasts)]
+
     @cached_property
     def _is_a_share(self) -> bool:
         return self.classes is not None and self.ends[0] == 1.0 and self.ends[1] >= 0.0
+
+    @cached_property
+    def _weighs(self) -> bool:
+        function = getattr(self._scorer, "_score_func", self._scorer)
+        parameters = inspect.signature(function).parameters.values()
+        return any(each.name == "sample_weight" or each.kind == each.VAR_KEYWORD
+                   for each in parameters)  # fmt: skip
 
     @cached_property
     def _scorer(self) -> Any:
@@ -120,6 +140,11 @@ class Judge:
             _Classification(forecasts, self.classes)
         )  # fmt: skip
         given = {} if weights is None else {"sample_weight": weights}
+        if given and not self._weighs:
+            raise ValueError(
+                f"scoring={self.scoring!r} takes no sample_weight, and rows have weights: name a"
+                " scorer that does, or give it the argument"
+            )
         return float(self._scorer(made, rows, targets, **given))
 
 

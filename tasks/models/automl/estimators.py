@@ -58,7 +58,7 @@ class PolicyClassifier(ClassifierMixin, PolicyEstimator):
         The memory of that process.
     n_jobs : int
         How many arms may be tried at once where the policy is certain to pull them all, as in
-        the rounds of Rising Bandits.
+        the rounds of Rising Bandits; -1 for as many as there are processors.
     store : path or str, optional
         A SQLite file that keeps the trials, for another fit on the same data to replay, or the
         address of a PostgreSQL.

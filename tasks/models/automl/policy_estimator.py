@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import numpy as np
 import pandas as pd
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, column_or_1d
@@ -26,17 +27,23 @@ from algorithms.events import ConfigurationAdmitted, Event, TrialFinished, of
 from algorithms.log_format import from_json, to_json
 from algorithms.policies.joint import JointSpace
 from algorithms.policies.peer import Peer
+from tasks.evaluate.trials import optimisers
 from tasks.evaluate.trials.evaluate import Task
 from tasks.evaluate.trials.scoring import FASTEST
 from tasks.evaluate.trials.spaces import Space, digest, load_space
 from tasks.evaluate.trials.worker import TrialLimits
+from tasks.fetch import columns
 from tasks.models.automl.ensemble import EnsembleModel
 from tasks.models.automl.policy_search import Request, Searched, able, searched
 from tasks.models.automl.validation import default_cv, folds_of
-from tasks.preprocess.tables import TableEncoder
+from tasks.preprocess.tables import Scale, TableEncoder
 
 TRIALS_AS_SECONDS = 0.5
 """Seconds that a trial counts as where a budget in trials decides between folds and one fit."""
+
+
+MOST_INDICATORS = 50_000_000
+"""Cells of the 0/1 features that categories become: 400 MB while they are scaled."""
 
 
 class PolicyEstimator(BaseEstimator):
@@ -104,12 +111,15 @@ class PolicyEstimator(BaseEstimator):
         importance = None
         if sample_weight is not None:
             importance = _check_sample_weight(sample_weight, frame, dtype=np.float64)
-            if classes is not None and len(np.unique(labels[importance > 0])) < 2:
-                raise ValueError("sample_weight leaves rows of one class: nothing to learn")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         algorithm = self._policy()
         weight = importance = self._weight(target, importance)
+        if weight is not None and (weight < 0).any():
+            raise ValueError("a row has a negative weight: give weights from 0 upwards")
+        if weight is not None and classes is not None and len(np.unique(labels[weight > 0])) < 2:
+            raise ValueError("the weights leave rows of one class: nothing to learn")
         # Before the encoder, which may take long.
+        _refuse_wide(frame)
         space = self._space(weighted=weight is not None, n_rows=len(frame), algorithm=algorithm)
         self.encoder_ = TableEncoder(self.scale).fit(frame)  # type: ignore[arg-type]
         features = self.encoder_.transform(frame)
@@ -142,7 +152,7 @@ class PolicyEstimator(BaseEstimator):
                 spent=self._clock()() - begin,
                 seed=seed,
                 limits=self._limits(),
-                n_jobs=self.n_jobs,
+                n_jobs=effective_n_jobs(self.n_jobs),
                 store=self.store,
                 ensemble=self.ensemble,
                 identity=[self.scale, digest(space), self.unit, self.budget, self.policy,
@@ -203,6 +213,9 @@ class PolicyEstimator(BaseEstimator):
         algorithm = registry.build(self.policy, settings)
         if algorithm.bench != PullsBench.kind or isinstance(algorithm, Peer):
             raise ValueError(f"policy={self.policy!r} chooses no arms: name one that does")
+        if self.scale not in get_args(Scale):
+            raise ValueError(f"scale={self.scale!r}: known are {', '.join(get_args(Scale))}")
+        optimisers.check(self.optimiser)
         if not self.budget > 0:
             raise ValueError(f"budget={self.budget} {self.unit} buys no trial: give more than 0")
         return algorithm
@@ -258,6 +271,20 @@ class PolicyEstimator(BaseEstimator):
         if X.shape[0] < 1 or X.shape[1] < 1:
             raise ValueError(f"0 sample(s) or feature(s): X has the shape {X.shape}")
         return X.reset_index(drop=True)
+
+
+def _refuse_wide(frame: pd.DataFrame) -> None:
+    """ValueError for categories that are too many for a feature each, as of names and texts."""
+    counts = [
+        column.nunique() if columns.is_nominal(column) or columns.is_text(column) else 0
+        for _, column in frame.items()
+    ]
+    if len(frame) * sum(counts) > MOST_INDICATORS:
+        widest = int(np.argmax(counts))
+        raise ValueError(
+            f"column {frame.columns[widest]!r} has {counts[widest]} categories in {len(frame)}"
+            " rows, too many for a feature each: drop it, encode it, or merge rare ones"
+        )
 
 
 def trials_of(answer: Searched) -> list[dict[str, Any]]:

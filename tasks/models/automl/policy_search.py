@@ -218,7 +218,10 @@ def _trials(request: Request, judge: Judge, scratch: Path) -> BudgetedTrials:
         Protocol(
             digest=joblib.hash((X, y, weight, request.importance)) if stored else "",
             split={"protocol": "automl", "folds": joblib.hash(request.folds) if stored else ""},
-            encoding={"identity": request.identity, "scoring": str(request.scoring)},
+            encoding={
+                "identity": request.identity,
+                "scoring": judge.fingerprint() if stored else [],
+            },
             code=(__name__, tables.__name__),
         ),
         arrays,

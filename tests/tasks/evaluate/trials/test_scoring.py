@@ -46,6 +46,20 @@ def test_the_score_has_weights():
         )
 
 
+def test_a_scorer_without_weights_says_so_where_rows_have_some():
+    weights = np.ones(len(TARGETS))
+    with pytest.raises(ValueError, match="takes no sample_weight, and rows have weights"):
+        Judge(make_scorer(lambda y, p: np.mean(y == p)), TARGETS, NAMES, weights).score(CHANCES)
+
+
+def test_the_fingerprint_tells_scorers_of_one_name_apart():
+    one, other = (make_scorer(lambda y, p, e=e: np.mean(y == p) ** e) for e in (1, 2))
+    prints = [Judge(each, TARGETS, NAMES).fingerprint() for each in (one, other, "accuracy")]
+
+    assert prints[0] != prints[1]
+    assert prints[0] == prints[2]
+
+
 def test_a_mean_of_rounded_probabilities_is_one_of_probabilities(recwarn):
     rounded = RNG.dirichlet([1, 1], 200).astype(np.float32) + CHANCES
     Judge("neg_log_loss", TARGETS, NAMES).score(rounded / 2)

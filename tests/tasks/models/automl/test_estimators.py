@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.metrics import make_scorer
 from sklearn.model_selection import TimeSeriesSplit
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -125,6 +126,23 @@ def test_a_store_is_replayed(tmp_path):
     assert Store(store).database.counted() == (len(FAST), len(first.leaderboard_), 0)
 
 
+def test_a_store_knows_a_metric_that_was_edited(tmp_path):
+    X, y = mixed()
+    given = {"store": tmp_path / "trials.sqlite", "arms": ["decision_tree"], "budget": 2}
+
+    def metric(y, said):
+        return np.mean(y == said)
+
+    first = classifier(scoring=make_scorer(metric), **given).fit(X, y)
+
+    def metric(y, said):
+        return -np.mean(y != said)
+
+    second = classifier(scoring=make_scorer(metric), **given).fit(X, y)
+
+    assert second.best_score_ == pytest.approx(first.best_score_ - 1)
+
+
 @pytest.mark.parametrize("unit", ["cpu_seconds", "wall_seconds"])
 def test_a_budget_in_seconds_holds_all_that_fit_does(unit, forked_workers):
     X, y = mixed(2000)
@@ -189,6 +207,11 @@ def test_a_class_with_one_member_is_no_obstacle():
         ({"policy": "flaml"}, "policy='flaml' chooses no arms"),
         ({"policy": "chacha"}, "policy='chacha' chooses no arms"),
         ({"policy": "max-ucb", "unit": "cpu_seconds", "budget": 0}, "buys no trial"),
+        ({"optimiser": "gp"}, "unknown optimiser 'gp': known are bohb, guided"),
+        ({"scale": "minmax"}, "scale='minmax': known are none, standard"),
+        ({"n_jobs": 0}, "n_jobs == 0"),
+        ({"class_weight": {"yes": -1}}, "negative weight"),
+        ({"class_weight": {"yes": 0}}, "weights leave rows of one class"),
         ({"scoring": "accuracyy"}, "not a valid scoring value"),
         ({"scoring": "r2"}, "could not convert|not supported|dtype"),
     ],
@@ -197,6 +220,13 @@ def test_wrong_settings_are_named(change, message):
     X, y = mixed()
     with pytest.raises(ValueError, match=message):
         classifier(**change).fit(X, y)
+
+
+def test_names_of_all_rows_are_refused_before_they_fill_the_memory():
+    names = [f"customer {i}" for i in range(20_000)]
+    X = pd.DataFrame({"size": np.arange(20_000.0), "name": names})
+    with pytest.raises(ValueError, match="column 'name' has 20000 categories in 20000 rows"):
+        classifier().fit(X, X["size"] > 100)
 
 
 def test_one_class_and_all_arms_failing_are_clear(tmp_path):
