@@ -112,16 +112,15 @@ class TrialWorker:
         """The answer, however long the trial waits for a processor; None if it wants none."""
         import psutil
 
-        assert self.pid is not None
-        process, used = psutil.Process(self.pid), 0.0
+        used = 0.0
         while True:
             answer = _read(
                 self._process.answer(self._limits.cpu_seconds * self._limits.wall_factor)
             )
             if answer is not None or self._process.code is not None:
                 return answer
-            with contextlib.suppress(psutil.NoSuchProcess):
-                before, used = used, sum(process.cpu_times()[:2])
+            with contextlib.suppress(psutil.NoSuchProcess):  # it ended just now
+                before, used = used, sum(psutil.Process(self.pid).cpu_times()[:2])
                 if used - before > self._limits.cpu_seconds * IDLE:
                     continue
             return None

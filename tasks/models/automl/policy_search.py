@@ -47,6 +47,8 @@ RESERVED = 0.03
 """Of a budget in seconds, for what comes after the last trial."""
 SELECTING = 0.02
 """Of a budget in seconds, for the selection of the ensemble, and what no trial could use."""
+OF_REFITS = 1 / 3
+"""Of what is for refits, which a slow scorer may take for the selection."""
 FOR_REFITS = 0.3
 """Of a budget in seconds, for the fits on all rows, where the models of the folds are not kept."""
 
@@ -137,12 +139,14 @@ def searched(request: Request) -> Searched:
         best = bench.best
         assert best is not None  # or the bench would have said why not
         candidates = _candidates(trials, events)
-        selecting = request.budget * SELECTING + max(0.0, budget - bench.at)
-        until = clock() + selecting if seconds else np.inf
+        own = request.budget * SELECTING + max(0.0, budget - bench.at)
+        refits = 0.0 if request.folds.bagged else request.budget * FOR_REFITS
+        began = clock()
+        until = began + own + refits * OF_REFITS if seconds else np.inf
         chosen, score = _chosen(
             candidates, judge, ensemble=request.ensemble, left=lambda: until - clock()
         )
-        left = request.budget * FOR_REFITS if seconds else np.inf
+        left = refits - max(0.0, clock() - began - own) if seconds else np.inf
         model = _model(request, trials, judge, candidates, chosen, left)
         weights = {
             candidates[index].event.configuration: chosen.count(index) / len(chosen)
