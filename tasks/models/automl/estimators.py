@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -164,6 +164,10 @@ class PolicyClassifier(ClassifierMixin, PolicyEstimator):
         forecast = self._forecast(X)
         return np.asarray(forecast / forecast.sum(axis=1, keepdims=True))
 
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """What `scoring` says of the predictions for `X`, as in scikit-learn's searches."""
+        return self._scored(X, y, sample_weight)
+
     def _labels(
         self, target: NDArray[Any]
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
@@ -204,6 +208,10 @@ class PolicyRegressor(RegressorMixin, PolicyEstimator):
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The mean of the members' predictions, shape (n_samples,)."""
         return self._forecast(X)
+
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """What `scoring` says of the predictions for `X`, as in scikit-learn's searches."""
+        return self._scored(X, y, sample_weight)
 
     def _labels(
         self, target: NDArray[Any]

@@ -167,6 +167,11 @@ class PolicyEstimator(BaseEstimator):
         """The predictions of the model, shape (n_samples,)."""
         raise NotImplementedError
 
+    def _scored(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> float:
+        scorer = _scorer(FASTEST[self._task] if self.scoring is None else self.scoring)
+        weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return float(scorer(self, X, y, **weighted))
+
     @property
     def leaderboard_(self) -> pd.DataFrame:
         """All trials, the best first."""

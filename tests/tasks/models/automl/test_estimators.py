@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
-from sklearn.metrics import make_scorer
+from sklearn.metrics import get_scorer, make_scorer
 from sklearn.model_selection import TimeSeriesSplit
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -305,6 +305,7 @@ def test_any_scorer_decides():
         search.fit(X, rare)
         assert search.best_score_ == search.leaderboard_["score"].max()
         assert (search.best_score_ < 0) == (scoring == "neg_log_loss")
+        assert search.score(X, rare) == pytest.approx(get_scorer(scoring)(search, X, rare))
 
 
 def test_an_arm_without_probabilities_fails_where_the_scorer_needs_them():
