@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from algorithms.events import BoundsUpdated, ChampionChanged, Event, ProbeFinished, of
+from algorithms.events import (
+    BoundsUpdated,
+    ChampionChanged,
+    Event,
+    ProbeFinished,
+    Started,
+    of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +28,8 @@ class Calibration:
         better on a sample than in full, so exploitiveness broke (or chance did).
     below : int
         Those whose upper bound is below it: the configuration did not fit its sample as well
-        as it could, so fitness broke (or chance did).
+        as it could, so fitness broke (or chance did). Under ``bounds="best"`` only those of the
+        best configuration, as no other upper bound is a promise.
     loss : float or None
         A_i* - A_i' of the answer; None if an accuracy is unknown.
     """
@@ -69,9 +77,16 @@ def calibrate(events: Iterable[Event], real: Mapping[int, float], full: int) -> 
     for last in of(log, ChampionChanged)[-1:]:
         if last.configuration in real:
             loss = max(real.values()) - real[last.configuration]
+    promised = set(real)
+    if any(started.settings.get("bounds") == "best" for started in of(log, Started)):
+        promised = {index for index, accuracy in real.items() if accuracy == max(real.values())}
     return Calibration(
         intervals=len(known),
         above=sum(bounds.lower > real[bounds.configuration] for bounds in known),
-        below=sum(bounds.upper < real[bounds.configuration] for bounds in known),
+        below=sum(
+            bounds.upper < real[bounds.configuration]
+            for bounds in known
+            if bounds.configuration in promised
+        ),
         loss=loss,
     )

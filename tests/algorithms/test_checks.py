@@ -80,7 +80,7 @@ class Mutable(Algorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class Stubborn(ArmPolicy):
-    """Pulls its first arm for ever, whatever happens to it."""
+    """Pulls its second arm for ever, whatever happens to it."""
 
     def policy(self, problem, rng):
         return StubbornPolicy(problem)
@@ -88,14 +88,14 @@ class Stubborn(ArmPolicy):
 
 class StubbornPolicy(Policy):
     def _choose(self):
-        return np.zeros(1, dtype=np.intp)
+        return np.ones(1, dtype=np.intp)
 
     def _learn(self, arm, reward, cost):
         pass
 
 
 def test_a_policy_that_pulls_a_retired_arm_is_caught():
-    with pytest.raises(AuditError, match="configuration 0 was given a lease after it had left"):
+    with pytest.raises(AuditError, match="configuration 1 was given a lease after it had left"):
         check_not_a_number(Stubborn())
 
 

@@ -107,10 +107,10 @@ PLANTS = {
         ["index.arm3 of er-ucb", "index.arm4 of er-ucb"],
     ),
     "ABC's alpha times 50": (
-        ("ci-selection", [], ["full-run", "abc", "abc delta=0.05"]),
+        ("ci-selection", [], ["full-run", "abc (exact)"]),
         "algorithms.abc_selection.bounds",
         "return self.delta / (2 * self.n", "return 50 * self.delta / (2 * self.n",
-        ["missed_intervals of abc", "missed_intervals of abc delta=0.05"],
+        ["missed_intervals of abc (exact)"],
     ),
     "one apple expansion fewer": (
         ("ci-apple", [], ["apple", "apple-ssm"]),
