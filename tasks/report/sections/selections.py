@@ -86,7 +86,7 @@ def _text(found: Sequence[Selection]) -> list[str]:
         f" {sum(c.above for c in bounded)} lay above the real accuracy (the configuration did"
         " better on a sample than in full: exploitiveness broke) and"
         f" {sum(c.below for c in bounded)} below it (it did not fit its sample: fitness broke)."
-        " Where only the upper bounds of the best configuration are a promise, as by abc’s default,"
+        " Where the upper bounds of the best configuration alone are a promise, as by default,"
         " no other’s counts."
     )
     return [held, calibration]
