@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Self, get_args
 
@@ -157,7 +158,7 @@ class PolicyEstimator(BaseEstimator):
                 ensemble=self.ensemble,
                 identity=[self.scale, digest(space), self.unit, self.budget, self.policy,
                           settings_of(algorithm)] if self.unit != "trials" else [self.scale],
-                watch=_Progress(self.budget, self.unit) if self.verbose else _silent,
+                watch=_Progress(self.budget, self.unit) if self.verbose else nullcontext(_silent),
             )
         )  # fmt: skip
         self._keep(answer, space)
@@ -338,13 +339,21 @@ def _silent(_: Event) -> None:
 
 
 class _Progress:
-    """A line of progress."""
+    """A line on standard error: how much of the budget is spent."""
 
     def __init__(self, budget: float, unit: str) -> None:
+        from rich.console import Console
         from rich.progress import Progress
 
-        self._bar = Progress(transient=True)
+        self._bar = Progress(console=Console(stderr=True))
         self._task = self._bar.add_task(f"{budget:g} {unit}", total=budget)
 
     def __call__(self, event: Event) -> None:
         self._bar.update(self._task, completed=event.at)
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()

@@ -9,6 +9,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,7 +87,7 @@ class Request:
     ensemble: bool
     identity: Any
     """What else the trials depend on."""
-    watch: Callable[[Event], object]
+    watch: AbstractContextManager[Callable[[Event], object]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +104,6 @@ class Searched:
     """Of each trial in the model, by its number among the events."""
     scores: dict[int, float]
     """Of each trial that was judged."""
-    bagged: bool
 
 
 @dataclass(slots=True)
@@ -161,7 +161,6 @@ def searched(request: Request) -> Searched:
         best_score=top.judged.score,
         weights=weights,
         scores={each.event.configuration: each.judged.score for each in candidates},
-        bagged=request.folds.bagged,
     )
 
 
@@ -245,12 +244,12 @@ def _trials(request: Request, judge: Judge, scratch: Path) -> BudgetedTrials:
 
 def _played(request: Request, bench: PullsBench) -> tuple[Event, ...]:
     auditor, events = Auditor(), []
-    for event in play(request.name, request.policy, bench, request.seed):
-        auditor(event)
-        request.watch(event)
-        events.append(event)
+    with request.watch as watch:
+        for event in play(request.name, request.policy, bench, request.seed):
+            auditor(event)
+            watch(event)
+            events.append(event)
     auditor.close()
-    bench.score()  # LeaseboardError says why there is none
     return tuple(events)
 
 

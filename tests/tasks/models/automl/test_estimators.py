@@ -348,6 +348,18 @@ def test_groups_and_time(recwarn):
     assert {len(member.models) for member in timely.model_.members} == {1}
 
 
+def test_what_is_spent_is_shown_to_who_asks(capsys):
+    X, y = mixed()
+    classifier(arms=["gaussian_nb"], budget=2).fit(X, y)
+    assert capsys.readouterr().err == ""
+    classifier(arms=["gaussian_nb"], budget=2, verbose=True).fit(X, y)
+
+    shown = capsys.readouterr()
+    assert "2 trials" in shown.err
+    assert "100%" in shown.err
+    assert shown.out == ""
+
+
 def test_an_ensemble_of_one():
     X, y = mixed()
     search = classifier(arms=["gaussian_nb"], budget=1).fit(X, y)

@@ -37,13 +37,6 @@ PIPELINES = {
 }
 
 
-@pytest.fixture(scope="module")
-def data():
-    rng = np.random.default_rng(0)
-    X = rng.random((3000, 2))
-    return X, np.where(X[:, 0] > 0.5, "high", "low")
-
-
 class Sick(ClassifierMixin, BaseEstimator):
     def fit(self, X, y):
         raise ValueError("no such column\nas the second line says")

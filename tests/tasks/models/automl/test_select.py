@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import make_pipeline
@@ -18,13 +17,6 @@ PIPELINES = {
     "constant": DummyClassifier(),
     "tree": make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=2)),
 }
-
-
-@pytest.fixture(scope="module")
-def data():
-    rng = np.random.default_rng(0)
-    X = rng.random((3000, 2))
-    return X, np.where(X[:, 0] > 0.5, "high", "low")
 
 
 def test_abc_chooses_the_better_pipeline(data, tmp_path):
