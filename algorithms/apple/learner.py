@@ -14,6 +14,7 @@ from scipy import sparse
 from algorithms.apple.monomials import variable_keys
 from algorithms.apple.update import EMITTED, EXAMPLES, HIGH, LOW, NONZEROS, UNSEEN
 from algorithms.benches.holdout import Floats, Rows
+from algorithms.benches.sealed import uniform
 from algorithms.errors import DivergedError
 
 
@@ -79,7 +80,7 @@ class MonomialLearner(ABC):
         self._rescale(np.maximum(self.magnitude, largest_magnitudes(rows)))
         out = np.empty(len(labels), dtype=np.float32)
         weights = np.ones(len(labels), dtype=np.float32) if weights is None else weights
-        bad = self._learn(rows, labels, weights, out)
+        bad = self._learn(rows, uniform(labels), uniform(weights), out)
         if bad >= 0:
             raise DivergedError(
                 f"the prediction of training example {bad} is not finite at learning rate"
@@ -154,7 +155,7 @@ class MonomialLearner(ABC):
     @property
     def _rate(self) -> float:
         """What the kernels take: η, or λ under SGD."""
-        return self.learning.regularization if self.sgd else self.learning.learning_rate
+        return float(self.learning.regularization if self.sgd else self.learning.learning_rate)
 
     @property
     def _seen(self) -> Floats:

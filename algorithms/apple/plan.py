@@ -29,6 +29,7 @@ from algorithms.apple.update import (
     learn_sgd,
 )
 from algorithms.benches.holdout import Floats, Rows
+from algorithms.benches.sealed import uniform
 
 
 class Plan(NamedTuple):
@@ -122,7 +123,7 @@ class PlanLearner(GrowingLearner):
 
 
 def _dense(rows: Rows) -> Floats:
-    return rows.toarray() if sparse.issparse(rows) else np.ascontiguousarray(rows)
+    return uniform(rows.toarray() if sparse.issparse(rows) else rows)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from algorithms.benches.sealed import uniform
 from algorithms.online import kernel
 from algorithms.online.configuration import VWConfiguration
 from algorithms.online.kernel import ADAPTIVE, WEIGHT
@@ -78,8 +79,8 @@ class KernelLearner(Learner):
         """Learn a block in order; return its progressive predictions, shape (n_examples,)."""
         predictions = np.empty(len(labels), dtype=np.float32)
         kernel.learn_many(
-            examples,
-            labels,
+            uniform(examples),
+            uniform(labels),
             self.table,
             self.sums,
             self.labels,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from algorithms.benches.sealed import uniform
 from algorithms.online.configuration import VWConfiguration
 from algorithms.online.schema import Schema
 
@@ -86,4 +87,4 @@ def as_example(example: ArrayLike, schema: Schema) -> NDArray[np.float32]:
             f"an example of shape {row.shape} given to a model of {schema.n_features} features:"
             " pass one value per column"
         )
-    return row
+    return uniform(row)

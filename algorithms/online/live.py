@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from algorithms.benches.sealed import uniform
 from algorithms.online.configuration import VWConfiguration
 from algorithms.online.kernel_learner import KernelLearner
 from algorithms.online.learner import Learner
@@ -117,11 +118,14 @@ class KernelModels(LiveModels):
         predictions: Floats,
     ) -> None:
         """One compiled loop over all live models."""
-        learn_live(examples, labels, importances, live, *self.pool.learning, predictions)
+        learn_live(
+            uniform(examples), uniform(labels), uniform(importances), live, *self.pool.learning,
+            predictions,
+        )  # fmt: skip
 
     def predict(self, example: Floats, live: Slots, predictions: Floats) -> None:
         """One compiled loop over all live models."""
-        predict_live(example, live, *self.pool.predicting, predictions)
+        predict_live(uniform(example), live, *self.pool.predicting, predictions)
 
     def rescale(self, live: Slots, ratio: float, shift: float) -> None:
         """Go on with labels y in the place of which ``ratio * y + shift`` is learned.

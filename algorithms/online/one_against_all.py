@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from algorithms.benches.sealed import uniform
 from algorithms.online.configuration import VWConfiguration
 from algorithms.online.engine import EngineName, choose_engine
 from algorithms.online.kernel import WEIGHT, Doubles, Floats, Integers, clip, gather, update
@@ -76,7 +77,7 @@ class KernelOneAgainstAll(OneAgainstAll):
         """See `OneAgainstAll.learn_many`."""
         margins = np.empty((len(numbers), self.n_classes), dtype=np.float32)
         learn_classes(
-            examples,
+            uniform(examples),
             numbers,
             self.table,
             self.sums,

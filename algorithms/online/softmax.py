@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from algorithms.benches.sealed import uniform
 from algorithms.plain import fill, values_of
 from algorithms.reference.ridge import add_moments, standardise
 
@@ -63,7 +64,7 @@ class OnlineSoftmax:
         """The chances of the classes, shape (n_classes,); nothing is learned."""
         row = np.ones(self.weights.shape[1])
         chances = np.empty(len(self.weights))
-        _chances(example, self.weights, self.moments, self.seen[0], row, chances)
+        _chances(uniform(example), self.weights, self.moments, self.seen[0], row, chances)
         return chances
 
     def learn(self, examples: Floats, classes: Integers, importances: Floats) -> Doubles:
@@ -78,8 +79,8 @@ class OnlineSoftmax:
         """
         chances = np.empty((len(classes), len(self.weights)))
         _learn(
-            examples, classes, importances, self.rate, self.weights, self.squares, self.moments,
-            self.seen, chances,
+            uniform(examples), classes, uniform(importances), self.rate, self.weights,
+            self.squares, self.moments, self.seen, chances,
         )  # fmt: skip
         return chances
 

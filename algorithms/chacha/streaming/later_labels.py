@@ -142,6 +142,18 @@ class LaterLabels(ABC):
         self._pending.add(key, x, forecast, said)
         return forecast
 
+    def foresee_one(self, x: Example) -> Any:
+        """What `forecast_one` would say of an example, remembering nothing."""
+        return self._say(x)[0]
+
+    def awaits(self, key: Hashable) -> bool:
+        """Whether an example of this id waits for its label."""
+        return key in self._pending.waiting
+
+    def awaited(self, key: Hashable) -> Any:
+        """What was forecast of an example that waits; UsageError if none of this id does."""
+        return self._pending.get(key)[1]
+
     def _say(self, x: Example) -> tuple[Any, Doubles]:
         """A forecast that waits, and `_n_said` numbers that are kept of it."""
         return self.predict_one(x), np.empty(0)

@@ -54,6 +54,13 @@ class WaitingForecasts(IntervalForecasts):
             return self._new_intervals().around(forecast, level)
         return self._with_waited().around(forecast, level, said)
 
+    def foresee_interval_one(self, x: Example, level: float = 0.9) -> tuple[float, float]:
+        """What `forecast_interval_one` would say of an example, remembering nothing."""
+        forecast, said = self._say(x)
+        if not len(said):
+            return self._new_intervals().around(forecast, level)
+        return self._with_waited().around(forecast, level, said)
+
     def answer_one(self, key: Hashable, y: Any, w: float = 1.0) -> None:
         """See `LaterLabels.answer_one`."""
         _, forecast, delay, said = self._pending.get(key)

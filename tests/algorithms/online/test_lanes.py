@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from algorithms.benches.sealed import uniform
 from algorithms.online import lanes
 from algorithms.online.configuration import VWConfiguration
 from algorithms.online.lane_update import evaluate, learn_group
@@ -34,6 +35,7 @@ def pool_of(schema, configurations, loss):
 
 def learned(pool, examples, labels, importances, groups):
     """What `pool` predicts as the slots of one group after another learn the block."""
+    examples, labels, importances = map(uniform, (examples, labels, importances))
     found = np.zeros((len(labels), len(pool.n_terms)), dtype=np.float32)
     for live in groups:
         learn_live(examples, labels, importances, live, *pool.learning, found)
@@ -42,6 +44,7 @@ def learned(pool, examples, labels, importances, groups):
 
 def learned_in_lanes(pool, examples, labels, importances):
     """What `pool` predicts whose models go side by side wherever they can."""
+    examples, labels, importances = map(uniform, (examples, labels, importances))
     found = np.zeros((len(labels), len(pool.n_terms)), dtype=np.float32)
     slots = np.arange(len(pool.n_terms))
     beside = slots[pool.plain][np.argsort(-pool.n_terms[pool.plain], kind="stable")]

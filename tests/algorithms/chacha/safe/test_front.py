@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from algorithms.benches.sealed import uniform
 from algorithms.chacha.safe.front import (
     KNOTS,
     LAST,
@@ -41,7 +42,7 @@ def advanced(front, x, y):
     wide = np.empty((n, width(d)), np.float32)
     companions, shown, limits = np.empty((n, N_COMPANIONS)), np.empty(n), np.empty((n, 2))
     state = front.arrays, front.classes, front.period
-    advance(x, y, np.ones_like(y), wide, companions, shown, limits, *state)
+    advance(*map(uniform, (x, y, np.ones_like(y))), wide, companions, shown, limits, *state)
     return wide, companions, shown, limits
 
 
@@ -49,7 +50,7 @@ def looked(front, example):
     d = len(example)
     extended, wide = np.empty(N_PAST + d), np.empty(width(d), np.float32)
     companions = np.empty(N_COMPANIONS)
-    look(example, extended, wide, companions, front.arrays, front.classes, front.period)
+    look(uniform(example), extended, wide, companions, front.arrays, front.classes, front.period)
     return extended, wide, companions
 
 

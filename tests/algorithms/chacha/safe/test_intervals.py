@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from algorithms.benches.sealed import uniform
 from algorithms.benches.stream import StreamBench
 from algorithms.chacha.chacha import ChaCha
 from algorithms.chacha.safe.intervals import Intervals
@@ -90,7 +91,7 @@ def test_the_unit_of_labels_is_that_of_intervals():
     for factor in (1.0, 2.0**20):
         model = Intervals()
         labels = (factor * y).astype(np.float32)
-        model.learn(labels, np.ones_like(labels), np.full_like(labels, factor))
+        model.learn(uniform(labels), uniform(np.ones_like(labels)), np.full_like(labels, factor))
         intervals.append(
             np.array([model.around(factor, level) for level in model.levels]) / factor
         )

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from algorithms.benches.sealed import uniform
 from algorithms.chacha.safe.aggregate import new_aggregate
 from algorithms.chacha.safe.mixture import (
     COUNT,
@@ -36,8 +37,8 @@ def run_mix(
     labels = np.asarray(labels, dtype=np.float32)
     mix(
         np.asarray(predictions, dtype=np.float64),
-        labels,
-        np.ones(n, dtype=np.float32) if importances is None else np.float32(importances),
+        uniform(labels),
+        uniform(np.ones(n, np.float32) if importances is None else np.float32(importances)),
         np.clip(labels.astype(np.float64), *limits),
         np.tile(np.asarray(limits, dtype=np.float64), (n, 1)),
         np.arange(n_slots),

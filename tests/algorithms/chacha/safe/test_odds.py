@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from algorithms.benches.sealed import uniform
 from algorithms.chacha.safe.bayes import regret_bound
 from algorithms.chacha.safe.front import LAST, N_COMPANIONS
 from algorithms.chacha.safe.odds import N_EXPERTS, SURE_AFTER, TOLD, Odds
@@ -25,7 +26,7 @@ def told(odds, values, labels, forecasts):
     """Log odds of the second class, progressively."""
     out = np.asarray(forecasts, np.float32).copy()
     labels = np.asarray(labels, np.float32)
-    odds.learn(values, LIVE, 0, labels, np.ones_like(labels), out)
+    odds.learn(values, LIVE, 0, uniform(labels), uniform(np.ones_like(labels)), out)
     return out
 
 

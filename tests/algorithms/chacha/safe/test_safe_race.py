@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from algorithms import registry
 from algorithms.audit import Auditor
 from algorithms.base import play
+from algorithms.benches.sealed import uniform
 from algorithms.benches.stream import StreamBench
 from algorithms.chacha.chacha import ChaCha
 from algorithms.chacha.safe.bayes import regret_bound
@@ -269,8 +270,8 @@ def test_live_models_keep_to_the_terms(max_terms):
         past = np.empty(N_PAST + race.schema.n_features)
         front = race.ensemble.front
         look(
-            stream.features[race.at - 1], past, wide, np.empty(N_COMPANIONS), front.arrays, False,
-            front.period,
+            uniform(stream.features[race.at - 1]), past, wide, np.empty(N_COMPANIONS),
+            front.arrays, False, front.period,
         )  # fmt: skip
         terms = [
             gather(wide, pool.factors[slot], pool.cells[slot], pool.n_terms[slot], *scratch)

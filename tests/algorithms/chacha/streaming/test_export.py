@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from vowpalwabbit import Workspace
 
+from algorithms.benches.sealed import uniform
 from algorithms.chacha.safe.front import N_COMPANIONS, N_PAST, look, width
 from algorithms.chacha.streaming import ChaChaRegressor
 from algorithms.errors import UsageError
@@ -22,8 +23,8 @@ def trained(n, labels=None, **settings):
 def said(race, slot, row):
     """What the model in `slot` forecasts, in the labels' own unit."""
     wide, front = np.empty(width(len(row)), dtype=np.float32), race.ensemble.front
-    companions = np.empty(N_COMPANIONS)
-    look(row, np.empty(N_PAST + len(row)), wide, companions, front.arrays, False, front.period)
+    past, companions = np.empty(N_PAST + len(row)), np.empty(N_COMPANIONS)
+    look(uniform(row), past, wide, companions, front.arrays, False, front.period)
     center, spread = race.ensemble.unit
     return center + spread * race.models.learner(slot).predict(wide)
 

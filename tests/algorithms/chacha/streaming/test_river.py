@@ -113,7 +113,10 @@ def test_batches_with_columns_that_come_and_go_are_learned_as_single_examples(ki
 
 CODE = """
 import os, sys
-import numba, numpy  # takes longest, and asks nobody for River
+import numpy
+from numba.core.registry import cpu_target  # what takes longest asks nobody for River
+cpu_target.typing_context.refresh()
+cpu_target.target_context.refresh()
 for first in {firsts}:
     if (fork := os.fork()) == 0:
         exec(first)
