@@ -73,8 +73,11 @@ X, so H_S stands in for H*. Sizes at which one step of n events is narrower, for
 1/2, take that one: the sizes decide it before any row is seen, so each size has one form and its
 share of delta once.
 
+Nobody is dropped after fewer than three probes, so that no upper bound of the first two sizes has
+a part in the answer: of the m events of the sample m - 2 are left, those of the sizes in use.
+
 *Lower bound* as in ``exact``. The shares of delta are `SHARES`: alpha of the split delta/10 n, of
-the sample delta/2 m, of a lower bound 4 delta/10 n m.
+the sample 7 delta/10 (m - 2), of a lower bound 2 delta/10 n m.
 
 The condition that is new: full training does not depend on the order of its rows, or only by
 chance that has no part in how many rows of S_tr H* classifies correctly (seeds of forests,
@@ -83,8 +86,9 @@ epochs).
 How much narrower, as a share of ``exact``: where s is far below N the upper width goes from
 z(delta/2nm) to z(delta/2m) of the normal distribution, 0.65 of it for n = 20, m = 10, delta = 0.5
 and 0.77 for delta = 0.05; the split adds a width that does not fall with s, so that they are level
-at s = N/16. ABC tests such probes on `TESTED` times their training rows and not on twice, which is
-little time beside the training, and makes the lower width half of it.
+at s = N/16. Its larger samples ABC tests on `TESTED` times their training rows and not on twice,
+which makes the lower width half of it; the size alone decides on how many. Of the first three,
+after which nobody is dropped, tests would be most of the cost.
 
 Theorem C: no bound that is valid at all sizes at once reaches 0.7
 ------------------------------------------------------------------
@@ -136,11 +140,11 @@ from algorithms.benches.samples import Probe
 Kind = Literal["best", "exact", "serfling", "paper"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-SHARES = (0.1, 0.5, 0.4)
+SHARES = (0.1, 0.7, 0.2)
 """Of delta: what ``best`` gives to the split, to the best one's samples, and to lower bounds."""
 
 TESTED = 8
-"""Rows that a probe is tested on for each that it is trained on; ``paper`` has 2."""
+"""Rows that a large sample's probe is tested on for each of it; those of ``paper`` are two."""
 
 
 def theorem1_upper(accuracy: float, s: int, t: int, n: int, delta: float) -> float:
@@ -234,6 +238,8 @@ class Estimator:
     n, m, train_rows, t : int
         Configurations, sample sizes below the full one, rows of D_tr and of D_te.
     delta : float
+    idle : int
+        How many of the sizes, the smallest ones, are too small for any upper bound to be used.
     """
 
     kind: Kind
@@ -242,6 +248,7 @@ class Estimator:
     train_rows: int
     t: int
     delta: float
+    idle: int = 0
 
     @property
     def simultaneous(self) -> bool:
@@ -286,7 +293,7 @@ def _exact(probe: Probe, of: Estimator) -> tuple[float, float]:
 def _best(probe: Probe, of: Estimator) -> tuple[float, float]:
     assert probe.train_correct is not None
     m = max(of.m, 1)
-    split, sample = SHARES[0] * of.delta / of.n, SHARES[1] * of.delta / m
+    split, sample = SHARES[0] * of.delta / of.n, SHARES[1] * of.delta / max(of.m - of.idle, 1)
     s, correct = probe.rows, probe.train_correct
     if two_steps(s, of.train_rows, of.t, of.n, sample, split):
         upper = best_upper(correct, s, of.train_rows, of.t, sample, split)

@@ -4,7 +4,8 @@ Where intervals do not separate, samples of doubling sizes cost twice what they 
 is an allowance: `SHARE` of what Full-run would take, and what it would take for everyone who has
 been dropped. Beyond it configurations are trained in full, which Full-run would do too. So the
 whole takes at most 1 + `SHARE` times as long as Full-run, as far as projections are right, and but
-for the first samples of learners whose time does not grow with the rows.
+for the first samples of learners whose time does not grow with the rows. All of it is decided by
+recorded seconds, so that a replay decides alike.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean, median
 
 from algorithms.abc_selection.schedulers import Prospect
 from algorithms.benches.samples import Probe
 
-SHARE = 0.1
+SHARE = 0.09
 """Of the seconds of Full-run, and of its rows, that samples may cost when nobody is dropped."""
 
 LARGEST = 4
@@ -40,10 +42,27 @@ def worthwhile(sizes: Sequence[int], full: int) -> list[int]:
     return [*partial, full] if 0 < sum(partial[:2]) <= SHARE * full and partial[1:] else [full]
 
 
+ROWS_SHARE = 0.3
+"""Of the seconds of a fit, at least, which grow with its rows; the rest may be overhead."""
+
+NOISE = 0.1
+"""Fits whose seconds differ by no more than this share took the same time."""
+
+KIN = 2.0
+"""Two of a learner are alike if neither's first sample took so many times longer than the other's.
+"""
+
+DEAR = 10.0
+"""Times the median sample's seconds: who takes longer waits for the others, and skips a size."""
+
+QUARTER = 0.25
+"""Of a full training, which samples may cost together that are foreseen to spare somebody one."""
+
+
 def fit_seconds(curve: Sequence[Probe], rows: int) -> float:
     """CPU seconds of a fit on so many rows, on the line through the last two fits.
 
-    Before its first fit a configuration had taken no time for no rows.
+    Of one fit the share `ROWS_SHARE` grows with the rows.
 
     Examples
     --------
@@ -52,10 +71,11 @@ def fit_seconds(curve: Sequence[Probe], rows: int) -> float:
     9.0
     """
     last = curve[-1]
-    seconds, over = last.fit_cpu, last.rows
-    if len(curve) > 1:
-        seconds, over = max(0.0, seconds - curve[-2].fit_cpu), over - curve[-2].rows
-    return last.fit_cpu + seconds / over * max(0, rows - last.rows)
+    if len(curve) < 2:
+        slope = ROWS_SHARE * last.fit_cpu / last.rows
+    else:
+        slope = max(0.0, last.fit_cpu - curve[-2].fit_cpu) / (last.rows - curve[-2].rows)
+    return last.fit_cpu + slope * max(0, rows - last.rows)
 
 
 @dataclass(slots=True)
@@ -68,14 +88,11 @@ class Allowance:
         Who Full-run would train: the dropped ones too.
     full, tested : int
         |D_tr| and |D_te|.
-    spent : float
-        CPU seconds of all probes of samples so far.
     """
 
     everyone: list[Prospect]
     full: int
     tested: int
-    spent: float = 0.0
 
     def covers(self, chosen: Prospect, rows: int, omega: Sequence[Prospect]) -> bool:
         """Whether the next probe of `chosen` may be of `rows` rows, with `omega` left."""
@@ -89,51 +106,84 @@ class Allowance:
 
         left = {each.index for each in omega}
         gone = [c for c in self.everyone if c.index not in left and c.rows < self.full]
-        asked = _on_sample(chosen.curve, rows) if chosen.curve else mean * rows / self.full
-        return self.spent + asked <= SHARE * cost(self.everyone) + cost(gone)
+        asked = self._asked(chosen, rows) if chosen.curve else mean * rows / self.full
+        return self._spent() + asked <= SHARE * cost(self.everyone) + cost(gone)
 
-    def pointless(self, chosen: Prospect, rows: int) -> bool:
-        """Whether a sample costs half of the full training, which is the better buy then.
+    def pays(self, chosen: Prospect, samples: Sequence[int]) -> bool:
+        """Whether all of these samples together cost a small part of the full training.
 
-        So it is with learners whose time hardly grows with the rows. Only where the sample is not
-        cheaper than half of the usual one: of the cheap two fits say too little.
+        They never do with learners whose time does not grow with the rows.
         """
-        if len(chosen.curve) < 2:
-            return False
-        asked = _on_sample(chosen.curve, rows)
-        return 2 * asked > max(self._usual(), self._in_full(chosen))
+        asked = sum(self._asked(chosen, rows) for rows in samples)
+        return asked <= QUARTER * self._in_full(chosen)
 
-    def forgive(self, chosen: Prospect) -> None:
-        """The few samples that showed that samples are pointless are not charged to the others."""
-        self.spent -= sum(probe.cpu() for probe in chosen.curve)
+    def dear(self, chosen: Prospect) -> bool:
+        """Whether its samples take much longer than those of others."""
+        return chosen.curve[-1].cpu() > DEAR * median(self._samples())
 
     def settle(self, omega: Sequence[Prospect]) -> Prospect:
-        """Whom to train in full: the highest upper bound has to fall anyway; of equals the cheap.
+        """Whom to train in full: where a second buys most of what the leader may be surpassed by.
 
         One of `omega` at least was not trained in full.
         """
+        surely = max(each.lower for each in omega)
 
-        def hope(candidate: Prospect) -> tuple[float, float]:
-            return candidate.upper, -self._in_full(candidate) if candidate.curve else -math.inf
+        def bought(candidate: Prospect) -> float:
+            seconds = self._in_full(candidate) if candidate.curve else math.inf
+            return (candidate.upper - surely) / max(seconds, 1e-9)
 
-        return max((each for each in omega if each.rows < self.full), key=hope)
+        return max((each for each in omega if each.rows < self.full), key=bought)
+
+    def _asked(self, chosen: Prospect, rows: int) -> float:
+        """CPU seconds of a probe of so many rows, as far as is foreseen."""
+        last = chosen.curve[-1]
+        return self._fit(chosen, rows) + (last.train_cpu + last.test_cpu) * rows / last.rows
 
     def _in_full(self, candidate: Prospect) -> float:
-        """Full training and test: of a dear one on its line, of others half in proportion or more.
-
-        Short fits are mostly overhead, so that their line would be far too low.
-        """
+        """Full training and test."""
         last = candidate.curve[-1]
-        fit = fit_seconds(candidate.curve, self.full)
-        if 2 * last.fit_cpu < self._usual():
-            fit = max(fit, last.fit_cpu * self.full / last.rows / 2)
-        return fit + last.test_cpu / last.test_rows * self.tested
+        return self._fit(candidate, self.full) + last.test_cpu / last.test_rows * self.tested
 
-    def _usual(self) -> float:
-        """What a sample cost so far."""
-        return self.spent / max(1, sum(len(each.curve) for each in self.everyone))
+    def _fit(self, candidate: Prospect, rows: int) -> float:
+        """A fit on so many rows: on the line, but in part in proportion, or as long as the last.
+
+        Short fits are mostly overhead, so that their line may be far too low.
+        """
+        curve = candidate.curve
+        if any(self._flat(each) for each in self.everyone if _alike(each, candidate)):
+            return curve[-1].fit_cpu
+        return max(fit_seconds(curve, rows), fit_seconds(curve[-1:], rows))
+
+    def _flat(self, candidate: Prospect) -> bool:
+        """Whether four times the rows took no longer, and not because both fits were short."""
+        samples = [probe for probe in candidate.curve if probe.rows < self.full]
+        if not samples or 2 * samples[-1].fit_cpu < fmean(self._samples()):
+            return False
+        return any(
+            4 * probe.rows <= samples[-1].rows
+            and samples[-1].fit_cpu <= (1 + NOISE) * probe.fit_cpu
+            for probe in samples
+        )
+
+    def _spent(self) -> float:
+        """What samples have cost: of nobody more than the full training.
+
+        Those who turn out to cost as much on a sample are few, and not charged to the others.
+        """
+        probed = [each for each in self.everyone if each.curve]
+        return sum(min(sum(self._samples(each)), self._in_full(each)) for each in probed)
+
+    def _samples(self, *of: Prospect) -> list[float]:
+        """The seconds of the samples of some, or of everyone."""
+        curves = [each.curve for each in of or self.everyone]
+        return [probe.cpu() for curve in curves for probe in curve if probe.rows < self.full]
 
 
-def _on_sample(curve: Sequence[Probe], rows: int) -> float:
-    last = curve[-1]
-    return fit_seconds(curve, rows) + (last.train_cpu + last.test_cpu) * rows / last.rows
+def _alike(one: Prospect, other: Prospect) -> bool:
+    """Whether two are the same, or of one learner and as fast on their first sample."""
+    if one is other:
+        return True
+    if one.learner != other.learner or not (one.curve and other.curve):
+        return False
+    first, second = one.curve[0].fit_cpu, other.curve[0].fit_cpu
+    return first < KIN * second and second < KIN * first

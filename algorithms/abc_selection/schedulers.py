@@ -41,6 +41,11 @@ class Prospect:
         The interval before the last probe.
     curve : list of Probe
         All of its probes.
+    learner : str
+        What it is a configuration of.
+    above, below : float
+        By how much the last probe's own bounds, which trust in fitness, stand above its accuracy
+        on its training rows and below that on its test rows.
     """
 
     index: int
@@ -56,6 +61,9 @@ class Prospect:
     lower_before: float = 0.0
     upper_before: float = 1.0
     curve: list[Probe] = field(default_factory=list)
+    learner: str = ""
+    above: float = 0.0
+    below: float = 0.0
 
 
 def lower_gradient(candidate: Prospect) -> float:

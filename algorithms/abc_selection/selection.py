@@ -11,7 +11,14 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from algorithms.abc_selection.bounds import TESTED, Estimator, Kind
-from algorithms.abc_selection.fitness import FitnessWarning, beyond_chance, raised, rise
+from algorithms.abc_selection.fitness import (
+    PROBES,
+    FitnessWarning,
+    beyond_chance,
+    raised,
+    rise,
+)
+from algorithms.abc_selection.foresight import samples_needed
 from algorithms.abc_selection.savings import Allowance, worthwhile
 from algorithms.abc_selection.schedulers import (
     SCHEDULERS,
@@ -75,9 +82,10 @@ class ABC(SamplesAlgorithm):
     - But for ``paper`` bounds the intervals of a configuration are intersected at every probe, not
       only at snapshots, because what matters of them holds at once.
     - But for ``paper`` bounds the first sample is half of `initial_rows`, nobody is dropped after
-      one sample, fitness is watched (`algorithms.abc_selection.fitness`), probes are tested on
-      more rows (`algorithms.abc_selection.bounds`), and full training takes the place of samples
-      that would not pay (`algorithms.abc_selection.savings`; not under a time limit).
+      fewer than three, fitness is watched (`algorithms.abc_selection.fitness`), larger samples
+      are tested on more rows (`algorithms.abc_selection.bounds`), and full training takes the
+      place of samples that would not pay (`algorithms.abc_selection.savings`) or would not part
+      anybody (`algorithms.abc_selection.foresight`); not under a time limit.
     - Crossed bounds prove that an assumption is broken: the newest interval alone is kept, and
       counted in ``metrics.crossed_intervals``.
     - A configuration that fails at some size leaves with its reason.
@@ -99,7 +107,7 @@ class ABC(SamplesAlgorithm):
     >>> bench = SamplesBench(learners, initial_rows=100)
     >>> events = list(ABC(epsilon=0.01).run(bench, seed=0))
     >>> bench.champion, round(bench.cost.cpu_seconds, 1)
-    (1, 1.4)
+    (1, 0.8)
     """
 
     epsilon: Annotated[float, Field(ge=0, lt=1)] = 0.01
@@ -112,7 +120,10 @@ class ABC(SamplesAlgorithm):
 
     def run(self, bench: SamplesBench, seed: int) -> Run:
         """Algorithm 1."""
-        omega = [Prospect(index=index) for index in (yield from bench.admit())]
+        omega = [
+            Prospect(index=index, learner=str(bench.configurations[index]["learner"]))
+            for index in (yield from bench.admit())
+        ]
         sizes = self._sizes(bench)
         estimator = Estimator(
             kind=self.bounds,
@@ -121,6 +132,7 @@ class ABC(SamplesAlgorithm):
             train_rows=bench.train_rows,
             t=bench.test_rows,
             delta=self.delta,
+            idle=PROBES - 1,
         )
         allowance = Allowance(list(omega), bench.train_rows, bench.test_rows)
         schedule = SCHEDULERS[self.scheduler]
@@ -137,7 +149,7 @@ class ABC(SamplesAlgorithm):
                 chosen, rows = self._afford(allowance, chosen, omega, sizes)
             left = (self.time_limit or math.inf) - bench.cost.cpu_seconds
             probe = yield from bench.probe(
-                chosen.index, rows, seconds=left, tested=2 if self._published else TESTED
+                chosen.index, rows, seconds=left, tested=self._tested(rows, sizes)
             )
             if probe is None:
                 break
@@ -147,7 +159,6 @@ class ABC(SamplesAlgorithm):
                 leader = max(omega, key=lambda c: c.lower) if chosen is leader else leader
                 yield from bench.fail(chosen.index, probe, leader.index)
                 continue
-            allowance.spent += probe.cpu() if rows < bench.train_rows else 0.0
             crossed = estimate(chosen, probe, estimator)
             yield from self._watch(bench, chosen, probe, unfit)
             n_crossed += crossed
@@ -206,14 +217,28 @@ class ABC(SamplesAlgorithm):
     ) -> tuple[Prospect, int]:
         """The chosen one's next sample, else that of another; else somebody's full training."""
         full = sizes[-1]
+        worth: list[tuple[Prospect, int]] = []
         for each in (chosen, *by_upper_bound(omega)):
-            rows = self._next_size(each, sizes) if each.rows < full else full
-            if rows < full and allowance.covers(each, rows, omega):
-                if allowance.pointless(each, rows):
-                    allowance.forgive(each)
-                    return each, full
+            if each.rows == full:
+                continue
+            rows = self._next_size(each, sizes)
+            if len(each.curve) == 1 and allowance.dear(each):
+                rows = sizes[min(sizes.index(rows) + 1, len(sizes) - 1)]
+            if rows == full or not allowance.covers(each, rows, omega):
+                continue
+            if not each.curve:
                 return each, rows
-        return allowance.settle(omega), full
+            larger = [size for size in sizes[:-1] if size >= rows]
+            needed = samples_needed(each, omega, larger, self.epsilon)
+            if needed and allowance.pays(each, needed):
+                worth.append((each, rows))
+        if not worth:
+            return allowance.settle(omega), full
+        return next((found for found in worth if not allowance.dear(found[0])), worth[0])
+
+    def _tested(self, rows: int, sizes: Sequence[int]) -> int:
+        """Rows to test on for each of a sample; few for the first, which drop nobody."""
+        return 2 if self._published or rows in sizes[:PROBES] else TESTED
 
     def _watch(self, bench: SamplesBench, chosen: Prospect, probe: Probe, unfit: set[int]) -> Run:
         """Say so if a rise of the training accuracy is beyond chance and worth epsilon."""
@@ -267,6 +292,10 @@ def estimate(chosen: Prospect, probe: Probe, estimator: Estimator) -> bool:
     chosen.rows, chosen.seconds = probe.rows, probe.cpu()
     chosen.probes += 1
     lower, upper = estimator(probe)
+    if probe.train_correct is not None:
+        chosen.above, chosen.below = upper - probe.train_accuracy, probe.test_accuracy - lower
+    else:
+        chosen.above = chosen.below = 0.0
     if estimator.simultaneous:
         chosen.lower_old, chosen.upper_old = chosen.lower, chosen.upper
         chosen.curve.append(probe)

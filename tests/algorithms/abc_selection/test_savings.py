@@ -31,60 +31,100 @@ def test_samples_of_more_than_a_quarter_are_left_out():
 
 
 def test_who_was_dropped_pays_for_the_samples_of_others():
-    everyone = [probed(0, 1.0), probed(1, 1.0), probed(2, 8.0)]  # 100, 100, 800 seconds in full
-    allowance = Allowance(everyone, 100_000, 25_000, spent=99.0)
-    assert not allowance.covers(everyone[0], 4000, everyone)
-    assert allowance.covers(everyone[0], 4000, everyone[:2])
+    everyone = [probed(0, 1.0), probed(1, 1.0), probed(2, 8.0)]  # 31, 31, 246 seconds in full
+    allowance = Allowance(everyone, 100_000, 25_000)
+    assert not allowance.covers(everyone[0], 90_000, everyone)
+    assert allowance.covers(everyone[0], 90_000, everyone[:2])
 
 
 def test_who_was_trained_in_full_saved_nothing():
     everyone = [probed(0, 1.0), probed(1, 100.0, rows=100_000)]
-    allowance = Allowance(everyone, 100_000, 25_000, spent=100.0)
-    assert not allowance.covers(everyone[0], 4000, everyone[:1])
+    allowance = Allowance(everyone, 100_000, 25_000)
+    assert not allowance.covers(everyone[0], 80_000, everyone[:1])
 
 
 def test_the_cost_of_the_never_probed_is_that_of_the_others():
-    everyone = [probed(0, 1.0), Prospect(index=1)]
-    assert Allowance(everyone, 100_000, 25_000, spent=18.0).covers(everyone[1], 1000, everyone)
-    assert not Allowance(everyone, 100_000, 25_000, spent=20.0).covers(everyone[1], 1000, everyone)
+    everyone = [probed(0, 1.0), Prospect(index=1)]  # 31 seconds in full
+    allowance = Allowance(everyone, 100_000, 25_000)
+    assert allowance.covers(everyone[1], 12_000, everyone)
+    assert not allowance.covers(everyone[1], 14_000, everyone)
 
 
 def test_tests_cost_what_they_do_on_all_test_rows_and_training_rows_are_not_tested_in_full():
-    probe = Probe(rows=1000, test_rows=8000, test_cpu=8.0, train_cpu=1.0)
-    everyone = [Prospect(index=0, probes=1, rows=1000, curve=[probe])]  # 25 seconds in full
-    assert Allowance(everyone, 100_000, 25_000).covers(everyone[0], 250, everyone)
-    assert not Allowance(everyone, 100_000, 25_000).covers(everyone[0], 300, everyone)
+    probe = Probe(rows=1000, test_rows=8000, test_cpu=0.8, train_cpu=0.1)
+    everyone = [Prospect(index=0, probes=1, rows=1000, curve=[probe])]  # 2.5 seconds in full
+    assert not Allowance(everyone, 100_000, 25_000).covers(everyone[0], 1, everyone)
+    assert Allowance(everyone, 100_000, 250_000).covers(everyone[0], 1000, everyone)
 
 
-def twice(index, first, second):
-    curve = [Probe(rows=500 * k, test_rows=1, fit_cpu=t) for k, t in ((1, first), (2, second))]
-    return Prospect(index=index, probes=2, rows=1000, curve=curve)
+def sampled(index, first, *others, rows=500, learner="own"):
+    """A configuration after fits of so many seconds on samples that double, tested in no time."""
+    curve = [Probe(rows=rows << k, test_rows=1, fit_cpu=t) for k, t in enumerate((first, *others))]
+    last = curve[-1].rows
+    return Prospect(index=index, probes=len(curve), rows=last, curve=curve, learner=learner)
 
 
-def test_a_learner_whose_time_does_not_grow_is_trained_in_full_and_a_linear_one_is_not():
-    everyone = [twice(0, 1.0, 1.001), twice(1, 0.1, 0.2)]
-    allowance = Allowance(everyone, 100_000, 25_000, spent=2.3)
-    assert allowance.pointless(everyone[0], 2000)
-    assert not allowance.pointless(everyone[1], 2000)
-    assert not allowance.pointless(probed(2, 1.0), 2000)
+def test_samples_that_cost_more_than_the_full_training_are_not_charged_to_the_others():
+    costly, linear = sampled(0, 1.0, 1.0), sampled(1, 0.01, 0.02)  # 31 and 2 seconds in full
+    allowance = Allowance([costly, linear], 100_000, 25_000)
+    costly.curve.append(Probe(rows=100_000, test_rows=25_000, fit_cpu=0.1))
+    assert allowance.covers(linear, 2000, [costly, linear])
+    assert not allowance.covers(linear, 5000, [costly, linear])
 
 
-def test_what_is_cheap_beside_the_usual_sample_is_no_reason_to_train_in_full():
-    everyone = [twice(0, 0.01, 0.01), twice(1, 10.0, 20.0)]
-    assert not Allowance(everyone, 100_000, 25_000, spent=30.02).pointless(everyone[0], 2000)
+def test_samples_pay_that_cost_a_quarter_of_the_full_training():
+    single = probed(0, 1.0)  # 31 seconds in full
+    allowance = Allowance([single], 100_000, 25_000)
+    assert allowance.pays(single, [2000, 4000])  # 1.3 + 1.9 of fits, 1 + 2 of tests
+    assert not allowance.pays(single, [2000, 4000, 8000])
 
 
-def test_samples_that_showed_to_be_pointless_are_not_charged_to_the_others():
-    everyone = [twice(0, 1.0, 1.001), twice(1, 0.1, 0.2)]
-    allowance = Allowance(everyone, 100_000, 25_000, spent=2.301)
-    allowance.forgive(everyone[0])
-    assert allowance.spent == pytest.approx(0.3)
+def test_samples_do_not_pay_of_a_learner_whose_time_did_not_grow_over_four_times_the_rows():
+    flat = sampled(0, 1.0, 1.0, 1.05)
+    slow, linear = sampled(1, 1.0, 1.0, learner="a"), sampled(2, 1.0, 2.0, 4.0, learner="b")
+    allowance = Allowance([flat, slow, linear], 100_000, 25_000)
+    assert not allowance.pays(flat, [4000])
+    assert allowance.pays(slow, [4000])
+    assert allowance.pays(linear, [4000])
 
 
-def test_the_most_hopeful_is_trained_in_full_and_of_equals_the_cheapest():
-    omega = [probed(0, 1.0, upper=0.8), probed(1, 5.0, upper=0.9), probed(2, 2.0, upper=0.9)]
-    done = probed(3, 9.0, rows=100_000, upper=0.95)
-    assert Allowance(omega, 100_000, 25_000).settle([*omega, done]) is omega[2]
+def test_short_fits_may_be_all_overhead():
+    cheap, dear = sampled(0, 0.01, 0.01, 0.01), sampled(1, 1.0, 2.0, 4.0)
+    assert Allowance([cheap, dear], 100_000, 25_000).pays(cheap, [4000])
+
+
+@pytest.mark.parametrize(
+    ("seconds", "learner", "known"),
+    [
+        (1.5, "network", True),
+        (1.5, "forest", False),
+        (2.5, "network", False),
+        (0.0, "network", False),
+    ],
+)
+def test_what_samples_showed_of_a_learner_is_known_of_its_like_after_one(seconds, learner, known):
+    flat, single = (
+        sampled(0, 1.0, 1.0, 1.0, learner="network"),
+        sampled(1, seconds, learner=learner),
+    )
+    assert Allowance([flat, single], 100_000, 25_000).pays(single, [1000]) is not known
+    flat.curve.append(Probe(rows=100_000, test_rows=25_000, fit_cpu=200.0))
+    assert Allowance([flat, single], 100_000, 25_000).pays(single, [1000]) is not known
+
+
+def test_dear_is_who_takes_ten_times_as_long_as_is_usual():
+    everyone = [sampled(0, 0.01, 0.02), sampled(1, 0.01, 0.02), sampled(2, 0.3), sampled(3, 0.1)]
+    allowance = Allowance(everyone, 100_000, 25_000)
+    assert [allowance.dear(each) for each in everyone] == [False, False, True, False]
+
+
+def test_who_is_trained_in_full_is_where_a_second_buys_most_of_what_may_surpass_the_leader():
+    leader = probed(0, 1.0, lower=0.7, upper=0.8)
+    dear, likely = probed(1, 5.0, upper=0.95), probed(2, 2.0, upper=0.95)
+    done = probed(3, 9.0, rows=100_000, upper=0.99)
+    omega = [leader, dear, likely, done]
+    assert Allowance(omega, 100_000, 25_000).settle(omega) is likely
+    assert Allowance(omega, 100_000, 25_000).settle([leader, dear, done]) is leader
 
 
 @pytest.mark.parametrize("scheduler", ["gradient-ci", "ucb", "round-robin"])

@@ -73,8 +73,11 @@ def test_finds_the_best_configuration(scheduler, bounds, growth):
 
 
 def test_tighter_bounds_need_fewer_rows():
-    learners = SimulatedLearners(ACCURACIES, 20_000, 5_000, seed=0)
-    rows = [run(ABC(bounds=kind), learners)[0][-1].at for kind in ("exact", "serfling", "paper")]
+    draws = [SimulatedLearners(ACCURACIES, 20_000, 5_000, seed) for seed in range(5)]
+    rows = [
+        sum(run(ABC(bounds=kind), learners)[0][-1].at for learners in draws)
+        for kind in ("exact", "serfling", "paper")
+    ]
     assert rows == sorted(rows)
     assert rows[0] < 0.7 * rows[2]
 
@@ -128,13 +131,13 @@ def crash(probe, reason="boom"):
 
 def test_a_configuration_that_crashes_at_some_size_leaves_with_its_reason():
     learners = Overridden(
-        (0.8, 0.8, 0.5), 20_000, 5_000, 0,
-        answer=lambda c, probe: crash(probe) if c == 0 and probe.rows >= 400 else None,
+        (0.8, 0.9, 0.5), 20_000, 5_000, 0,
+        answer=lambda c, probe: crash(probe) if c == 0 and probe.rows >= 100 else None,
     )  # fmt: skip
     events, bench = run(ABC(epsilon=0.0), learners)
     (failed,) = of(ConfigurationFailed, events)
     assert failed.configuration == 0
-    assert failed.reason.startswith("crash at 400 rows: boom")
+    assert failed.reason.startswith("crash at 100 rows: boom")
     assert bench.champion == 1
 
 
@@ -162,7 +165,7 @@ def test_the_budget_in_seconds_stops_the_run():
 
 
 def test_scenario_two_pays_for_the_full_training():
-    learners = SimulatedLearners(ACCURACIES, 20_000, 5_000, seed=0)
+    learners = SimulatedLearners((0.6, 0.9, 0.7), 20_000, 5_000, seed=0)
     _, first = run(ABC(), learners)
     events, second = run(ABC(scenario="training"), learners)
     assert second.cost.cpu_seconds == pytest.approx(first.cost.cpu_seconds + 20.0)
@@ -239,3 +242,29 @@ def test_finished_tells_what_selection_cost():
     assert finished.metrics["selection_cpu_seconds"] == bench.cost.cpu_seconds > 0
     assert finished.metrics["training_cpu_seconds"] == pytest.approx(20.0)
     assert finished.metrics["probes"] == len(of(ProbeFinished, events))
+
+
+def test_the_first_samples_are_tested_on_twice_their_rows_and_larger_ones_on_eight_times():
+    learners = SimulatedLearners((0.8, 0.83), 100_000, 100_000, seed=0)
+    events, _ = run(ABC(epsilon=0.01), learners, initial_rows=200)
+    tested = {probe.rows: probe.test_rows // probe.rows for probe in of(ProbeFinished, events)}
+    assert [tested[rows] for rows in (100, 200, 400, 800)] == [2, 2, 2, 8]
+
+
+@pytest.mark.parametrize("scheduler", ["gradient-ci", "ucb", "round-robin"])
+def test_ties_that_no_sample_can_part_get_the_first_ones_only(scheduler):
+    learners = SimulatedLearners([0.8] * 3, 100_000, 25_000, seed=0)
+    events, _ = run(ABC(epsilon=0.0, scheduler=scheduler), learners, initial_rows=1000)
+    rows = [probe.rows for probe in of(ProbeFinished, events)]
+    assert max(each for each in rows if each < 100_000) <= 1000
+
+
+def test_who_is_dear_waits_for_the_others_and_skips_a_size():
+    learners = SimulatedLearners(
+        (0.7, 0.9, 0.8), 100_000, 25_000, seed=0, seconds_per_row=[1e-3, 1e-3, 0.1]
+    )
+    events, _ = run(ABC(epsilon=0.01), learners, initial_rows=1000)
+    probes = [(probe.configuration, probe.rows) for probe in of(ProbeFinished, events)]
+    dear = [rows for configuration, rows in probes if configuration == 2]
+    assert dear[:2] == [500, 2000]
+    assert probes.index((2, 2000)) > probes.index((0, 2000))
