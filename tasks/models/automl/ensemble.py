@@ -1,6 +1,6 @@
 """Greedy ensemble selection, and the model that comes of it.
 
-Rich Caruana, Alexandru Niculescu-Mizil, Geoff Crew, Alex Ksikes. "EnsembleModel Selection from
+Rich Caruana, Alexandru Niculescu-Mizil, Geoff Crew, Alex Ksikes. "Ensemble Selection from
 Libraries of Models". ICML 2004.
 """
 
@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tasks.evaluate.trials.evaluate import forecast
-from tasks.evaluate.trials.scoring import Judge
+from tasks.evaluate.trials.scoring import FASTEST, Judge
 
 Floats = NDArray[Any]
 
@@ -33,8 +33,11 @@ def selected(
 ) -> tuple[list[int], float]:
     """The members, as often as each was chosen, and the score of their mean forecast.
 
-    One after the other the forecast that improves the mean most is added, with replacement;
-    among equals the one whose mean is nearest to the targets. The answer is the best prefix.
+    One after the other the forecast that improves the mean most is added, with replacement. The
+    answer is the best prefix. What improves is the score, and among equals the squared distance
+    of the mean from the targets. Where the score is R² or the accuracy, it is the distance
+    alone: the former is one, and of so many choices the one with a few more hits is the luckiest,
+    where the Brier score, which is proper, tells sooner what is better.
 
     Parameters
     ----------
@@ -43,8 +46,8 @@ def selected(
     judge : Judge
     rounds : int
     left : callable
-        The seconds that are left: a round that they do not suffice for is not part of the answer,
-        but for the first, which then ends with who was looked at.
+        The seconds that are left: who cannot be looked at within them is not chosen. By a score,
+        a round that they do not suffice for is not part of the answer, but for the first.
 
     Returns
     -------
@@ -59,6 +62,43 @@ def selected(
     >>> selected([np.array([1.1, 2.1, 3.1]), np.array([0.9, 1.9, 2.9])], judge, rounds=3)[0]
     [0, 1]
     """
+    by_distance = judge.scoring in FASTEST.values()
+    choose = _nearest_together if by_distance else _best_scored_together
+    members = choose(forecasts, judge, rounds, left)
+    return members, judge.score(sum(forecasts[member] for member in members) / len(members))
+
+
+def _nearest_together(
+    forecasts: Sequence[Floats], judge: Judge, rounds: int, left: Callable[[], float]
+) -> list[int]:
+    """By the products of the errors: of a mean, the distance is a quadratic form in the counts."""
+    errors: list[Floats] = []
+    products: Floats = np.zeros((len(forecasts), len(forecasts)))
+    for place, each in enumerate(forecasts):
+        if errors and left() <= 0:
+            break
+        errors.append(_errors(each, judge))
+        products[place, : place + 1] = [np.vdot(errors[place], other) for other in errors]
+        products[: place + 1, place] = products[place, : place + 1]
+    products = products[: len(errors), : len(errors)] / (products[0, 0] or 1.0)
+    counts: Floats = np.zeros(len(errors))
+    chosen: list[int] = []
+    best, least = 0, math.inf
+    for turn in range(1, rounds + 1):
+        added = products @ counts * 2 + products.diagonal()
+        # What rounding changes is no difference.
+        distances = np.round((counts @ products @ counts + added) / turn**2, 12)
+        winner = int(distances.argmin())
+        counts[winner] += 1
+        chosen.append(winner)
+        if distances[winner] < least:
+            best, least = turn, distances[winner]
+    return chosen[:best]
+
+
+def _best_scored_together(
+    forecasts: Sequence[Floats], judge: Judge, rounds: int, left: Callable[[], float]
+) -> list[int]:
     total: Floats = np.zeros_like(forecasts[0], dtype=np.float64)
     chosen: list[int] = []
     best: list[int] = []
@@ -68,7 +108,8 @@ def selected(
         for each in forecasts:
             if (best or values) and left() <= 0:
                 break
-            values.append(_value((total + each) / turn, judge))
+            mean = (total + each) / turn
+            values.append((round(judge.score(mean), 12), -round(distance(mean, judge), 12)))
         if best and len(values) < len(forecasts):
             break
         winner = max(range(len(values)), key=lambda index: values[index])
@@ -76,20 +117,27 @@ def selected(
         chosen.append(winner)
         if values[winner] > best_value:
             best_value, best = values[winner], list(chosen)
-    return best, best_value[0]
-
-
-def _value(mean: Floats, judge: Judge) -> tuple[float, float]:
-    """By what means are compared; what rounding changes is no difference."""
-    return round(judge.score(mean), 12), -round(distance(mean, judge), 12)
+    return best
 
 
 def distance(forecasts: Floats, judge: Judge) -> float:
-    """Mean squared distance of forecasts from the targets, of probabilities from certainty."""
+    """Mean squared distance of forecasts from the targets, of probabilities from certainty.
+
+    Rows count by the weights of the judge.
+    """
+    return float(np.sum(_errors(forecasts, judge) ** 2))
+
+
+def _errors(forecasts: Floats, judge: Judge) -> Floats:
+    """Whose squares add up to the distance, shape (n_rows, n_classes) or (n_rows, 1)."""
+    targets = judge.targets[:, None]
     if judge.classes is None:
-        return float(np.mean((forecasts - judge.targets) ** 2))
-    certain = judge.targets[:, None] == judge.classes
-    return float(np.mean((forecasts - certain) ** 2))
+        errors = forecasts[:, None] - targets
+    else:
+        errors = forecasts.astype(np.float64) - (targets == judge.classes)
+    weights = np.ones(len(errors)) if judge.weights is None else judge.weights
+    shares = weights / (weights.sum() * errors.shape[1])
+    return np.asarray(errors * np.sqrt(shares)[:, None])
 
 
 @dataclass
@@ -101,21 +149,46 @@ class EnsembleMember:
     models: list[Any]
 
 
+ROOM = 0.1
+"""Of the range of targets, by which forecasts may leave it."""
+
+
 @dataclass
 class EnsembleModel:
     """The mean of its members' forecasts; a member's is the mean of its models'.
 
-    `n_classes`: 0 for a regression.
+    - `n_classes`: 0 for a regression.
+    - `span`: of a regression, where a model's forecasts are cut off, see `span_of`.
     """
 
     members: list[EnsembleMember] = field(default_factory=list)
     n_classes: int = 0
+    span: tuple[float, float] = (-math.inf, math.inf)
 
-    def forecast(self, features: NDArray[np.float32]) -> Floats:
+    def forecast(self, features: Floats) -> Floats:
         """Probabilities, shape (n_rows, n_classes), or values, shape (n_rows,)."""
+        if not self.n_classes:  # in 32 bits a row's forecast depends on the rows beside it
+            features = features.astype(np.float64)
         total: Any = 0.0
         for member in self.members:
             share = member.weight / len(member.models)
             for model in member.models:
-                total = total + share * forecast(model, features, self.n_classes)
+                told = forecast(model, features, self.n_classes)
+                total = total + share * (told if self.n_classes else np.clip(told, *self.span))
         return np.asarray(total, dtype=np.float64)
+
+
+def span_of(targets: ArrayLike) -> tuple[float, float]:
+    """The range of the targets that were learned, and a tenth of it at either side.
+
+    A network or a linear model may forecast a row unlike all others far beyond what was ever seen,
+    and one such row of thousands costs more than all others together.
+
+    Examples
+    --------
+    >>> span_of([2.0, 12.0, 7.0])
+    (1.0, 13.0)
+    """
+    low, high = float(np.min(targets)), float(np.max(targets))
+    room = ROOM * (high - low)
+    return low - room, high + room

@@ -33,7 +33,13 @@ from tasks.evaluate.trials.replay import Protocol
 from tasks.evaluate.trials.scoring import Judge
 from tasks.evaluate.trials.spaces import Space
 from tasks.evaluate.trials.worker import TrialLimits
-from tasks.models.automl.ensemble import CANDIDATES, EnsembleMember, EnsembleModel, selected
+from tasks.models.automl.ensemble import (
+    CANDIDATES,
+    EnsembleMember,
+    EnsembleModel,
+    selected,
+    span_of,
+)
 from tasks.models.automl.validation import Validation
 from tasks.preprocess import tables
 
@@ -307,7 +313,9 @@ def _model(
         EnsembleMember(arms[candidates[index].event.arm], chosen.count(index) / len(chosen), each)
         for index, each in models.items()
     ]
-    return EnsembleModel(members, n_classes)
+    if n_classes:
+        return EnsembleModel(members, n_classes)
+    return EnsembleModel(members, span=span_of(request.codes))
 
 
 def _measured(trials: BudgetedTrials, judged: Judged) -> list[Any]:

@@ -21,6 +21,9 @@ HOLDOUT = 0.2
 CELLS_A_SECOND = 8_000
 """Rows times features (times classes) which 5 folds of each arm leave time for in a second of
 budget: measured on two dozen tables with the arms of space ``tables``, see benchmarks."""
+REGRESSION = 4
+"""Classes as which a regression counts: its trees grow to single rows, and ask most features at
+each node where those of classes ask the square root."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,8 +85,12 @@ def folds_of(
 
 
 def default_cv(n_rows: int, n_features: int, n_classes: int, seconds: float) -> int | float:
-    """5 folds where a budget of so many seconds has time for it, one fit on 80 % where not."""
-    cells = n_rows * n_features * (n_classes if n_classes > 2 else 1)
+    """5 folds where a budget of so many seconds has time for it, one fit on 80 % where not.
+
+    `n_classes`: 0 for a regression.
+    """
+    fits = REGRESSION if n_classes == 0 else n_classes if n_classes > 2 else 1
+    cells = n_rows * n_features * fits
     return FOLDS if cells <= CELLS_A_SECOND * seconds and n_rows >= 2 * FOLDS else HOLDOUT
 
 

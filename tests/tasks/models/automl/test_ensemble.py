@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.evaluate.trials.scoring import Judge
-from tasks.models.automl.ensemble import EnsembleMember, EnsembleModel, distance, selected
+from tasks.models.automl.ensemble import EnsembleMember, EnsembleModel, distance, selected, span_of
 
 
 def test_the_first_member_is_the_best_and_the_others_improve_the_mean():
@@ -25,17 +25,21 @@ def test_one_candidate_is_an_ensemble_of_one():
     assert (members, score) == ([0], pytest.approx(2 / 3))
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(1, 6))
-def test_no_single_candidate_is_better_on_the_rows_that_chose(seed, n_candidates):
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.sampled_from(["accuracy", "f1_macro"]))
+def test_no_single_candidate_is_better_on_the_rows_that_chose(seed, n_candidates, scoring):
     rng = np.random.default_rng(seed)
     targets = rng.integers(3, size=30)
-    judge = Judge("accuracy", targets, np.arange(3))
+    judge = Judge(scoring, targets, np.arange(3))
     candidates = [rng.dirichlet([1, 1, 1], 30) for _ in range(n_candidates)]
     members, score = selected(candidates, judge)
 
-    assert score > max(judge.score(each) for each in candidates) - 1e-9
     mean = np.mean([candidates[member] for member in members], axis=0)
     assert judge.score(mean) == pytest.approx(score)
+    if scoring == "accuracy":
+        nearest = min(distance(each, judge) for each in candidates)
+        assert distance(mean, judge) < nearest + 1e-9
+    else:
+        assert score > max(judge.score(each) for each in candidates) - 1e-9
 
 
 def test_among_equals_the_nearer_one_is_chosen():
@@ -46,12 +50,57 @@ def test_among_equals_the_nearer_one_is_chosen():
     assert distance(sure, judge) == pytest.approx(0.01)
 
 
+def test_accuracy_is_chosen_for_by_a_proper_score_and_not_by_a_row_more():
+    targets = np.array([0, 0, 1, 1])
+    judge = Judge("accuracy", targets, np.array([0, 1]))
+    lucky = np.array([[0.51, 0.49], [0.51, 0.49], [0.49, 0.51], [0.49, 0.51]])
+    good = np.array([[0.9, 0.1], [0.9, 0.1], [0.1, 0.9], [0.51, 0.49]])
+
+    assert selected([lucky, good], judge, rounds=1) == ([1], 0.75)
+
+
+def test_rows_count_for_the_distance_by_their_weights():
+    weights = np.array([3.0, 1.0])
+    judge = Judge("accuracy", np.array([0, 1]), np.array([0, 1]), weights)
+
+    assert distance(np.array([[1.0, 0.0], [1.0, 0.0]]), judge) == pytest.approx(0.25)
+
+
 def test_a_round_without_time_is_not_part_of_the_answer_but_for_the_first():
     targets = np.array([1.0, 2.0, 3.0, 4.0])
     low, high = targets - 0.2, targets + 0.3
+    judge = Judge("neg_mean_absolute_error", targets)
     for looks, members in ((0, [0]), (1, [1]), (2, [1]), (3, [1, 0])):
         left = chain([1.0] * looks, repeat(0.0)).__next__
-        assert selected([high, low], Judge("r2", targets), left=left)[0] == members
+        assert selected([high, low], judge, left=left)[0] == members
+
+
+def test_by_the_distance_who_was_not_looked_at_in_time_is_not_chosen():
+    targets = np.array([1.0, 2.0, 3.0, 4.0])
+    candidates = [targets - 0.2, targets + 0.3, targets]
+    for looks, members in ((0, [0]), (1, [0, 1, 0, 1, 0]), (2, [2])):
+        left = chain([1.0] * looks, repeat(0.0)).__next__
+        assert selected(candidates, Judge("r2", targets), rounds=5, left=left)[0] == members
+
+
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans())
+def test_products_of_errors_choose_as_the_means_themselves_would(seed, classes, weighted):
+    rng = np.random.default_rng(seed)
+    if classes:
+        targets, names = rng.integers(3, size=20), np.arange(3)
+        candidates = [rng.dirichlet([1, 1, 1], 20) for _ in range(4)]
+    else:
+        targets, names = rng.normal(size=20), None
+        candidates = [targets + rng.normal(size=20) for _ in range(4)]
+    weights = rng.uniform(0.1, 1, 20) if weighted else None
+    judge = Judge("accuracy" if classes else "r2", targets, names, weights)
+    chosen = []
+    for _ in range(6):
+        means = [np.mean([candidates[i] for i in [*chosen, new]], axis=0) for new in range(4)]
+        chosen.append(int(np.argmin([distance(mean, judge) for mean in means])))
+    members, _ = selected(candidates, judge, rounds=6)
+
+    assert members == chosen[: len(members)]
 
 
 class Says:
@@ -68,3 +117,12 @@ def test_a_member_is_the_mean_of_its_models_and_the_ensemble_that_of_its_members
     )
 
     assert model.forecast(np.zeros((2, 1), dtype=np.float32)).tolist() == [3.0, 3.0]
+
+
+def test_a_wild_forecast_goes_no_further_than_targets_did():
+    members = [EnsembleMember("a", 0.5, [Says(7.0)]), EnsembleMember("b", 0.5, [Says(-1e6)])]
+    rows = np.zeros((1, 1), dtype=np.float32)
+
+    told = EnsembleModel(members, span=span_of([2.0, 12.0])).forecast(rows)
+
+    assert told.tolist() == [0.5 * 7.0 + 0.5 * 1.0]

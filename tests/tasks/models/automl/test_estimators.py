@@ -50,7 +50,9 @@ def mixed(n_rows=200, seed=0):
             space="fast", arms=["decision_tree", "gaussian_nb"], **(CHECKED | {"budget": 4})
         ),
         PolicyClassifier(
-            arms=["random_forest"], cv=0.3, **(CHECKED | {"budget": 1, "optimiser": "guided"})
+            arms=["logistic_regression"],
+            cv=0.3,
+            **(CHECKED | {"budget": 1, "optimiser": "guided"}),
         ),
         PolicyRegressor(
             space="regressors", arms=["decision_tree", "ridge"], **(CHECKED | {"budget": 4})

@@ -230,7 +230,7 @@ def test_what_broke_the_promise_is_named():
     X = rng.random((100_000, 2))
     y = (np.sin(15 * X[:, 0]) > 0).astype(int)
     own = {str(n): DecisionTreeClassifier(min_samples_leaf=n) for n in (100, 110)}
-    settings = {"algorithm": "abc", "initial_rows": 500, "epsilon": 0, "random_state": 0}
+    settings = {"algorithm": "abc", "initial_rows": 500, "epsilon": 0.1, "random_state": 0}
     with pytest.warns(FitnessWarning, match=r"\((100|110)\) fits"):
         search = SelectionSearch(own, **settings).fit(X, y)
     assert "broken" in search.guarantee_

@@ -82,6 +82,12 @@ def test_a_budget_decides_between_folds_and_one_fit():
     assert default_cv(6, 2, 2, seconds=60) == HOLDOUT
 
 
+def test_a_regression_gets_one_fit_sooner_than_two_classes():
+    assert default_cv(16_000, 8, 2, seconds=30) == FOLDS
+    assert default_cv(16_000, 8, 0, seconds=30) == HOLDOUT
+    assert default_cv(5_000, 8, 0, seconds=30) == FOLDS
+
+
 def test_pairs_may_be_masks_and_count_from_the_end():
     first = np.arange(10) < 5
     folds = made([(first, ~first), (~first, first)], [0, 1] * 5)
