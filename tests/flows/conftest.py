@@ -4,6 +4,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from prefect.events.worker import EventsWorker
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from flows.cli import main
@@ -28,6 +29,8 @@ def url(tmp_path_factory, environment, prefect_tables, forked_services):
             patch.setenv("PREFECT_API_URL", address)
             with temporary_settings({PREFECT_API_URL: address}):
                 yield address
+                # One worker sends a process's events, to the first server that it met.
+                EventsWorker.drain_all(timeout=10, at_exit=False)
         pid = server._service.pid
         assert pid in before
     assert not psutil.pid_exists(pid)
