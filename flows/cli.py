@@ -18,6 +18,7 @@ from flows.commands import (
     compare,
     data,
     gate,
+    keep,
     learn,
     listing,
     model,
@@ -26,6 +27,7 @@ from flows.commands import (
     race,
     run,
     schedule,
+    serve,
     tidy,
 )
 from flows.interruption import SIGINT_EXIT, InterruptedRunError
@@ -59,11 +61,13 @@ app.command("compare")(compare.compare)
 app.command("learn")(learn.learn)
 app.command("predict")(learn.predict)
 app.add_typer(model.app, name="model")
+app.command("keep")(keep.keep)
 app.command("check")(check.check)
 app.command("export")(bundles.export)
 app.command("merge")(bundles.merge)
 app.command("prune")(tidy.prune)
 app.command("schedule")(schedule.schedule)
+app.command("serve")(serve.serve)
 app.command("ui")(operate.ui)
 app.command("doctor")(operate.doctor)
 

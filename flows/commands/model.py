@@ -86,6 +86,48 @@ def promote(
     return 0 if outcome.promoted else 1
 
 
+@app.command("rollback")
+def rollback(
+    name: Name,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Of a keep: its folder (default: runs/keep/NAME).")
+    ] = None,
+    tracking_uri: TrackingUri = None,
+) -> None:
+    """Make the previous champion champion again; the champion becomes previous.
+
+    Of a model that is kept, the keep's state says so from then on, too.
+
+    Example: leaseboard model rollback sales
+    """
+    from tasks.machine import paths
+    from tasks.machine.environment import prepare_environment
+
+    prepare_environment()
+
+    from tasks.models import registry
+
+    uri = paths.tracking_uri(tracking_uri)
+    file = registry.keep_of(uri, name)
+    if not file:
+        say(f"{name}: version {registry.roll_back(uri, name)} is champion again")
+        return
+
+    from datetime import UTC, datetime
+
+    from tasks.keep.contract import read_contract
+    from tasks.keep.opening import home_of, recipe_of, state_of
+    from tasks.keep.publish import Publishable, publish, roll_back
+    from tasks.keep.settings import read_keep
+
+    keep = read_keep(Path(file))
+    contract = read_contract(keep.contract, keep.data)
+    state = state_of(keep, home_of(keep.name, out))
+    what = roll_back(state, datetime.now(UTC).isoformat(timespec="seconds"))
+    kept = Publishable(keep, Path(file), contract, recipe_of(keep, contract), state)
+    say(f"{name}: version {publish(uri, kept)['champion']} is champion: {what}")
+
+
 @app.command("list")
 def list_models(tracking_uri: TrackingUri = None) -> int:
     """List the registered models with their aliases, scores and the gate's last word.

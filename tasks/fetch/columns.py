@@ -118,6 +118,24 @@ def is_numeral(text: str) -> bool:
         return False
 
 
+def is_iso_date(text: str) -> bool:
+    """Whether `text` is an ISO date, as `iso_dates` reads them; the 30th of February is none.
+
+    Examples
+    --------
+    >>> is_iso_date("2024-02-29 12:30"), is_iso_date("2024-02-30"), is_iso_date("29.2.2024")
+    (True, False, False)
+    """
+    found = _ISO.fullmatch(text)
+    if found is None:
+        return False
+    try:
+        dt.datetime.fromisoformat(found[1] or found[2])
+    except ValueError:
+        return False
+    return True
+
+
 def iso_dates(values: Iterable[object]) -> NDArray[np.datetime64]:
     """What the clocks of ISO dates show; NaT where there is none, as of the 30th of February."""
     read = [_ISO.fullmatch(str(value)) for value in values]

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
+from algorithms.errors import UsageError
+
 HIDDEN = "***"
 VARIABLES = (
     "LEASEBOARD_STORE",
@@ -16,6 +18,7 @@ VARIABLES = (
     "PREFECT_API_DATABASE_CONNECTION_URL",
 )
 """Where addresses come from beside the command line."""
+_VARIABLE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 _HOST = re.compile(r"(\[[0-9a-fA-F:.]*\]|[^:\[\]]*)(:\d*)?")
 _LEAST = 2
 """Signs of a part of a password that is looked for: one alone stands in every text."""
@@ -59,6 +62,22 @@ def scrubbed(text: str, addresses: Iterable[str]) -> str:
     for part in sorted(parts, key=len, reverse=True):
         text = text.replace(part, HIDDEN)
     return text
+
+
+def is_variable(text: str) -> bool:
+    """Whether `text` is a ``$NAME`` and nothing else."""
+    return _VARIABLE.fullmatch(text) is not None
+
+
+def filled(text: str) -> str:
+    """`text` with the environment's values for each ``$NAME`` in it.
+
+    Raises UsageError that names a variable which is not set.
+    """
+    for name in _VARIABLE.findall(text):
+        if name not in os.environ:
+            raise UsageError(f"the variable {name} is not set: export it before you start")
+    return _VARIABLE.sub(lambda found: os.environ[found[1]], text)
 
 
 def known(arguments: Iterable[str] = ()) -> list[str]:

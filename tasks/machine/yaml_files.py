@@ -10,6 +10,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from algorithms.errors import UsageError, invalid, short, unknown
+from tasks.machine.addresses import redacted
 from tasks.machine.yaml_size import MOST_CHARACTERS, check_depth, check_size
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -86,12 +87,16 @@ def _explain(path: Path, tree: yaml.Node | None, error: ValidationError, model: 
     if first["type"] == "literal_error" and isinstance(first["input"], str):
         return f"{place}: {invalid(key, [first])}"
     message = first["msg"].removeprefix("Value error, ")
-    given = (
-        f" (given {short(repr(first['input']))})"
-        if location and first["type"] != "missing"
-        else ""
-    )
+    given = f" (given {_shown(first)})" if location and first["type"] != "missing" else ""
     return f"{place}: {key or 'suite'}: {message}{given}"
+
+
+def _shown(error: Mapping[str, Any]) -> str:
+    """What was given, without the password of an address."""
+    value = error["input"]
+    if isinstance(value, str) and "://" in value:
+        return short(repr(redacted(value)))
+    return short(redacted(repr(value)) if "://" in repr(value) else repr(value))
 
 
 def _line(node: yaml.Node | None, location: list[Any]) -> int:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
@@ -36,6 +37,12 @@ FORECAST, PROBABILITY = "forecast", "probability of "
 
 ENDS = ("low", "high")
 """And those of intervals."""
+
+LEVEL = 0.9
+"""Of the intervals around forecasts whose labels come later."""
+
+Told = float | list[float] | dict[str, float]
+"""A number, a number with the ends of its interval, or the probability of each class."""
 
 TARGET, KINDS = "target", "kinds"
 """What a model is told about the tables that it learns: their target, and what columns hold."""
@@ -151,13 +158,90 @@ class Continued:
         except BaseException:
             self.model = whole
             raise
-        found = {name: kind for name, kind in kinds_of(frame).items() if kind}
-        self.model.about[KINDS] = found | self.kinds
+        self._remember_kinds(frame)
         loss = loss_of(measures)
         if best is not None and best[1] and loss is not None:
             measures["skill"] = skill_over([best[1]], loss)
         told = pd.concat([labels.rename(self.target), forecasts], axis=1)
         return LearnedTable(told, measures, best[0] if "skill" in measures and best else "", new)
+
+    def expect(self, ids: Sequence[str], frame: pd.DataFrame) -> list[Told]:
+        """Forecast rows whose labels come later, and remember them by id; see `answer`.
+
+        What is wrong with the table may leave some of its rows remembered: drop the model then.
+        """
+        self._check_names(frame)
+        features, _ = self._features(frame)
+        self._remember_kinds(frame)
+        told = []
+        with _data_errors():
+            for key, x in zip(ids, features.to_dict("records"), strict=True):
+                self.model.forecast_one(key, x)
+                told.append(self._told(x, key))
+        return told
+
+    def answer(self, ids: Sequence[str], labels: Sequence[Any], frame: pd.DataFrame) -> None:
+        """Learn the labels of rows in their order, as they were when they were forecast.
+
+        Those that were never forecast, or dropped since, are learned as `frame` has them.
+        """
+        targets = self._labels(pd.Series(list(labels), name=self.target))
+        features: list[Any] = []
+        with _data_errors():
+            for i, (key, label) in enumerate(zip(ids, targets.tolist(), strict=True)):
+                if self.model.awaits(key):
+                    self.model.answer_one(key, label)
+                    continue
+                features = features or self._features(frame)[0].to_dict("records")
+                self.model.learn_one(features[i], label)
+        self._remember_kinds(frame.assign(**{self.target: list(labels)}))
+
+    def foresee(self, frame: pd.DataFrame) -> list[Told]:
+        """What `expect` would say of rows, remembering nothing."""
+        known = [name for name in frame if name in self.kinds]
+        features, _ = self._features(frame[known])
+        with _data_errors():
+            return [self._told(x) for x in features.to_dict("records")]
+
+    def foresee_rows(self, rows: Iterable[Mapping[str, Any]], level: float = LEVEL) -> list[Told]:
+        """What `foresee` says of rows; of one without a table, which takes a hundred times longer.
+
+        - `rows`: every column that the model knows, of its kind: a number, a text, an ISO date,
+          None.
+        - `level`: of the intervals, one of `levels` where there are any.
+        """
+        names = [name for name in self.kinds if name != self.target]
+        days = [name for name in names if self.kinds[name] == "date"]
+        found = []
+        with _data_errors():
+            for row in rows:
+                x = {name: row[name] for name in names}
+                for name in days:
+                    x[name] = None if x[name] is None else datetime.fromisoformat(x[name])
+                found.append(self._told(x, level=level))
+        return found
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """Those of the intervals that it keeps."""
+        kept: tuple[float, ...] = self.model.levels if self.is_regression else ()
+        return kept
+
+    def _told(self, x: Mapping[Any, Any], key: str | None = None, level: float = LEVEL) -> Told:
+        """A forecast with all that there is beside it; of a row that waits for its label."""
+        model = self.model
+        if not self.is_regression:
+            shares: dict[str, float] = model.predict_proba_one(x)
+            return shares
+        forecast = model.foresee_one(x) if key is None else model.awaited(key)
+        if level not in model.levels:
+            return float(forecast)
+        ends = (
+            model.foresee_interval_one(x, level)
+            if key is None
+            else model.forecast_interval_one(key, level)
+        )
+        return [float(forecast), *map(float, ends)]
 
     def predict(self, frame: pd.DataFrame, level: float | None = None) -> pd.DataFrame:
         """The table, with the forecasts for its rows; nothing is learned.
@@ -183,6 +267,10 @@ class Continued:
                 shares = self.model.predict_proba_many(features)
                 found[[f"{PROBABILITY}{name}" for name in shares]] = shares.to_numpy()
         return beside(frame, found)
+
+    def _remember_kinds(self, frame: pd.DataFrame) -> None:
+        found = {name: kind for name, kind in kinds_of(frame).items() if kind}
+        self.model.about[KINDS] = found | self.kinds
 
     def _check_names(self, frame: pd.DataFrame) -> None:
         """UsageError if a column has the name of one that `predict` adds to each table."""

@@ -14,6 +14,7 @@ READERS = {
     "stream": "tasks.models.streaming",
     "holdout": "tasks.models.held_out",
     "pipeline": "tasks.models.pipeline",
+    "lineage": "tasks.keep.snapshot",
 }
 """The module that reads a kind. Only that one is imported: a model needs what it `needs` alone."""
 

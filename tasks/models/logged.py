@@ -8,12 +8,11 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from tasks.machine.environment import installed
-from tasks.models import columns
 from tasks.models.saved import SavedModel
-from tasks.models.winner import Fitted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,16 +23,28 @@ if TYPE_CHECKING:
 KEY = "leaseboard.key"
 """The tag of a job's run, and of the model that it found."""
 
+SAVED = "saved"
+"""The folder under MLflow's ``artifacts`` that `tasks.models.load.load` reads."""
+
 _DEFAULT = "MLFLOW_TRACKING_URI"
 _CODE = Path(__file__).with_name("served.py")
 
 
 def log(
-    client: MlflowClient, experiment_id: str, name: str, fitted: Fitted, tags: Mapping[str, str]
+    client: MlflowClient,
+    experiment_id: str,
+    name: str,
+    model: SavedModel,
+    example: pd.DataFrame,
+    tags: Mapping[str, str],
+    texts: Mapping[str, str] = MappingProxyType({}),
 ) -> ModelVersion:
     """Log a model and make a version of the registered model `name` of it, with `tags`.
 
     The model is tied to the run of the job whose key the tags hold, if the store has that.
+
+    - `example`: rows as a caller would send them.
+    - `texts`: files to lay beside the model, by name.
     """
     from mlflow.exceptions import MlflowException
 
@@ -42,7 +53,9 @@ def log(
     logged = client.create_logged_model(experiment_id, name=name, source_run_id=run_id)
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "model"
-        _write(path, fitted.model, fitted.dataset.features, logged.model_id)
+        _write(path, model, example, logged.model_id)
+        for file, text in texts.items():
+            (path / file).write_text(text, encoding="utf-8")
         client.log_model_artifacts(logged.model_id, str(path))
     client.finalize_logged_model(logged.model_id, "READY")
     try:
@@ -83,21 +96,23 @@ def is_ours(loaded: PyFuncModel) -> bool:
     return Path(code).name == _CODE.name
 
 
-def _write(path: Path, model: SavedModel, features: pd.DataFrame, model_id: str) -> None:
+def _write(path: Path, model: SavedModel, example: pd.DataFrame, model_id: str) -> None:
     """The model in MLflow's own layout."""
     import mlflow.pyfunc
     from mlflow.models import Model
 
     logging.getLogger("mlflow.pyfunc").setLevel(logging.WARNING)
-    with tempfile.TemporaryDirectory() as folder:
-        model.save(Path(folder))
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / SAVED
+        folder.mkdir()
+        model.save(folder)
         mlflow.pyfunc.save_model(
             path,
             mlflow_model=Model(model_id=model_id),
             python_model=str(_CODE),
-            artifacts={"model": folder},
+            artifacts={"model": str(folder)},
             signature=_signature(model),
-            input_example=columns.example(features),
+            input_example=example,
             pip_requirements=_requirements(model.needs),
         )
 

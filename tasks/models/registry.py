@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from algorithms.errors import UsageError, unknown
 from tasks.jobs.job import Result
+from tasks.models import columns
 from tasks.models.logged import KEY, log
 from tasks.models.names import check_name
 from tasks.models.winner import Fitted
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
     from mlflow.entities.model_registry import ModelVersion
     from mlflow.tracking import MlflowClient
 
-CHALLENGER, CHAMPION = "challenger", "champion"
+CHALLENGER, CHAMPION, PREVIOUS = "challenger", "champion", "previous"
 ACCEPTED, PROMOTION = "leaseboard.accepted", "leaseboard.promotion"
 """Tags of a version: the winner's scores as the gate keeps them, and the gate's last word."""
+KEEP, LINEAGE = "leaseboard.keep", "leaseboard.lineage"
+"""Tags: of a model FILE.yaml of its keep, of a version the number of its lineage there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,9 @@ def register(
         known = _known(client, name, first.key)
         if known is None:
             tags = {KEY: first.key, ACCEPTED: baseline.to_json(), **_readable(first, fitted)}
-            known = log(client, experiment(client, uri, group), name, fitted, tags)
+            example = columns.example(fitted.dataset.features)
+            group_id = experiment(client, uri, group)
+            known = log(client, group_id, name, fitted.model, example, tags)
         if CHAMPION not in known.aliases:
             client.set_registered_model_alias(name, CHALLENGER, known.version)
     return str(known.version)
@@ -112,9 +117,39 @@ def promote(
         promotion = Promotion(version, champion, passed, check)
         client.set_model_version_tag(name, version, PROMOTION, promotion.explanation)
         if passed:
+            if champion is not None:
+                client.set_registered_model_alias(name, PREVIOUS, champion)
             client.set_registered_model_alias(name, CHAMPION, version)
             client.delete_registered_model_alias(name, CHALLENGER)
     return promotion
+
+
+def keep_of(uri: str, name: str) -> str:
+    """FILE.yaml of the keep whose model it is; empty of a model that no keep publishes.
+
+    Raises UsageError if there is no such model.
+    """
+    client = open_store(uri)
+    with reported(uri):
+        return str(_model(client, uri, name).tags.get(KEEP, ""))
+
+
+def roll_back(uri: str, name: str) -> str:
+    """Let champion and previous champion change places; the version that is champion then.
+
+    Raises UsageError if there is no such model, or no previous champion.
+    """
+    client = open_store(uri)
+    with reported(uri):
+        aliases = _model(client, uri, name).aliases
+        if not {CHAMPION, PREVIOUS} <= aliases.keys():
+            raise UsageError(
+                f"{name} has no previous champion: it has one once a challenger took the place of"
+                " another"
+            )
+        client.set_registered_model_alias(name, CHAMPION, aliases[PREVIOUS])
+        client.set_registered_model_alias(name, PREVIOUS, aliases[CHAMPION])
+    return str(aliases[PREVIOUS])
 
 
 def listed(uri: str) -> list[dict[str, str]]:
@@ -125,6 +160,8 @@ def listed(uri: str) -> list[dict[str, str]]:
         for model in every(client.search_registered_models):
             by_version = {str(version): alias for alias, version in model.aliases.items()}
             for entry in every(client.search_model_versions, f"name='{model.name}'"):
+                if LINEAGE in entry.tags:
+                    found.append(_snapshot(entry, by_version.get(str(entry.version), "")))
                 if ACCEPTED not in entry.tags:
                     continue
                 (scenario,) = Baseline.from_json(entry.tags[ACCEPTED]).scenarios
@@ -141,6 +178,20 @@ def listed(uri: str) -> list[dict[str, str]]:
                     }
                 )
     return found
+
+
+def _snapshot(entry: ModelVersion, alias: str) -> dict[str, str]:
+    """A version that a keep published, as a line of `listed`."""
+    tags = entry.tags
+    return {
+        "name": entry.name,
+        "version": str(entry.version),
+        "alias": alias,
+        "algorithm": tags["leaseboard.algorithm"],
+        "data": tags["leaseboard.data"],
+        "score": tags["leaseboard.score"],
+        "gate": f"lineage {tags[LINEAGE]} of a keep",
+    }
 
 
 def _compared(champion: Baseline, challenger: Baseline, tolerance: float) -> tuple[Check, bool]:
@@ -194,6 +245,11 @@ def _model(client: MlflowClient, uri: str, name: str) -> Any:
 
 def _baseline(client: MlflowClient, name: str, version: str) -> Baseline:
     tags = client.get_model_version(name, version).tags
+    if LINEAGE in tags:
+        raise UsageError(
+            f"{name} is kept: its turns promote on evidence, see `leaseboard keep FILE --status`;"
+            f" `leaseboard model rollback {name}` goes back"
+        )
     if ACCEPTED not in tags:
         raise UsageError(
             f"version {version} of {name} was not registered by leaseboard: it has no scores to"

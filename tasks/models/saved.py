@@ -22,7 +22,7 @@ class Description(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    kind: Literal["stream", "pipeline", "holdout"]
+    kind: Literal["stream", "pipeline", "holdout", "lineage"]
     columns: tuple[Column, ...]
     """Raw features, by name."""
     classes: tuple[str, ...] = ()
@@ -35,6 +35,8 @@ class Description(BaseModel):
     """Of a stream: the target is the exponential of a prediction, less this."""
     target: tuple[float, float] | None = None
     """Of a hold-out: what the predictions 0 and 1 mean, where the target was scaled."""
+    lineage: dict[str, Any] | None = None
+    """Of a lineage of a keep: its name and its recipe, see `tasks.keep.living`."""
 
 
 class SavedModel(ABC):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 from pydantic import ValidationError
 
 from algorithms.errors import UsageError
@@ -13,10 +11,8 @@ from tasks.folder.results import SUITE_FILE, shown_at, write_atomically
 from tasks.jobs.suites.suite import Suite
 from tasks.report.draw import svg
 from tasks.report.material import Material, read_logs
-from tasks.report.pack import packed, packed_text
-from tasks.report.policy import content_security_policy
-from tasks.report.provenance import packages
 from tasks.report.sections import READERS, SECTIONS
+from tasks.report.shell import page_of
 from tasks.report.stamp import is_stamped, stamp
 from tasks.report.summary import summary
 from tasks.score import board as terminal
@@ -81,35 +77,11 @@ def suite_of(out: Path) -> Suite | None:
 
 def render(made: Material, *, made_from: str) -> str:
     """The page as HTML."""
-    environment = Environment(
-        loader=PackageLoader("tasks.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["packed"] = packed
-    script, plotly = _static("report.js"), _plotly()
-    return environment.get_template("report.html").render(
+    return page_of(
+        "report.html",
         title=made.suite.title if made.suite else made.folder,
         description=made.suite.description if made.suite else "",
         made_from=made_from,
-        leaseboard=packages().get("leaseboard", ""),
         summary=summary(made),
         sections=[found for make in SECTIONS if (found := make(made)) is not None],
-        style=Markup(_static("report.css")),  # noqa: S704  (our own files)
-        script=Markup(script),  # noqa: S704
-        plotly=packed_text(plotly),
-        policy=content_security_policy([script, plotly]),
     )
-
-
-def _plotly() -> str:
-    from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
-
-    script: str = get_plotlyjs()
-    return script
-
-
-def _static(name: str) -> str:
-    return (Path(__file__).parent / "static" / name).read_text(encoding="utf-8")

@@ -32,6 +32,10 @@ class Table:
     foot: Sequence[Cell] | None = None
     """A last row that is never sorted, called `foot_name`."""
     foot_name: str = ""
+    tall: bool = False
+    """It scrolls by itself rather than make the page long."""
+    folded: str = ""
+    """What a reader presses to see the table; it is open if empty."""
 
 
 @dataclass(frozen=True)

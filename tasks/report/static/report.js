@@ -272,6 +272,7 @@
     }
   }
   async function route() {
+    if (!find("#job")) return;
     const key = location.hash.startsWith("#job-") ? location.hash.slice(5) : "";
     const open = Boolean(key && document.getElementById(`payload-${key}`));
     if (open) await showJob(key);

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from algorithms.errors import UsageError
 from tasks.machine import addresses
 from tasks.track.store import TrackingError, open_store
 
@@ -68,3 +69,18 @@ def test_the_addresses_of_a_command_are_known(monkeypatch):
     found = addresses.known(["run", "--tracking-uri", "http://a", "--tracking-uri=http://b"])
 
     assert found == [*(f"http://{name}" for name in addresses.VARIABLES), "http://a", "http://b"]
+
+
+def test_variables_are_filled_from_the_environment(monkeypatch):
+    monkeypatch.setenv("KEEP_PASSWORD", MARK)
+
+    assert addresses.filled("mailto://me:$KEEP_PASSWORD@host") == f"mailto://me:{MARK}@host"
+    assert addresses.is_variable("$KEEP_PASSWORD")
+    assert not addresses.is_variable("x$KEEP_PASSWORD")
+
+
+def test_a_variable_that_is_not_set_is_named(monkeypatch):
+    monkeypatch.delenv("KEEP_PASSWORD", raising=False)
+
+    with pytest.raises(UsageError, match="the variable KEEP_PASSWORD is not set"):
+        addresses.filled("mailto://me:$KEEP_PASSWORD@host")

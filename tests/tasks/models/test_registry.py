@@ -18,7 +18,7 @@ import pytest
 
 from algorithms.errors import UsageError
 from tasks.models import columns
-from tasks.models.registry import listed, promote, register
+from tasks.models.registry import keep_of, listed, promote, register, roll_back
 from tasks.track import log_race
 from tasks.track.store import open_store
 
@@ -140,9 +140,24 @@ def test_only_the_gates_test_promotes(uri, add, scores, promoted, words):
 
     assert outcome.promoted is promoted
     assert words in outcome.explanation
-    assert aliases(uri) == ({"champion": 2} if promoted else {"champion": 1, "challenger": 2})
+    assert aliases(uri) == (
+        {"champion": 2, "previous": 1} if promoted else {"champion": 1, "challenger": 2}
+    )
     tags = open_store(uri).get_model_version("m", version).tags
     assert tags["leaseboard.promotion"] == outcome.explanation
+
+
+def test_the_previous_champion_comes_back(uri, add):
+    add([1.0, 1.2])
+    promote(uri, "m")
+    with pytest.raises(UsageError, match="m has no previous champion"):
+        roll_back(uri, "m")
+    add([0.9, 1.1])
+    promote(uri, "m")
+
+    assert roll_back(uri, "m") == "1"
+    assert aliases(uri) == {"champion": 1, "previous": 2}
+    assert keep_of(uri, "m") == ""
 
 
 def test_on_demand_only_a_better_one_is_promoted(uri, add):

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tasks.models import logged
+from tasks.models import columns, logged
 
 ROOT = Path(__file__).resolve().parents[3]
 FRIED = "synthetic:fried?rows=400&seed=0"
@@ -17,7 +17,7 @@ def test_a_model_loads_or_says_in_one_line_what_hides_ours(race, tmp_path):
     model, project = tmp_path / "model", tmp_path / "project"
     (project / "tasks").mkdir(parents=True)
     (project / "tasks" / "__init__.py").touch()
-    logged._write(model, fitted.model, fitted.dataset.features, "m-1")
+    logged._write(model, fitted.model, columns.example(fitted.dataset.features), "m-1")
 
     def load(*options):
         return subprocess.run(

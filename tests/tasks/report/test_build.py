@@ -1,5 +1,4 @@
 import re
-from html.parser import HTMLParser
 
 import pytest
 
@@ -10,38 +9,7 @@ from tasks.folder.seal import unseal
 from tasks.jobs.job import Job
 from tasks.report.commands import race_command
 from tasks.report.pack import unpacked
-
-VOID = {"meta", "link", "br", "input", "img", "hr"}
-LOADING = {"src", "href", "data", "action", "poster", "srcset"}
-
-
-class Reader(HTMLParser):
-    """Checks that tags nest, and collects what the tests ask for."""
-
-    def __init__(self):
-        super().__init__()
-        self.stack, self.loads, self.ids, self.tables = [], [], [], 0
-        self.words, self.packed = [], {}
-
-    def handle_starttag(self, tag, attrs):
-        given = dict(attrs)
-        self.loads += [v for k, v in given.items() if k in LOADING]
-        if "id" in given:
-            self.ids.append(given["id"])
-        if tag not in VOID:
-            self.stack.append((tag, given))
-
-    def handle_endtag(self, tag):
-        assert self.stack, f"</{tag}> closes nothing"
-        assert self.stack[-1][0] == tag, f"</{tag}> closes <{self.stack[-1][0]}>"
-        self.stack.pop()
-
-    def handle_data(self, data):
-        tag, given = self.stack[-1] if self.stack else ("", {})
-        if tag == "script" and given.get("type") == "application/x-packed":
-            self.packed[given["id"]] = data
-        elif tag not in {"script", "style"}:
-            self.words.append(data.strip())
+from tests.page_reader import Reader, read_page
 
 
 @pytest.fixture
@@ -51,11 +19,7 @@ def page(built):
 
 @pytest.fixture
 def read(page):
-    reader = Reader()
-    reader.feed(page.read_text(encoding="utf-8"))
-    reader.close()
-    assert not reader.stack
-    return reader
+    return read_page(page)
 
 
 def test_the_page_is_whole_html_with_unique_ids(read):

@@ -1,0 +1,110 @@
+"""``leaseboard serve``: the champion of a keep behind HTTP, on loopback by default."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flows.commands.options import TrackingUri
+from flows.terminal import say
+
+PORT = 8507
+STOPPING = 30
+"""Seconds that requests may take to end once the server is to stop."""
+
+
+def serve(
+    file: Annotated[Path, typer.Argument(help="FILE.yaml of the keep, as of `leaseboard keep`.")],
+    host: Annotated[
+        str, typer.Option(help="Where to listen; any but loopback needs LEASEBOARD_TOKEN.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: one that is free.")] = PORT,
+    rate: Annotated[
+        float, typer.Option(min=1, help="Requests a second that one client may make.")
+    ] = 1000.0,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The keep's folder (default: runs/keep/NAME).")
+    ] = None,
+    tracking_uri: TrackingUri = None,
+) -> None:
+    """Serve the champion of a keep: POST /predict and /labels, GET /health and /metrics.
+
+    It follows the alias champion of the keep's model without a restart. Each forecast is logged in
+    the keep's state before it is told.
+
+    Example: leaseboard serve sales.yaml
+    """
+    import os
+    import time
+
+    from tasks.machine.environment import prepare_environment
+
+    prepare_environment()
+
+    import uvicorn
+
+    from tasks.keep.opening import home_of, state_of
+    from tasks.keep.settings import read_keep
+    from tasks.machine import paths
+    from tasks.serve.admission import TOKEN, Admission, check_place
+    from tasks.serve.app import application
+    from tasks.serve.champion import Follower
+    from tasks.serve.rules import RulesFile
+    from tasks.serve.service import ForecastService
+
+    token = os.environ.get(TOKEN, "")
+    check_place(host, token)
+    keep = read_keep(file)
+    rules = RulesFile(keep.contract, keep.data)
+    follower = Follower(
+        paths.tracking_uri(tracking_uri), keep.name, rules, lambda text: say(text, err=True)
+    )
+    state = state_of(keep, home_of(keep.name, out))
+    with _listening(host, port) as listener:
+        follower.start()
+        service = ForecastService(keep.data, follower, state, lambda: datetime.now(UTC))
+        app = application(service, Admission(token, rate, time.monotonic))
+        config = uvicorn.Config(
+            app, log_level="warning", access_log=False, proxy_headers=False, server_header=False,
+            timeout_graceful_shutdown=STOPPING,
+        )  # fmt: skip
+        place = listener.getsockname()
+        say(f"serving {keep.name} on http://{host}:{place[1]}; stop with Ctrl-C", err=True)
+        with _stopped_politely():
+            uvicorn.Server(config).run(sockets=[listener])
+
+
+@contextmanager
+def _listening(host: str, port: int) -> Iterator[socket.socket]:
+    """A socket that listens; UsageError if the place is taken."""
+    from algorithms.errors import UsageError
+
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        raise UsageError(
+            f"--host {host} --port {port} cannot be used ({error.strerror}): name another"
+        ) from error
+    with listener:
+        yield listener
+
+
+@contextmanager
+def _stopped_politely() -> Iterator[None]:
+    """To be stopped by a signal is no failure: uvicorn raises it again when all is answered."""
+    before = {
+        each: signal.signal(each, lambda *_: None) for each in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)

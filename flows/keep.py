@@ -1,0 +1,178 @@
+"""One turn of a keep: ingest, check, settle, watch, learn, compare, promote, publish, tell.
+
+Each word is a step: a task of a Prefect flow run, or plainly called. What a batch changes is
+written when the last of its steps is over, in one transaction; what touches the outside comes
+after it. So a turn that was killed anywhere is made good by the next one.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from algorithms.errors import LeaseboardError
+from flows.server import PrefectServer, server_log
+from flows.terminal import say
+from tasks.keep import comparing, ending, turn, watching
+from tasks.keep.batches import Batch
+from tasks.keep.opening import opened, state_of
+from tasks.keep.page.whole import PAGE, build
+from tasks.keep.publish import Publishable, publish
+from tasks.keep.settings import Keep
+from tasks.keep.sources import pending
+from tasks.keep.tell import undelivered
+from tasks.keep.turn import Keeping
+
+Make = Callable[[str, Callable[..., Any]], Callable[..., Any]]
+"""Makes a step of a function, called as its word."""
+
+
+@dataclass
+class Turned:
+    """What a turn came to."""
+
+    batches: int = 0
+    held_back: int = 0
+    counts: dict[str, int] = field(default_factory=dict)
+    open_incidents: int = 0
+
+
+def run_turn(
+    keep: Keep,
+    home: Path,
+    now: datetime,
+    *,
+    file: Path | None = None,
+    local: bool = False,
+    tracking_uri: str | None = None,
+) -> Turned:
+    """Take a turn: as a flow run of Prefect's, on a server of our own if there is none.
+
+    `tracking_uri` is the MLflow store in which the lineages are published as versions of the model
+    of `file`; None if they are not.
+    """
+    state, page = state_of(keep, home), (home / PAGE).as_uri()
+    with ExitStack() as stack:
+        stack.enter_context(state.turn())
+        keeping = opened(keep, state, now)
+        try:
+            number = state.begin_turn(keeping.at)
+        except LeaseboardError as error:  # nothing can be written down that the next turn tells
+            ending.tell_at_once(keeping, str(error), page)
+            raise
+        publisher = None
+        if tracking_uri is not None and file is not None:
+            kept = Publishable(keep, file, keeping.contract, keeping.shadow.recipe, state)
+            publisher = partial(publish, tracking_uri, kept)
+        if local:
+            turned = take_turn(keeping, home, plainly, publisher)
+        else:
+            address = os.environ.get("PREFECT_API_URL", "")
+            if not address:
+                address = stack.enter_context(PrefectServer(server_log())).wait()
+            turned = _in_flow(keeping, home, address, publisher)
+        state.end_turn(number, keeping.at, turned.counts)
+        return turned
+
+
+def take_turn(
+    keeping: Keeping, home: Path, make: Make, publisher: Callable[..., Any] | None = None
+) -> Turned:
+    """Take in all batches that are pending, publish, and tell what came of it."""
+    check, settle = make("check", turn.checked), make("settle", turn.settle)
+    watch, learn = make("watch", watching.watch), make("learn", turn.learn)
+    compare, promote = make("compare", comparing.compare), make("promote", comparing.promote)
+    ingest, batches = make("ingest", _next), _pending(keeping)
+    turned = Turned()
+    while (batch := ingest(batches)) is not None:
+        work = check(keeping, batch)
+        if work is None:
+            turned.held_back += 1
+            continue
+        for step in (settle, watch, learn, compare, promote):
+            step(keeping, work)
+        turn.commit(keeping, work)
+        turned.batches += 1
+        counts = work.taken.counts()
+        turned.counts = {
+            name: turned.counts.get(name, 0) + count for name, count in counts.items()
+        }
+        say(f"{batch.name}: {told(counts)}")
+    if publisher is not None:
+        try:
+            make("publish", publisher)(flow_run=_flow_run())
+        except LeaseboardError as error:  # the state has it all: the next turn publishes it
+            keeping.incident("publish", "MLflow", str(error))
+    ending.look_for_what_did_not_come(keeping)
+    ending.look_for_what_is_stale(keeping)
+    ending.close(keeping, (home / PAGE).as_uri())
+    build(keeping.state, keeping.keep, home, keeping.now)
+    for line in undelivered(make("tell", ending.tell)(keeping)):
+        say(f"leaseboard: {line}", err=True)
+    turned.open_incidents = sum(case["resolved"] is None for case in keeping.memory["cases"])
+    return turned
+
+
+def plainly(_word: str, step: Callable[..., Any]) -> Callable[..., Any]:
+    """A step without Prefect."""
+    return step
+
+
+def as_task(word: str, step: Callable[..., Any]) -> Callable[..., Any]:
+    """A step as a task of the flow run that it is called in; the state is the record."""
+    from prefect import task
+    from prefect.cache_policies import NO_CACHE
+    from prefect.utilities.annotations import quote
+
+    made = task(step, name=word, task_run_name=word, cache_policy=NO_CACHE, persist_result=False)
+    return lambda *given, **named: made(*map(quote, given), **named)
+
+
+def told(counts: dict[str, int]) -> str:
+    """What a batch brought, in a few words."""
+    named = [f"{count} {name}" for name, count in counts.items() if count]
+    return ", ".join(named) or "nothing new"
+
+
+def _flow_run() -> str:
+    """The identifier of the flow run that this is called in; empty without Prefect."""
+    if "prefect" not in sys.modules:
+        return ""
+    from prefect.runtime import flow_run
+
+    return str(flow_run.id or "")
+
+
+def _in_flow(
+    keeping: Keeping, home: Path, address: str, publisher: Callable[..., Any] | None
+) -> Turned:
+    from prefect import flow
+    from prefect.settings import PREFECT_API_URL, temporary_settings
+
+    turned: list[Turned] = []
+
+    @flow(name="keep", flow_run_name=keeping.keep.name, persist_result=False)
+    def keep_flow() -> None:
+        turned.append(take_turn(keeping, home, as_task, publisher))
+
+    with temporary_settings({PREFECT_API_URL: address}):
+        keep_flow()
+    return turned[0]
+
+
+def _pending(keeping: Keeping) -> Iterator[Batch]:
+    posted = turn.posted_labels(keeping)
+    if posted is not None:
+        yield posted
+    yield from pending(keeping.keep.data, keeping.state, texts=keeping.contract.texts)
+
+
+def _next(batches: Iterator[Batch]) -> Batch | None:
+    return next(batches, None)

@@ -1,0 +1,146 @@
+"""How all that a batch changes is written: in the caller's one transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy import Connection, Table, delete, func, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from tasks.keep.changes import Changes, KeptRow, Lineage
+from tasks.keep.schema import Tables
+
+_INSERT: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+
+
+def write(connection: Connection, tables: Tables, changes: Changes) -> None:
+    """Write a batch and all that came of it."""
+    batch = 0
+    if changes.batch is not None:
+        made = tables.batches.insert().values(
+            name=changes.batch.name,
+            digest=changes.batch.digest,
+            at=changes.at,
+            counts=json.dumps(changes.batch.counts),
+            watermark=changes.batch.watermark,
+        )
+        batch = int(connection.execute(made.returning(tables.batches.c.number)).scalar_one())
+    _add_rows(connection, tables, changes.rows, batch)
+    for number, label in changes.labels:
+        chosen = tables.contents.c.row == number
+        connection.execute(
+            update(tables.contents).where(chosen).values(label=label, settled=batch)
+        )
+        chosen = tables.rows.c.number == number
+        connection.execute(update(tables.rows).where(chosen).values(settled=batch))
+    if changes.aside:
+        connection.execute(
+            tables.aside.insert(),
+            [
+                {"batch": batch, "id": identity, "reason": reason, "row": row}
+                for identity, reason, row in changes.aside
+            ],
+        )
+    for digest, content in changes.models.items():
+        insert = _INSERT[connection.dialect.name](tables.models)
+        made = insert.values(digest=digest, content=content)
+        connection.execute(made.on_conflict_do_nothing())
+    put(connection, tables.lineages, "number", map(values_of, changes.lineages))
+    kept = select(tables.lineages.c.model).where(tables.lineages.c.model.is_not(None))
+    connection.execute(delete(tables.models).where(tables.models.c.digest.not_in(kept)))
+    _add_days(connection, tables.days, changes.days)
+    values = [{"name": n, "value": json.dumps(v)} for n, v in changes.memory.items()]
+    put(connection, tables.memory, "name", values)
+    if changes.happened:
+        connection.execute(tables.history.insert(), [asdict(each) for each in changes.happened])
+    if changes.letters:
+        connection.execute(
+            tables.letters.insert(),
+            [{"address": address, "body": json.dumps(body)} for address, body in changes.letters],
+        )
+    for number in changes.posted:
+        connection.execute(delete(tables.posted).where(tables.posted.c.number == number))
+    if changes.batch is not None:
+        _forget(connection, tables, changes)
+
+
+def _add_rows(connection: Connection, tables: Tables, rows: Sequence[KeptRow], batch: int) -> None:
+    """Rows are numbered one after the other; nobody else adds any in a turn."""
+    if not rows:
+        return
+    last = connection.scalar(select(func.max(tables.rows.c.number))) or 0
+    numbered = list(enumerate(rows, last + 1))
+    came = [None if row.label is None else batch for row in rows]
+    connection.execute(
+        tables.rows.insert(),
+        [
+            {"number": number, "id": row.id, "seal": row.seal, "day": row.day,
+             "batch": batch, "settled": settled}
+            for (number, row), settled in zip(numbered, came, strict=True)
+        ],
+    )  # fmt: skip
+    connection.execute(
+        tables.contents.insert(),
+        [
+            {"row": number, "features": row.features, "forecasts": row.forecasts,
+             "label": row.label, "settled": settled}
+            for (number, row), settled in zip(numbered, came, strict=True)
+        ],
+    )  # fmt: skip
+
+
+def _add_days(
+    connection: Connection,
+    table: Table,
+    days: Mapping[tuple[str, int], tuple[int, Mapping[str, float]]],
+) -> None:
+    for (day, lineage), (rows, sums) in days.items():
+        chosen = (table.c.day == day) & (table.c.lineage == lineage)
+        before = connection.execute(select(table).where(chosen)).one_or_none()
+        if before is None:
+            values = {"day": day, "lineage": lineage, "rows": rows,
+                      "sums": json.dumps(sums)}  # fmt: skip
+            connection.execute(table.insert().values(**values))
+            continue
+        old = json.loads(before.sums)
+        total = {key: old.get(key, 0.0) + sums.get(key, 0.0) for key in old | sums}
+        connection.execute(
+            update(table).where(chosen).values(rows=before.rows + rows, sums=json.dumps(total))
+        )
+
+
+def _forget(connection: Connection, tables: Tables, changes: Changes) -> None:
+    """Let go of what nobody asks for any more."""
+    rows, contents, served = tables.rows, tables.contents, tables.served
+    settled = contents.c.settled.is_not(None)
+    last = (
+        select(contents.c.row)
+        .where(settled)
+        .order_by(contents.c.settled.desc(), contents.c.row.desc())
+        .limit(changes.window)
+    )
+    connection.execute(delete(contents).where(settled, contents.c.row.not_in(last)))
+    kept = select(contents.c.row)
+    connection.execute(
+        delete(rows).where(rows.c.day < changes.horizon, rows.c.number.not_in(kept))
+    )
+    connection.execute(delete(served).where(served.c.at < changes.horizon))
+
+
+def put(
+    connection: Connection, table: Table, key: str, values: Iterable[Mapping[str, Any]]
+) -> None:
+    """Insert rows, or replace those that have the same key."""
+    insert = _INSERT[connection.dialect.name]
+    for value in values:
+        made = insert(table).values(**value)
+        others = {name: made.excluded[name] for name in value if name != key}
+        connection.execute(made.on_conflict_do_update(index_elements=[key], set_=others))
+
+
+def values_of(lineage: Lineage) -> dict[str, Any]:
+    """A lineage as a row of its table."""
+    return {name: getattr(lineage, name) for name in Lineage.__dataclass_fields__}

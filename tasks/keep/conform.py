@@ -1,0 +1,278 @@
+"""Rows against the data contract: of a batch, and one by one as a server gets them."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from tasks.fetch import columns
+from tasks.keep.contract import NUMBERS, ColumnRule, Contract
+from tasks.keep.durations import in_words
+from tasks.keep.values import fault_of, flag_of, is_missing, number_of
+from tasks.models.plain_columns import text_of
+
+MOST_WRONG = 0.5
+"""The share of a column's values from which on they are one fault of the column."""
+FEW = 10
+"""Of fewer values no share is taken: each of them is told by itself."""
+_AHEAD = timedelta(days=1)
+"""How far a clock that shows another zone's time may be ahead."""
+
+
+class Remark(NamedTuple):
+    """What is wrong with a batch as a whole, or odd about it."""
+
+    key: str
+    """What it is about, the same in every batch that has it, such as ``size of price``."""
+    text: str
+    """One line for a person."""
+
+
+class Aside(NamedTuple):
+    """A row that breaks the contract."""
+
+    position: int
+    """In the batch, from 0."""
+    column: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A batch against the contract."""
+
+    rows: pd.DataFrame
+    """What conforms: the contract's columns in its order and types, at their places in the batch:
+    numbers and flags as float64, integers as int64 where none is missing, dates as
+    ``datetime64[us]``, words as texts. Empty if the batch `breaks`."""
+    aside: tuple[Aside, ...]
+    breaks: tuple[Remark, ...]
+    """Why the batch must not touch a model; no row of it is set aside then."""
+    told: tuple[Remark, ...]
+    """What is odd and harms nothing: a new column, a stale time, an unusual number of rows."""
+
+
+def check(contract: Contract, frame: pd.DataFrame, *, now: datetime) -> Checked:
+    """A batch against `contract` at the time `now`."""
+    twice = frame.columns[frame.columns.duplicated()]
+    if len(twice):
+        text = f"column {twice[0]!r} stands twice: names must be unique"
+        return _broken(frame, [Remark(f"column {twice[0]}", text)], [])
+    new = frame[[name for name in frame if name not in contract.columns]]
+    told = [_new_column(name) for name in new]
+    breaks = []
+    for name, rule in contract.columns.items():
+        if name not in frame:
+            renamed = _renamed(name, rule, new)
+            if rule.required:
+                breaks.append(_absent_column(name, renamed))
+            elif renamed:
+                told.append(_absent_column(name, renamed))
+    known = {name: rule for name, rule in contract.columns.items() if name in frame}
+    faults = {name: _faults(frame[name], name, rule) for name, rule in known.items()}
+    for name, rule in known.items():
+        breaks += filter(None, [_break_of(frame[name], name, rule, faults[name])])
+    if breaks:
+        return _broken(frame, breaks, told)
+    first: dict[int, Aside] = {}
+    for name, found in faults.items():
+        for position, reason in found.items():
+            first.setdefault(position, Aside(position, name, reason))
+    aside = tuple(first[position] for position in sorted(first))
+    kept = np.setdiff1d(np.arange(len(frame)), [each.position for each in aside])
+    plain = frame.reset_index(drop=True).iloc[kept]
+    rows = pd.DataFrame({n: _typed(plain[n], rule) for n, rule in known.items()}, plain.index)
+    return Checked(rows, aside, (), (*told, *_told(contract, rows, len(frame), now)))
+
+
+def row_check(contract: Contract) -> Callable[[Mapping[str, Any]], str | None]:
+    """What says why one row breaks `contract`, or None, just as `check` says of a batch's rows.
+
+    Columns that the contract does not name are passed over.
+    """
+    rules = [
+        (name, fault_of(name, rule), f"no column {name!r}" if rule.required else None)
+        for name, rule in contract.columns.items()
+    ]
+
+    def reason(row: Mapping[str, Any]) -> str | None:
+        for name, fault, absent in rules:
+            why = fault(row[name]) if name in row else absent
+            if why is not None:
+                return why
+        return None
+
+    return reason
+
+
+def stale(contract: Contract, newest: datetime, now: datetime) -> Remark | None:
+    """What is to be told if the newest time that there is, is too old.
+
+    A `newest` without a zone is UTC.
+    """
+    time, fresh = contract.rows.time, contract.rows.fresh
+    age = now.astimezone(UTC) - (newest if newest.tzinfo else newest.replace(tzinfo=UTC))
+    if fresh is None or age <= fresh:
+        return None
+    age -= age % timedelta(minutes=1)
+    shown = newest.isoformat(sep=" ", timespec="minutes")
+    return Remark(
+        f"age of {time}",
+        f"the newest {time} is {shown}, that is {age} ago: at most {in_words(fresh)} is fresh",
+    )
+
+
+def _broken(frame: pd.DataFrame, breaks: Sequence[Remark], told: Sequence[Remark]) -> Checked:
+    return Checked(frame.iloc[:0], (), tuple(breaks), tuple(told))
+
+
+def _new_column(name: str) -> Remark:
+    text = f"column {name!r} is new, and left out: add it to the contract to have it learned"
+    return Remark(f"column {name}", text)
+
+
+def _absent_column(name: str, renamed: str | None) -> Remark:
+    mend = "add it, or mend the contract"
+    if renamed is not None:
+        mend = f"{renamed!r} is new, rename it back or mend the contract"
+    return Remark(f"column {name}", f"no column {name!r}: {mend}")
+
+
+def _renamed(name: str, rule: ColumnRule, new: pd.DataFrame) -> str | None:
+    """Of the new columns whose values keep the rule of an absent one, that of the nearest name."""
+    alike = [str(each) for each in new if _is_like(new[each], name, rule)]
+    likeness = {each: difflib.SequenceMatcher(None, name, each).ratio() for each in alike}
+    return max(alike, key=likeness.__getitem__, default=None)
+
+
+def _is_like(column: pd.Series, name: str, rule: ColumnRule) -> bool:
+    """Whether most values keep the rule of column `name`."""
+    return len(_faults(column, name, rule)) <= MOST_WRONG * len(column)
+
+
+def _faults(column: pd.Series, name: str, rule: ColumnRule) -> dict[int, str]:
+    """Why values break the rule, by position."""
+    fault = fault_of(name, rule)
+    doubtful = np.flatnonzero(~_plainly_right(column, rule))
+    values = column.iloc[doubtful].tolist()
+    found = zip(doubtful.tolist(), map(fault, values), strict=True)
+    return {position: reason for position, reason in found if reason is not None}
+
+
+def _plainly_right(column: pd.Series, rule: ColumnRule) -> NDArray[np.bool_]:
+    """Where all values can be seen to be right at once; the others are looked at one by one."""
+    dtype = column.dtype
+    if rule.kind in NUMBERS and isinstance(dtype, np.dtype) and dtype.kind in "iuf":
+        numbers = column.to_numpy(np.float64)
+        most = float(columns.LARGEST)
+        low = -most if rule.low is None else rule.low
+        right = (numbers >= low) & (numbers <= (most if rule.high is None else rule.high))
+        return right & (np.trunc(numbers) == numbers) if rule.kind == "integer" else right
+    if (rule.kind == "date" and columns.is_date(column)) or (
+        rule.kind == "flag" and dtype == np.bool_
+    ):
+        return column.notna().to_numpy()
+    return np.zeros(len(column), bool)
+
+
+def _break_of(
+    column: pd.Series, name: str, rule: ColumnRule, faults: Mapping[int, str]
+) -> Remark | None:
+    """The one fault of a column of which too many values are wrong, or all of another size."""
+    missing = column.isna().to_numpy()
+    present = len(column) - missing.sum()
+    allowed = rule.missing * len(column) + 5 * math.sqrt(
+        rule.missing * (1 - rule.missing) * len(column)
+    )
+    if rule.missing and missing.sum() > allowed + 1:
+        return Remark(
+            f"missing {name}",
+            f"column {name!r} is missing in {missing.mean():.0%} of {len(column)} rows: the"
+            f" contract allows {rule.missing:.0%}: mend the source, or the contract",
+        )
+    wrong = [position for position in faults if not missing[position]]
+    for what, where, of in (
+        ("missing", [position for position in faults if missing[position]], len(column)),
+        ("values of", wrong, present),
+    ):
+        if len(where) >= FEW and len(where) > MOST_WRONG * of:
+            return Remark(
+                f"{what} {name}",
+                f"column {name!r}: {len(where)} of {of} values break its rule:"
+                f" {faults[where[0]]} in row {where[0] + 1}: mend the source, or the contract",
+            )
+    return _size_break(column, name, rule)
+
+
+def _size_break(column: pd.Series, name: str, rule: ColumnRule) -> Remark | None:
+    if rule.size is None:
+        return None
+    middle = middle_size(column)
+    if middle is None or rule.size[0] <= middle <= rule.size[1]:
+        return None
+    return Remark(
+        f"size of {name}",
+        f"column {name!r}: its median size is {middle:.3g}, the contract says {rule.size[0]:g} to"
+        f" {rule.size[1]:g}: has its unit changed? Mend the source, or the contract",
+    )
+
+
+def middle_size(column: pd.Series) -> float | None:
+    """The median of the absolute values that are not 0; None of fewer than `FEW`."""
+    sizes = np.abs(_numbers(column, number_of))
+    sizes = sizes[sizes > 0]
+    return float(np.median(sizes)) if len(sizes) >= FEW else None
+
+
+def _told(contract: Contract, rows: pd.DataFrame, given: int, now: datetime) -> list[Remark]:
+    expected, found = contract.rows, []
+    most = math.inf if expected.most is None else expected.most
+    if not expected.least <= given <= most:
+        text = f"{given} rows: {expected.least} to {most:g} are expected"
+        found.append(Remark("number of rows", text))
+    time = expected.time
+    if time is None or time not in rows:
+        return found
+    times = rows[time].dropna()
+    back = int((times.to_numpy()[1:] < times.to_numpy()[:-1]).sum())
+    if back:
+        text = f"{back} rows have a {time} before that of the row above them"
+        found.append(Remark(f"order of {time}", text))
+    if len(times) and columns.is_date(times):
+        newest = times.max().to_pydatetime().replace(tzinfo=UTC)
+        found += filter(None, [stale(contract, newest, now)])
+        if newest > now + _AHEAD:
+            text = f"the newest {time} is {newest:%Y-%m-%d %H:%M}, and it is {now:%Y-%m-%d %H:%M}"
+            found.append(Remark(f"future {time}", text))
+    return found
+
+
+def _numbers(column: pd.Series, read: Callable[[Any], float]) -> NDArray[np.float64]:
+    """A column as reals; NaN where a value is missing, or none."""
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iufb":
+        return column.to_numpy(np.float64)
+    return np.array([math.nan if is_missing(v) else read(v) for v in column.tolist()], float)
+
+
+def _typed(column: pd.Series, rule: ColumnRule) -> pd.Series:
+    """A column whose values are all right, as its kind's type."""
+    if rule.kind in ("number", "integer", "flag"):
+        numbers = _numbers(column, flag_of if rule.kind == "flag" else number_of)
+        if rule.kind == "integer" and bool((np.abs(numbers) < 2**53).all()):  # NaN is not
+            return pd.Series(numbers.astype(np.int64), column.index)
+        return pd.Series(numbers, column.index)
+    if rule.kind == "date":
+        if columns.is_date(column):
+            return columns.as_dates(column)
+        texts = [None if is_missing(value) else value for value in column.tolist()]
+        return pd.Series(columns.iso_dates(texts), column.index)
+    words = [None if is_missing(value) else text_of(value) for value in column.tolist()]
+    return pd.Series(words, column.index, dtype=object)

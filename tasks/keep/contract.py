@@ -1,0 +1,202 @@
+"""The data contract of a keep: what each column must hold, in a file that people own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import pandas as pd
+import yaml
+from pydantic import Field, model_validator
+
+from algorithms.errors import UsageError, unknown
+from tasks.keep.durations import Duration, in_words
+from tasks.keep.settings import DataSettings
+from tasks.machine.yaml_files import Strict, load_yaml, where
+
+ValueKind = Literal["number", "integer", "flag", "date", "text", "category"]
+NUMBERS = ("number", "integer")
+Real = Annotated[float, Field(allow_inf_nan=False)]
+
+_WIDTH = 99
+_HEADER = """\
+# What rows must look like. Written from what came first, then yours: edit it.
+#
+# A row that breaks a column's rule is set aside with its reason. A batch that lacks a column, or
+# of which most rows break one rule, is held back as a whole. Neither touches a model.
+#
+#   kind        number, integer, flag (true or false), date, text, category
+#   low, high   of a number
+#   size        of a batch's median |number| without zeros: a unit that has changed is outside
+#   categories  the words that are known; closed: true allows no others
+#   missing     the share of rows that may lack it; 0: a row that lacks it is set aside
+#   required    false: a batch may come without the column, as before its labels are known
+#
+# What is not named here is left out of what a model learns.
+"""
+_ROWS_HEADER = """\
+
+# What a batch is expected to be like. Otherwise it is told, and taken all the same.
+#
+#   time         its rows stand in the order of this column
+#   fresh        its newest time is at most so old
+#   least, most  its rows
+"""
+
+
+class ColumnRule(Strict):
+    """What a column must hold; the header that `to_yaml` writes says it key by key."""
+
+    kind: ValueKind
+    low: Real | None = None
+    high: Real | None = None
+    size: Annotated[list[Real], Field(min_length=2, max_length=2)] | None = None
+    categories: list[str] = Field(default_factory=list)
+    closed: bool = False
+    missing: Annotated[float, Field(ge=0, le=1)] = 0.0
+    required: bool = True
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.kind not in NUMBERS and (self.low, self.high, self.size) != (None, None, None):
+            raise ValueError(f"low, high and size are of numbers, not of kind {self.kind}")
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise ValueError(f"low {self.low:g} is above high {self.high:g}: swap them")
+        if self.size and not 0 <= self.size[0] <= self.size[1]:
+            raise ValueError(f"size {self.size} is the least and the most, from 0 on")
+        if self.kind != "category" and (self.categories or self.closed):
+            raise ValueError(f"categories and closed are of kind category, not {self.kind}")
+        if self.closed and not self.categories:
+            raise ValueError("closed without categories allows nothing: name the categories")
+        return self
+
+
+class BatchRules(Strict):
+    """What a batch is expected to be like."""
+
+    time: str | None = None
+    fresh: Duration | None = None
+    least: Annotated[int, Field(ge=0)] = 0
+    most: Annotated[int, Field(ge=0)] | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.most is not None and self.least > self.most:
+            raise ValueError(f"least {self.least} is above most {self.most}: swap them")
+        if self.fresh is not None and self.time is None:
+            raise ValueError("fresh is the age of the newest time: name the column time")
+        return self
+
+
+class Contract(Strict):
+    """What a keep takes."""
+
+    columns: Annotated[dict[str, ColumnRule], Field(min_length=1)]
+    rows: BatchRules = BatchRules()
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        time = self.rows.time
+        if time is not None and time not in self.columns:
+            raise ValueError(f"rows.time: {unknown('column', time, self.columns)}")
+        if time is not None and self.rows.fresh and self.columns[time].kind != "date":
+            raise ValueError(f"rows.fresh: column {time!r} is of kind {self.columns[time].kind}")
+        return self
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The columns that are read from a csv as texts, even where they look like numbers."""
+        words = ("text", "category")
+        return tuple(name for name, rule in self.columns.items() if rule.kind in words)
+
+    def of_labels(self, data: DataSettings) -> Self:
+        """The part that a table of nothing but ids and their labels must keep."""
+        names = filter(None, (data.id, data.target))
+        return type(self)(columns={name: self.columns[name] for name in names})
+
+    def to_yaml(self, frame: pd.DataFrame | None = None) -> str:
+        """The text of its file; comments say what the columns of `frame` hold."""
+        lines = []
+        for name, rule in self.columns.items():
+            note = f"  # {_seen(frame[name])}" if frame is not None and name in frame else ""
+            lines.append(_line(name, rule, note))
+        rows = self.rows.model_dump(exclude_defaults=True)
+        if self.rows.fresh is not None:
+            rows["fresh"] = in_words(self.rows.fresh)
+        text = f"{_HEADER}columns:\n{''.join(lines)}"
+        return f"{text}{_ROWS_HEADER}rows: {_flow(rows)}\n"
+
+
+def read_contract(path: Path, data: DataSettings) -> Contract:
+    """The contract in a file, which must know the columns that FILE.yaml names.
+
+    Raises UsageError, one line with file and line.
+    """
+    contract = load_yaml(path, Contract)
+    for use in ("time", "id", "target"):
+        name = getattr(data, use)
+        if name is not None and name not in contract.columns:
+            raise UsageError(
+                f"{path}: {use}: {unknown('column', name, contract.columns)}: add it here, or name"
+                " another as data's"
+            )
+    if data.id is not None and contract.columns[data.id].missing:
+        place = where(path, ["columns", data.id, "missing"])
+        raise UsageError(f"{place}: rows are told apart by it: write 0")
+    return contract
+
+
+def _line(name: str, rule: ColumnRule, note: str) -> str:
+    values = rule.model_dump(exclude_defaults=True)
+    line = f"  {_flow(name)}: {_flow(values)}{note}\n"
+    if len(line) <= _WIDTH:
+        return line
+    block = [f"    {key}: {_flow(value)}\n" for key, value in values.items()]
+    return f"  {_flow(name)}:{note}\n{''.join(block)}"
+
+
+def _flow(value: Any) -> str:
+    """A value as YAML on one line; whole reals as integers."""
+    dumped = yaml.dump(
+        _plain(value),
+        Dumper=_OneLine,
+        default_flow_style=True,
+        allow_unicode=True,
+        sort_keys=False,
+        width=10**9,
+    )
+    return dumped.removesuffix("\n").removesuffix("\n...")
+
+
+class _OneLine(yaml.SafeDumper):
+    """What is not printable, such as the end of a line, as an escape."""
+
+
+_OneLine.add_representer(
+    str,
+    lambda dumper, text: dumper.represent_scalar(
+        "tag:yaml.org,2002:str", text, style=None if text.isprintable() else '"'
+    ),
+)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    return value
+
+
+def _seen(column: pd.Series) -> str:
+    """What a column holds, in a few words."""
+    known = column.dropna()
+    if known.empty:
+        return "seen: nothing"
+    if pd.api.types.is_numeric_dtype(known.dtype) and not pd.api.types.is_bool_dtype(known.dtype):
+        return f"seen: {known.min():.6g} to {known.max():.6g}"
+    if pd.api.types.is_datetime64_any_dtype(known.dtype):
+        return f"seen: {known.min()} to {known.max()}"
+    return f"seen: {known.astype(str).nunique()} different"

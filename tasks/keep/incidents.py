@@ -1,0 +1,182 @@
+"""What is wrong, as incidents: each is told once when it opens, and once when it is resolved.
+
+An incident is not over at the first turn that does not find it, but when it has been quiet for two
+days; one that returns after that is told again, and has to be quiet for twice as long from then
+on. So one that comes and goes is told ever more rarely, and one that lasts once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Literal, Self
+
+QUIET = timedelta(days=2)
+"""How long an incident is not found before it is resolved; doubled each time that it returns."""
+
+MEMORY = timedelta(days=60)
+"""How long a resolved incident is remembered, so that one that returns is known."""
+
+
+@dataclass(frozen=True)
+class Incident:
+    """Something that a person should know.
+
+    Attributes
+    ----------
+    kind, subject : str
+        Such as ``alarm`` and ``labels``: what is found again under both is the same incident.
+    what : str
+        One line for a person.
+    since : datetime
+        When it began, as the data tell it; aware, as all moments here.
+    command : str
+        Which shows it.
+    """
+
+    kind: str
+    subject: str
+    what: str
+    since: datetime
+    command: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What makes two findings one incident."""
+        return self.kind, self.subject
+
+
+@dataclass(frozen=True)
+class Case:
+    """An incident as it is followed from turn to turn.
+
+    Attributes
+    ----------
+    incident : Incident
+        As it was last found, since it opened.
+    seen : datetime
+        The last turn that found it.
+    returns : int
+        How often it has opened again.
+    resolved : datetime, optional
+        The turn that resolved it; None while it is open.
+    """
+
+    incident: Incident
+    seen: datetime
+    returns: int = 0
+    resolved: datetime | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has been told and not resolved."""
+        return self.resolved is None
+
+    def to_dict(self) -> dict[str, Any]:
+        """What JSON can hold, see `from_dict`."""
+        found = asdict(self)
+        found["incident"]["since"] = self.incident.since.isoformat()
+        found["seen"] = self.seen.isoformat()
+        found["resolved"] = None if self.resolved is None else self.resolved.isoformat()
+        return found
+
+    @classmethod
+    def from_dict(cls, kept: Mapping[str, Any]) -> Self:
+        """The case that `to_dict` wrote."""
+        since = datetime.fromisoformat(kept["incident"]["since"])
+        resolved = kept["resolved"]
+        return cls(
+            Incident(**{**kept["incident"], "since": since}),
+            datetime.fromisoformat(kept["seen"]),
+            kept["returns"],
+            None if resolved is None else datetime.fromisoformat(resolved),
+        )
+
+
+@dataclass(frozen=True)
+class Message:
+    """One thing to tell; `id` is the same whenever the same thing is told."""
+
+    status: Literal["opened", "resolved"]
+    incident: Incident
+    returns: int = 0
+
+    @property
+    def id(self) -> str:
+        """By which a receiver knows a message that comes twice."""
+        since = self.incident.since.isoformat()
+        each = (*self.incident.key, since, self.status, str(self.returns))
+        return hashlib.sha256("\0".join(each).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Reconciled:
+    """All cases after a turn, and what is to be told of them."""
+
+    cases: list[Case]
+    messages: list[Message]
+
+
+def reconcile(cases: Iterable[Case], found: Iterable[Incident], now: datetime) -> Reconciled:
+    """Set what a turn found beside what was known.
+
+    Parameters
+    ----------
+    cases : iterable of Case
+        All that `Reconciled.cases` held at the turn before.
+    found : iterable of Incident
+        Of one key the first counts.
+    now : datetime
+        The moment of this turn; one before the last turn resolves nothing.
+
+    Returns
+    -------
+    Reconciled
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> monday = datetime(2026, 11, 23, tzinfo=UTC)
+    >>> flipped = Incident("alarm", "labels", "the errors are 9 times as large", monday, "...")
+    >>> first = reconcile([], [flipped], monday)
+    >>> [message.status for message in first.messages]
+    ['opened']
+    >>> reconcile(first.cases, [flipped], monday + timedelta(days=1)).messages
+    []
+    >>> later = reconcile(first.cases, [], monday + timedelta(days=2))
+    >>> [message.status for message in later.messages]
+    ['resolved']
+    """
+    known = {case.incident.key: case for case in cases}
+    new: dict[tuple[str, str], Incident] = {}
+    for incident in found:
+        new.setdefault(incident.key, incident)
+    followed, messages = [], []
+    for key in [*known, *(key for key in new if key not in known)]:
+        before = known.get(key)
+        after = _found(before, new[key], now) if key in new else _missed(known[key], now)
+        if after is None:
+            continue
+        followed.append(after)
+        if after.is_open != (before is not None and before.is_open):
+            status: Literal["opened", "resolved"] = "opened" if after.is_open else "resolved"
+            messages.append(Message(status, after.incident, after.returns))
+    return Reconciled(followed, messages)
+
+
+def _found(case: Case | None, incident: Incident, now: datetime) -> Case:
+    if case is None:
+        return Case(incident, now)
+    if not case.is_open:
+        return Case(incident, now, case.returns + 1)
+    lasting = replace(case.incident, what=incident.what, command=incident.command)
+    return replace(case, incident=lasting, seen=max(case.seen, now))
+
+
+def _missed(case: Case, now: datetime) -> Case | None:
+    if case.resolved is not None:
+        return case if now - case.resolved <= MEMORY else None
+    quiet = now - case.seen >= QUIET * 2**case.returns
+    return replace(case, resolved=now) if quiet else case

@@ -1,0 +1,136 @@
+"""How a kept model stands, in words and numbers that page and terminal share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from tasks.keep.changes import Lineage
+from tasks.keep.page.days import LATELY, Total
+from tasks.keep.page.duels import standoffs
+from tasks.keep.page.losses_by_day import best_first_try
+from tasks.keep.page.story import Story, called
+from tasks.keep.shadow import CHALLENGER, CHAMPION
+from tasks.score.summary import short
+
+
+@dataclass(frozen=True, slots=True)
+class Lately:
+    """The champion's last days with labels, and the best first try's."""
+
+    last: str
+    champion: Total
+    best: Lineage | None
+    reference: Total
+
+    @property
+    def skill(self) -> float | None:
+        """Over the best first try; None if there is none, or it was never wrong."""
+        base = self.reference.measures["loss"] if self.reference.rows else 0.0
+        return 1 - self.champion.measures["loss"] / base if base else None
+
+
+def lately(story: Story) -> Lately | None:
+    """None without a champion, or without labels of its forecasts."""
+    champion = story.champion
+    last = story.days.lately(champion.number) if champion else ""
+    if champion is None or not last:
+        return None
+    totals = {each.number: story.days.until(last, each.number) for each in story.references}
+    drawn = {number: {last: total} for number, total in totals.items() if total.rows}
+    best = best_first_try(drawn, story)
+    reference = Total() if best is None else totals[best.number]
+    return Lately(last, story.days.until(last, champion.number), best, reference)
+
+
+def reign(story: Story) -> str:
+    """Who is champion, and since when."""
+    champion = story.champion
+    if champion is None:
+        return "There is no champion yet: the first is made when enough labels have come."
+    reigns = [stay for stay in story.stays if stay.role == CHAMPION]
+    since = next((s.start for s in reigns[::-1] if s.lineage == champion.number), champion.born)
+    return (
+        f"{called(champion)} is champion since {since[:10]}, and has learned"
+        f" {champion.learned:,} rows."
+    )
+
+
+def quality(story: Story) -> str:
+    """The loss of the last days in the unit of the target, beside the best first try."""
+    found = lately(story)
+    if found is None:
+        return "No forecast of a champion has met its label yet."
+    days, target = LATELY.days, story.keep.data.target
+    mine, theirs = found.champion.measures, found.reference
+    labels = f"{found.champion.rows:,} labels of the {days} days up to {found.last}"
+    if story.days.is_regression:
+        text = f"Over the {labels} its forecasts of {target} have an rmse of {short(mine['rmse'])}"
+        text += f" (mae {short(mine['mae'])})"
+    else:
+        text = f"Over the {labels} {100 * mine['error']:.1f} % of its forecasts of {target} were"
+        text += f" wrong, and their Brier score is {short(mine['brier'])}"
+    if found.best is None or found.skill is None:
+        return f"{text}; there is no first try to compare with."
+    beside = short(theirs.measures[story.days.measure])
+    verdict = "better" if found.skill > 0 else "worse" if found.skill < 0 else "no better"
+    return (
+        f"{text}: {verdict} than {found.best.name} with {beside}, the best first try (skill"
+        f" {short(found.skill, 2)})."
+    )
+
+
+def challenge(story: Story) -> str:
+    """Who challenges, and the evidence so far."""
+    parts = []
+    for each in standoffs(story):
+        rival = story.in_role(each.role)
+        assert rival is not None
+        parts.append(f"{called(rival)}, {each.role}: {each.words}.")
+    challenger = story.in_role(CHALLENGER)
+    if challenger is not None and not any(f", {CHALLENGER}:" in part for part in parts):
+        parts.append(f"{called(challenger)}, {CHALLENGER}: no label both have forecast has come.")
+    return " ".join(parts) or "Nobody challenges the champion."
+
+
+def labels(story: Story) -> str:
+    """How many wait."""
+    total = sum(story.waiting.values())
+    if not total:
+        return "No row waits for its label."
+    rows = "1 row waits" if total == 1 else f"{total:,} rows wait"
+    return f"{rows} for a label, the oldest since {min(story.waiting)}."
+
+
+def trouble(story: Story) -> str:
+    """How many incidents are open."""
+    count = len(story.open)
+    if not count:
+        return "No incident is open."
+    return "1 incident is open." if count == 1 else f"{count} incidents are open."
+
+
+def turn(story: Story) -> str:
+    """The last one."""
+    if story.turn is None:
+        return "No turn has been taken yet."
+    began = story.turn["began"][:16].replace("T", " ")
+    if story.turn["ended"] is None:
+        going = story.now.replace(microsecond=0) <= datetime.fromisoformat(story.turn["began"])
+        return (
+            f"This is of the turn of {began} UTC."
+            if going
+            else (
+                f"The last turn began {began} UTC and has not ended: it goes on, or was stopped."
+            )
+        )
+    told = [f"{name} {value}" for name, value in _counts(story.turn["summary"])]
+    return f"The last turn was {began} UTC" + (f": {', '.join(told)}." if told else ".")
+
+
+def _counts(summary: dict[str, object]) -> list[tuple[str, int]]:
+    return [
+        (name.replace("_", " "), value)
+        for name, value in summary.items()
+        if isinstance(value, int) and value
+    ]

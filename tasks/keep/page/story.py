@@ -1,0 +1,93 @@
+"""All that page and terminal tell of a keep, read from its state once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from tasks.keep.changes import Happened, Lineage
+from tasks.keep.incidents import Case
+from tasks.keep.page.days import Calendar, Day
+from tasks.keep.page.roles import Stay, stays
+from tasks.keep.settings import Keep
+from tasks.keep.shadow import CHAMPION, REFERENCE
+from tasks.keep.state import State
+
+
+@dataclass(frozen=True)
+class Story:
+    """A keep at a moment."""
+
+    keep: Keep
+    now: datetime
+    lineages: Mapping[int, Lineage]
+    days: Calendar
+    memory: Mapping[str, Any]
+    batches: Sequence[Mapping[str, Any]]
+    """The oldest first."""
+    asides: Sequence[Mapping[str, Any]]
+    """The newest first, the last thousand."""
+    history: Sequence[Happened]
+    waiting: Mapping[str, int]
+    """Rows whose label has not come, by day."""
+    turn: Mapping[str, Any] | None
+    """The last one."""
+    holds: Mapping[str, int]
+    size: int
+
+    @property
+    def champion(self) -> Lineage | None:
+        """Who answers."""
+        return self.in_role(CHAMPION)
+
+    @property
+    def references(self) -> list[Lineage]:
+        """What a person tries first."""
+        return [each for each in self.lineages.values() if each.role == REFERENCE]
+
+    def in_role(self, role: str) -> Lineage | None:
+        """The lineage in a role of which there is one."""
+        return next((each for each in self.lineages.values() if each.role == role), None)
+
+    @cached_property
+    def stays(self) -> list[Stay]:
+        """Who was what, and when."""
+        return stays(self.history, self.lineages, self.now.isoformat(timespec="seconds"))
+
+    @cached_property
+    def open(self) -> list[Case]:
+        """Incidents that are not resolved, the oldest first."""
+        cases = (Case.from_dict(each) for each in self.memory.get("cases", ()))
+        return sorted((c for c in cases if c.is_open), key=lambda case: case.incident.since)
+
+
+def read_story(state: State, keep: Keep, now: datetime) -> Story:
+    """What `state` holds."""
+    return Story(
+        keep=keep,
+        now=now,
+        lineages={each.number: each for each in state.lineages()},
+        days=Calendar([Day(**each) for each in state.days()]),
+        memory=state.memory(),
+        batches=state.batches(),
+        asides=state.asides(),
+        history=state.history(),
+        waiting=state.waiting(),
+        turn=state.last_turn(),
+        holds=state.holds(),
+        size=state.size(),
+    )
+
+
+def called(lineage: Lineage) -> str:
+    """What a reader knows a lineage by.
+
+    Examples
+    --------
+    >>> called(Lineage(3, "champion", "chacha", None, 9, "2026-01-01", "the first"))
+    'chacha 3'
+    """
+    return lineage.name if lineage.role == REFERENCE else f"{lineage.name} {lineage.number}"

@@ -1,0 +1,191 @@
+"""FILE.yaml of `leaseboard keep`: which data, which model, and when it learns anew."""
+
+from __future__ import annotations
+
+import glob
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, Field, field_validator, model_validator
+
+from tasks.jobs.job import text_keys
+from tasks.keep.durations import Duration
+from tasks.machine.addresses import is_variable
+from tasks.machine.yaml_files import Strict, load_yaml
+
+FOLDER, SQL = "folder", "sql"
+"""Kinds of sources: what stands before the first colon."""
+FILES = (".csv", ".tsv", ".parquet", ".pq")
+"""Suffixes of a folder's files."""
+WATERMARK = "watermark"
+"""The parameter of a query: the value of the watermark column up to which rows are known."""
+DATABASES = ("sqlite", "postgresql")
+_FILE = "sqlite:///"
+"""What stands before the path of a SQLite file."""
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class DataSettings(Strict):
+    """``data:``, where rows come from and what their columns are for.
+
+    - `source`: ``folder:`` and a pattern of csv or parquet files, each of them a batch; or
+      ``sql:`` and the address of a SQLite or PostgreSQL database, ``$NAME`` in it from the
+      environment.
+    - `query`, `watermark`: of a database; what selects the rows past ``:watermark``, and the
+      column that this is of. It grows: a number, a date, a time.
+    - `overlap`: that many of a query's newest rows are read again the next time, so that a row
+      that was written late, beside others that were known already, is not lost.
+    - `batch_rows`: a query's rows come in batches of about so many.
+    - `time`: the column that says when a row happened.
+    - `id`: the column that tells rows apart, by which labels that come later find theirs.
+    - `target`: the column that is forecast.
+    - `label_delay`: how long after its row a label usually comes.
+    """
+
+    source: Annotated[str, Field(max_length=4096)]
+    query: Annotated[str, Field(max_length=100_000)] = ""
+    watermark: Name | None = None
+    overlap: Annotated[int, Field(ge=0, le=1_000_000)] = 1000
+    batch_rows: Annotated[int, Field(ge=1, le=10_000_000)] = 50_000
+    time: Name | None = None
+    id: Name | None = None
+    target: Name
+    label_delay: Duration = timedelta()
+
+    @property
+    def kind(self) -> str:
+        """`FOLDER` or `SQL`."""
+        return self.source.partition(":")[0]
+
+    @property
+    def place(self) -> str:
+        """The pattern of a folder's files, or the address of a database."""
+        return self.source.partition(":")[2]
+
+    @field_validator("source")
+    @classmethod
+    def _check_source(cls, source: str) -> str:
+        kind, _, place = source.partition(":")
+        if kind not in (FOLDER, SQL) or not place:
+            raise ValueError(
+                "a source is a folder's files or a database, such as folder:inbox/*.csv or"
+                " sql:sqlite:///shop.db"
+            )
+        if kind == FOLDER and not place.endswith(FILES):
+            raise ValueError(
+                "a folder's pattern ends with the format of its files, such as inbox/*.csv or"
+                " inbox/*.parquet"
+            )
+        scheme = re.split(r"[+:]", place)[0]
+        if kind == SQL and not is_variable(place) and scheme not in DATABASES:
+            raise ValueError(
+                f"a database is one of {' and '.join(DATABASES)}, such as sql:sqlite:///shop.db"
+                " or sql:postgresql://me:$PASSWORD@host/shop"
+            )
+        return source
+
+    @model_validator(mode="after")
+    def _check_query(self) -> Self:
+        if self.kind == FOLDER and (self.query or self.watermark):
+            raise ValueError("query and watermark are of a sql: source: remove them")
+        if self.kind == SQL and not (self.watermark and f":{WATERMARK}" in self.query):
+            raise ValueError(
+                "a sql: source needs query and watermark, such as"
+                " query: select * from sales where number > :watermark, and watermark: number"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _check_columns(self) -> Self:
+        for use in ("time", "id", WATERMARK):
+            if getattr(self, use) == self.target:
+                raise ValueError(
+                    f"{use} and target are both {self.target!r}: the target is unknown when a row"
+                    " comes, so name another column"
+                )
+        return self
+
+
+class ModelSettings(Strict):
+    """``model:``, the algorithm that forecasts, its settings and its seed."""
+
+    algorithm: Name = "chacha"
+    settings: Annotated[dict[str, Any], AfterValidator(text_keys)] = Field(default_factory=dict)
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
+
+
+class RetrainSettings(Strict):
+    """``retrain:``, when a challenger is made: whichever comes first; without any, never.
+
+    - `every`: so long after the last one.
+    - `rows`: so many labels after the last one.
+    - `when`: as soon as the watch finds drift.
+    - `window`: it learns from the last rows, so many; what they hold is kept so long.
+    """
+
+    every: Duration | None = None
+    rows: Annotated[int, Field(ge=1)] | None = None
+    when: Literal["drift"] | None = None
+    window: Annotated[int, Field(ge=1, le=10_000_000)] = 10_000
+
+
+class CompareSettings(Strict):
+    """``compare:``, whether challengers forecast in the shadow, and how sure a promotion is."""
+
+    shadow: bool = True
+    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
+
+
+class AlertSettings(Strict):
+    """``alerts:``, who is told: a webhook, addresses of Apprise; ``$NAME``: of the environment."""
+
+    webhook: Annotated[str, Field(max_length=4096)] | None = None
+    to: list[Annotated[str, Field(min_length=1, max_length=4096)]] = Field(default_factory=list)
+
+    @field_validator("webhook")
+    @classmethod
+    def _check_webhook(cls, address: str | None) -> str | None:
+        if address is not None and not (
+            is_variable(address) or address.startswith(("http://", "https://"))
+        ):
+            raise ValueError("a webhook begins with http:// or https://, or is a $NAME")
+        return address
+
+
+class Keep(Strict):
+    """A model that lives: all that FILE.yaml says.
+
+    `state` is a file or the address of a PostgreSQL database; None: the run folder's own.
+    """
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$", max_length=60)]
+    data: DataSettings
+    model: ModelSettings = ModelSettings()
+    retrain: RetrainSettings = RetrainSettings()
+    contract: Annotated[Path, Field(strict=False)]
+    compare: CompareSettings = CompareSettings()
+    alerts: AlertSettings = AlertSettings()
+    state: Annotated[str, Field(min_length=1, max_length=4096)] | None = None
+
+
+def read_keep(path: Path) -> Keep:
+    """The keep in a file, whose relative paths are from the folder of that file.
+
+    Raises UsageError, one line with file and line.
+    """
+    keep = load_yaml(path, Keep)
+    home = path.resolve().parent
+    source = keep.data.source
+    if keep.data.kind == FOLDER:
+        source = f"{FOLDER}:{Path(glob.escape(str(home))) / keep.data.place}"
+    elif keep.data.place.startswith(_FILE):
+        source = f"{SQL}:{_FILE}{home / keep.data.place.removeprefix(_FILE)}"
+    state = keep.state
+    if state is not None and "://" not in state and not is_variable(state):
+        state = str(home / state)
+    data = keep.data.model_copy(update={"source": source})
+    found = {"data": data, "contract": home / keep.contract, "state": state}
+    return keep.model_copy(update=found)

@@ -1,0 +1,130 @@
+"""Where a keep's rows come from: a folder of files; `tasks.keep.queries` for a database."""
+
+from __future__ import annotations
+
+import glob
+import re
+import time
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from algorithms.errors import LeaseboardError
+from tasks.fetch import digests, files
+from tasks.keep.batches import Batch, Ingested
+from tasks.keep.queries import pending_rows
+from tasks.keep.settings import FOLDER, DataSettings
+
+MOMENT = 0.2
+"""Seconds in which a file that nobody writes to stays as it is."""
+_LINES = (".csv", ".tsv")
+_NOT_YET = (".", "~", "#")
+"""What the names of files begin with that a program is at work on."""
+_SIGN = re.compile(r"\[([*?[])\]")
+
+_Stamp = tuple[int, int]
+
+
+def pending(
+    data: DataSettings, known: Ingested, *, texts: Collection[str] = (), moment: float = MOMENT
+) -> Iterator[Batch]:
+    """The batches of a source that are not `known`, one after the other.
+
+    Take in each, so that it is known, before the next one is asked for. A batch that cannot be
+    read has its fault in the place of rows, and the others follow. A file that is held back comes
+    again in the next turn; of a query, the pieces after one that is held back wait with it.
+
+    - `texts`: the columns of a csv that are texts, whatever they look like; see
+      `tasks.keep.contract.Contract.texts`.
+    - `moment`: a file that is written to within so many seconds waits for the next turn.
+
+    Raises UsageError if the source cannot be what was meant: a variable that is not set, a
+    watermark that the query does not give.
+    """
+    if data.kind == FOLDER:
+        return _pending_files(data.place, known, texts, moment)
+    return pending_rows(data, known)
+
+
+def _pending_files(
+    pattern: str, known: Ingested, texts: Collection[str], moment: float
+) -> Iterator[Batch]:
+    home, rest = _divided(pattern)
+    try:
+        if not home.is_dir():
+            yield Batch(
+                str(home), "", fault=f"{home}: no such folder: make it, or mend data.source"
+            )
+        paths = [path for path in sorted(home.glob(rest)) if _is_done(path, home)]
+    except OSError as error:
+        yield Batch(str(home), "", fault=f"{home}: cannot be read: {error.strerror}")
+        return
+    before = {path: _stamp(path) for path in paths}
+    fresh, found = {}, set()
+    for path in paths:
+        try:
+            digest = digests.file_digest(path)
+        except FileNotFoundError:
+            continue  # it was moved away meanwhile
+        except OSError as error:
+            yield Batch(
+                path.relative_to(home).as_posix(),
+                "",
+                fault=f"{path}: cannot be read: {error.strerror}",
+            )
+            continue
+        if not known.knows(digest) and digest not in found:
+            found.add(digest)
+            fresh[path] = digest
+    if fresh:
+        time.sleep(moment)
+    for path, digest in fresh.items():
+        batch = _read(path, path.relative_to(home).as_posix(), digest, texts)
+        if before[path] is not None and _stamp(path) == before[path]:
+            yield batch
+
+
+def _read(path: Path, name: str, digest: str, texts: Collection[str]) -> Batch:
+    try:
+        if path.suffix.lower() in _LINES and not _ends_a_line(path):
+            return Batch(name, digest, fault=(
+                f"{path}: its last line has no end: it is still being written, or was cut off;"
+                " end it with a line feed if it is whole"
+            ))  # fmt: skip
+        frame = files.read(str(path), texts=texts).frame
+    except OSError as error:
+        return Batch(name, digest, fault=f"{path}: cannot be read: {error.strerror}")
+    except LeaseboardError as error:
+        return Batch(name, digest, fault=str(error))
+    frame.columns = frame.columns.map(str)
+    return Batch(name, digest, frame.reset_index(drop=True))
+
+
+def _ends_a_line(path: Path) -> bool:
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - 1))
+        return size == 0 or file.read(1) in b"\r\n"
+
+
+def _stamp(path: Path) -> _Stamp | None:
+    """What changes when a file is written to; None if it is gone."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_size, found.st_mtime_ns
+
+
+def _is_done(path: Path, home: Path) -> bool:
+    """Whether a file is none of those that a program hides, or is at work on."""
+    parts = path.relative_to(home).parts
+    return path.is_file() and not any(part.startswith(_NOT_YET) for part in parts)
+
+
+def _divided(pattern: str) -> tuple[Path, str]:
+    """The folder in which a pattern begins, and the rest; ``[*]`` in it is the sign alone."""
+    parts = Path(pattern).parts
+    fixed = 0
+    while fixed < len(parts) - 1 and not glob.has_magic(_SIGN.sub("", parts[fixed])):
+        fixed += 1
+    return Path(*(_SIGN.sub(r"\1", part) for part in parts[:fixed])), "/".join(parts[fixed:])

@@ -1,0 +1,350 @@
+"""The state of a keep: one transaction a batch, so that a batch is wholly done or not begun."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, delete, event, func, select, text, update
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
+
+from algorithms.errors import LeaseboardError, UsageError
+from tasks.keep.changes import Changes, Happened, KeptRow, Letter, Lineage
+from tasks.keep.commit import put, values_of, write
+from tasks.keep.schema import tables_of
+from tasks.machine.addresses import redacted, scrubbed
+
+AT_ONCE = 500
+"""Values that a statement asks for by name: SQLite takes up to 32,766, older ones 999."""
+
+_WAIT_SECONDS = 30
+
+
+class State:
+    """The state of one keep, in a SQLite file or on a PostgreSQL server.
+
+    Raises UsageError if the address cannot be read; every method LeaseboardError, in one line, if
+    the database cannot be used.
+    """
+
+    def __init__(self, place: Path | str, name: str) -> None:
+        self.name, self.place = name, place
+        self._tables = tables_of(name)
+        if isinstance(place, Path):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            self._url = URL.create("sqlite", database=str(place))
+        else:
+            self._url = _server(place)
+        self._engine: Engine | None = None
+
+    def __str__(self) -> str:
+        return str(self.place) if isinstance(self.place, Path) else redacted(self.place)
+
+    # Turns
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Hold the keep against another turn; UsageError if one is going on."""
+        busy = UsageError(
+            f"another turn of the keep {self.name!r} is going on: wait until it is over, or stop"
+            " it"
+        )
+        if isinstance(self.place, Path):
+            with self._reported(), self.place.with_suffix(".turn").open("w") as handle:
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    raise busy from None
+                yield
+            return
+        number = int(hashlib.sha256(f"keep {self.name}".encode()).hexdigest()[:15], 16)
+        with self._reported():
+            holder = create_engine(self._url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+            connection = holder.connect()
+        with connection:
+            if not connection.scalar(select(func.pg_try_advisory_lock(number))):
+                raise busy
+            yield
+
+    # Reading
+
+    def knows(self, digest: str) -> bool:
+        """Whether a batch of this content was taken in, or found broken."""
+        batches = self._tables.batches
+        return bool(self._value(select(func.count()).where(batches.c.digest == digest)))
+
+    def watermark(self) -> str | None:
+        """That of the last batch which had one."""
+        batches = self._tables.batches.c
+        query = select(batches.watermark).where(batches.watermark.is_not(None))
+        found: str | None = self._value(query.order_by(batches.number.desc()).limit(1))
+        return found
+
+    def rows_of(self, ids: Sequence[str]) -> dict[str, KeptRow]:
+        """The rows that are known of these identities."""
+        identity = self._tables.rows.c.id
+        found: dict[str, KeptRow] = {}
+        with self.begun() as connection:
+            for start in range(0, len(ids), AT_ONCE):
+                query = self._whole.where(identity.in_(ids[start : start + AT_ONCE]))
+                found |= {row.id: _row(row) for row in connection.execute(query)}
+        return found
+
+    def settled(self, count: int) -> list[KeptRow]:
+        """The last rows whose label has come, at most `count`, in the order they were settled."""
+        contents = self._tables.contents.c
+        query = (
+            self._whole.where(contents.settled.is_not(None))
+            .order_by(contents.settled.desc(), contents.row.desc())
+            .limit(count)
+        )
+        with self.begun() as connection:
+            return [_row(row) for row in connection.execute(query)][::-1]
+
+    def unsettled(self) -> list[KeptRow]:
+        """All rows that wait for their label."""
+        contents = self._tables.contents.c
+        query = self._whole.where(contents.row.is_not(None), contents.settled.is_(None))
+        with self.begun() as connection:
+            return [_row(row) for row in connection.execute(query.order_by(contents.row))]
+
+    @property
+    def _whole(self) -> Any:
+        """Rows, with what they hold where that is kept."""
+        rows, contents = self._tables.rows, self._tables.contents
+        return select(
+            rows, contents.c.features, contents.c.forecasts, contents.c.label
+        ).outerjoin_from(rows, contents, rows.c.number == contents.c.row)
+
+    def lineages(self) -> list[Lineage]:
+        """All, by number."""
+        table = self._tables.lineages
+        with self.begun() as connection:
+            found = connection.execute(select(table).order_by(table.c.number)).mappings()
+            return [Lineage(**row) for row in found]
+
+    def model(self, digest: str) -> bytes:
+        """What a lineage has learned."""
+        models = self._tables.models
+        content: bytes = self._value(select(models.c.content).where(models.c.digest == digest))
+        if content is None or hashlib.sha256(content).hexdigest() != digest:
+            raise LeaseboardError(
+                f"the state {self} is damaged: the model {digest[:12]} is not what was written:"
+                " restore a copy of the state"
+            )
+        return content
+
+    def days(self) -> list[dict[str, Any]]:
+        """The sums by day and lineage, in the order of days."""
+        table = self._tables.days
+        with self.begun() as connection:
+            query = select(table).order_by(table.c.day, table.c.lineage)
+            found = connection.execute(query).mappings()
+            return [dict(row) | {"sums": json.loads(row["sums"])} for row in found]
+
+    def memory(self) -> dict[str, Any]:
+        """What is remembered, by name."""
+        table = self._tables.memory
+        with self.begun() as connection:
+            found = connection.execute(select(table)).all()
+            return {name: json.loads(value) for name, value in found}
+
+    def batches(self) -> list[dict[str, Any]]:
+        """All batches, the oldest first."""
+        table = self._tables.batches
+        with self.begun() as connection:
+            found = connection.execute(select(table).order_by(table.c.number)).mappings()
+            return [dict(row) | {"counts": json.loads(row["counts"])} for row in found]
+
+    def asides(self, limit: int = 1000) -> list[dict[str, Any]]:
+        """The rows that were set aside last, the newest first."""
+        table = self._tables.aside
+        with self.begun() as connection:
+            query = select(table).order_by(table.c.number.desc()).limit(limit)
+            return [dict(row) for row in connection.execute(query).mappings()]
+
+    def history(self) -> list[Happened]:
+        """What happened, the oldest first."""
+        table = self._tables.history
+        with self.begun() as connection:
+            query = select(table.c.at, table.c.kind, table.c.subject, table.c.what)
+            return [Happened(*row) for row in connection.execute(query.order_by(table.c.number))]
+
+    def letters(self) -> dict[int, Letter]:
+        """What is to be told and was not taken yet, by number."""
+        table = self._tables.letters
+        with self.begun() as connection:
+            found = connection.execute(select(table).order_by(table.c.number))
+            return {row.number: (row.address, json.loads(row.body)) for row in found}
+
+    def posted(self) -> list[tuple[int, str, str]]:
+        """Number, identity and label of what was posted to the server and not taken in."""
+        table = self._tables.posted
+        with self.begun() as connection:
+            query = select(table.c.number, table.c.id, table.c.label).order_by(table.c.number)
+            return [tuple(row) for row in connection.execute(query)]
+
+    def waiting(self) -> dict[str, int]:
+        """How many rows wait for their label, by day."""
+        rows, contents = self._tables.rows.c, self._tables.contents.c
+        query = (
+            select(rows.day, func.count())
+            .join_from(self._tables.contents, self._tables.rows, rows.number == contents.row)
+            .where(contents.settled.is_(None))
+            .group_by(rows.day)
+            .order_by(rows.day)
+        )
+        with self.begun() as connection:
+            return {row[0]: row[1] for row in connection.execute(query)}
+
+    def last_turn(self) -> dict[str, Any] | None:
+        """The turn that began last: ``began``, ``ended`` if it has, ``summary``."""
+        table = self._tables.turns
+        with self.begun() as connection:
+            query = select(table).order_by(table.c.number.desc()).limit(1)
+            found = connection.execute(query).mappings().one_or_none()
+            return found and dict(found) | {"summary": json.loads(found["summary"])}
+
+    def holds(self) -> dict[str, int]:
+        """How many rows each of its tables has, by what they are called in `schema`."""
+        with self.begun() as connection:
+            return {
+                each.name: connection.scalar(
+                    select(func.count()).select_from(getattr(self._tables, each.name))
+                )
+                for each in fields(self._tables)
+                if each.name != "metadata"
+            }
+
+    def size(self) -> int:
+        """Bytes that it takes in its database."""
+        with self.begun() as connection:
+            if isinstance(self.place, Path):
+                pages = connection.scalar(text("pragma page_count"))
+                return int(pages * connection.scalar(text("pragma page_size")))
+            names = list(self._tables.metadata.tables)
+            sizes = (
+                connection.scalar(select(func.pg_total_relation_size(name))) for name in names
+            )
+            return sum(map(int, sizes))
+
+    # Writing
+
+    def commit(self, changes: Changes) -> None:
+        """Write all that a batch changes, or nothing of it."""
+        with self.begun() as connection:
+            write(connection, self._tables, changes)
+
+    def strike_out(self, letter: int) -> None:
+        """The letter was taken."""
+        table = self._tables.letters
+        with self.begun() as connection:
+            connection.execute(delete(table).where(table.c.number == letter))
+
+    def keep_member(self, lineage: Lineage) -> None:
+        """Write what became of a lineage outside a batch."""
+        with self.begun() as connection:
+            put(connection, self._tables.lineages, "number", [values_of(lineage)])
+
+    def begin_turn(self, at: str) -> int:
+        """A new turn; its number."""
+        turns = self._tables.turns
+        made = turns.insert().values(began=at, summary="{}").returning(turns.c.number)
+        with self.begun() as connection:
+            return int(connection.execute(made).scalar_one())
+
+    def unfinished(self) -> str | None:
+        """When the last turn began, if it never ended; None if it did, or there was none."""
+        turns = self._tables.turns
+        with self.begun() as connection:
+            last = connection.execute(select(turns).order_by(turns.c.number.desc()).limit(1))
+            found = last.one_or_none()
+        return None if found is None or found.ended is not None else str(found.began)
+
+    def end_turn(self, number: int, at: str, summary: Mapping[str, Any]) -> None:
+        """The turn is over."""
+        turns = self._tables.turns
+        with self.begun() as connection:
+            connection.execute(
+                update(turns)
+                .where(turns.c.number == number)
+                .values(ended=at, summary=json.dumps(summary))
+            )
+
+    def log_served(self, forecasts: Sequence[Mapping[str, str]]) -> None:
+        """Write down what the server is about to answer."""
+        with self.begun() as connection:
+            connection.execute(self._tables.served.insert(), list(forecasts))
+
+    def post(self, labels: Sequence[Mapping[str, str]]) -> None:
+        """Keep labels that were posted until the next turn."""
+        with self.begun() as connection:
+            connection.execute(self._tables.posted.insert(), list(labels))
+
+    @contextmanager
+    def begun(self) -> Iterator[Connection]:
+        """A transaction; what the database refuses is told in one line, without its secrets."""
+        with self._reported():
+            if self._engine is None:
+                self._engine = self._connected()
+            with self._engine.begin() as connection:
+                yield connection
+
+    def _value(self, query: Any) -> Any:
+        with self.begun() as connection:
+            return connection.scalar(query)
+
+    def _connected(self) -> Engine:
+        if isinstance(self.place, Path):
+            engine = create_engine(self._url, connect_args={"timeout": _WAIT_SECONDS})
+
+            @event.listens_for(engine, "connect")
+            def prepare(connection: Any, _: object) -> None:
+                connection.execute("PRAGMA journal_mode=WAL")
+
+        else:
+            engine = create_engine(self._url, pool_pre_ping=True)
+        with engine.begin() as connection:
+            if not isinstance(self.place, Path):
+                connection.execute(text("select pg_advisory_xact_lock(507140)"))
+            self._tables.metadata.create_all(connection)
+        return engine
+
+    @contextmanager
+    def _reported(self) -> Iterator[None]:
+        try:
+            yield
+        except (SQLAlchemyError, OSError, ImportError) as error:
+            said = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
+            if not isinstance(self.place, Path):
+                said = scrubbed(said, [self._url.render_as_string(hide_password=False)])
+            raise LeaseboardError(
+                f"the state {self} cannot be used: {said}: mend that and take another turn; what"
+                " was not finished is done again"
+            ) from error
+
+
+def _row(row: Any) -> KeptRow:
+    return KeptRow(
+        row.id, row.seal, row.day, row.features or "", row.forecasts or "", row.label, row.number,
+        is_settled=row.settled is not None,
+    )  # fmt: skip
+
+
+def _server(place: str) -> URL:
+    mend = "write a file or postgresql://USER:PASSWORD@HOST/NAME"
+    try:
+        url = make_url(place)
+    except (ArgumentError, ValueError):  # not `from` it: its text is the address
+        raise UsageError(f"the state {redacted(place)!r} cannot be read: {mend}") from None
+    if url.drivername.partition("+")[0] != "postgresql":
+        raise UsageError(f"the state {redacted(place)!r} is no file and no PostgreSQL: {mend}")
+    return url

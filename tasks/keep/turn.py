@@ -1,0 +1,257 @@
+"""One batch of a keep, step by step; nothing is written until `commit`.
+
+The steps are those of `flows.keep`: check, settle, watch, learn, compare, promote. Each takes the
+`Work` on the batch and adds to it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+import pandas as pd
+
+from algorithms.errors import DataError
+from tasks.keep.batches import Batch, identify
+from tasks.keep.changes import Changes, Happened, KeptRow, TakenIn
+from tasks.keep.conform import check
+from tasks.keep.content import packed, values_in
+from tasks.keep.contract import Contract
+from tasks.keep.incidents import Incident
+from tasks.keep.losses import Sums
+from tasks.keep.settings import FOLDER, Keep
+from tasks.keep.shadow import CHALLENGER, CHAMPION, RETIRED, Shadow, by_day, losses_of
+from tasks.keep.state import State
+from tasks.keep.taking import Sorted, is_labels_alone, take
+
+LEAST_ROWS = 20
+"""Labels that a first champion needs."""
+
+POSTED = "posted-"
+"""The digest of a batch of posted labels begins so, and ends with the last one's number."""
+
+HELD = "held"
+"""In the memory: the rows that wait to be learned."""
+
+DUELS = "duels"
+"""In the memory: the state of the champion's duel with each role."""
+
+REPEATED = 0.5
+"""The share of a batch from which on rows that had come before are told."""
+
+REMEMBERED = timedelta(days=90)
+"""How long the identity of a row is known after its day."""
+
+
+@dataclass
+class Keeping:
+    """A keep while a turn goes on."""
+
+    keep: Keep
+    contract: Contract
+    state: State
+    shadow: Shadow
+    now: datetime
+    memory: dict[str, Any]
+    found: list[Incident] = field(default_factory=list)
+    """What is wrong, so far in this turn."""
+
+    @property
+    def at(self) -> str:
+        """Now, as the state has it."""
+        return self.now.isoformat(timespec="seconds")
+
+    def incident(self, kind: str, subject: str, what: str, command: str = "") -> None:
+        """Something is wrong, as of now."""
+        shown = command or f"leaseboard keep {self.keep.name}.yaml --status"
+        self.found.append(Incident(kind, subject, what, self.now, shown))
+
+
+@dataclass
+class Work:
+    """What is done for one batch."""
+
+    batch: Batch
+    changes: Changes
+    taken: Sorted = field(default_factory=Sorted)
+    settled: list[KeptRow] = field(default_factory=list)
+    """Rows whose label has come with this batch, in the order they are learned."""
+    losses: list[dict[int, Sums]] = field(default_factory=list)
+    """What each lineage's forecast of each of them cost."""
+    has_begun: bool = False
+    """Whether the first champion was made of this batch."""
+    doubtful: bool = False
+    """Whether labels came that are unlike those of the days before."""
+    drift: tuple[str, ...] = ()
+    """Why a challenger should be made."""
+
+
+def addresses_of(keep: Keep) -> list[str]:
+    """Who is told."""
+    return [*([keep.alerts.webhook] if keep.alerts.webhook else []), *keep.alerts.to]
+
+
+def posted_labels(keeping: Keeping) -> Batch | None:
+    """The labels that were posted to the server, as a batch of ids and labels."""
+    data, posted = keeping.keep.data, keeping.state.posted()
+    if data.id is None or not posted:
+        return None
+    last = max(number for number, _, _ in posted)
+    frame = pd.DataFrame(
+        {
+            data.id: [identity for _, identity, _ in posted],
+            data.target: [json.loads(label) for _, _, label in posted],
+        }
+    )
+    return Batch(f"labels posted up to {last}", f"{POSTED}{last}", frame)
+
+
+def checked(keeping: Keeping, batch: Batch) -> Work | None:
+    """Hold a batch against the contract; None, with an incident, if it must not be taken in."""
+    if batch.frame is None:
+        keeping.incident("broken file", batch.name, batch.fault)
+        return None
+    data, frame = keeping.keep.data, batch.frame
+    work = Work(batch, Changes(at=keeping.at))
+    alone = is_labels_alone(frame, data)
+    contract = keeping.contract.of_labels(data) if alone else keeping.contract
+    held = check(contract, frame, now=keeping.now)
+    for remark in held.told:
+        if not remark.key.startswith("age of"):  # told at the end, of the newest rows of all
+            keeping.incident("data", remark.key, f"{batch.name}: {remark.text}")
+    for remark in held.breaks:
+        keeping.incident("contract", remark.key, f"{batch.name}: {remark.text}")
+    if held.breaks:
+        return None
+    aside = [(each, values_in(frame.iloc[[each.position]])[0]) for each in held.aside]
+    if aside:
+        first = held.aside[0]
+        what = f"{batch.name}: {len(aside)} of {len(frame)} rows set aside: {first.reason}"
+        keeping.incident("rows set aside", first.column, what)
+    frame = held.rows
+    try:
+        ids = list(identify(frame, data))
+    except DataError as error:
+        keeping.incident("broken file", batch.name, f"{batch.name}: {error}")
+        return None
+    known = keeping.state.rows_of(list(dict.fromkeys(ids)))
+    work.taken = take(frame, ids, known, data, keeping.at[:10])
+    if work.taken.aside:
+        (_, reason, _), count = work.taken.aside[0], len(work.taken.aside)
+        keeping.incident("ids", reason, f"{batch.name}: {count} rows set aside: {reason}")
+    if data.kind == FOLDER and work.taken.repeated > REPEATED * len(ids):
+        what = f"{batch.name}: {work.taken.repeated} of {len(ids)} rows had come before"
+        keeping.incident("repeated", "rows", what)
+    work.taken.aside += [
+        (str(row.get(data.id or "", "")), each.reason, packed(row)) for each, row in aside
+    ]
+    work.taken.new = keeping.shadow.forecast(work.taken.new)
+    if data.time in frame and len(frame):
+        times = pd.to_datetime(frame[data.time]).dropna()
+        newest = keeping.memory.get("newest", "")
+        keeping.memory["newest"] = max(newest, times.max().isoformat()) if len(times) else newest
+    work.changes.batch = TakenIn(batch.name, batch.digest, work.taken.counts(), batch.watermark)
+    return work
+
+
+def settle(keeping: Keeping, work: Work) -> None:
+    """Let labels meet the forecasts of their rows."""
+    work.settled = work.taken.labelled + [r for r in work.taken.new if r.is_settled]
+    if keeping.shadow.of_role(CHAMPION) is None:
+        begin(keeping, work)
+    work.losses = losses_of(work.settled)
+    work.changes.days = by_day(work.settled, work.losses)
+    work.changes.rows = work.taken.new
+    work.changes.labels = [(row.number, row.label or "") for row in work.taken.labelled]
+    work.changes.aside = work.taken.aside
+
+
+def begin(keeping: Keeping, work: Work) -> None:
+    """Make the first champion, once there are labels enough; it forecasts the past day by day."""
+    earlier = keeping.state.settled(keeping.keep.retrain.window)
+    rows = [*earlier, *work.settled]
+    if len(rows) < LEAST_ROWS:
+        return
+    work.has_begun = True
+    work.settled = keeping.shadow.begin(rows, keeping.at)[len(earlier) :]
+    told = {row.id: row for row in work.settled}
+    waiting = [row for row in work.taken.new if row.id not in told]
+    told |= {row.id: row for row in keeping.shadow.forecast(waiting)}
+    work.taken.new = [told[row.id] for row in work.taken.new]
+
+
+def learn(keeping: Keeping, work: Work) -> None:
+    """Have lineages learn what was settled; make a challenger when one is due."""
+    shadow, settled = keeping.shadow, work.settled
+    champion = shadow.of_role(CHAMPION)
+    if champion is None or work.has_begun:
+        return
+    shadow.learn(_believed(keeping, work))
+    why = due(keeping, work)
+    if why and keeping.keep.compare.shadow:
+        window = keeping.keep.retrain.window
+        if shadow.goes_on:  # of all that the champion knows it would be the same again
+            window = min(window, (champion.learned + 1) // 2)
+        rows = [*keeping.state.settled(window), *settled][-window:]
+        before = shadow.of_role(CHALLENGER)
+        if before is not None:
+            shadow.move(before, RETIRED, keeping.at, "retired", f"a new challenger: {why}")
+        if len(rows) >= LEAST_ROWS:
+            shadow.bear(rows, keeping.at, why)
+            keeping.memory["challenger since"] = keeping.at
+            keeping.memory["rows since"] = 0
+            keeping.memory.get(DUELS, {}).pop(CHALLENGER, None)
+
+
+def _believed(keeping: Keeping, work: Work) -> list[KeptRow]:
+    """The rows to learn: doubtful labels wait until the next ones confirm that the world changed.
+
+    Labels that are doubtful once and then are not were wrong, and are never learned.
+    """
+    held: list[str] = keeping.memory.get(HELD, [])
+    if work.doubtful and not held:
+        keeping.memory[HELD] = [row.id for row in work.settled]
+        return []
+    if not work.settled:
+        return []
+    keeping.memory[HELD] = []
+    if held and not work.doubtful:
+        what = f"{len(held)} rows are not learned: their labels were unlike those before and after"
+        keeping.shadow.tell([Happened(keeping.at, "left out", "labels", what)])
+        return work.settled
+    known = [row for row in keeping.state.rows_of(held).values() if row.features]
+    return [*sorted(known, key=lambda row: row.number), *work.settled]
+
+
+def due(keeping: Keeping, work: Work) -> str:
+    """Why a challenger is to be made; empty if none is."""
+    wanted, memory = keeping.keep.retrain, keeping.memory
+    memory["rows since"] = memory.get("rows since", 0) + len(work.settled)
+    since = datetime.fromisoformat(memory.setdefault("challenger since", keeping.at))
+    if wanted.when == "drift" and work.drift:
+        return f"drift: {work.drift[0]}"
+    if wanted.rows is not None and memory["rows since"] >= wanted.rows:
+        return f"{memory['rows since']} rows since the last"
+    if wanted.every is not None and keeping.now - since >= wanted.every:
+        return f"{(keeping.now - since).days} days since the last"
+    return ""
+
+
+def commit(keeping: Keeping, work: Work) -> None:
+    """Write all of it in one transaction."""
+    keeping.shadow.put_into(work.changes)
+    if work.batch.digest.startswith(POSTED):
+        last = int(work.batch.digest.removeprefix(POSTED))
+        posted = [number for number, _, _ in keeping.state.posted()]
+        work.changes.posted = [number for number in posted if number <= last]
+    work.changes.memory = dict(keeping.memory)
+    work.changes.window = keeping.keep.retrain.window
+    days = [row.day for row in work.taken.new]
+    if days:
+        horizon = datetime.fromisoformat(max(days)) - max(
+            REMEMBERED, 3 * keeping.keep.data.label_delay
+        )
+        work.changes.horizon = horizon.date().isoformat()
+    keeping.state.commit(work.changes)

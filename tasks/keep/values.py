@@ -1,0 +1,125 @@
+"""One value of a column against the column's rule: the same in a file and in a request."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from algorithms.errors import short
+from tasks.fetch import columns, files
+from tasks.keep.contract import NUMBERS, ColumnRule
+from tasks.models.plain_columns import text_of
+
+Fault = Callable[[Any], str | None]
+"""Why a value breaks a rule; None if it does not."""
+
+_MOST = float(columns.LARGEST)
+_EXACT = 2**53
+"""Smaller integers are reals, too."""
+_BOOLEANS = (bool, np.bool_)
+_NUMBERS = (int, float, np.integer, np.floating, Decimal)
+_WORDS = (str, *_BOOLEANS, *_NUMBERS)
+_FLAGS = dict.fromkeys(files.TRUE, 1.0) | dict.fromkeys(files.FALSE, 0.0)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, or one of the values that are unequal to themselves."""
+    return value is None or value is pd.NA or bool(value != value)  # noqa: PLR0124
+
+
+def number_of(value: Any) -> float:
+    """A number, which may be written as a text; NaN for what is none that is finite."""
+    is_number = isinstance(value, _NUMBERS) and not isinstance(value, (bool, np.timedelta64))
+    if not is_number and not isinstance(value, str):
+        return math.nan
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return math.nan
+    return number if abs(number) <= _MOST else math.nan
+
+
+def flag_of(value: Any) -> float:
+    """1 for true, 0 for false, however they are written; NaN for what is neither."""
+    if isinstance(value, str):
+        return _FLAGS.get(value, math.nan)
+    if isinstance(value, _BOOLEANS) or number_of(value) in (0.0, 1.0):
+        return float(value)
+    return math.nan
+
+
+def is_date(value: Any) -> bool:
+    """Whether a value is a date, or a text in ISO's form of one."""
+    if isinstance(value, str):
+        return columns.is_iso_date(value)
+    return isinstance(value, dt.date | np.datetime64)
+
+
+def is_word(value: Any) -> bool:
+    """Whether a value can be a text: a number can, a date or a list cannot."""
+    return isinstance(value, _WORDS)
+
+
+def fault_of(name: str, rule: ColumnRule) -> Fault:
+    """What says why a value of column `name` breaks its rule."""
+    missing = None if rule.missing else f"{name} is missing"
+    if rule.kind in NUMBERS:
+        return _number_fault(name, rule, missing)
+    if rule.kind == "flag":
+        return _kind_fault(name, _is_flag, "neither true nor false", missing)
+    if rule.kind == "date":
+        return _kind_fault(name, is_date, "no date, such as 2024-02-29", missing)
+    if rule.closed:
+        known = {*rule.categories, *map(text_of, rule.categories)}
+        told = f"none of {short(', '.join(rule.categories))}"
+        return _kind_fault(name, lambda value: is_word(value) and text_of(value) in known, told,
+                           missing)  # fmt: skip
+    return _kind_fault(name, is_word, "no text", missing)
+
+
+def _number_fault(name: str, rule: ColumnRule, missing: str | None) -> Fault:
+    low = -_MOST if rule.low is None else rule.low
+    high = _MOST if rule.high is None else rule.high
+    whole = rule.kind == "integer"
+
+    def fault(value: Any) -> str | None:
+        plain = value.__class__ is float or (value.__class__ is int and -_EXACT < value < _EXACT)
+        if plain and low <= value <= high and not (whole and value % 1):
+            return None  # most are: a fraction of a microsecond counts where a server waits
+        if is_missing(value):
+            return missing
+        number = number_of(value)
+        if low <= number <= high and not (whole and number % 1):
+            return None
+        if math.isnan(number):
+            return f"{_shown(name, value)} is no number"
+        if whole and number % 1:
+            return f"{_shown(name, value)} is no whole number"
+        end = f"below {low:g}" if number < low else f"above {high:g}"
+        return f"{_shown(name, value)} is {end}"
+
+    return fault
+
+
+def _kind_fault(name: str, is_one: Callable[[Any], bool], what: str, missing: str | None) -> Fault:
+    def fault(value: Any) -> str | None:
+        if is_missing(value):
+            return missing
+        return None if is_one(value) else f"{_shown(name, value)} is {what}"
+
+    return fault
+
+
+def _is_flag(value: Any) -> bool:
+    return not math.isnan(flag_of(value))
+
+
+def _shown(name: str, value: Any) -> str:
+    plain = value.item() if isinstance(value, np.generic) else value
+    return f"{name} {short(repr(plain), 60)}"

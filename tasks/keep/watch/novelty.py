@@ -1,0 +1,141 @@
+"""Whether a day is unlike the days before it, by the distance to its nearest neighbours.
+
+For each series, a day's distance is that to its second nearest day (Ramaswamy, Rastogi and Shim,
+2000), over the spread of the series (the median absolute deviation). Sundays have other Sundays
+near them, and on a slope the days before are near: so weeks and trends need no model. A day that
+was alarming has no second like it; a level that lasts has, after two days, and is the new normal.
+
+A series is alarming when that distance exceeds `MARGIN` times the largest that any of the days
+before has among all of them, and 1 + ln m for m series; days that were alarming are near to
+others, and no measure of how far is usual. If days are exchangeable, the first alone happens to a
+series with a probability of at most 1 / (n + 1) on a day after n others, whatever its distribution
+and even at a margin of 1 (conformal prediction: Vovk, Gammerman and Shafer, 2005, chapter 2, with
+this distance as the measure of non-conformity); the second is the size to which the largest of m
+distances with exponential tails grows. Real days are not exchangeable, which is what the margin is
+for. ``python -m benchmarks.watch``, 20 replays of 60 clean days a stream: 0.5 incidents of bike
+sharing, 0.8 of electricity prices (which jump, and begin to be traded between states), 0.05 and 0
+of flights. A day of labels that is wrong is noticed where forecasts follow labels; where they do
+not, because these come a week late, only labels whose own distribution changes are.
+
+NannyML and Evidently set a day beside a fixed reference (three deviations of its chunks; a
+distance of 0.1), which the first change of season leaves for good; River's and frouros' detectors
+look for lasting change, not for a day.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from tasks.keep.watch.signature import QUANTILES, divided
+
+NEIGHBOUR = 2
+"""Which of the nearest days counts."""
+
+MARGIN = 3.0
+"""How much further than all others a day must be."""
+
+LEAST = 14
+"""Days that a series must have before it is judged: two weeks."""
+
+FLOORS = {
+    "missing": 0.05,
+    "commonest": 0.1,
+    "other": 0.1,
+    "lean": 0.1,
+    "loss": 0.05,
+    "disagreement": 0.1,
+}
+"""The least spread by statistic, for series that hardly move; of quantiles: a share of a day's."""
+
+_SHARE_OF_RANGE = 0.05
+ONE_SIDED = ("loss", "disagreement")
+
+Numbers = npt.NDArray[np.float64]
+
+
+def excess(
+    names: Sequence[str],
+    before: Numbers,
+    today: Numbers,
+    rows: Sequence[int],
+    alarmed: npt.NDArray[np.bool_],
+) -> Numbers:
+    """How far a day exceeds what is alarming; above 1 it is.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The m series.
+    before : array of shape (n, m)
+        The n days before; NaN where a series had no value.
+    today : array of shape (m,)
+    rows : sequence of n + 1 int
+        Of the days before and of today: a day of few rows is farther off by chance.
+    alarmed : array of shape (n, m)
+        Which of the days before were alarming, so that they are no measure of what is usual.
+
+    Returns
+    -------
+    array of shape (m,)
+    """
+    bag = np.vstack([before, today])
+    distances = _distances(names, bag) / _spreads(names, bag)
+    distances[-1] *= min(1.0, np.sqrt(rows[-1] / max(np.median(rows[:-1]), 1)))
+    farthest = np.where(alarmed, 0.0, distances[:-1]).max(axis=0)
+    alarming = np.maximum(MARGIN * farthest, 1 + np.log(len(names)))
+    judged = (~np.isnan(before)).sum(axis=0) >= LEAST
+    found: Numbers = np.where(
+        judged & ~_says_the_day(names, before), distances[-1] / alarming, 0.0
+    )
+    return found
+
+
+def _distances(names: Sequence[str], bag: Numbers) -> Numbers:
+    """To the second nearest other day, by day and series; 0 where there is none."""
+    apart = bag[:, None, :] - bag[None, :, :]
+    one_sided = [divided(name)[1] in ONE_SIDED for name in names]
+    apart[:, :, one_sided] = np.maximum(apart[:, :, one_sided], 0)
+    apart = np.abs(apart)
+    apart[np.isnan(apart)] = np.inf
+    each = np.arange(len(bag))
+    apart[each, each] = np.inf
+    nearest = np.partition(apart, NEIGHBOUR - 1, axis=1)[:, NEIGHBOUR - 1]
+    return np.where(np.isfinite(nearest), nearest, 0.0)
+
+
+def _spreads(names: Sequence[str], bag: Numbers) -> Numbers:
+    """The spread of each series, which is never 0: infinite where nothing can be said."""
+    column = {name: i for i, name in enumerate(names)}
+    spreads = np.full(len(names), np.inf)
+    for i, name in enumerate(names):
+        of, statistic = divided(name)
+        if statistic in QUANTILES:
+            ranges = bag[:, column[f"{of}: high"]] - bag[:, column[f"{of}: low"]]
+            floor = _SHARE_OF_RANGE * _median(ranges)
+        else:
+            floor = FLOORS[statistic]
+        spread = max(floor, 1.4826 * _median(np.abs(bag[:, i] - _median(bag[:, i]))))
+        if spread > 0:
+            spreads[i] = spread
+    return spreads
+
+
+def _says_the_day(names: Sequence[str], before: Numbers) -> npt.NDArray[np.bool_]:
+    """Series of columns that hold one value a day: a month, a holiday; none is usual."""
+    column = {name: i for i, name in enumerate(names)}
+    found = np.zeros(len(names), dtype=bool)
+    for i, name in enumerate(names):
+        of, statistic = divided(name)
+        commonest = column.get(f"{of}: commonest")
+        if commonest is not None and statistic not in ("missing", "commonest", *ONE_SIDED):
+            shares = before[:, commonest]
+            found[i] = bool((shares[~np.isnan(shares)] >= 1).all())
+    return found
+
+
+def _median(values: Numbers) -> float:
+    there = values[~np.isnan(values)]
+    return float(np.median(there)) if len(there) else 0.0

@@ -1,0 +1,133 @@
+"""What a day is told by: a few numbers for each column, and for the errors of its forecasts.
+
+Each number is a series over the days, called ``column: statistic``. All are robust (quantiles and
+shares), so that one wild row is no wild day.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import pandas as pd
+
+Signature = dict[str, float]
+
+WORDS = {
+    "missing": "the share of {} that is missing",
+    "commonest": "the share of the commonest value of {}",
+    "low": "the tenth percentile of {}",
+    "middle": "the median of {}",
+    "high": "the ninetieth percentile of {}",
+    "lean": "the lean of {} (from -1, a long low end, to 1)",
+    "other": "the share of {} that differs from the usual mix",
+    "loss": "the loss of {}",
+    "disagreement": "how little {} follow the labels (0 is not at all, -3 nearly wholly)",
+}
+"""What the statistics are called."""
+
+QUANTILES = {"low": 0.1, "middle": 0.5, "high": 0.9}
+
+MOST_CATEGORIES = 200
+"""Of a column, whose usual shares are remembered."""
+
+_FORGET = 0.1
+"""The weight of the last day in the usual shares."""
+
+
+def divided(series: str) -> tuple[str, str]:
+    """The column and the statistic of a series."""
+    column, _, statistic = series.rpartition(": ")
+    return column, statistic
+
+
+def said(series: str) -> str:
+    """A series in words.
+
+    Examples
+    --------
+    >>> said("price: middle")
+    'the median of price'
+    """
+    column, statistic = divided(series)
+    return WORDS[statistic].format(column)
+
+
+def is_number(values: pd.Series) -> bool:
+    """Whether values have a scale: flags, texts and categories have none."""
+    return pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
+
+
+def of_columns(
+    columns: Iterable[tuple[str, pd.Series]], usual: Mapping[str, Mapping[str, float]]
+) -> Signature:
+    """The numbers of columns; `usual` has the shares of categories, see `new_usual`.
+
+    Dates are left out, because they grow anyway.
+    """
+    found: Signature = {}
+    for name, values in columns:
+        if not pd.api.types.is_datetime64_any_dtype(values):
+            told = _numbers(values) if is_number(values) else _mix(values, usual.get(name))
+            found |= {f"{name}: {statistic}": value for statistic, value in told.items()}
+    return found
+
+
+def of_errors(labels: pd.Series, forecasts: pd.Series, losses: pd.Series) -> Signature:
+    """How large the losses were, as a logarithm for numbers; and whether these go together."""
+    loss = float(losses.mean())
+    if not is_number(labels):
+        return {"forecasts: loss": loss}
+    return {
+        "forecasts: loss": float(np.log(max(loss, 1e-12))),
+        "forecasts: disagreement": -_agreement(labels, forecasts),
+    }
+
+
+def new_usual(values: pd.Series, usual: Mapping[str, float] | None) -> dict[str, float] | None:
+    """The usual shares of categories after a day of them; None where there are none."""
+    if is_number(values) or pd.api.types.is_datetime64_any_dtype(values):
+        return None
+    shares = _shares(values)
+    if usual is not None:
+        before = pd.Series(usual, dtype=np.float64) * (1 - _FORGET)
+        shares = shares.mul(_FORGET).add(before, fill_value=0)
+    kept = shares.sort_index().nlargest(MOST_CATEGORIES)
+    return {str(name): float(f"{share:.4g}") for name, share in kept.items()}
+
+
+def _numbers(values: pd.Series) -> Signature:
+    numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    there = np.sort(numbers[np.isfinite(numbers)])
+    found = {"missing": 1 - len(there) / max(len(numbers), 1)}
+    if not len(there):
+        return found
+    low, middle, high = (float(np.quantile(there, share)) for share in QUANTILES.values())
+    starts = np.flatnonzero(np.diff(there, prepend=-np.inf))
+    longest = int(np.diff(starts, append=len(there)).max())
+    found |= {"commonest": longest / len(there), "low": low, "middle": middle, "high": high}
+    if high > low:
+        found["lean"] = (low + high - 2 * middle) / (high - low)
+    return found
+
+
+def _mix(values: pd.Series, usual: Mapping[str, float] | None) -> Signature:
+    shares = _shares(values)
+    found = {"missing": float(values.isna().mean()) if len(values) else 0.0}
+    if len(shares):
+        found["commonest"] = float(shares.max())
+        if usual:  # half the total variation
+            found["other"] = float(shares.sub(pd.Series(usual), fill_value=0).abs().sum() / 2)
+    return found
+
+
+def _shares(values: pd.Series) -> pd.Series:
+    return values.dropna().astype(str).value_counts(normalize=True).astype(np.float64)
+
+
+def _agreement(labels: pd.Series, forecasts: pd.Series) -> float:
+    """Fisher's transform of the rank correlation; NaN where one of them has one value only."""
+    one, other = labels.rank().to_numpy(), forecasts.rank().to_numpy()
+    if len(one) < 3 or np.ptp(one) == 0 or np.ptp(other) == 0:
+        return np.nan
+    return float(np.arctanh(np.clip(np.corrcoef(one, other)[0, 1], -0.999, 0.999)))

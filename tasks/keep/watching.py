@@ -1,0 +1,87 @@
+"""What the watch sees of a batch, day by day: alarms for people, drift for retraining."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from tasks.keep.changes import Happened, KeptRow
+from tasks.keep.content import frame_of
+from tasks.keep.shadow import CHAMPION
+from tasks.keep.taking import label_of
+from tasks.keep.turn import Keeping, Work
+from tasks.keep.watch.stream_watch import Noticed, StreamWatch
+from tasks.models.continued import Told
+
+WATCH = "watch"
+"""In the memory: the state of the watch."""
+
+LEAST_ROWS = 10
+"""Of a day's rows in a batch: fewer say too little, and late ones are not of their day alone."""
+
+OUTCOMES = "outcomes"
+"""The subject of alarms that labels gave."""
+
+
+def watch(keeping: Keeping, work: Work) -> None:
+    """Look at the rows that are new, and at the labels that came."""
+    champion = keeping.shadow.of_role(CHAMPION)
+    if champion is None:
+        return
+    state = keeping.memory.get(WATCH)
+    seen = StreamWatch() if state is None else StreamWatch.from_dict(state)
+    number = str(champion.number)
+    for day, rows, told in _days(work.taken.new, number):
+        features = frame_of([json.loads(row.features) for row in rows], keeping.shadow.dates)
+        points = pd.Series([_point(each) for each in told])
+        _alarm(keeping, work, "inputs", day, seen.observe(day, features, points).alarms)
+    for day, rows, told in _days(work.settled, number):
+        labels = [label_of(row) for row in rows]
+        losses = [_loss(each, label) for each, label in zip(told, labels, strict=True)]
+        if isinstance(told[0], Mapping):
+            labels = [str(label) for label in labels]
+        points = pd.Series([_point(each) for each in told])
+        found = seen.settle(day, pd.Series(labels), points, pd.Series(losses))
+        _alarm(keeping, work, OUTCOMES, day, found.alarms)
+        work.doubtful |= bool(found.alarms)
+        work.drift += tuple(each.what for each in found.drift)
+        keeping.shadow.tell(
+            Happened(keeping.at, "drift", each.series, each.what) for each in found.drift
+        )
+    keeping.memory[WATCH] = seen.to_dict()
+
+
+def _days(rows: Sequence[KeptRow], number: str) -> Iterator[tuple[str, list[KeptRow], list[Told]]]:
+    """The days of rows that the champion has forecast, in their order, with its forecasts."""
+    for day, group in itertools.groupby(sorted(rows, key=lambda r: r.day), lambda row: row.day):
+        told = [(row, json.loads(row.forecasts or "{}").get(number)) for row in group]
+        known = [(row, each) for row, each in told if each is not None]
+        if len(known) >= LEAST_ROWS:
+            yield day, [row for row, _ in known], [each for _, each in known]
+
+
+def _alarm(
+    keeping: Keeping, work: Work, subject: str, day: str, alarms: Sequence[Noticed]
+) -> None:
+    """One incident for all that is unlike the days before; none for the past."""
+    if alarms and not work.has_begun:
+        more = f", and {len(alarms) - 1} more" if len(alarms) > 1 else ""
+        keeping.incident("alarm", subject, f"{day}: {alarms[0].what}{more}")
+
+
+def _point(told: Told) -> Any:
+    """The number, or the likeliest class."""
+    if isinstance(told, Mapping):
+        return max(told, key=told.__getitem__)
+    return told[0] if isinstance(told, list) else told
+
+
+def _loss(told: Told, label: Any) -> float:
+    """The absolute error, or 1 minus the probability of the class."""
+    if isinstance(told, Mapping):
+        return 1 - told.get(str(label), 0.0)
+    return abs(float(_point(told)) - float(label))

@@ -1,0 +1,61 @@
+"""The frame of a page: one file with its style, its script and its data, that calls nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from tasks.report.pack import packed, packed_text
+from tasks.report.policy import content_security_policy
+from tasks.report.provenance import packages
+from tasks.report.section import Section
+
+
+def page_of(
+    template: str,
+    *,
+    title: str,
+    sections: Sequence[Section],
+    package: str = "tasks.report",
+    **content: Any,
+) -> str:
+    """A page as HTML.
+
+    - `template`: extends ``shell.html``; among the templates of `package`, or our own.
+    - `content`: what else the template asks for.
+    """
+    loaders = [PackageLoader(name) for name in dict.fromkeys((package, "tasks.report"))]
+    environment = Environment(
+        loader=ChoiceLoader(loaders),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["packed"] = packed
+    script, plotly = _static("report.js"), _plotly()
+    return environment.get_template(template).render(
+        title=title,
+        sections=sections,
+        leaseboard=packages().get("leaseboard", ""),
+        style=Markup(_static("report.css")),  # noqa: S704  (our own files)
+        script=Markup(script),  # noqa: S704
+        plotly=packed_text(plotly),
+        policy=content_security_policy([script, plotly]),
+        **content,
+    )
+
+
+def _plotly() -> str:
+    from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
+
+    script: str = get_plotlyjs()
+    return script
+
+
+def _static(name: str) -> str:
+    return (Path(__file__).parent / "static" / name).read_text(encoding="utf-8")

@@ -1,0 +1,125 @@
+"""The server's paths: ``/predict``, ``/labels``, ``/health`` and ``/metrics``."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from starlette.exceptions import HTTPException
+
+from algorithms.errors import LeaseboardError, short
+from tasks.serve.admission import Admission, RefusedError
+from tasks.serve.service import ForecastService
+
+MOST_BYTES = 2_000_000
+"""Of a request's body."""
+PATIENCE = 10.0
+"""Seconds until a request's body must be here."""
+
+Answer = tuple[int, dict[str, Any] | bytes]
+"""The status, and what is told."""
+
+
+def application(service: ForecastService, admission: Admission) -> FastAPI:
+    """The paths of the server."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        await asyncio.to_thread(service.stop)
+
+    async def predict(request: Request) -> Answer:
+        return 200, await service.predict(await _body(request))
+
+    async def labels(request: Request) -> Answer:
+        return 202, await service.labels(await _body(request))
+
+    async def health(_: Request) -> Answer:
+        return service.health()
+
+    async def metrics(_: Request) -> Answer:
+        return 200, await asyncio.to_thread(service.metrics)
+
+    app = FastAPI(
+        docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan, redirect_slashes=False
+    )
+    paths = {"/predict": ("POST", predict), "/labels": ("POST", labels),
+             "/health": ("GET", health), "/metrics": ("GET", metrics)}  # fmt: skip
+    for path, (method, answer) in paths.items():
+        app.add_api_route(path, _route(service, admission, path, answer), methods=[method])
+
+    @app.exception_handler(HTTPException)
+    async def nowhere(request: Request, error: HTTPException) -> Response:
+        offered = ", ".join(f"{method} {path}" for path, (method, _) in paths.items())
+        said = f"{request.method} {short(request.url.path, 100)!r} is none of {offered}"
+        return _response(error.status_code, {"error": said})
+
+    return app
+
+
+def _route(
+    service: ForecastService,
+    admission: Admission,
+    path: str,
+    answer: Callable[[Request], Awaitable[Answer]],
+) -> Callable[[Request], Awaitable[Response]]:
+    """What answers at a path, and counts."""
+    meters = service.meters
+
+    async def answered(request: Request) -> Response:
+        began = time.perf_counter()
+        client = request.client.host if request.client else ""
+        found: Answer
+        try:
+            admission.check(path, client, dict(request.scope["headers"]))
+            found = await answer(request)
+        except RefusedError as refused:
+            meters.refusals.labels(refused.kind).inc()
+            found = refused.status, {"error": str(refused), **refused.more}
+        except LeaseboardError as error:
+            meters.errors.inc()
+            found = 503, {"error": " ".join(str(error).split())}
+        except Exception as error:  # noqa: BLE001  (no traceback is a caller's)
+            meters.errors.inc()
+            said = f"internal error: {type(error).__name__}: {short(str(error))}"
+            service.follower.tell(said)
+            found = 500, {"error": said.partition(": ")[0] + ": the server's output says more"}
+        meters.requests.labels(path, found[0]).inc()
+        meters.seconds.labels(path).observe(time.perf_counter() - began)
+        return _response(*found)
+
+    return answered
+
+
+def _response(status: int, told: dict[str, Any] | bytes) -> Response:
+    if isinstance(told, bytes):
+        return Response(told, status, media_type="text/plain; version=0.0.4; charset=utf-8")
+    headers = {"Retry-After": "1"} if status in {429, 503} else {}
+    return Response(json.dumps(told, allow_nan=False), status, headers, "application/json")
+
+
+async def _body(request: Request) -> bytes:
+    """The body of a request; RefusedError beyond the bounds."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":  # also what a page in a browser may not send unasked
+        raise RefusedError(
+            415, "content type", f"content type {short(kind, 60)!r}: send application/json"
+        )
+    parts, size = [], 0
+    try:
+        async with asyncio.timeout(PATIENCE):
+            async for part in request.stream():
+                size += len(part)
+                if size > MOST_BYTES:
+                    said = f"more than {MOST_BYTES:,} bytes: send fewer rows in a request"
+                    raise RefusedError(413, "size", said)
+                parts.append(part)
+    except TimeoutError:
+        said = f"the body was not here after {PATIENCE:g} seconds: send it at once"
+        raise RefusedError(408, "slow", said) from None
+    return b"".join(parts)

@@ -1,0 +1,127 @@
+"""The champion of a keep, as the registry's alias says from second to second."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from algorithms.errors import LeaseboardError
+from tasks.keep.shadow import CHAMPION
+from tasks.keep.snapshot import Snapshot
+from tasks.models.load import load
+from tasks.models.logged import KEY, SAVED
+from tasks.models.registry import LINEAGE
+from tasks.serve.rules import RulesFile
+from tasks.track.store import open_store, reported
+
+if TYPE_CHECKING:
+    from mlflow.tracking import MlflowClient
+
+PERIOD = 1.0
+"""Seconds between two looks at the alias."""
+
+
+@dataclass(frozen=True)
+class Champion:
+    """What forecasts."""
+
+    snapshot: Snapshot
+    name: str
+    version: str
+    lineage: str
+    digest: str
+    """Of what it has learned."""
+    made: float
+    """When its snapshot was made: seconds since 1970."""
+
+    def told(self) -> dict[str, str]:
+        """Which it is, for answers."""
+        return {"model": self.name, "version": self.version, "lineage": self.lineage,
+                "digest": self.digest[:16]}  # fmt: skip
+
+
+class Follower:
+    """Holds the champion, and takes up another when the alias points there.
+
+    - `uri`: of the MLflow store.
+    - `name`: of the registered model.
+    - `rules`: of the contract, which may be edited.
+    - `tell`: is told each new fault once. What was there before goes on.
+    """
+
+    def __init__(self, uri: str, name: str, rules: RulesFile, tell: Callable[[str], None]) -> None:
+        self.champion: Champion | None = None
+        self.rules = rules.read()
+        self.fault = ""
+        self.tell = tell
+        self._uri, self._name, self._file = uri, name, rules
+        self._client: MlflowClient | None = None
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._follow, name="follow", daemon=True)
+
+    def start(self) -> None:
+        """Look at the alias now, and then every second."""
+        self.look()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Look no more."""
+        self._stop.set()
+        self._thread.join()
+
+    def look(self) -> None:
+        """Take up what the alias and the contract say now."""
+        try:
+            self.rules = self._file.read()
+            self._take_up()
+            fault = ""
+        except (LeaseboardError, OSError) as error:
+            fault = str(error)
+        if fault and fault != self.fault:
+            self.tell(fault)
+        self.fault = fault
+
+    def _follow(self) -> None:
+        while not self._stop.wait(PERIOD):
+            self.look()
+
+    def _take_up(self) -> None:
+        from mlflow.exceptions import MlflowException
+        from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
+
+        client = self._client = self._client or open_store(self._uri)
+        with reported(self._uri):
+            try:
+                version = client.get_model_version_by_alias(self._name, CHAMPION)
+            except MlflowException as error:
+                if error.error_code in {"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"}:
+                    return  # none yet
+                raise
+            now = self.champion
+            if now is not None and now.version == str(version.version):
+                return
+            logged = client.get_logged_model(version.source.removeprefix("models:/"))
+            repository = get_artifact_repository(logged.artifact_location, tracking_uri=self._uri)
+            with tempfile.TemporaryDirectory() as folder:
+                place = repository.download_artifacts(f"artifacts/{SAVED}", dst_path=folder)
+                snapshot = load(Path(place))
+        if not isinstance(snapshot, Snapshot):
+            raise LeaseboardError(
+                f"version {version.version} of {self._name} is no snapshot of a keep: let"
+                " `leaseboard keep` publish one"
+            )
+        # Compiled code is loaded at the first forecast, which no caller shall wait for.
+        snapshot.foresee([snapshot.read({})])
+        self.champion = Champion(
+            snapshot,
+            self._name,
+            str(version.version),
+            version.tags[LINEAGE],
+            version.tags[KEY].partition("-")[2],
+            version.creation_timestamp / 1000,
+        )
+        self.tell(f"forecasts come from models:/{self._name}/{version.version}")

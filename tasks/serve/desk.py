@@ -1,0 +1,120 @@
+"""The one thread that forecasts: what waits together is forecast, and logged, together."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from algorithms.errors import LeaseboardError
+from tasks.keep.content import Values, packed
+from tasks.keep.state import State
+from tasks.models.continued import Told
+from tasks.serve.champion import Champion
+
+TOGETHER = 2000
+"""Rows that are forecast together, about."""
+
+
+@dataclass(frozen=True)
+class WaitingRows:
+    """Rows of a caller that waits."""
+
+    champion: Champion
+    ids: Sequence[str]
+    rows: Sequence[Values]
+    level: float
+    answer: asyncio.Future[list[Told]]
+
+
+class Desk:
+    """Forecasts in one thread, since a model is for one.
+
+    No forecast is told before it stands in the state of the keep: one commit for all requests that
+    came while the last was written.
+    """
+
+    def __init__(self, state: State, clock: Callable[[], datetime]) -> None:
+        self.waiting = 0
+        """Rows that wait."""
+        self._state, self._clock = state, clock
+        self._queue: queue.SimpleQueue[WaitingRows | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="forecast", daemon=True)
+        self._thread.start()
+
+    async def ask(
+        self, champion: Champion, ids: Sequence[str], rows: Sequence[Values], level: float
+    ) -> list[Told]:
+        """What the champion forecasts of rows, once that is logged."""
+        answer: asyncio.Future[list[Told]] = asyncio.get_running_loop().create_future()
+        self.waiting += len(rows)
+        try:
+            self._queue.put(WaitingRows(champion, ids, rows, level, answer))
+            return await answer
+        finally:
+            self.waiting -= len(rows)
+
+    def stop(self) -> None:
+        """Answer what waits, and end."""
+        self._queue.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        while True:
+            group, goes_on = self._next()
+            if group:
+                self._answer(group)
+            if not goes_on:
+                return
+
+    def _next(self) -> tuple[list[WaitingRows], bool]:
+        """All that waits, and whether more may come."""
+        group: list[WaitingRows] = []
+        rows = 0
+        found = self._queue.get()
+        while found is not None:
+            group.append(found)
+            rows += len(found.rows)
+            if rows >= TOGETHER:
+                return group, True
+            try:
+                found = self._queue.get_nowait()
+            except queue.Empty:
+                return group, True
+        return group, False
+
+    def _answer(self, group: Sequence[WaitingRows]) -> None:
+        told: list[list[Told] | Exception] = []
+        for request in group:
+            try:
+                told.append(request.champion.snapshot.foresee(request.rows, request.level))
+            except Exception as error:  # noqa: BLE001  (whatever a model raises is one caller's)
+                told.append(error)
+        at = self._clock().isoformat(timespec="milliseconds")
+        log = [
+            {"id": identity, "at": at, "snapshot": f"{request.champion.name}/"
+             f"{request.champion.version}", "forecast": packed(forecast)}
+            for request, found in zip(group, told, strict=True)
+            if not isinstance(found, Exception)
+            for identity, forecast in zip(request.ids, found, strict=True)
+        ]  # fmt: skip
+        try:
+            if log:
+                self._state.log_served(log)
+        except LeaseboardError as error:  # nothing is told that is not logged
+            told = [error] * len(group)
+        loop = group[0].answer.get_loop()
+        loop.call_soon_threadsafe(_hand_over, group, told)
+
+
+def _hand_over(group: Sequence[WaitingRows], told: Sequence[list[Told] | Exception]) -> None:
+    for request, found in zip(group, told, strict=True):
+        if request.answer.cancelled():
+            continue
+        if isinstance(found, Exception):
+            request.answer.set_exception(found)
+        else:
+            request.answer.set_result(found)

@@ -1,0 +1,70 @@
+"""What requests must keep to: the contract, read again when people have edited it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from algorithms.errors import naming
+from tasks.keep.conform import row_check
+from tasks.keep.contract import Contract, read_contract
+from tasks.keep.reading import reader_of
+from tasks.keep.settings import DataSettings
+from tasks.models.plain_columns import text_of
+
+
+class RowRules:
+    """The contract as it is for single rows.
+
+    Attributes
+    ----------
+    row_fault : callable
+        Why a row without its label breaks the contract; None if it does not.
+    """
+
+    def __init__(self, contract: Contract, data: DataSettings) -> None:
+        columns = dict(contract.columns)
+        self._data, self._target = data, columns.pop(data.target)
+        self._id = None if data.id is None else columns[data.id]
+        self.row_fault = row_check(Contract(columns=columns))
+        needed = {data.target: self._target.model_copy(update={"missing": 0.0, "required": True})}
+        if data.id is not None and self._id is not None:
+            needed[data.id] = self._id
+        self.label_fault: Callable[[Mapping[str, Any]], str | None] = row_check(
+            Contract(columns=needed)
+        )
+        self._read_label = reader_of(self._target.kind)
+        self._read_id = None if self._id is None else reader_of(self._id.kind)
+
+    def label(self, row: Mapping[str, Any]) -> Any:
+        """The label of a row, as a turn reads it."""
+        return self._read_label(row[self._data.target])
+
+    def identity(self, row: Mapping[str, Any]) -> str | None:
+        """What a turn calls the row; None where rows have no id."""
+        if self._data.id is None or self._read_id is None:
+            return None
+        return text_of(self._read_id(row[self._data.id]))
+
+
+class RulesFile:
+    """The rules of a contract's file."""
+
+    def __init__(self, path: Path, data: DataSettings) -> None:
+        self._path, self._data = path, data
+        self._stamp: tuple[int, ...] = ()
+        self._rules: RowRules | None = None
+
+    def read(self) -> RowRules:
+        """The rules now; the same as before unless the file was replaced or edited.
+
+        Raises UsageError if it is no contract.
+        """
+        with naming(self._path):
+            found = self._path.stat()
+        stamp = found.st_ino, found.st_mtime_ns, found.st_size
+        if self._rules is None or stamp != self._stamp:
+            rules = RowRules(read_contract(self._path, self._data), self._data)
+            self._rules, self._stamp = rules, stamp
+        return self._rules

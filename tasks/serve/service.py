@@ -1,0 +1,184 @@
+"""What the server answers, whatever asks it: forecasts, thanks for labels, how it stands."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from algorithms.errors import DataError, short
+from tasks.keep.content import packed
+from tasks.keep.settings import DataSettings
+from tasks.keep.state import State
+from tasks.models.continued import LEVEL, Told
+from tasks.serve.admission import RefusedError
+from tasks.serve.champion import Champion, Follower
+from tasks.serve.desk import Desk
+from tasks.serve.meters import Meters
+
+MOST_ROWS = 1000
+"""Of a request."""
+MOST_WAITING = 20_000
+"""Rows of all requests that wait."""
+
+
+class WantedForecasts(BaseModel):
+    """The body of ``/predict``."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    rows: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=MOST_ROWS)]
+    level: float | None = None
+
+
+class PostedLabel(BaseModel):
+    """One of the body of ``/labels``."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: str | int | float
+    label: Any
+
+
+_WANTED: TypeAdapter[Any] = TypeAdapter(WantedForecasts)
+_POSTED: TypeAdapter[Any] = TypeAdapter(
+    Annotated[list[PostedLabel], Field(min_length=1, max_length=MOST_ROWS)]
+)
+
+
+class ForecastService:
+    """The answers for one keep.
+
+    - `clock`: says what time it is, in UTC.
+    """
+
+    def __init__(
+        self, data: DataSettings, follower: Follower, state: State, clock: Callable[[], datetime]
+    ) -> None:
+        self.meters = Meters()
+        self.follower = follower
+        self._data, self._state, self._clock = data, state, clock
+        self._desk = Desk(state, clock)
+
+    def stop(self) -> None:
+        """Answer what waits, and end."""
+        self.follower.stop()
+        self._desk.stop()
+
+    async def predict(self, body: bytes) -> dict[str, Any]:
+        """Forecasts for rows; each stands in the state before it is told."""
+        wanted = _parsed(_WANTED, body, '{"rows": [{...}]}')
+        champion, rules, rows = self.follower.champion, self.follower.rules, wanted.rows
+        if champion is None:
+            said = "there is no champion yet: take a turn with `leaseboard keep`"
+            raise RefusedError(503, "no champion", said)
+        if self._desk.waiting > MOST_WAITING:
+            said = f"{self._desk.waiting} rows wait already: try again in a second"
+            raise RefusedError(503, "busy", said)
+        level = _level(champion, wanted.level)
+        _refuse_broken(rules.row_fault, rows)
+        ids = [rules.identity(row) or str(uuid.uuid4()) for row in rows]
+        values = [champion.snapshot.read(row) for row in rows]
+        try:
+            told = await self._desk.ask(champion, ids, values, level or LEVEL)
+        except DataError as error:
+            raise RefusedError(422, "model", str(error)) from error
+        self.meters.forecasts.inc(len(rows))
+        forecasts = [
+            {"id": identity, **_plain(each)} for identity, each in zip(ids, told, strict=True)
+        ]
+        return {"snapshot": champion.told(), "level": level, "forecasts": forecasts}
+
+    async def labels(self, body: bytes) -> dict[str, Any]:
+        """Keep labels until the next turn takes them in."""
+        posted = _parsed(_POSTED, body, '[{"id": ..., "label": ...}]')
+        data, rules = self._data, self.follower.rules
+        if data.id is None:
+            said = "the keep has no id by which labels find their rows: name a column in its file"
+            raise RefusedError(422, "labels", said)
+        rows = [{data.id: each.id, data.target: each.label} for each in posted]
+        _refuse_broken(rules.label_fault, rows)
+        at = self._clock().isoformat(timespec="seconds")
+        found = [
+            {"id": rules.identity(row) or "", "at": at, "label": packed(rules.label(row))}
+            for row in rows
+        ]
+        await asyncio.to_thread(self._state.post, found)
+        self.meters.labels.inc(len(found))
+        return {"posted": len(found)}
+
+    def health(self) -> tuple[int, dict[str, Any]]:
+        """Whether there is what forecasts, and which it is."""
+        champion, fault = self.follower.champion, self.follower.fault
+        if champion is None:
+            return 503, {"status": "no champion yet", "fault": fault}
+        age = round(self._age(champion), 1)
+        told = {"status": "ok", "snapshot": champion.told(), "age_seconds": age, "fault": fault}
+        return 200, told
+
+    def metrics(self) -> bytes:
+        """What Prometheus reads; the state is asked how labels stand."""
+        champion, meters = self.follower.champion, self.meters
+        came = [batch["at"] for batch in self._state.batches() if batch["counts"].get("labels")]
+        if came:
+            lag = self._clock() - datetime.fromisoformat(came[-1])
+            meters.lag.set(lag.total_seconds())
+        meters.posted.set(len(self._state.posted()))
+        if champion is not None:
+            meters.age.set(self._age(champion))
+        return meters.text(champion)
+
+    def _age(self, champion: Champion) -> float:
+        """Seconds since its snapshot was made."""
+        return self._clock().timestamp() - champion.made
+
+
+def _parsed(shape: TypeAdapter[Any], body: bytes, example: str) -> Any:
+    """RefusedError, in one line, for what has another shape."""
+    try:
+        return shape.validate_json(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        said = f"{where}: {first['msg']}" if where else first["msg"]
+        raise RefusedError(422, "shape", f"{short(said)}: send {example}") from None
+
+
+def _level(champion: Champion, wanted: float | None) -> float | None:
+    """The level of the intervals; None where there are none."""
+    kept = champion.snapshot.living.levels
+    if wanted is None:
+        return LEVEL if LEVEL in kept else None
+    if wanted not in kept:
+        mend = f"name one of {', '.join(map(str, kept))}" if kept else "leave it out"
+        said = f"level {wanted:g}: this model tells no such intervals: {mend}"
+        raise RefusedError(422, "level", said)
+    return wanted
+
+
+def _refuse_broken(
+    fault: Callable[[Mapping[str, Any]], str | None], rows: Sequence[Mapping[str, Any]]
+) -> None:
+    """RefusedError with all reasons, if a row breaks the contract."""
+    broken = [{"row": i + 1, "reason": why} for i, row in enumerate(rows) if (why := fault(row))]
+    if broken:
+        said = (
+            f"row {broken[0]['row']}: {broken[0]['reason']}: mend it, or leave it out"
+            f" ({len(broken)} of {len(rows)} break the contract)"
+        )
+        raise RefusedError(422, "contract", said, refused=broken)
+
+
+def _plain(told: Told) -> dict[str, Any]:
+    """A forecast as JSON has it; an end that is not known yet is null."""
+    if isinstance(told, Mapping):
+        return {"forecast": max(told, key=told.__getitem__), "probabilities": told}
+    if not isinstance(told, list):
+        return {"forecast": told}
+    forecast, low, high = (each if math.isfinite(each) else None for each in told)
+    return {"forecast": forecast, "low": low, "high": high}

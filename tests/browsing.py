@@ -1,0 +1,20 @@
+"""What tests of pages do in a browser."""
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+def see_all(page):
+    """Scroll past every chart, which is drawn when it is seen, and open what is folded."""
+    for chart in page.locator("figure.chart:visible").all():
+        chart.scroll_into_view_if_needed()
+        expect(chart.locator(".main-svg").first).to_be_visible()
+    page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+
+
+def assert_accessible(page):
+    """Axe finds nothing."""
+    found = Axe().run(page, options={"runOnly": RULES, "resultTypes": ["violations"]})
+    assert found.violations_count == 0, found.generate_report()

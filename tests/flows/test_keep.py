@@ -1,0 +1,120 @@
+"""``leaseboard keep``: from a folder of files to a model that lives, by the command line."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from mlflow import MlflowClient
+
+from tests.tasks.keep.world import BEGIN, World
+
+
+@pytest.fixture
+def world(tmp_path):
+    return World(tmp_path)
+
+
+def at(number: int) -> str:
+    return (BEGIN + timedelta(days=number + 1, hours=4)).isoformat()
+
+
+def test_from_files_to_a_first_turn(call, tmp_path, world):
+    (tmp_path / "sales.yaml").unlink()
+    (tmp_path / "contract.yaml").unlink()
+    code, out, _ = call("keep", "shop.yaml", "--init", "--data", "inbox/*.csv", "--target",
+                        "revenue", "--id", "order", "--at", at(0))  # fmt: skip
+    assert code == 0
+    assert "time when, id order, target revenue" in out
+    assert (tmp_path / "shop.contract.yaml").is_file()
+    code, out, _ = call("keep", "shop.yaml", "--local", "--at", at(0))
+    assert code == 0
+    assert "000.csv: 60 new, 60 labels" in out
+    assert (tmp_path / "runs" / "keep" / "shop" / "state.sqlite").is_file()
+    assert (tmp_path / "runs" / "keep" / "shop" / "report.html").is_file()
+    client = MlflowClient(f"sqlite:///{tmp_path / 'mlruns' / 'mlflow.db'}")
+    assert set(client.get_registered_model("shop").aliases) == {"champion"}
+    assert call("keep", "shop.yaml", "--local", "--at", at(0))[0] == 3, "nothing came"
+    code, out, _ = call("keep", "shop.yaml", "--status", "--at", at(0))
+    assert code == 0
+    assert "chacha" in out
+
+
+def test_what_is_wrong_is_told_and_the_exit_code_says_so(call, world):
+    world.deliver(1, world.day(1).drop(columns="a"))
+    code, out, _ = call("keep", "sales.yaml", "--local", "--at", at(1))
+    assert code == 1
+    assert "leaseboard keep sales.yaml --status" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nowhere.yaml",), "nowhere.yaml"),
+        (("nowhere.yaml", "--init"), "give --data"),
+        (("sales.yaml", "--data", "x/*.csv"), "--data is of --init"),
+        (("sales.yaml", "--at", "yesterday"), "is no moment"),
+        (("sales.yaml", "--init"), "is there, and yours"),
+        (("9.yaml", "--init", "--data", "inbox/*.csv", "--target", "revenue"), "begin with a"),
+        (("new.yaml", "--init", "--data", "inbox/*.csv", "--target", "revenu"), "revenue"),
+        (("new.yaml", "--init", "--data", "outbox/*.csv", "--target", "revenue"), "outbox"),
+    ],
+)
+def test_wrong_usage_is_one_line(call, world, arguments, said):
+    code, _, err = call("keep", *arguments)
+    assert code == 64
+    assert said in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_the_steps_are_tasks_of_one_flow_run(call, world, url):
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.filters import TaskRunFilter, TaskRunFilterName
+
+    assert call("keep", "sales.yaml", "--at", at(0))[0] == 0
+    deadline = time.monotonic() + 30
+    wanted = {
+        "ingest",
+        "check",
+        "settle",
+        "watch",
+        "learn",
+        "compare",
+        "promote",
+        "publish",
+        "tell",
+    }
+    names: set[str] = set()
+    with get_client(sync_client=True) as client:
+        while not names >= wanted and time.monotonic() < deadline:
+            asked = TaskRunFilter(name=TaskRunFilterName(any_=sorted(wanted)))
+            names = {run.name for run in client.read_task_runs(task_run_filter=asked)}
+            time.sleep(0.2)
+    assert names >= wanted
+
+
+@pytest.mark.parametrize("seconds", [2.0, 3.0, 4.0])
+def test_a_kill_at_any_moment_is_made_good(world, make_twin, seconds):
+    twin = make_twin()
+    for number in range(1, 6):
+        for each in (world, twin):
+            each.deliver(number, each.day(number))
+    command = [sys.executable, "-m", "leaseboard", "keep", str(world.home / "sales.yaml"),
+               "--local", "--out", str(world.home), "--at", at(5)]  # fmt: skip
+    with subprocess.Popen(command, cwd=world.home, stdout=subprocess.DEVNULL) as child:
+        time.sleep(seconds)
+        child.send_signal(signal.SIGKILL)
+    world.turn(5)
+    twin.turn(5)
+    assert [e.model for e in world.state.lineages()] == [e.model for e in twin.state.lineages()]
+    assert world.state.days() == twin.state.days()
+
+
+@pytest.fixture
+def make_twin(tmp_path):
+    return lambda: World(Path(tmp_path) / "twin")

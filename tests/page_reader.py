@@ -1,0 +1,45 @@
+"""Reads a page as a browser would: whether its tags nest, what it holds, and what it loads."""
+
+from html.parser import HTMLParser
+from pathlib import Path
+
+VOID = {"meta", "link", "br", "input", "img", "hr"}
+LOADING = {"src", "href", "data", "action", "poster", "srcset"}
+
+
+class Reader(HTMLParser):
+    """Checks that tags nest, and collects what the tests ask for."""
+
+    def __init__(self):
+        super().__init__()
+        self.stack, self.loads, self.ids, self.tables = [], [], [], 0
+        self.words, self.packed = [], {}
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        self.loads += [v for k, v in given.items() if k in LOADING]
+        if "id" in given:
+            self.ids.append(given["id"])
+        if tag not in VOID:
+            self.stack.append((tag, given))
+
+    def handle_endtag(self, tag):
+        assert self.stack, f"</{tag}> closes nothing"
+        assert self.stack[-1][0] == tag, f"</{tag}> closes <{self.stack[-1][0]}>"
+        self.stack.pop()
+
+    def handle_data(self, data):
+        tag, given = self.stack[-1] if self.stack else ("", {})
+        if tag == "script" and given.get("type") == "application/x-packed":
+            self.packed[given["id"]] = data
+        elif tag not in {"script", "style"}:
+            self.words.append(data.strip())
+
+
+def read_page(path: Path) -> Reader:
+    """The page, whose tags all close."""
+    reader = Reader()
+    reader.feed(path.read_text(encoding="utf-8"))
+    reader.close()
+    assert not reader.stack
+    return reader

@@ -1,0 +1,45 @@
+import shutil
+
+import pytest
+
+from tests.tasks.keep.shops import Shop
+
+
+class Taken:
+    """What was taken in, as a keep's state knows it."""
+
+    def __init__(self):
+        self.digests, self.mark = set(), None
+
+    def knows(self, digest):
+        return digest in self.digests
+
+    def watermark(self):
+        return self.mark
+
+    def take(self, batch):
+        self.digests.add(batch.digest)
+        self.mark = batch.watermark or self.mark
+
+
+@pytest.fixture(scope="session")
+def nothing_taken():
+    """A function that makes what knows nothing yet."""
+    return Taken
+
+
+@pytest.fixture
+def taken():
+    return Taken()
+
+
+@pytest.fixture
+def uri(tmp_path, empty_store):
+    (tmp_path / "mlruns").mkdir()
+    shutil.copy(empty_store, tmp_path / "mlruns" / "mlflow.db")
+    return f"sqlite:///{tmp_path / 'mlruns' / 'mlflow.db'}"
+
+
+@pytest.fixture
+def shop(tmp_path):
+    return Shop(tmp_path, b=3)

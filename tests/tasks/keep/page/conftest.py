@@ -1,0 +1,208 @@
+"""Lives of keeps made up from seeds, written batch after batch as turns write them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from algorithms.sequential.duel import Duel
+from tasks.keep.changes import Changes, Happened, KeptRow, Lineage, TakenIn
+from tasks.keep.incidents import Case, Incident
+from tasks.keep.losses import added, loss_of_row
+from tasks.keep.settings import DataSettings, Keep
+from tasks.keep.state import State
+
+BEGAN = datetime(2026, 1, 1, 3, tzinfo=UTC)
+DELAY = 7
+ROWS = 40
+
+
+def keep_of(target: str = "revenue") -> Keep:
+    data = DataSettings(
+        source="folder:inbox/*.csv", time="day", id="order", target=target,
+        label_delay=timedelta(days=DELAY),
+    )  # fmt: skip
+    return Keep(name="sales", data=data, contract=Path("contract.yaml"))
+
+
+def at(day: int) -> str:
+    return (BEGAN + timedelta(days=day)).isoformat()
+
+
+def date_of(day: int) -> str:
+    return at(day)[:10]
+
+
+class Life:
+    """A keep that takes a batch a day; labels come `DELAY` days after their rows.
+
+    - `every`: days from one challenger to the next; the challenger of an odd number is promoted
+      half way, the others are retired.
+    - `silent`: days whose labels never come.
+    """
+
+    def __init__(
+        self, state: State, *, every: int = 20, silent: tuple[int, ...] = (), classes: bool = False
+    ) -> None:
+        self.state, self.every, self.silent, self.classes = state, every, silent, classes
+        self.random = np.random.default_rng(1)
+        self.lineages: dict[int, Lineage] = {}
+        self.errors = {2: 2.2, 3: 2.8}  # of the first tries
+        self.duel, self.evidence = Duel(), []
+        self.cases: list[Case] = []
+
+    def live(self, days: int) -> datetime:
+        for day in range(days):
+            self._turn(day)
+        return BEGAN + timedelta(days=days - 1, hours=1)
+
+    def _turn(self, day: int) -> None:
+        number = self.state.begin_turn(at(day))
+        changes = Changes(at(day), window=100)
+        repeated, bad = (ROWS if day == 30 else 0), (5 if day in (12, 44) else 0)
+        changes.rows = [
+            KeptRow(f"{date_of(day)}-{i}", i, date_of(day), '{"a":1}', "{}", None)
+            for i in range(ROWS)
+        ]
+        changes.aside = [(f"x{day}-{i}", "price 9000 is above 120", "{}") for i in range(bad)]
+        self._settle(day, changes)
+        self._move(day, changes)
+        counts = {"new": ROWS, "labels": len(changes.labels), "repeated": repeated, "aside": bad}
+        changes.batch = TakenIn(f"sales-{date_of(day)}.csv", f"{day:064}", counts)
+        self._watch(day, changes)
+        self._incidents(day, changes)
+        changes.memory["clock"] = at(day)
+        self.state.commit(changes)
+        self.state.end_turn(number, at(day), {"batches": 1})
+
+    def _settle(self, day: int, changes: Changes) -> None:
+        labelled = day - DELAY
+        if labelled < 0 or labelled in self.silent:
+            return
+        alive = [each for each in self.lineages.values() if each.role != "retired"]
+        losses = {each.number: self._losses(each, labelled) for each in alive}
+        for number, found in losses.items():
+            total: dict[str, float] = {}
+            for sums in found:
+                total = added(total, sums)
+            changes.days[date_of(labelled), number] = (ROWS, total)
+        first = 1 + ROWS * labelled
+        changes.labels = [(first + i, "1.0") for i in range(ROWS)]
+        roles = {each.role: each.number for each in alive}
+        if {"champion", "challenger"} <= roles.keys():
+            pair = [[sums["loss"] for sums in losses[roles[role]]] for role in
+                    ("champion", "challenger")]  # fmt: skip
+            self.duel = self.duel.update_many(*pair)
+            changes.memory["duels"] = {"challenger": self.duel.to_dict()}
+            point = {"at": at(day), "for": self.duel.log_e("challenger"),
+                     "against": self.duel.log_e("champion")}  # fmt: skip
+            self.evidence.append(point)
+            changes.memory["evidence"] = self.evidence[-400:]
+
+    def _losses(self, lineage: Lineage, day: int) -> list[dict[str, float]]:
+        size = self.errors.get(lineage.number, 2.0 / (1 + 0.1 * lineage.number))
+        size *= 1.8 if day in range(33, 37) else 1.0
+        if self.classes:
+            sure = np.clip(1 - size / 6 + 0.2 * self.random.normal(size=ROWS), 0.02, 0.98)
+            return [loss_of_row({"no": p, "yes": 1 - p}, "no") for p in sure.tolist()]
+        errors = size * self.random.normal(size=ROWS)
+        ends = [] if lineage.role == "reference" else [-3.2, 3.2]
+        return [loss_of_row([e, *(e + end for end in ends)], 0.0) for e in errors.tolist()]
+
+    def _move(self, day: int, changes: Changes) -> None:
+        by_role = {each.role: each for each in self.lineages.values()}
+        challenger = by_role.get("challenger")
+        if day == 2:
+            self._bear(changes, "champion", "chacha", "the first, of 80 rows")
+            self._bear(changes, "reference", "running-mean", "what to beat")
+            self._bear(changes, "reference", "last-label", "what to beat")
+        elif day > 2 and day % self.every == 5 and challenger is None:
+            self._bear(changes, "challenger", "chacha", f"drift: price <b> moved on day {day}")
+            self.duel, self.evidence = Duel(), self.evidence
+        elif challenger and day % self.every == self.every // 2 + 5:
+            what = "evidence 23.1 after 400 labels"
+            if challenger.number % 2:
+                self._become(changes, challenger, "retired", what)
+                changes.memory["duels"] = {}
+                return
+            if "previous" in by_role:
+                self._become(changes, by_role["previous"], "retired", "two champions ago")
+            self._become(changes, by_role["champion"], "previous", what)
+            self._become(changes, challenger, "champion", what)
+            changes.memory["duels"] = {}
+
+    def _bear(self, changes: Changes, role: str, name: str, why: str) -> None:
+        number = len(self.lineages) + 1
+        lineage = Lineage(number, role, name, None, 80, changes.at, why)
+        self.lineages[number] = lineage
+        changes.lineages.append(lineage)
+        if role != "reference":
+            changes.happened.append(Happened(changes.at, "born", str(number), why))
+
+    def _become(self, changes: Changes, lineage: Lineage, role: str, what: str) -> None:
+        self.lineages[lineage.number] = replace(lineage, role=role)
+        changes.lineages.append(self.lineages[lineage.number])
+        changes.happened.append(Happened(changes.at, role, str(lineage.number), what))
+
+    def _watch(self, day: int, changes: Changes) -> None:
+        values: dict[str, list[float]] = {"price: middle": [], "age: middle": []}
+        new = {"days": [], "rows": [], "alarmed": [], "values": values}
+        part = self.state.memory().get("watch", {"inputs": new})["inputs"]
+        part["days"].append(date_of(day))
+        part["rows"].append(ROWS)
+        part["alarmed"].append(["price: middle"] if day in (33, 34) else [])
+        for name, moved in (("price: middle", day in range(33, 37)), ("age: middle", False)):
+            part["values"][name].append(5 + 0.2 * self.random.random() + 3.0 * moved)
+        changes.memory["watch"] = {"inputs": part, "outcomes": new}
+
+    def _incidents(self, day: int, changes: Changes) -> None:
+        for begins, kind, what, ends in (
+            (
+                12,
+                "rows set aside",
+                "5 of 45 rows set aside: price 9000 is above 120",
+                14,
+            ),
+            (33, "drift", "price has moved <b>", 40),
+            (58, "labels late", "40 rows wait for their 'revenue', the oldest for 9 days", 99),
+        ):
+            since = BEGAN + timedelta(days=begins)
+            incident = Incident(kind, "price", what, since, "leaseboard keep sales.yaml --status")
+            status = "opened" if day == begins else "resolved" if day == ends else ""
+            if status:
+                changes.happened.append(Happened(changes.at, status, incident.subject, what))
+                self.cases = [case for case in self.cases if case.incident.kind != kind]
+                gone = BEGAN + timedelta(days=day) if day == ends else None
+                self.cases.append(Case(incident, since, 0, gone))
+        changes.memory["cases"] = [case.to_dict() for case in self.cases]
+
+
+@pytest.fixture
+def keep() -> Keep:
+    return keep_of()
+
+
+@pytest.fixture
+def state(tmp_path) -> State:
+    return State(tmp_path / "state.sqlite", "sales")
+
+
+@pytest.fixture(scope="session")
+def life() -> Callable[..., Life]:
+    return Life
+
+
+@pytest.fixture(scope="session")
+def lived(once) -> tuple[Path, datetime]:
+    """The state of sixty days, to be read only, and the moment after them."""
+    days = 60
+
+    def fill(folder: Path) -> None:
+        Life(State(folder / "state.sqlite", "sales"), silent=(20, 21, 22)).live(days)
+
+    return once("keep-life", fill) / "state.sqlite", BEGAN + timedelta(days=days - 1, hours=1)

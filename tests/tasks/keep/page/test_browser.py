@@ -1,0 +1,39 @@
+"""The page of a keep in a real browser: it draws, is silent, and can be read by all."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tasks.keep.page import build
+from tasks.keep.state import State
+from tests.browsing import assert_accessible, see_all
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def address(lived, keep, tmp_path):
+    place, now = lived
+    return f"file://{build(State(place, 'sales'), keep, tmp_path, now)}"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing(silent_page, address, theme):
+    page = silent_page("file:", viewport={"width": 1280, "height": 900}, color_scheme=theme)
+    page.goto(address)
+    see_all(page)
+    assert_accessible(page)
+
+
+def test_nothing_is_wider_than_a_phone(silent_page, address):
+    page = silent_page("file:", viewport={"width": 390, "height": 800}, is_mobile=True)
+    page.goto(address)
+    see_all(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_links_and_folded_tables_open(silent_page, address):
+    page = silent_page("file:", viewport={"width": 1280, "height": 900})
+    page.goto(f"{address}#lineages")
+    expect(page.locator("#lineages .barlayer .point").first).to_be_visible()
+    page.get_by_text("The numbers").click()
+    expect(page.locator("#losses-table")).to_be_visible()

@@ -1,0 +1,251 @@
+import datetime as dt
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.keep.conform import FEW, Aside, check, row_check, stale
+from tasks.keep.contract import BatchRules, ColumnRule, Contract
+from tasks.keep.infer import infer
+
+NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
+N = 200
+RULES = {
+    "number": ColumnRule(kind="number", low=-3, high=1e6),
+    "free number": ColumnRule(kind="number", missing=0.5),
+    "integer": ColumnRule(kind="integer", low=0, high=2**60, missing=1),
+    "flag": ColumnRule(kind="flag"),
+    "date": ColumnRule(kind="date", missing=1),
+    "text": ColumnRule(kind="text", missing=1),
+    "open": ColumnRule(kind="category", categories=["a"], missing=1),
+    "closed": ColumnRule(kind="category", categories=["a", "3", "True"], closed=True),
+}
+VALUES = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats()
+    | st.decimals(allow_nan=False)
+    | st.dates()
+    | st.datetimes()
+    | st.sampled_from(
+        ["a", "3", "3.0", "true", "-3", "1e6", "1e400", "nan", "1_000", " 4 ", "", "2024-02-30",
+         "2024-02-29", "2024-02-29 25:00", "2024-02-29T12:00+01:00", b"a", [1], (), {"a": 1},
+         pd.NA, pd.NaT, np.float32(3.1), np.int8(3), np.bool_(True), np.datetime64("2024-01-01"),
+         np.timedelta64(3, "s"), 2 + 3j, Decimal("NaN")]
+    )
+)  # fmt: skip
+TYPED = {
+    "float64": st.floats(),
+    "float32": st.floats(width=32),
+    "int64": st.integers(-(2**63), 2**63 - 1),
+    "uint64": st.integers(0, 2**64 - 1),
+    "Int64": st.none() | st.integers(-9, 9),
+    "bool": st.booleans(),
+    "datetime64[us]": st.none() | st.datetimes(),
+    "str": st.none() | st.sampled_from(["a", "3", "x", "true", "2024-02-29"]),
+    "category": st.none() | st.sampled_from(["a", "3"]),
+}
+
+
+def frame(n=N, seed=0):
+    """A shop's days: honest rows."""
+    generator = np.random.default_rng(seed)
+    return pd.DataFrame({
+        "day": pd.Timestamp("2026-01-01") + pd.to_timedelta(np.arange(n) * 3, "h"),
+        "price": generator.lognormal(3, 0.5, n),
+        "temperature": generator.normal(8, 6, n),
+        "pieces": generator.poisson(4, n),
+        "weather": generator.choice(["sun", "rain"], n),
+        "revenue": generator.lognormal(5, 1, n),
+    })  # fmt: skip
+
+
+@pytest.fixture
+def contract():
+    return infer(frame(), time="day", target="revenue")
+
+
+def keys(remarks):
+    return [remark.key for remark in remarks]
+
+
+def agree(name, column):
+    """Whether a file and as many requests are judged alike."""
+    contract = Contract(columns={name: RULES[name]})
+    reason = row_check(contract)
+
+    found = check(contract, pd.DataFrame({name: column}), now=NOW)
+
+    told = [(row, reason({name: value})) for row, value in enumerate(column)]
+    assert found.breaks == ()
+    assert list(found.aside) == [Aside(row, name, why) for row, why in told if why is not None]
+    assert found.rows.index.tolist() == [row for row, why in told if why is None]
+
+
+@given(st.sampled_from([*RULES]), st.lists(VALUES, max_size=FEW - 1))
+def test_a_file_and_a_request_are_judged_alike(name, values):
+    agree(name, pd.Series(values, dtype=object))
+
+
+@given(st.sampled_from([*RULES]), st.sampled_from([*TYPED]), st.data())
+def test_whatever_type_a_file_has(name, dtype, data):
+    agree(name, pd.Series(data.draw(st.lists(TYPED[dtype], max_size=FEW - 1)), dtype=dtype))
+
+
+def test_rows_that_conform_have_the_types_of_the_contract():
+    given_rows = pd.DataFrame({
+        "number": ["1.5", 2, Decimal(3)],
+        "integer": [1, 2.0, "3"],
+        "flag": ["true", False, 1],
+        "date": ["2024-02-29", dt.date(2024, 3, 1), None],
+        "text": ["a", 3.0, None],
+        "new": [1, 2, 3],
+    })  # fmt: skip
+    contract = Contract(columns={name: RULES[name] for name in given_rows if name in RULES})
+
+    rows = check(contract, given_rows, now=NOW).rows
+
+    assert rows["number"].tolist() == [1.5, 2, 3]
+    assert rows["integer"].dtype == np.int64
+    assert rows["flag"].tolist() == [1.0, 0.0, 1.0]
+    assert rows["date"].dtype == "datetime64[us]"
+    assert rows["date"].dt.day.tolist()[:2] == [29, 1]
+    assert rows["text"].tolist() == ["a", "3", None]
+    assert "new" not in rows
+
+
+def test_honest_rows_are_all_kept(contract):
+    found = check(contract, frame(seed=1), now=NOW)
+
+    assert (len(found.rows), found.aside, found.breaks, found.told) == (N, (), (), ())
+
+
+def test_a_row_that_breaks_a_rule_is_set_aside_and_the_others_stay(contract):
+    rows = frame(seed=1).astype({"price": object})
+    rows.loc[[3, 7], "price"] = [1e6, "free"]
+
+    found = check(contract, rows, now=NOW)
+
+    assert [(each.position, each.column) for each in found.aside] == [(3, "price"), (7, "price")]
+    assert "price 1000000.0 is above" in found.aside[0].reason
+    assert found.aside[1].reason == "price 'free' is no number"
+    assert found.rows.index.tolist() == [row for row in range(N) if row not in (3, 7)]
+    assert found.rows["price"].dtype == np.float64
+
+
+@pytest.mark.parametrize("column", ["price", "temperature", "pieces", "revenue"])
+@pytest.mark.parametrize("factor", [1000, 0.001])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_changed_unit_is_one_fault_of_the_column(contract, column, factor, seed):
+    rows = frame(24, seed=seed + 1)
+    rows[column] = rows[column] * factor
+
+    found = check(contract, rows, now=NOW)
+
+    assert len(found.breaks) == 1
+    assert repr(column) in found.breaks[0].text
+    assert (found.aside, len(found.rows)) == ((), 0)
+
+
+def test_a_renamed_column_is_told_with_its_new_name(contract):
+    found = check(contract, frame().rename(columns={"temperature": "temp"}), now=NOW)
+
+    assert found.breaks[0].text == (
+        "no column 'temperature': 'temp' is new, rename it back or mend the contract"
+    )
+
+
+def test_of_two_new_columns_the_one_of_the_nearest_name_is_told(contract):
+    rows = frame().rename(columns={"temperature": "temp"}).assign(tempo="word", x=1.0)
+
+    found = check(contract, rows, now=NOW)
+
+    assert "'temp' is new" in found.breaks[0].text  # tempo holds words
+
+
+def test_a_target_may_be_absent_and_is_told_where_it_is_renamed(contract):
+    absent = check(contract, frame().drop(columns="revenue"), now=NOW)
+    renamed = check(contract, frame().rename(columns={"revenue": "Revenue"}), now=NOW)
+
+    assert (absent.breaks, absent.told) == ((), ())
+    assert renamed.breaks == ()
+    assert keys(renamed.told) == ["column Revenue", "column revenue"]
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        (lambda rows: rows.assign(price=None), "missing price"),
+        (lambda rows: rows.drop(columns="price"), "column price"),
+        (lambda rows: rows.assign(price="dear"), "values of price"),
+        (lambda rows: rows.assign(day=None), "missing day"),
+        (lambda rows: pd.concat([rows, rows[["price"]]], axis=1), "column price"),
+    ],
+)
+def test_what_would_spoil_a_model_breaks_the_batch(contract, change, key):
+    found = check(contract, change(frame()), now=NOW)
+
+    assert keys(found.breaks) == [key]
+    assert "\n" not in found.breaks[0].text
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        (lambda rows: rows.assign(wind=1.0), "column wind"),
+        (lambda rows: rows[-3:], "number of rows"),
+        (lambda rows: rows.iloc[::-1], "order of day"),
+        (lambda rows: rows.assign(day=rows["day"] - timedelta(days=9)), "age of day"),
+        (lambda rows: rows.assign(day=rows["day"] + timedelta(days=9)), "future day"),
+    ],
+)
+def test_what_is_odd_is_told_and_taken(contract, change, key):
+    rules = BatchRules(time="day", fresh=timedelta(days=8), least=4, most=2 * N)
+    expecting = contract.model_copy(update={"rows": rules})
+    given_rows = change(frame())
+
+    found = check(expecting, given_rows, now=NOW)
+
+    assert keys(found.told) == [key]
+    assert len(found.rows) == len(given_rows)
+
+
+def test_words_that_are_new_are_taken_unless_the_set_is_closed(contract):
+    rows = frame().assign(weather=["snow"] * 3 + ["sun"] * (N - 3))
+    weather = contract.columns["weather"].model_copy(update={"closed": True})
+    closed = Contract(columns={**contract.columns, "weather": weather})
+
+    assert check(contract, rows, now=NOW).aside == ()
+    assert check(closed, rows, now=NOW).aside[2] == (
+        2, "weather", "weather 'snow' is none of rain, sun"
+    )  # fmt: skip
+
+
+def test_a_request_without_a_column_that_is_required_is_refused(contract):
+    row = frame().iloc[0].to_dict()
+    without = {name: value for name, value in row.items() if name not in ("price", "revenue")}
+
+    assert row_check(contract)(row) is None
+    assert row_check(contract)({**without, "price": 3, "unknown": []}) is None
+    assert row_check(contract)(without) == "no column 'price'"
+
+
+def test_times_without_a_zone_are_utc(contract):
+    rules = BatchRules(time="day", fresh=timedelta(hours=2))
+    expecting = contract.model_copy(update={"rows": rules})
+
+    assert stale(expecting, datetime(2026, 1, 31, 10), NOW) is None
+    assert stale(expecting, datetime(2026, 1, 31, 9, 59), NOW).text == (
+        "the newest day is 2026-01-31 09:59, that is 2:01:00 ago: at most 2h is fresh"
+    )
+
+
+def test_an_empty_batch_is_no_fault(contract):
+    found = check(contract, frame()[:0], now=NOW)
+
+    assert (len(found.rows), found.aside, found.breaks) == (0, (), ())

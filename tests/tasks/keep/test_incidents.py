@@ -1,0 +1,105 @@
+"""One message an incident, one when it is over, and none in between."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.keep.incidents import MEMORY, Case, Incident, reconcile
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def day(n):
+    return START + timedelta(days=n)
+
+
+def incident(n=0, kind="alarm", subject="labels", what="unlike the days before"):
+    return Incident(kind, subject, what, day(n), "leaseboard keep sales.yaml --status")
+
+
+def told(days, most=60):
+    """The days on which something was told, and what, if it is found on `days`."""
+    cases, said = [], []
+    for n in range(most):
+        after = reconcile(cases, [incident(n)] if n in days else [], day(n))
+        cases = [Case.from_dict(json.loads(json.dumps(case.to_dict()))) for case in after.cases]
+        said += [(n, message.status) for message in after.messages]
+    return said
+
+
+def test_one_that_lasts_is_told_twice():
+    assert told(range(5, 30)) == [(5, "opened"), (31, "resolved")]
+
+
+def test_one_of_a_day_is_told_twice():
+    assert told([5]) == [(5, "opened"), (7, "resolved")]
+
+
+def test_one_that_is_missed_for_a_day_lasts():
+    assert told([5, 7, 9]) == [(5, "opened"), (11, "resolved")]
+
+
+@pytest.mark.parametrize("period", [2, 3, 4, 5, 7])
+def test_one_that_flaps_is_told_ever_more_rarely(period):
+    said = told(range(0, 200, period), 200)
+
+    assert sum(status == "opened" for _, status in said) <= 4
+
+
+def test_one_that_returns_after_its_memory_is_new():
+    first = reconcile([], [incident()], day(0))
+    over = reconcile(first.cases, [], day(2))
+    after = day(2) + MEMORY + timedelta(days=1)
+
+    assert reconcile(over.cases, [], after).cases == []
+
+
+def test_different_ones_are_told_each():
+    found = [incident(), incident(kind="drift"), incident(subject="x"), incident(what="once more")]
+    after = reconcile([], found, day(0))
+
+    assert [m.incident for m in after.messages] == found[:3]
+    assert len({m.id for m in after.messages}) == 3
+
+
+def test_it_lasts_since_it_opened_and_says_what_was_found_last():
+    first = reconcile([], [incident(0)], day(0))
+    after = reconcile(first.cases, [incident(1, what="worse")], day(1))
+
+    assert after.cases[0].incident == incident(0, what="worse")
+
+
+def test_a_clock_that_goes_back_resolves_nothing():
+    first = reconcile([], [incident()], day(9))
+
+    assert reconcile(first.cases, [], day(0)).messages == []
+    assert reconcile(first.cases, [incident()], day(0)).cases[0].seen == day(9)
+
+
+def test_the_same_message_has_the_same_id_and_each_of_an_incident_its_own():
+    first, again = (reconcile([], [incident()], day(n)).messages[0] for n in (0, 1))
+    assert first.id == again.id
+
+    cases, ids = [], []
+    for n in range(20):
+        after = reconcile(cases, [incident(0)] if n % 5 == 0 else [], day(n))
+        cases = after.cases
+        ids += [m.id for m in after.messages]
+    assert len(set(ids)) == len(ids) > 3
+
+
+@given(st.lists(st.sets(st.sampled_from("abc")), max_size=40))
+def test_opened_and_resolved_take_turns(turns):
+    cases, told_of = [], {}
+    for n, subjects in enumerate(turns):
+        after = reconcile(cases, [incident(n, subject=s) for s in sorted(subjects)], day(n))
+        cases = after.cases
+        for message in after.messages:
+            told_of.setdefault(message.incident.subject, []).append(message.status)
+        still = {case.incident.subject for case in cases if case.is_open}
+        assert subjects <= still
+    for said in told_of.values():
+        assert said == ["opened", "resolved"] * (len(said) // 2) + ["opened"] * (len(said) % 2)

@@ -1,0 +1,176 @@
+"""What lineages have learned: forecasts, learning, and going on from bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from algorithms.errors import UsageError
+from tasks.keep.content import frame_of, values_in
+from tasks.keep.living import LivingFirstTry, LivingStream, LivingTable, Recipe, living
+from tasks.keep.losses import loss_of_row
+
+RECIPE = Recipe("y", "regression", "chacha", {})
+CLASSES = Recipe("y", "classification", "chacha", {})
+
+
+def rows(n: int, seed: int) -> tuple[list[str], pd.DataFrame, list[float]]:
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(size=n), rng.choice(["x", "y"], n)
+    ids = [f"{seed}-{i}" for i in range(n)]
+    return ids, pd.DataFrame({"a": a, "b": b}), (3 * a + (b == "x")).tolist()
+
+
+def test_a_stream_goes_on_from_its_bytes_exactly():
+    first, second = rows(200, 0), rows(100, 1)
+    whole = LivingStream(RECIPE)
+    whole.learn(*first)
+    whole.expect(*second[:2])
+    half = LivingStream(RECIPE, whole.dump())
+    for each in (whole, half):
+        each.learn(*second)
+    assert whole.dump() == half.dump()
+    assert whole.foresee(first[1]) == half.foresee(first[1])
+
+
+def test_what_waits_is_foreseen_alike_and_remembered():
+    model = LivingStream(RECIPE)
+    for day in range(20):
+        ids, X, y = rows(20, day)
+        model.expect(ids, X)
+        model.learn(ids, X, y)
+    ids, X, _ = rows(3, 99)
+    before = model.dump()
+    seen = model.foresee(X)
+    assert model.dump() == before
+    assert model.expect(ids, X) == seen
+    assert model.dump() != before
+    assert all(low <= middle <= high for middle, low, high in seen)
+
+
+def test_rows_that_never_waited_are_learned_too():
+    model, other = LivingStream(RECIPE), LivingStream(RECIPE)
+    ids, X, y = rows(100, 0)
+    for each in (model, other):
+        each.learn(ids, X, y)
+    late = rows(10, 1)
+    model.expect(*late[:2])
+    for each in (model, other):
+        each.learn(*late)
+    known = [each.foresee(X.head(1))[0][0] for each in (model, other)]
+    assert known[0] == pytest.approx(known[1]), "what is known depends on the labels alone"
+
+
+def test_classes_come_with_probabilities():
+    model = LivingStream(CLASSES)
+    ids, X, y = rows(300, 0)
+    assert model.expect(ids, X) == []
+    model.learn(ids, X, ["up" if each > 0 else "down" for each in y])
+    (told,) = model.expect(["new"], X.head(1))
+    assert set(told) == {"up", "down"}
+    assert sum(told.values()) == pytest.approx(1)
+
+
+def test_a_table_is_searched_once_and_learns_no_more():
+    recipe = Recipe(
+        "y", "regression", "rising-bandits-cost",
+        {"budget": 4, "unit": "trials", "arms": ["ridge", "k_nearest_neighbors"]}, seed=1,
+    )  # fmt: skip
+    model = LivingTable(recipe)
+    ids, X, y = rows(120, 0)
+    model.learn(ids, X, y)
+    told = model.foresee(X)
+    model.learn(ids, X, [0.0] * len(y))
+    assert model.foresee(X) == told
+    assert living("rising-bandits-cost", recipe, model.dump()).expect(ids, X) == told
+    assert np.corrcoef(told, y)[0, 1] > 0.9
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "told"),
+    [("running-mean", [1.0, 2.0, 6.0], 3.0), ("last-label", [1.0, 2.0, 6.0], 6.0)],
+)
+def test_first_tries_of_numbers(name, labels, told):
+    model = LivingFirstTry(name, "regression")
+    X = pd.DataFrame({"a": [0.0, 0.0]})
+    assert model.foresee(X) == []
+    model.learn(["1"], X, labels[:1])
+    model = LivingFirstTry(name, "regression", model.dump())
+    model.learn(["2", "3"], X, labels[1:])
+    assert model.foresee(X) == [told, told]
+
+
+def test_first_tries_of_classes():
+    X = pd.DataFrame({"a": [0.0]})
+    shares, last = (LivingFirstTry(n, "classification") for n in ("running-mean", "last-label"))
+    for each in (shares, last):
+        each.learn(["1"] * 5, X, ["a", "b", "b", "a", "a"])
+    assert shares.foresee(X) == [{"a": 0.6, "b": 0.4}]
+    assert last.foresee(X) == [{"a": 1.0}]
+
+
+def test_what_cannot_be_kept_is_refused():
+    with pytest.raises(UsageError, match="'abc' cannot be kept: name a race"):
+        Recipe("y", "regression", "abc", {}).check()
+    with pytest.raises(UsageError, match="chaca"):
+        Recipe("y", "regression", "chaca", {}).check()
+    RECIPE.check()
+
+
+def test_a_class_that_was_never_seen_costs_most():
+    assert loss_of_row({"a": 1.0}, "b") == {"loss": 2.0, "error": 1.0, "sure": 1.0}
+
+
+def with_gaps(n: int) -> pd.DataFrame:
+    """Columns of every kind, with gaps."""
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(
+        {
+            "real": rng.normal(size=n),
+            "whole": rng.integers(0, 9, n).astype(float),
+            "word": rng.choice(["x", "y", "z"], n).astype(object),
+            "day": pd.date_range("2026-01-01", periods=n, freq="7h"),
+        }
+    )
+    for name in frame:
+        frame.loc[rng.random(n) < 0.1, name] = None
+    return frame
+
+
+@pytest.mark.parametrize("columns", [["real", "whole"], ["real", "whole", "word", "day"]])
+@pytest.mark.parametrize("recipe", [RECIPE, CLASSES])
+@pytest.mark.parametrize("gaps", [True, False])
+def test_a_row_alone_is_foreseen_as_in_its_table(recipe, columns, gaps):
+    frame = with_gaps(200)[columns]
+    frame = frame if gaps else frame.dropna()
+    y = frame["real"].fillna(0) * 2
+    labels = y.tolist() if recipe is RECIPE else ["up" if each > 0 else "down" for each in y]
+    model, rows = LivingStream(recipe), values_in(frame)
+    model.learn([str(row) for row in range(len(frame))], frame, labels)
+
+    told = model.foresee_rows(rows, ["day"])
+
+    assert told == model.foresee(frame_of(rows, ["day"]))
+    assert told[7:8] == model.foresee_rows(rows[7:8], ["day"])
+
+
+def test_intervals_are_of_the_level_that_is_asked_for():
+    model = LivingStream(RECIPE)
+    model.learn(*rows(200, 0))
+    row = values_in(rows(1, 1)[1])
+    (narrow,), (wide,) = (model.foresee_rows(row, [], level) for level in (0.5, 0.95))
+    assert model.levels == (0.5, 0.8, 0.9, 0.95, 0.99)
+    assert wide[1] <= narrow[1] < narrow[0] == wide[0] < narrow[2] <= wide[2]
+
+
+def test_an_estimator_foresees_rows_alone_as_in_a_table():
+    recipe = Recipe(
+        "y", "regression", "rising-bandits-cost",
+        {"budget": 4, "unit": "trials", "arms": ["ridge", "k_nearest_neighbors"]},
+    )  # fmt: skip
+    frame = with_gaps(100)
+    model, values = LivingTable(recipe), values_in(frame)
+    model.learn([], frame, frame["real"].fillna(0).tolist())
+    alone = [model.foresee_rows([row], ["day"])[0] for row in values[:30]]
+    np.testing.assert_allclose(alone, model.foresee(frame)[:30], rtol=1e-5, atol=1e-6)

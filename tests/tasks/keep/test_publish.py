@@ -1,0 +1,151 @@
+"""Lineages as versions in MLflow: found again, pointed at, few, and going back."""
+
+from __future__ import annotations
+
+import json
+
+import mlflow
+import pytest
+
+from algorithms.errors import UsageError
+from tasks.keep import publish as publishing
+from tasks.keep.changes import in_role
+from tasks.keep.publish import KEPT, publish, roll_back
+from tasks.keep.shadow import CHALLENGER, CHAMPION, PREVIOUS, RETIRED
+from tasks.models.registry import keep_of, listed, promote
+from tasks.track.client import every
+from tasks.track.store import open_store
+
+AT = "2026-02-01T00:00:00+00:00"
+
+
+def aliases(uri):
+    found = open_store(uri).get_registered_model("sales").aliases
+    return {alias: str(version) for alias, version in found.items()}
+
+
+def versions(uri):
+    return [str(v.version) for v in every(open_store(uri).search_model_versions, "name='sales'")]
+
+
+def test_what_was_learned_is_published_once(shop, uri):
+    assert publish(uri, shop.kept) == {}
+    shop.turn()
+    assert publish(uri, shop.kept) == {"champion": "1"}
+    assert publish(uri, shop.kept) == {"champion": "1"}
+    champion = in_role(shop.kept.state.lineages(), CHAMPION)
+    assert champion.published == champion.model
+    shop.turn(bear=True)
+    assert publish(uri, shop.kept, flow_run="f-1") == {"champion": "2", "challenger": "3"}
+    assert aliases(uri) == {"champion": "2", "challenger": "3"}
+    tags = open_store(uri).get_model_version("sales", "2").tags
+    assert tags["leaseboard.flow_run"] == "f-1"
+    assert tags["leaseboard.data"] == "2 batches to 2026-01-02.csv"
+    assert tags["leaseboard.rows"] == "80"
+    assert "mae" in tags["leaseboard.score"]
+    assert len(tags["leaseboard.code"]) >= 8
+
+
+def test_roles_move_without_new_snapshots(shop, uri):
+    shop.turn(bear=True)
+    publish(uri, shop.kept)
+    shop.turn(move=[(CHAMPION, PREVIOUS), (CHALLENGER, CHAMPION)])
+    assert publish(uri, shop.kept) == {"champion": "3", "previous": "4"}
+    assert aliases(uri) == {"champion": "3", "previous": "4"}
+    told = roll_back(shop.kept.state, AT)
+    assert told == "lineage 1 again, in the place of 4: by hand"
+    assert publish(uri, shop.kept) == {"champion": "4", "previous": "3"}
+    assert [each.kind for each in shop.kept.state.history()[-2:]] == ["previous", "champion"]
+
+
+def test_the_list_shows_them_and_the_gate_leaves_them_alone(shop, uri):
+    shop.turn(bear=True)
+    publish(uri, shop.kept)
+    found = {row["alias"]: row for row in listed(uri)}
+    assert found["champion"]["data"] == "1 batches to 2026-01-01.csv"
+    assert found["challenger"]["gate"] == "lineage 4 of a keep"
+    with pytest.raises(UsageError, match="sales is kept: its turns promote on evidence"):
+        promote(uri, "sales")
+    assert keep_of(uri, "sales") == str(shop.file)
+
+
+def test_without_a_previous_there_is_no_way_back(shop):
+    shop.turn()
+    with pytest.raises(UsageError, match="no previous champion to go back to"):
+        roll_back(shop.kept.state, AT)
+    with shop.kept.state.turn(), pytest.raises(UsageError, match="another turn"):
+        roll_back(shop.kept.state, AT)
+
+
+STEPS = ["log", "_point", "_remove_old"]
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("after", [False, True])
+def test_whatever_stops_it_the_next_call_finishes_it(shop, uri, monkeypatch, step, after):
+    shop.turn(bear=True)
+    real = getattr(publishing, step)
+
+    def stopped(*given):
+        if after:
+            real(*given)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(publishing, step, stopped)
+    with pytest.raises(KeyboardInterrupt):
+        publish(uri, shop.kept)
+    monkeypatch.undo()
+    assert publish(uri, shop.kept) == {"champion": "1", "challenger": "2"}
+    assert aliases(uri) == {"champion": "1", "challenger": "2"}
+    assert versions(uri) == ["2", "1"]
+
+
+def test_what_a_stopped_call_left_half_is_removed(shop, uri):
+    shop.turn()
+    publish(uri, shop.kept)
+    client = open_store(uri)
+    place = client.get_experiment_by_name("keep/sales").experiment_id
+    client.create_logged_model(place, name="sales")
+    publish(uri, shop.kept)
+    assert len(client.search_logged_models([place])) == 1
+
+
+def test_old_snapshots_go_with_their_artifacts(shop, uri, tmp_path):
+    shop.turn(bear=True)
+    for _ in range(KEPT + 3):
+        shop.turn()
+        publish(uri, shop.kept)
+    assert len(versions(uri)) == 2 * KEPT
+    assert len(list(tmp_path.rglob("MLmodel"))) == 2 * KEPT
+    shop.turn(move=[(CHALLENGER, RETIRED)])
+    publish(uri, shop.kept)
+    assert aliases(uri).keys() == {"champion"}
+    assert len(versions(uri)) == 2 * KEPT
+
+
+def test_the_pyfunc_forecasts_raw_rows_as_the_shadow_did(shop, uri, monkeypatch, tmp_path):
+    shop.turn()
+    publish(uri, shop.kept)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    loaded = mlflow.pyfunc.load_model("models:/sales@champion")
+    sent = shop.rows(1).drop(columns=["order", "revenue"])
+    sent["day"] = sent["day"].dt.tz_localize(None)
+    told = loaded.predict(sent)
+    shop.turn()
+    measured = [json.loads(row.forecasts)["1"][0] for row in shop.kept.state.settled(len(sent))]
+    assert told.tolist() == measured
+    assert not list(tmp_path.rglob("*.pkl"))
+
+
+def test_a_model_of_somebody_else_is_not_touched(shop, uri, tmp_path):
+    shop.turn()
+    client = open_store(uri)
+    client.create_registered_model("sales")
+    with pytest.raises(UsageError, match="'sales' is of no keep: give your keep another name"):
+        publish(uri, shop.kept)
+    client.set_registered_model_tag("sales", "leaseboard.keep", str(tmp_path / "gone.yaml"))
+    assert publish(uri, shop.kept) == {"champion": "1"}
+    (tmp_path / "other.yaml").touch()
+    client.set_registered_model_tag("sales", "leaseboard.keep", str(tmp_path / "other.yaml"))
+    with pytest.raises(UsageError, match=r"is of the keep in .*other\.yaml"):
+        publish(uri, shop.kept)

@@ -1,0 +1,219 @@
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import create_engine, text
+
+from algorithms.errors import UsageError
+from tasks.keep.batches import identify
+from tasks.keep.queries import Mark
+from tasks.keep.settings import DataSettings
+from tasks.keep.sources import pending
+
+
+class Shop:
+    """A table of sales, and turns of a keep that reads it."""
+
+    def __init__(self, address, taken, number="integer", **given):
+        self.engine, self.taken = create_engine(address), taken
+        self.data = DataSettings(**{
+            "source": f"sql:{address}",
+            "query": "select number, price, revenue from sales where number > :watermark;",
+            "watermark": "number", "target": "revenue", "overlap": 4, "batch_rows": 5,
+        } | given)  # fmt: skip
+        self.write(f"create table sales (number {number}, price numeric, revenue integer)")
+
+    def write(self, *statements):
+        with self.engine.begin() as connection:
+            for statement in statements:
+                connection.execute(text(statement))
+
+    def sell(self, *numbers):
+        self.write(*(f"insert into sales values ({each!r}, 1.5, null)" for each in numbers))
+
+    def turn(self):
+        found = []
+        for batch in pending(self.data, self.taken):
+            found.append(batch)
+            if batch.frame is not None:
+                self.taken.take(batch)
+        return found
+
+    def numbers(self):
+        return [batch.frame["number"].tolist() for batch in self.turn()]
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
+def address(request, tmp_path):
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/shop.db"
+    return request.getfixturevalue("create_database")(f"shop_{tmp_path.name}")
+
+
+@pytest.fixture
+def shop(address, taken):
+    found = Shop(address, taken)
+    yield found
+    found.engine.dispose()
+
+
+def test_each_row_comes_once_in_pieces(shop):
+    shop.sell(*range(1, 13))
+
+    assert shop.numbers() == [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]
+    assert shop.numbers() == []
+    shop.sell(13, 14)
+    assert shop.numbers() == [[13, 14]]
+    assert shop.numbers() == []
+
+
+def test_an_empty_source_has_no_batch(shop):
+    assert shop.turn() == []
+
+
+def test_rows_that_share_a_value_stay_together(shop):
+    shop.sell(1, 2, 2, 2, 2, 2, 2, 2, 3)
+
+    assert shop.numbers() == [[1], [2] * 7 + [3]]
+    shop.sell(3)
+    assert shop.numbers() == [[3, 3]]
+
+
+def test_a_row_that_is_written_late_is_not_lost(shop):
+    shop.sell(*range(1, 6), 7, 8)
+    shop.turn()
+    shop.sell(6)
+
+    assert [6 in batch for batch in shop.numbers()] == [True]
+    assert shop.numbers() == []
+
+
+def test_a_turn_that_was_killed_is_taken_up_again(shop):
+    shop.sell(*range(1, 13))
+    first = next(iter(pending(shop.data, shop.taken)))
+    again = next(iter(pending(shop.data, shop.taken)))  # the first was never taken in
+    shop.taken.take(again)
+
+    assert first.digest == again.digest
+    assert shop.numbers() == [[5, 6, 7, 8], [9, 10, 11, 12]]
+
+
+def test_a_piece_that_is_held_back_comes_again_before_those_after_it(shop):
+    shop.sell(*range(1, 13))
+    held_back = list(pending(shop.data, shop.taken))
+
+    assert [batch.frame["number"].tolist() for batch in held_back] == [[1, 2, 3, 4]]
+    assert shop.numbers() == [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]
+
+
+def test_a_source_that_counts_anew_is_told(shop):
+    shop.sell(*range(1, 9))
+    shop.turn()
+    shop.write("delete from sales")
+    shop.sell(1, 2)
+
+    (batch,) = shop.turn()
+
+    assert "the 4 rows past number = 4 are gone" in batch.fault
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([1, 2]))), max_size=5),
+    st.sampled_from([1, 2, 3, 50]),
+)
+def test_each_row_is_known_once_however_they_come(
+    tmp_path_factory, nothing_taken, turns, batch_rows
+):
+    """Each turn adds some rows below those of the turn before; there is no id."""
+    folder = tmp_path_factory.mktemp("shop")
+    shop = Shop(f"sqlite:///{folder}/shop.db", nothing_taken(), batch_rows=batch_rows)
+    ids, written, at = set(), 0, 0
+    for rows in turns:
+        for ahead, price in rows[:4]:  # as many as the overlap
+            shop.write(f"insert into sales values ({at + ahead}, {price}, null)")
+        written += len(rows[:4])
+        at += 2
+        for batch in shop.turn():
+            ids |= set(identify(batch.frame, shop.data))
+
+    assert len(ids) == written
+    shop.engine.dispose()
+
+
+@pytest.mark.parametrize(
+    ("number", "values"),
+    [
+        ("text", ["#1", "a", "b"]),
+        ("real", [-1e30, 0.5, 7.0]),
+        ("numeric", [-3, 2, 5]),
+        ("date", ["0990-01-01", "2026-01-01", "2026-01-02"]),
+        ("timestamp", ["0990-01-01 10:00:00", "2026-01-01 00:00:00", "2026-01-02 00:00:00.5"]),
+    ],
+)
+def test_a_watermark_is_any_column_that_grows(address, taken, number, values):
+    shop = Shop(address, taken, number=number, overlap=0)
+    shop.sell(*values[:2])
+
+    assert list(map(len, shop.numbers())) == [2]
+    shop.sell(values[2])
+    assert list(map(len, shop.numbers())) == [1]
+    assert shop.numbers() == []
+    shop.engine.dispose()
+
+
+def test_the_watermark_is_left_out_where_an_id_tells_rows_apart(address, taken):
+    shop = Shop(address, taken, id="price")
+    shop.sell(1)
+
+    assert list(shop.turn()[0].frame) == ["price", "revenue"]
+    shop.engine.dispose()
+
+
+def test_a_watermark_that_the_query_does_not_give_is_told(shop):
+    shop.data = shop.data.model_copy(update={"watermark": "nummer"})
+
+    with pytest.raises(UsageError, match="unknown column 'nummer': did you mean 'number'"):
+        shop.turn()
+
+
+def test_a_query_that_fails_is_one_line(shop):
+    shop.write("drop table sales")
+
+    (batch,) = shop.turn()
+
+    assert "sales" in batch.fault
+    assert "\n" not in batch.fault
+
+
+def test_a_database_that_is_not_there_is_told_and_not_made(tmp_path, taken):
+    data = DataSettings(
+        source=f"sql:sqlite:///{tmp_path}/shop.db", target="y", watermark="n",
+        query="select * from t where n > :watermark",
+    )  # fmt: skip
+
+    (batch,) = pending(data, taken)
+
+    assert "no such database" in batch.fault
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_password_comes_from_the_environment_and_is_not_shown(taken, monkeypatch):
+    monkeypatch.setenv("SHOP_PASSWORD", "5E/CR@ET")
+    data = DataSettings(
+        source="sql:postgresql://me:$SHOP_PASSWORD@127.0.0.1:1/shop", target="y", watermark="n",
+        query="select * from t where n > :watermark",
+    )  # fmt: skip
+
+    (batch,) = pending(data, taken)
+
+    assert "5E" not in batch.fault
+    assert "127.0.0.1" in batch.fault
+
+
+@pytest.mark.parametrize("value", [7, 1.5, "a", None, datetime(2026, 1, 1, 3, tzinfo=UTC)])
+def test_a_mark_is_read_as_it_was_written(value):
+    mark = Mark(value, 3, "seal")
+
+    assert Mark.read(str(mark)) == mark

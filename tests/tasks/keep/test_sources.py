@@ -1,0 +1,146 @@
+import os
+
+import pandas as pd
+import pytest
+
+from tasks.keep import sources
+from tasks.keep.settings import DataSettings
+
+
+@pytest.fixture
+def inbox(tmp_path):
+    folder = tmp_path / "in[box]"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def turn(inbox, taken):
+    """A function that takes in all that is pending, and returns its batches."""
+    pattern = str(inbox / "**" / "*.csv").replace("[", "[[]", 1)
+    data = DataSettings(source=f"folder:{pattern}", target="y")
+
+    def turn(**given):
+        batches = []
+        for batch in sources.pending(data, taken, **{"moment": 0} | given):
+            batches.append(batch)
+            if batch.frame is not None:
+                taken.take(batch)
+        return batches
+
+    return turn
+
+
+def names(batches):
+    return [batch.name for batch in batches]
+
+
+def test_each_file_comes_once_in_the_order_of_names(inbox, turn):
+    for name in ("b.csv", "a.csv", "late/c.csv"):
+        (inbox / name).parent.mkdir(exist_ok=True)
+        (inbox / name).write_text(f"x,y\n1,{len(name)}\n{name},2\n")
+
+    assert names(turn()) == ["a.csv", "b.csv", "late/c.csv"]
+    assert turn() == []
+
+
+def test_a_repeated_file_is_no_batch_and_one_that_grew_is_a_new_one(inbox, turn):
+    (inbox / "a.csv").write_text("x,y\n1,2\n")
+    turn()
+    (inbox / "again.csv").write_text("x,y\n1,2\n")
+    with (inbox / "a.csv").open("a") as file:
+        file.write("3,4\n")
+
+    batches = turn()
+
+    assert names(batches) == ["a.csv"]
+    assert batches[0].frame["x"].tolist() == [1, 3]
+
+
+def test_two_files_of_one_content_are_one_batch(inbox, turn):
+    for name in ("a.csv", "b.csv"):
+        (inbox / name).write_text("x,y\n1,2\n")
+
+    assert names(turn()) == ["a.csv"]
+
+
+def test_a_file_that_is_written_to_waits_for_the_next_turn(inbox, turn, monkeypatch):
+    (inbox / "a.csv").write_text("x,y\n1,2\n")
+    (inbox / "b.csv").write_text("x,y\n3,4\n")
+    with monkeypatch.context() as patched:
+
+        def go_on(_):
+            with (inbox / "a.csv").open("a") as file:
+                file.write("5,6\n")
+
+        patched.setattr(sources.time, "sleep", go_on)
+        assert names(turn()) == ["b.csv"]
+
+    assert names(turn()) == ["a.csv"]
+
+
+def test_what_cannot_be_read_is_told_and_the_others_go_on(inbox, turn):
+    (inbox / "a.csv").write_text("x,y\n1,2\n3\n")
+    (inbox / "b.csv").write_text("x,y\n1,2\n3,4")
+    (inbox / "c.csv").write_text("")
+    (inbox / "d.csv").write_text("x,y\n1,2\n")
+
+    *broken, whole = turn()
+
+    assert names([whole]) == ["d.csv"]
+    assert [batch.name for batch in broken] == ["a.csv", "b.csv", "c.csv"]
+    for batch, reason in zip(
+        broken, ("malformed csv", "last line has no end", "0 rows"), strict=True
+    ):
+        assert batch.frame is None
+        assert reason in batch.fault
+        assert "\n" not in batch.fault
+
+
+def test_a_file_without_permission_is_told(inbox, turn, forbidden):
+    path = inbox / "a.csv"
+    path.write_text("x,y\n1,2\n")
+    with forbidden(path):
+        batches = turn()
+
+    assert "cannot be read: Permission denied" in batches[0].fault
+    assert names(turn()) == ["a.csv"]
+
+
+def test_names_that_programs_hide_are_left_out(inbox, turn):
+    for name in (".hidden.csv", "~$a.csv", "#a#.csv", "a.csv.part"):
+        (inbox / name).write_text("x,y\n1,2\n")
+
+    assert turn() == []
+
+
+def test_a_column_of_texts_is_read_as_texts(inbox, turn):
+    (inbox / "a.csv").write_text("x,y\n007,2\n")
+
+    assert turn(texts=["x", "absent"])[0].frame["x"].tolist() == ["007"]
+
+
+def test_a_folder_that_is_gone_is_told(inbox, turn):
+    inbox.rmdir()
+
+    assert [batch.fault for batch in turn()] == [
+        f"{inbox}: no such folder: make it, or mend data.source"
+    ]
+
+
+def test_parquet_files_too(tmp_path, taken):
+    pd.DataFrame({"x": [1.5], "y": [2]}).to_parquet(tmp_path / "a.parquet")
+    (tmp_path / "b.parquet").write_bytes(b"PAR1 cut off")
+    data = DataSettings(source=f"folder:{tmp_path}/*.parquet", target="y")
+
+    whole, broken = sources.pending(data, taken, moment=0)
+
+    assert whole.frame["x"].tolist() == [1.5]
+    assert "not a readable parquet file" in broken.fault
+
+
+def test_a_pattern_without_signs_is_one_file(tmp_path, taken):
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n")
+    data = DataSettings(source=f"folder:{os.fspath(tmp_path)}/a.csv", target="y")
+
+    assert names(sources.pending(data, taken, moment=0)) == ["a.csv"]

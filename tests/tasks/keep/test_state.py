@@ -1,0 +1,176 @@
+"""The state of a keep: whole batches, once, in SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from algorithms.errors import LeaseboardError, UsageError
+from tasks.keep.changes import Changes, Happened, KeptRow, Lineage, TakenIn, digest_of
+from tasks.keep.state import State
+
+AT = "2026-01-01T00:00:00+00:00"
+CHAMPION = Lineage(1, "champion", "chacha", digest_of(b"one"), 3, AT, "the first")
+
+
+def row(name: str, *, day: str = "2026-01-01", label: str | None = None) -> KeptRow:
+    return KeptRow(name, 7, day, '{"a":1}', '{"1":2.0}', label, is_settled=label is not None)
+
+
+def batch(name: str, **given: object) -> Changes:
+    counts = {"new": 1}
+    return Changes(AT, TakenIn(name, name * 4, counts), window=10, **given)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def state(tmp_path):
+    return State(tmp_path / "deep" / "state.sqlite", "sales")
+
+
+def test_a_batch_comes_back_as_it_was_written(state):
+    changes = batch(
+        "a",
+        rows=[row("x", label="3.5"), row("y")],
+        aside=[("z", "too hot", "{}")],
+        lineages=[CHAMPION],
+        models={digest_of(b"one"): b"one"},
+        days={("2026-01-01", 1): (1, {"loss": 2.25})},
+        memory={"clock": AT},
+        happened=[Happened(AT, "born", "1", "the first")],
+        letters=[("http://x", {"id": "1"})],
+    )
+    state.commit(changes)
+    assert state.knows("aaaa")
+    assert not state.knows("bbbb")
+    x, y = state.rows_of(["x", "y", "no"]).values()
+    assert x == replace(row("x", label="3.5"), number=1)
+    assert y == replace(row("y"), number=2)
+    assert state.settled(5) == [x]
+    assert state.unsettled() == [y]
+    assert state.lineages() == [CHAMPION]
+    assert state.model(digest_of(b"one")) == b"one"
+    assert state.days() == [{"day": "2026-01-01", "lineage": 1, "rows": 1, "sums": {"loss": 2.25}}]
+    assert state.memory() == {"clock": AT}
+    assert state.history() == changes.happened
+    assert [each["reason"] for each in state.asides()] == ["too hot"]
+    assert state.letters() == {1: ("http://x", {"id": "1"})}
+    state.strike_out(1)
+    assert state.letters() == {}
+
+
+def test_what_it_holds_is_counted(state):
+    assert state.last_turn() is None
+    state.commit(batch("a", rows=[row("x"), row("y", day="2026-01-02"), row("z", label="1.0")]))
+    assert state.waiting() == {"2026-01-01": 1, "2026-01-02": 1}
+    assert state.holds()["rows"] == 3
+    assert state.holds()["aside"] == 0
+    assert state.size() > 4096
+    number = state.begin_turn(AT)
+    assert state.last_turn()["ended"] is None
+    state.end_turn(number, AT, {"batches": 1})
+    assert state.last_turn()["summary"] == {"batches": 1}
+
+
+def test_labels_settle_rows_and_sums_add_up(state):
+    state.commit(batch("a", rows=[row("x"), row("y")], days={("d", 1): (1, {"loss": 1.0})}))
+    state.commit(batch("b", labels=[(1, "9.0")], days={("d", 1): (2, {"loss": 2.0, "more": 1.0})}))
+    (settled,) = state.settled(9)
+    assert (settled.id, settled.label, settled.is_settled) == ("x", "9.0", True)
+    assert state.days()[0]["rows"] == 3
+    assert state.days()[0]["sums"] == {"loss": 3.0, "more": 1.0}
+
+
+def test_what_is_written_is_one_transaction(state):
+    state.commit(batch("a", rows=[row("x")]))
+    with pytest.raises(LeaseboardError, match=r"cannot be used: UNIQUE.*take another turn"):
+        state.commit(batch("b", rows=[row("new"), row("x")], memory={"clock": "later"}))
+    assert not state.knows("bbbb")
+    assert list(state.rows_of(["new"])) == []
+    assert state.memory() == {}
+
+
+def test_what_nobody_asks_for_is_forgotten(state):
+    for i in range(30):
+        day = f"2026-01-{i + 1:02}"
+        changes = batch(f"b{i:03}", rows=[row(f"r{i}", day=day, label="1.0")])
+        changes.horizon = f"2026-01-{max(1, i - 19):02}"
+        state.commit(changes)
+    assert [each.id for each in state.settled(99)] == [f"r{i}" for i in range(20, 30)]
+    known = state.rows_of([f"r{i}" for i in range(30)])
+    assert len(known) == 21, "an identity is known until its day is before the horizon"
+    assert known["r12"].features == "", "what it holds is not"
+    assert known["r12"].is_settled
+
+
+def test_a_model_that_no_member_has_is_dropped(state):
+    state.commit(batch("a", lineages=[CHAMPION], models={digest_of(b"one"): b"one"}))
+    later = replace(CHAMPION, model=digest_of(b"two"))
+    state.commit(batch("b", lineages=[later], models={digest_of(b"two"): b"two"}))
+    assert state.model(digest_of(b"two")) == b"two"
+    with pytest.raises(LeaseboardError, match="restore a copy"):
+        state.model(digest_of(b"one"))
+
+
+def test_a_damaged_model_is_never_used(state):
+    state.commit(batch("a", lineages=[CHAMPION], models={digest_of(b"one"): b"one"}))
+    with sqlite3.connect(state.place) as connection:
+        connection.execute("update keep_sales_models set content = ?", (b"other",))
+    with pytest.raises(LeaseboardError, match="is not what was written"):
+        state.model(digest_of(b"one"))
+
+
+def test_two_turns_of_one_keep_exclude_each_other(state, tmp_path):
+    other = State(state.place, "sales")
+    with state.turn(), pytest.raises(UsageError, match="another turn of the keep 'sales'"):
+        other.turn().__enter__()
+    with other.turn():
+        pass
+
+
+def test_a_killed_turn_lets_go(state):
+    code = (
+        "import sys, time; from pathlib import Path; from tasks.keep.state import State\n"
+        "with State(Path(sys.argv[1]), 'sales').turn():\n"
+        "    print('in', flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(state.place)], stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "in\n"
+        os.kill(child.pid, signal.SIGKILL)
+    with state.turn():
+        pass
+
+
+def test_the_server_s_words_are_kept(state):
+    state.post([{"id": "x", "at": AT, "label": "2"}])
+    assert state.posted() == [(1, "x", "2")]
+    state.commit(batch("posted", posted=[1]))
+    assert state.posted() == []
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("mysql://me:secret@host/db", "is no file and no PostgreSQL"),
+        ("postgresql://me@host:port/db", "cannot be read"),
+    ],
+)
+def test_an_address_that_is_none_is_one_line_without_its_password(place, said):
+    with pytest.raises(UsageError, match=said) as caught:
+        State(place, "sales")
+    assert "secret" not in str(caught.value)
+
+
+def test_a_folder_in_the_place_of_the_file_is_one_line(tmp_path):
+    (tmp_path / "state.sqlite").mkdir()
+    with pytest.raises(LeaseboardError, match="unable to open database file") as caught:
+        State(tmp_path / "state.sqlite", "sales").memory()
+    assert "\n" not in str(caught.value)

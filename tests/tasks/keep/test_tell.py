@@ -1,0 +1,201 @@
+"""Letters reach a server on loopback; one that nobody takes is kept, and costs little time."""
+
+import json
+import socket
+import threading
+import time
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from algorithms.errors import UsageError
+from tasks.keep.incidents import Incident, reconcile
+from tasks.keep.tell import check_addresses, deliver, letters, shown, undelivered
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+@contextmanager
+def server(status=200, before=lambda: None):
+    """A webhook's address, and what it was sent."""
+    got = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            got.append((self.path, json.loads(body)))
+            before()
+            self.send_response(status)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
+        thread = threading.Thread(target=listening.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.server_port}", got
+        finally:
+            listening.shutdown()
+            thread.join()
+
+
+@contextmanager
+def nobody():
+    """An address at which nothing listens, and nothing can."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{bound.getsockname()[1]}/hook"
+
+
+def outbox(*addresses, n=2):
+    found = [Incident("alarm", f"x{i}", "was 9", NOON, "leaseboard keep a.yaml") for i in range(n)]
+    messages = reconcile([], found, NOON).messages
+    return dict(enumerate(letters(messages, addresses, keep="sales", page="report.html")))
+
+
+def test_a_webhook_gets_each_message_once_with_all_that_is_known():
+    with server() as (address, got):
+        done = list(deliver(outbox(f"{address}/hook?key=1")))
+
+    assert [each.fault for each in done] == ["", ""]
+    assert [path for path, _ in got] == ["/hook?key=1"] * 2
+    assert got[0][1].pop("id") != got[1][1].pop("id")
+    assert got[0][1] == {
+        "keep": "sales",
+        "status": "opened",
+        "kind": "alarm",
+        "subject": "x0",
+        "what": "was 9",
+        "since": "2026-01-01T12:00:00+00:00",
+        "command": "leaseboard keep a.yaml",
+        "page": "report.html",
+        "text": "sales: was 9, since 2026-01-01T12:00:00+00:00; see leaseboard keep a.yaml;"
+        " report.html",
+    }
+
+
+def test_one_that_is_down_is_asked_once_a_turn_and_nothing_is_lost():
+    with nobody() as down, server() as (up, got):
+        done = list(deliver(outbox(down, up, n=3)))
+        kept = [each for each in done if each.fault]
+
+    assert [each.address for each in kept] == [down] * 3
+    assert len(got) == 3
+    (line,) = undelivered(done)
+    assert line.startswith(f"{shown(down)}: is down (")
+    assert line.endswith("); 3 messages kept, to be sent at the next turn")
+
+
+def test_what_was_kept_is_sent_at_the_next_turn(monkeypatch):
+    sent = outbox("$HOOK")
+    with nobody() as down:
+        monkeypatch.setenv("HOOK", down)
+        assert [each.number for each in deliver(sent) if each.fault] == [0, 1]
+    with server() as (up, got):
+        monkeypatch.setenv("HOOK", up)
+        done = list(deliver(sent))
+
+    assert [body["subject"] for _, body in got] == ["x0", "x1"]
+    assert undelivered(done) == []
+
+
+def test_one_that_answers_500_is_asked_for_each():
+    with server(status=500) as (address, got):
+        done = list(deliver(outbox(address)))
+
+    assert len(got) == 2
+    assert undelivered(done) == [
+        f"{shown(address)}: answered 500; 2 messages kept, to be sent at the next turn"
+    ]
+
+
+def test_one_that_hangs_costs_one_time_out_a_turn():
+    over = threading.Event()
+    with server(before=over.wait) as (address, got):
+        started = time.monotonic()
+        done = list(deliver(outbox(address, n=5), seconds=0.2))
+        took = time.monotonic() - started
+        over.set()
+
+    assert len(got) <= 1
+    assert [each.fault for each in done] == ["did not answer in time"] * 5
+    assert took < 5
+
+
+def test_one_that_drips_is_left():
+    """Each read is short enough, and there is no end of them."""
+    over = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def drip():
+            asked, _ = listening.accept()
+            with asked:
+                while not over.wait(0.05):
+                    asked.sendall(b"H" if over.is_set() else b"\r\n")
+
+        thread = threading.Thread(target=drip)
+        thread.start()
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        (done,) = deliver(outbox(address, n=1), seconds=0.3)
+        over.set()
+        thread.join()
+
+    assert done.fault
+
+
+def test_an_address_of_apprise_gets_the_same_line():
+    with server() as (address, got):
+        sent = outbox(address.replace("http", "json"), n=1)
+        check_addresses([sent[0][0]])
+        (done,) = deliver(sent)
+
+    assert not done.fault
+    assert got[0][1]["message"] == sent[0][1]["text"]
+    assert got[0][1]["title"] == "sales: alarm opened"
+
+
+def test_apprise_that_fails_is_told_without_its_address(capfd):
+    with nobody() as down:
+        done = list(deliver(outbox(down.replace("http://", "json://me:secret@"), n=2)))
+
+    assert undelivered(done) == [
+        "json://***: was not reached by Apprise; 2 messages kept, to be sent at the next turn"
+    ]
+    assert "secret" not in "".join(capfd.readouterr())
+
+
+def test_a_secret_is_in_the_environment_alone(monkeypatch):
+    monkeypatch.setenv("PASSWORD", "hunter2")
+    monkeypatch.setenv("TOKEN", "t0ken")
+    with nobody() as down:
+        written = down.replace("//", "//me:$PASSWORD@").replace("/hook", "/$TOKEN")
+        sent = outbox(written, n=1)
+        (done,) = deliver(sent)
+
+    assert "$PASSWORD" in done.address
+    (line,) = undelivered([done])
+    assert "hunter2" not in line
+    assert "t0ken" not in line
+
+
+def test_a_variable_that_is_gone_keeps_the_letter():
+    (done,) = deliver(outbox("$NO_HOOK", n=1))
+
+    (line,) = undelivered([done])
+    assert line.startswith("$NO_HOOK: the variable NO_HOOK is not set: export it before")
+    assert line.endswith("; 1 message kept, to be sent at the next turn")
+
+
+@pytest.mark.parametrize("address", ["sales@example.com", "nothing://x", "mailto://", "json://"])
+def test_an_address_that_cannot_be_is_refused(address):
+    with pytest.raises(UsageError, match="is no address that Apprise knows"):
+        check_addresses([address])
+
+
+def test_a_variable_that_is_missing_is_named():
+    with pytest.raises(UsageError, match="the variable NO_HOOK is not set"):
+        check_addresses(["https://example.com/$NO_HOOK"])

@@ -1,0 +1,329 @@
+"""Turns of a keep: every row once, in order, whatever happens; and what is told."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pandas as pd
+import pytest
+
+from algorithms.errors import UsageError
+from flows import keep as flow
+from tasks.keep import comparing, ending, opening, turn
+from tests.tasks.keep.world import KEEP, World
+
+
+@pytest.fixture
+def world(tmp_path):
+    """A world at its first day."""
+    return World(tmp_path)
+
+
+@pytest.fixture
+def make_world(tmp_path):
+    """Worlds, each in a folder of its own."""
+    return lambda name, **given: World(tmp_path / name, **given)
+
+
+@pytest.fixture(autouse=True)
+def _without_pages(monkeypatch):
+    """They have tests of their own, and take most of a turn."""
+    monkeypatch.setattr(flow, "build", lambda *_: None)
+
+
+def models(world):
+    """What each lineage has learned, by number."""
+    return {each.number: (each.role, each.learned, each.model) for each in world.state.lineages()}
+
+
+def opened(world):
+    """What was told when it opened, by kind."""
+    return [each.what for each in world.state.history() if each.kind == "opened"]
+
+
+def test_a_week_of_a_stream(make_world):
+    world = make_world("week", first=600)
+    world.live(0, 7)
+    lineages = world.state.lineages()
+    assert [(each.role, each.name) for each in lineages[:3]] == [
+        ("champion", "chacha"),
+        ("reference", "running-mean"),
+        ("reference", "last-label"),
+    ]
+    assert lineages[0].learned == 600 + 7 * 20
+    assert lineages[3].role == "challenger", "five days are over"
+    days = world.state.days()
+    assert {each["day"] for each in days} == {f"2026-01-{n:02}" for n in range(2, 9)}
+    losses = {n: sum(e["sums"]["loss"] for e in days if e["lineage"] == n) for n in (1, 2, 3)}
+    assert losses[1] < 0.5 * losses[2]
+    assert opened(world) == []
+
+
+def test_a_turn_with_nothing_new_changes_nothing(world):
+    world.live(0, 3)
+    before = models(world)
+    turned = world.turn(3)
+    assert (turned.batches, turned.counts) == (0, {})
+    assert models(world) == before
+
+
+def test_the_same_world_twice_learns_the_same(make_world):
+    first, second = make_world("first"), make_world("second")
+    for each in (first, second):
+        each.live(0, 6)
+    assert models(first) == models(second)
+    assert first.state.days() == second.state.days()
+
+
+@pytest.mark.parametrize("step", ["checked", "settle", "learn", "commit", "compare", "close"])
+def test_a_turn_that_dies_anywhere_is_made_good(make_world, monkeypatch, step):
+    whole, broken = make_world("whole"), make_world("broken")
+    room = comparing if step == "compare" else ending if step == "close" else turn
+    for number in range(7):
+        for each in (whole, broken):
+            if number:
+                each.deliver(number, each.day(number))
+        whole.turn(number)
+        with monkeypatch.context() as patch:
+            patch.setattr(room, step, lambda *_: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                broken.turn(number)
+        broken.turn(number)
+    assert models(broken) == models(whole)
+    assert broken.state.days() == whole.state.days()
+    assert any("did not end" in each for each in opened(broken))
+    assert opened(whole) == []
+
+
+def test_many_batches_at_once_are_as_one_after_the_other(make_world):
+    daily, late = make_world("daily"), make_world("late")
+    daily.live(0, 4)
+    for number in range(1, 5):
+        late.deliver(number, late.day(number))
+    late.turn(4)
+    assert models(late)[1] == models(daily)[1]
+
+
+def test_labels_that_come_later_meet_their_forecasts(make_world):
+    world = make_world("late")
+    world.live(0, 2)
+    frame = world.day(3)
+    world.deliver(3, frame.assign(revenue=None))
+    world.turn(3)
+    assert world.state.lineages()[0].learned == 60 + 40
+    assert len(world.state.unsettled()) == 20
+    world.deliver(4, frame[["order", "revenue"]], "-labels")
+    world.turn(4)
+    assert world.state.unsettled() == []
+    assert world.state.lineages()[0].learned == 60 + 60
+    assert {each["day"] for each in world.state.days()} >= {"2026-01-04"}
+
+
+def test_wrong_labels_of_a_day_are_told_and_not_learned(make_world):
+    world = make_world("wrong", first=300)
+    world.live(0, 20)
+    learned = models(world)[1][1]
+    wrong = world.day(21)
+    world.deliver(21, wrong.assign(revenue=1.5 * wrong["revenue"] - 90))
+    world.turn(21)
+    assert any(each.startswith("2026-01-22") for each in opened(world))
+    assert models(world)[1][1] == learned, "they wait"
+    world.live(22, 22)
+    assert models(world)[1][1] == learned + 20, "the next day's alone"
+    assert [each.kind for each in world.state.history()].count("left out") == 1
+
+
+def test_a_world_that_has_changed_is_learned_a_day_later(make_world):
+    world = make_world("changed", first=300)
+    world.live(0, 20)
+    learned = models(world)[1][1]
+    for number in (21, 22):
+        frame = world.day(number)
+        world.deliver(number, frame.assign(revenue=200 - frame["revenue"] + 40))
+        world.turn(number)
+    assert models(world)[1][1] == learned + 40
+
+
+def test_labels_that_were_posted_are_taken_in_once(world):
+    world.live(0, 2)
+    frame = world.day(3)
+    world.deliver(3, frame.assign(revenue=None))
+    world.turn(3)
+    posted = zip(frame["order"], frame["revenue"], strict=True)
+    world.state.post([{"id": name, "at": "now", "label": str(y)} for name, y in posted])
+    assert world.turn(3).counts["labels"] == 20
+    assert world.state.posted() == []
+    assert world.state.unsettled() == []
+    assert world.state.lineages()[0].learned == 60 + 60
+
+
+def test_a_past_that_is_odd_raises_no_alarm(make_world):
+    world = make_world("past")
+    frames = [world.day(n) for n in range(1, 25)]
+    frames[20]["revenue"] *= 2
+    world.deliver(0, pd.concat(frames))
+    world.turn(24)
+    assert opened(world) == []
+
+
+def test_held_rows_that_the_window_has_left_stop_nothing(make_world):
+    text = KEEP.replace("window: 200", "window: 30").replace("every: 5d, ", "")
+    world = make_world("narrow", first=300, keep=text)
+    world.live(0, 1)
+    with world.state.turn():
+        keeping = turn_of(world, world.state)
+        keeping.memory[turn.HELD] = ["0-0", "1-19"]
+        work = turn.Work(None, None, doubtful=True)  # the second of such days
+        work.settled = keeping.state.settled(1)
+        assert [row.id for row in turn._believed(keeping, work)] == ["1-19", "1-19"]
+
+
+def test_labels_that_do_not_come_are_told_once(world):
+    world.live(0, 1)
+    world.deliver(2, world.day(2).assign(revenue=None))
+    world.turn(2)
+    for number in (3, 4, 5):
+        world.deliver(number, world.day(number))
+        world.turn(number)
+    told = [each for each in opened(world) if "wait for their 'revenue'" in each]
+    assert len(told) == 1
+
+
+def test_a_batch_that_breaks_the_contract_touches_nothing_and_is_told_until_mended(world):
+    world.live(0, 2)
+    before = models(world)
+    path = world.deliver(3, world.day(3).rename(columns={"a": "A new"}))
+    assert world.turn(3).held_back == 1
+    assert models(world) == before
+    assert sum("003.csv" in each and "'a'" in each for each in opened(world)) == 1
+    path.unlink()
+    world.deliver(3, world.day(3), "-mended")
+    assert world.turn(4).counts["new"] == 20
+    assert models(world)[1][1] == 60 + 60
+
+
+def test_a_row_that_breaks_the_contract_is_set_aside_with_its_reason(world):
+    world.live(0, 1)
+    frame = world.day(2)
+    frame.loc[3, "a"] = 1e6
+    world.deliver(2, frame)
+    assert world.turn(2).counts == {"new": 19, "labels": 19, "repeated": 0, "aside": 1}
+    (aside,) = world.state.asides()
+    assert aside["id"] == "2-3"
+    assert "a" in aside["reason"]
+
+
+def test_a_day_that_comes_twice_is_learned_once_and_told(world):
+    world.live(0, 2)
+    world.deliver(3, world.day(2)[::-1], "-again")
+    turned = world.turn(3)
+    assert turned.counts["repeated"] == 20
+    assert models(world)[1][1] == 60 + 40
+    assert any("had come before" in each for each in opened(world))
+
+
+def test_an_id_that_is_used_again_is_set_aside(world):
+    world.live(0, 1)
+    world.deliver(2, world.day(2).assign(order=world.day(1)["order"]))
+    assert world.turn(2).counts["aside"] == 20
+    assert models(world)[1][1] == 60 + 20
+
+
+def test_a_clock_that_goes_back_is_told_and_not_followed(world):
+    world.live(0, 3)
+    world.deliver(4, world.day(4))
+    world.turn(-30)
+    assert any("its clock says 2025-12" in each for each in opened(world))
+    assert world.state.memory()["clock"].startswith("2026-01-05")
+    assert models(world)[1][1] == 60 + 80
+
+
+def test_two_turns_at_once_are_one_line(world):
+    with world.state.turn(), pytest.raises(UsageError, match="another turn"):
+        world.turn(0)
+
+
+def test_an_empty_inbox_is_no_error(world):
+    (world.inbox / "000.csv").unlink()
+    assert world.turn(0).batches == 0
+
+
+def test_a_contract_that_contradicts_the_data_holds_everything_back(world):
+    path = world.home / "contract.yaml"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text(
+        "".join("  shop: {kind: number}\n" if "  shop:" in each else each for each in lines)
+    )
+    assert world.turn(0).held_back == 1
+    (told,) = opened(world)
+    assert "shop" in told
+    assert "\n" not in told
+
+
+def test_what_is_wrong_once_does_not_stop_the_days_after(world):
+    world.live(0, 1)
+    world.deliver(2, world.day(2).drop(columns="shop"))
+    world.deliver(3, world.day(3))
+    turned = world.turn(3)
+    assert (turned.batches, turned.held_back) == (1, 1)
+    assert models(world)[1][1] == 60 + 40
+
+
+class TestRoles:
+    """Who takes whose place."""
+
+    @pytest.fixture
+    def keeping(self, world):
+        world.live(0, 6)
+        state = world.state
+        with state.turn():
+            keeping = turn_of(world, state)
+            keeping.memory[comparing.DUELS] = {}
+            yield keeping
+
+    def test_a_better_challenger_takes_the_place_and_the_champion_watches(self, keeping):
+        settle(keeping, champion=4.0, challenger=1.0)
+        roles = {each.number: each.role for each in keeping.shadow.alive}
+        assert (roles[1], roles[4]) == ("previous", "champion")
+        assert comparing.duel_of(keeping, "previous").rows == 0
+
+    def test_a_new_champion_that_is_worse_gives_the_place_back(self, keeping):
+        settle(keeping, champion=4.0, challenger=1.0)
+        settle(keeping, champion=9.0, previous=1.0)
+        roles = {each.number: each.role for each in keeping.shadow.lineages.values()}
+        assert (roles[1], roles[4]) == ("champion", "retired")
+        assert [each.kind for each in keeping.found] == ["rolled back"]
+
+    def test_a_worse_challenger_is_retired(self, keeping):
+        settle(keeping, champion=1.0, challenger=4.0)
+        assert keeping.shadow.of_role("challenger") is None
+        assert keeping.shadow.of_role("champion").number == 1
+
+    def test_alike_is_undecided(self, keeping):
+        settle(keeping, champion=2.0, challenger=2.0)
+        assert keeping.shadow.of_role("challenger") is not None
+
+
+def turn_of(world, state):
+    return opening.opened(world.keep, state, world_now(world))
+
+
+def world_now(world):
+    return datetime.fromisoformat(world.state.memory()["clock"]) + timedelta(days=1)
+
+
+def settle(keeping, **losses):
+    """Labels, by which roles have these losses, one unit to and fro."""
+    work = turn.Work(None, None)
+    numbers = {keeping.shadow.of_role(role).number: loss for role, loss in losses.items()}
+    work.losses = [
+        {number: {"loss": loss + 0.1 * (i % 3)} for number, loss in numbers.items()}
+        for i in range(150)
+    ]
+    comparing.compare(keeping, work)
+    comparing.promote(keeping, work)
+
+
+def test_words_of_a_batch():
+    assert flow.told({"new": 3, "labels": 0, "aside": 1}) == "3 new, 1 aside"
+    assert flow.told({}) == "nothing new"

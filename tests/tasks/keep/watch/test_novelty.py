@@ -1,0 +1,84 @@
+"""A day that has no second like it."""
+
+import numpy as np
+import pytest
+
+from tasks.keep.watch.novelty import LEAST, excess
+
+NAMES = ["x: low", "x: middle", "x: high", "x: commonest"]
+
+
+def excess_of(before, today, names=("y: missing",), rows=100, alarmed=()):
+    """Of a day after days of 100 rows; `alarmed` are the places of those that were alarming."""
+    before = np.array(before, dtype=float).reshape(-1, len(names))
+    told = np.zeros(before.shape, dtype=bool)
+    told[list(alarmed)] = True
+    today = np.array(today, dtype=float).reshape(-1)
+    return excess(names, before, today, [100] * len(before) + [rows], told)
+
+
+def test_far_from_all_is_alarming_and_between_them_is_not():
+    before = np.random.default_rng(0).normal(0.5, 0.1, 30)
+
+    assert excess_of(before, 5)[0] > 1
+    assert excess_of(before, 0.5)[0] < 0.3
+
+
+def test_a_sunday_is_near_sundays():
+    week = [0.1] * 6 + [0.9]
+
+    assert excess_of(week * 4 + week[:6], 0.9)[0] < 0.1
+    assert excess_of(week * 4 + week[:6], 0.5)[0] > 1
+
+
+def test_a_slope_goes_on():
+    days = np.arange(40) / 10 + np.random.default_rng(0).normal(0, 0.05, 40)
+
+    assert excess_of(days[:-1], days[-1])[0] < 0.5
+    assert excess_of(days[:-1], -3)[0] > 1
+
+
+def test_a_level_that_lasts_is_usual_on_its_third_day():
+    before = list(np.random.default_rng(0).normal(0.2, 0.05, 30))
+
+    assert excess_of(before, 0.9)[0] > 1
+    assert excess_of([*before, 0.9], 0.9, alarmed=[30])[0] > 1
+    assert excess_of([*before, 0.9, 0.9], 0.9, alarmed=[30, 31])[0] < 0.1
+
+
+def test_nothing_is_said_of_two_weeks():
+    assert excess_of([0.5] * (LEAST - 1), 1)[0] == 0
+    assert excess_of([0.5] * LEAST, 1)[0] > 1
+    assert excess_of([0.5] * LEAST + [np.nan] * 9, np.nan)[0] == 0
+
+
+def test_fewer_rows_alarm_less():
+    before = np.random.default_rng(0).normal(0.5, 0.1, (30, 1))
+    of_all, of_few = (excess_of(before, 2.0, rows=rows)[0] for rows in (100, 1))
+
+    assert of_few == pytest.approx(of_all / 10)
+
+
+def test_a_smaller_loss_is_no_alarm():
+    before = np.random.default_rng(0).normal(0.5, 0.02, 30)
+
+    assert excess_of(before, 0.0, names=["f: loss"])[0] == 0
+    assert excess_of(before, 0.9, names=["f: loss"])[0] > 1
+
+
+def test_a_column_of_one_value_a_day_says_the_day():
+    months = np.array([[1, 1, 1, 1.0]] * 30)
+
+    assert (excess_of(months, [2, 2, 2, 1.0], NAMES) == 0).all()
+    assert excess_of(months, [1, 1, 1, 0.1], NAMES)[3] > 1
+
+
+def test_exchangeable_days_exceed_all_others_no_more_often_than_theory_says(monkeypatch):
+    monkeypatch.setattr("tasks.keep.watch.novelty.MARGIN", 1.0)
+    generator = np.random.default_rng(0)
+    n, tries = 20, 1000
+    found = [
+        excess_of(days[:-1], days[-1])[0] > 1 for days in generator.standard_cauchy((tries, n + 1))
+    ]
+
+    assert 0.02 < np.mean(found) <= 1 / (n + 1) + 2 * np.sqrt(0.05 / tries)

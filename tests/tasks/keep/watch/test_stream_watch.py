@@ -1,0 +1,157 @@
+"""The watch over days of rows, and of labels that come later."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tasks.keep.watch.stream_watch import WINDOW, StreamWatch
+
+
+def day(number, rows=60):
+    """A table with a week, a season, a rare value, a flag, a category and a date."""
+    generator = np.random.default_rng(number)
+    table = pd.DataFrame(
+        {
+            "warm": generator.normal(10 + number / 5 + 3 * (number % 7 == 6), 1, rows),
+            "month": 1 + number // 30,
+            "rare": generator.poisson(0.2, rows),
+            "flag": generator.random(rows) < 0.3,
+            "town": generator.choice(["here", "there", "far"], rows, p=[0.5, 0.4, 0.1]),
+            "at": pd.Timestamp("2026-01-01") + pd.Timedelta(days=number),
+        }
+    )
+    labels = table["warm"] * 2 + generator.normal(0, 0.5, rows)
+    return table, labels, table["warm"] * 2
+
+
+def watched(days, watch=None, first=0):
+    watch, found = watch or StreamWatch(), []
+    for number in range(first, first + days):
+        table, labels, forecasts = day(number)
+        name = f"day {number}"
+        found.append(watch.observe(name, table, forecasts))
+        found.append(watch.settle(name, labels, forecasts, (labels - forecasts).abs()))
+    return watch, found
+
+
+@pytest.fixture(scope="module")
+def kept():
+    """What is remembered of forty days."""
+    return watched(40)[0].to_dict()
+
+
+def after(kept, change):
+    """What is found on the day after, if it is changed."""
+    table, _, forecasts = day(40)
+    return StreamWatch.from_dict(kept).observe("day 40", change(table), forecasts).alarms
+
+
+def test_clean_days_do_not_alarm():
+    assert [alarm for seen in watched(80)[1] for alarm in seen.alarms] == []
+
+
+@pytest.mark.parametrize(
+    ("column", "change"),
+    [
+        ("warm", lambda table: table.assign(warm=table["warm"] * 3)),
+        ("warm", lambda table: table.assign(warm=12.0)),
+        ("warm", lambda table: table.assign(warm=np.nan)),
+        ("warm", lambda table: table.drop(columns="warm").assign(warm=table["rare"])),
+        ("flag", lambda table: table.assign(flag=True)),
+        ("town", lambda table: table.assign(town=table["town"].str.upper())),
+        ("town", lambda table: table.assign(town=None)),
+        ("month", lambda table: table.assign(month=table["warm"])),
+    ],
+)
+def test_a_day_that_is_wrong_alarms_at_once(kept, column, change):
+    alarms = after(kept, change)
+
+    assert alarms
+    assert all(alarm.series.startswith(f"{column}: ") for alarm in alarms)
+    assert all(alarm.since == "day 40" for alarm in alarms)
+
+
+def test_a_fault_that_comes_again_alarms_again(kept):
+    watch = StreamWatch.from_dict(kept)
+    for number, wrong in ((40, True), (41, False), (42, False), (43, True)):
+        table, _, forecasts = day(number)
+        table["warm"] *= 3 if wrong else 1
+        assert bool(watch.observe(f"day {number}", table, forecasts).alarms) == wrong
+
+
+def test_the_next_month_is_no_alarm(kept):
+    assert after(kept, lambda table: table.assign(month=9)) == []
+
+
+@pytest.mark.parametrize("wrong", [lambda labels: -labels, lambda labels: labels[::-1].to_numpy()])
+def test_labels_that_are_wrong_alarm_at_once(kept, wrong):
+    _, labels, forecasts = day(40)
+    labels = pd.Series(wrong(labels))
+    seen = StreamWatch.from_dict(kept).settle("", labels, forecasts, (labels - forecasts).abs())
+
+    assert "forecasts: loss" in {alarm.series for alarm in seen.alarms}
+
+
+def test_classes_that_are_flipped_alarm_at_once():
+    watch, generator = StreamWatch(), np.random.default_rng(0)
+    for number in range(31):
+        labels = pd.Series(np.where(generator.random(100) < 0.2, "late", "in time"))
+        losses = pd.Series(generator.random(100) * 0.6)
+        assert watch.settle(f"{number}", labels, labels, losses).alarms == []
+    flipped = labels.map({"late": "in time", "in time": "late"})
+    found = watch.settle("31", flipped, labels, 1 - losses).alarms
+
+    assert {alarm.series for alarm in found} == {"labels: other", "forecasts: loss"}
+
+
+def test_a_concept_that_changes_is_drift_in_days():
+    watch, _ = watched(40)
+    found = []
+    for number in range(40, 50):
+        table, labels, _ = day(number)
+        wrong = -table["warm"] * 2
+        found.append(watch.settle(f"day {number}", labels, wrong, (labels - wrong).abs()))
+    first = next(i for i, seen in enumerate(found) if seen.drift)
+
+    assert found[0].alarms
+    assert first <= 3
+    assert {drift.since for drift in found[first].drift} == {"day 40"}
+
+
+def test_it_goes_on_exactly_where_it_stopped():
+    _, whole = watched(75)
+    watch, _ = watched(30)
+    again = StreamWatch.from_dict(json.loads(json.dumps(watch.to_dict(), allow_nan=False)))
+
+    rest = watched(45, again, 30)[1]
+    assert [repr(seen) for seen in rest] == [repr(seen) for seen in whole[60:]]
+
+
+def test_its_size_does_not_grow():
+    sizes = []
+    watch = StreamWatch()
+    for first in (0, WINDOW, 2 * WINDOW):
+        watched(WINDOW, watch, first)
+        sizes.append(len(json.dumps(watch.to_dict())))
+
+    assert sizes[2] < 1.1 * sizes[1] < 1.2 * sizes[0] < 60_000
+
+
+def test_a_column_that_comes_and_goes_is_forgotten():
+    watch, _ = watched(20)
+    table, _, forecasts = day(20)
+    watch.observe("day 20", table.assign(new=1.0), forecasts)
+    watched(WINDOW, watch, 21)
+
+    assert "new: middle" not in watch.to_dict()["inputs"]["values"]
+
+
+def test_a_day_of_one_row_or_none_is_taken(kept):
+    watch = StreamWatch.from_dict(kept)
+    table, labels, forecasts = day(40)
+    for rows in (1, 0):
+        part = slice(rows)
+        watch.observe("", table[part], forecasts[part])
+        watch.settle("", labels[part], forecasts[part], labels[part])

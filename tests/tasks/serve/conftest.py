@@ -1,0 +1,86 @@
+import asyncio
+import json
+from datetime import UTC, datetime
+
+import httpx
+import pytest
+
+from tasks.keep.publish import publish
+from tasks.serve.admission import Admission
+from tasks.serve.app import application
+from tasks.serve.champion import Follower
+from tasks.serve.rules import RulesFile
+from tasks.serve.service import ForecastService
+from tests.tasks.keep.conftest import shop, uri  # noqa: F401  (fixtures)
+
+NOW = datetime(2026, 2, 1, tzinfo=UTC)
+
+
+class Asker:
+    """A server in this process, asked without a socket."""
+
+    def __init__(self, made, address, *, token="", rate=1000.0, seconds=lambda: 0.0, learned=True):
+        self.shop, self.said = made, []
+        kept = made.kept
+        kept.keep.contract.write_text(made.contract().to_yaml())
+        if learned:
+            made.turn().turn()
+            publish(address, kept)
+        rules = RulesFile(kept.keep.contract, kept.keep.data)
+        self.follower = Follower(address, "sales", rules, self.said.append)
+        self.follower.start()
+        self.service = ForecastService(kept.keep.data, self.follower, kept.state, lambda: NOW)
+        self.app = application(self.service, Admission(token, rate, seconds))
+
+    def ask(self, method, path, body=None, **given):
+        """The status and the body of an answer."""
+        (found,) = self.ask_many([(method, path, body)], **given)
+        return found
+
+    def ask_many(self, questions, *, headers=None, host="127.0.0.1"):
+        """The answers to questions that come at once."""
+
+        async def all_of_them():
+            transport = httpx.ASGITransport(self.app)
+            async with httpx.AsyncClient(transport=transport, base_url=f"http://{host}") as client:
+                sent = {"content-type": "application/json", **(headers or {})}
+                return await asyncio.gather(*(
+                    client.request(
+                        method, path, headers=sent,
+                        content=body if isinstance(body, bytes | None) else json.dumps(body),
+                    )
+                    for method, path, body in questions
+                ))  # fmt: skip
+
+        found = asyncio.run(all_of_them())
+        return [
+            (each.status_code,
+             each.json() if "json" in each.headers["content-type"] else each.text)
+            for each in found
+        ]  # fmt: skip
+
+    def served(self):
+        """What stands in the log."""
+        with self.shop.kept.state.begun() as connection:
+            query = "select id, snapshot, forecast from keep_sales_served order by number"
+            return connection.exec_driver_sql(query).all()
+
+
+@pytest.fixture
+def asker(shop, uri):  # noqa: F811  (they are fixtures)
+    """A function that makes a server, with its options."""
+    made = []
+
+    def make(**options):
+        made.append(Asker(shop, uri, **options))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.service.stop()
+
+
+@pytest.fixture
+def row():
+    """A row that keeps the contract."""
+    return {"order": "a-1", "day": "2026-01-02", "price": 1.25, "rain": True, "shop": "x"}

@@ -1,0 +1,63 @@
+"""Who may ask: by token, by host, and so often."""
+
+from __future__ import annotations
+
+import pytest
+
+from algorithms.errors import UsageError
+from tasks.serve.admission import CLIENTS, Admission, RefusedError, check_place
+
+HERE = {b"host": b"127.0.0.1:8507"}
+
+
+def test_without_a_token_only_this_machine_is_asked_by_its_own_name():
+    door = Admission("", 10, lambda: 0.0)
+    for host in (b"127.0.0.1:8507", b"localhost", b"[::1]:80"):
+        door.check("/predict", "127.0.0.1", {b"host": host})
+    for host in (b"evil.example", b"", b"10.0.0.1"):
+        with pytest.raises(RefusedError, match="is not this machine"):
+            door.check("/predict", "127.0.0.1", {b"host": host})
+
+
+@pytest.mark.parametrize("given", [b"", b"Bearer", b"Bearer wrong", b"secret", b"Bearer \xff"])
+def test_a_wrong_token_is_refused_everywhere_but_at_health(given):
+    door = Admission("secret", 100, lambda: 0.0)
+    door.check("/predict", "c", {b"authorization": b"Bearer secret"})
+    door.check("/health", "c", {})
+    for path in ("/predict", "/labels", "/metrics"):
+        with pytest.raises(RefusedError) as caught:
+            door.check(path, "c", {b"authorization": given})
+        assert caught.value.status == 401
+        assert "secret" not in str(caught.value)
+
+
+def test_each_client_has_its_rate():
+    now = [0.0]
+    door = Admission("", 5, lambda: now[0])
+    for _ in range(5):
+        door.check("/predict", "a", HERE)
+    with pytest.raises(RefusedError, match="more than 5 requests a second from a"):
+        door.check("/predict", "a", HERE)
+    door.check("/predict", "b", HERE)
+    now[0] = 0.4
+    for _ in range(2):
+        door.check("/predict", "a", HERE)
+    with pytest.raises(RefusedError):
+        door.check("/predict", "a", HERE)
+
+
+def test_clients_are_forgotten_in_time():
+    door = Admission("", 5, lambda: 0.0)
+    for number in range(CLIENTS + 10):
+        door.check("/predict", str(number), HERE)
+    assert len(door._clients) == CLIENTS
+
+
+def test_others_may_ask_with_a_token_alone():
+    check_place("127.0.0.1", "")
+    check_place("localhost", "")
+    check_place("::1", "")
+    check_place("0.0.0.0", "secret")
+    for host in ("0.0.0.0", "example.org", "::"):
+        with pytest.raises(UsageError, match="set LEASEBOARD_TOKEN in the environment"):
+            check_place(host, "")
