@@ -8,6 +8,7 @@ import zipfile
 from importlib.metadata import distribution
 from pathlib import Path
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -59,14 +60,16 @@ def test_the_lock_has_digests_of_all_and_keeps_to_the_ranges():
         assert all(re.fullmatch("--hash=sha256:[0-9a-f]{64}", digest) for digest in digests), name
 
 
-def test_the_lock_is_whole():
-    """It is installed as it stands, so it must name all that its packages ask for here."""
+@pytest.mark.parametrize("python", ["3.11.0", "3.12.0", "3.13.0", "3.14.0"])
+def test_the_lock_is_whole(python):
+    """It is installed as it stands, so it must name all that its packages ask for anywhere."""
     lock = locked()
+    where = {"python_full_version": python, "python_version": python.rpartition(".")[0]}
     waiting, seen = [(name, "") for name in lock], set()
     while waiting:
         name, extra = waiting.pop()
         for requirement in map(Requirement, distribution(name).requires or ()):
-            if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
+            if requirement.marker is None or requirement.marker.evaluate(where | {"extra": extra}):
                 asked = canonicalize_name(requirement.name)
                 assert asked in lock, f"{name} asks for {requirement}"
                 assert requirement.specifier.contains(lock[asked][0], prereleases=True), name
