@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -58,9 +57,33 @@ def run_turn(
     `tracking_uri` is the MLflow store in which the lineages are published as versions of the model
     of `file`; None if they are not.
     """
+
+    def carried(body: Body) -> Turned:
+        if local:
+            return body(plainly)
+        from flows.keep_flow import in_flow
+
+        address = os.environ.get("PREFECT_API_URL", "")
+        if address:
+            return in_flow(keep.name, file, address, body)
+        with PrefectServer(server_log()) as server:
+            return in_flow(keep.name, file, server.wait(), body)
+
+    return held_turn(keep, home, now, carried, file=file, tracking_uri=tracking_uri)
+
+
+def held_turn(
+    keep: Keep,
+    home: Path,
+    now: datetime,
+    carried: Callable[[Body], Turned],
+    *,
+    file: Path | None = None,
+    tracking_uri: str | None = None,
+) -> Turned:
+    """Take a turn while no other one can be taken; `carried` has its steps made somewhere."""
     state, page = state_of(keep, home), (home / PAGE).as_uri()
-    with ExitStack() as stack:
-        stack.enter_context(state.turn())
+    with state.turn():
         keeping = opened(keep, state, now)
         try:
             number = state.begin_turn(keeping.at)
@@ -71,15 +94,13 @@ def run_turn(
         if tracking_uri is not None and file is not None:
             kept = Publishable(keep, file, keeping.contract, keeping.shadow.recipe, state)
             publisher = partial(publish, tracking_uri, kept)
-        if local:
-            turned = take_turn(keeping, home, plainly, publisher)
-        else:
-            address = os.environ.get("PREFECT_API_URL", "")
-            if not address:
-                address = stack.enter_context(PrefectServer(server_log())).wait()
-            turned = _in_flow(keeping, home, address, publisher)
+        turned = carried(lambda make: take_turn(keeping, home, make, publisher))
         state.end_turn(number, keeping.at, turned.counts)
         return turned
+
+
+Body = Callable[[Make], Turned]
+"""Takes a turn whose steps are made so."""
 
 
 def take_turn(
@@ -125,20 +146,28 @@ def plainly(_word: str, step: Callable[..., Any]) -> Callable[..., Any]:
     return step
 
 
-def as_task(word: str, step: Callable[..., Any]) -> Callable[..., Any]:
-    """A step as a task of the flow run that it is called in; the state is the record."""
-    from prefect import task
-    from prefect.cache_policies import NO_CACHE
-    from prefect.utilities.annotations import quote
-
-    made = task(step, name=word, task_run_name=word, cache_policy=NO_CACHE, persist_result=False)
-    return lambda *given, **named: made(*map(quote, given), **named)
-
-
 def told(counts: dict[str, int]) -> str:
     """What a batch brought, in a few words."""
     named = [f"{count} {name}" for name, count in counts.items() if count]
     return ", ".join(named) or "nothing new"
+
+
+def summary(turned: Turned, file: Path | None) -> str:
+    """What a turn of the keep in `file` came to, in a line, with what is to be looked at."""
+    batches = "1 batch" if turned.batches == 1 else f"{turned.batches} batches"
+    parts = [f"{batches}: {told(turned.counts)}" if turned.batches else told({})]
+    if turned.held_back:
+        parts.append(f"{turned.held_back} held back")
+    if turned.open_incidents:
+        parts.append(still_open(turned, file))
+    return "; ".join(parts)
+
+
+def still_open(turned: Turned, file: Path | None) -> str:
+    """How many incidents are open, and what shows them."""
+    count = turned.open_incidents
+    said = "1 incident is open" if count == 1 else f"{count} incidents are open"
+    return f"{said}: leaseboard keep {file or 'FILE.yaml'} --status"
 
 
 def _flow_run() -> str:
@@ -148,23 +177,6 @@ def _flow_run() -> str:
     from prefect.runtime import flow_run
 
     return str(flow_run.id or "")
-
-
-def _in_flow(
-    keeping: Keeping, home: Path, address: str, publisher: Callable[..., Any] | None
-) -> Turned:
-    from prefect import flow
-    from prefect.settings import PREFECT_API_URL, temporary_settings
-
-    turned: list[Turned] = []
-
-    @flow(name="keep", flow_run_name=keeping.keep.name, persist_result=False)
-    def keep_flow() -> None:
-        turned.append(take_turn(keeping, home, as_task, publisher))
-
-    with temporary_settings({PREFECT_API_URL: address}):
-        keep_flow()
-    return turned[0]
 
 
 def _pending(keeping: Keeping) -> Iterator[Batch]:

@@ -12,23 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from prefect import flow, tags
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
-from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.objects import State
-from prefect.concurrency.services import ConcurrencySlotAcquisitionWithLeaseService
-from prefect.context import TagsContext, get_run_context
+from prefect.context import TagsContext
 from prefect.exceptions import PrefectException
 from prefect.futures import PrefectWrappedFuture
-from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Completed, Failed
 from prefect.task_runners import TaskRunner
 from prefect.utilities.annotations import quote
 from typing_extensions import override
 
-from flows.flow_log import logged
-from flows.flow_runs import end_dead_runs, owner_tags, unanswered
 from flows.jobs import Outcome
+from flows.one_run import in_one_run
 from flows.steps import Steps
 from flows.terminal import say
 from tasks import steps as tasks_of
@@ -39,13 +34,8 @@ from tasks.jobs.suites.suite import Suite
 from tasks.pool.attempts import Attempt, RunsJobs
 from tasks.score.compared import Compared
 
-LEFT_SECONDS = 5.0
-"""How long what an earlier flow left is waited for."""
-DRAIN_SECONDS = 30.0
-"""How long a server may record nothing new before it is left alone."""
 PROGRESS_SECONDS = 2.0
 """How often the progress on a run's page is brought up to date."""
-_ENDED = ["COMPLETED", "FAILED", "CRASHED", "CANCELLED"]
 
 
 class AsTasks(Steps):
@@ -178,31 +168,8 @@ def in_flow(
     `interrupt`: called when the flow is cancelled or interrupted: makes every running job return.
     """
     here = Performance(steps, body, interrupt)
-
-    @flow(
-        name="benchmark",
-        flow_run_name=suite,
-        description="Fetch, prepare, run, score, record and report.",
-        persist_result=False,
-        validate_parameters=False,
-    )
-    def benchmark(suite: str) -> State[Any]:
-        del suite
-        with logged(get_run_context().flow_run.id):
-            return here.perform()
-
-    with temporary_settings({PREFECT_API_URL: url}), get_client(sync_client=True) as client:
-        try:
-            end_dead_runs(client)
-        except httpx.HTTPError as error:
-            raise unanswered(error, url) from error
-        # What an earlier flow of this process left may talk to a server that is gone.
-        ConcurrencySlotAcquisitionWithLeaseService.drain_all(timeout=LEFT_SECONDS)
-        with tags(*owner_tags(), suite):
-            state = benchmark(suite, return_state=True)
-        outcome = here.outcome()
-        _drain(client, str(state.state_details.flow_run_id), steps.tasks)
-    return outcome
+    description = "Fetch, prepare, run, score, record and report."
+    return in_one_run("benchmark", suite, url, here, description)
 
 
 class Performance:
@@ -226,6 +193,11 @@ class Performance:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return object, ()
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks were begun."""
+        return self._steps.tasks
 
     def perform(self) -> State[Any]:
         """Make the steps within a flow run, which ends as the outcome says."""
@@ -256,23 +228,3 @@ class Performance:
             raise self._error
         assert self._outcome is not None
         return self._outcome
-
-
-def _drain(client: SyncPrefectClient, flow_run: str, expected: int) -> None:
-    """Wait until the server has recorded the end of every task; it records them from events.
-
-    A busy server is waited for as long as it gets on: events that are left over when it stops
-    would be sent to nobody, again and again, and keep this process from ending.
-    """
-    filters = {
-        "flow_runs": {"id": {"any_": [flow_run]}},
-        "task_runs": {"state": {"type": {"any_": _ENDED}}},
-    }
-    before, deadline = -1, 0.0
-    while True:
-        recorded = client.request("POST", "/task_runs/count", json=filters).json()
-        if recorded > before:
-            before, deadline = recorded, time.monotonic() + DRAIN_SECONDS
-        if recorded >= expected or time.monotonic() > deadline:
-            return
-        time.sleep(0.25)

@@ -1,8 +1,7 @@
-"""Suites by the clock and by a form: Prefect deployments of one flow, served from here.
+"""Suites by the clock and by a form, keeps by the clock: Prefect deployments, served from here.
 
-A run that would overlap with one of the same schedule is cancelled, and says what is in its way.
-A run's page in Prefect shows its steps, the board and all that the terminal shows; a run with a
-failed job is a failed run, there as in MLflow.
+A run's page in Prefect shows its steps, the board of a suite and all that the terminal shows; a
+run with a failed job is a failed run, there as in MLflow.
 """
 
 from collections.abc import Callable
@@ -11,33 +10,30 @@ from typing import Annotated, Any
 from uuid import UUID
 
 import httpx
-from prefect import flow
+from prefect import Flow, flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
-from prefect.context import get_run_context
 from prefect.flows import EntrypointType
 from prefect.schedules import Cron
 from prefect.settings import PREFECT_API_URL
-from prefect.states import Cancelled, Failed
 from pydantic import Field
 
-from algorithms.errors import LeaseboardError, UsageError
-from flows.flow_log import logged
-from flows.flow_runs import TAG, claim, end_dead_runs, in_the_way, unanswered
+from algorithms.errors import UsageError
+from flows.deployed import ALONE, as_deployed
+from flows.flow_runs import TAG, end_dead_runs, unanswered
+from flows.keep_flow import keep
 from flows.opened import How, open_suite, perform
 from flows.scheduler import Scheduler
 from flows.terminal import say
 from tasks.jobs.limits import Limits
 from tasks.jobs.suites.suite import is_collection, suite_names, suite_path
-from tasks.jobs.suites.timetable import Schedule
+from tasks.jobs.suites.timetable import Schedule, Scheduled
 
 _CAUSES = {KeyboardInterrupt: "Ctrl-C", SystemExit: "SIGTERM"}
 
 
 ANY = "any-suite"
 """The deployment that runs what its form asks for, when somebody presses the button."""
-ALONE = "one at a time"
-"""The tag of a deployment whose runs must not overlap: the clock may strike too early."""
 
 
 @flow(name="benchmark", flow_run_name="{suite}", persist_result=False)
@@ -58,22 +54,14 @@ def benchmark(
     MLflow store is that of MLFLOW_TRACKING_URI: an address may hold a password, and Prefect shows
     the parameters of a flow to everybody.
     """
-    run = get_run_context().flow_run
-    with get_client(sync_client=True) as client:
-        claim(client, run)
-        reason = in_the_way(client, run) if ALONE in run.tags else None
-    with logged(run.id):
-        if reason is not None:
-            say(reason)
-            return Cancelled(message=reason)
-        try:
-            loaded, home = open_suite(suite, Path(out) if out else None, Path(conf))
-            if limits is not None:
-                loaded = loaded.model_copy(update={"limits": limits})
-            return perform(loaded, home, How(workers))
-        except LeaseboardError as error:
-            say(f"leaseboard: {error}", err=True)
-            return Failed(message=str(error))
+
+    def work() -> State[Any]:
+        loaded, home = open_suite(suite, Path(out) if out else None, Path(conf))
+        if limits is not None:
+            loaded = loaded.model_copy(update={"limits": limits})
+        return perform(loaded, home, How(workers))
+
+    return as_deployed(work)
 
 
 def serve_schedules(schedule: Schedule, conf: Path, check: Callable[[], None]) -> None:
@@ -104,18 +92,13 @@ def _deployed(schedule: Schedule, conf: Path) -> dict[UUID, str]:
     for entry in schedule.schedules:
         if entry.name == ANY:
             raise UsageError(f"a schedule is called {ANY!r}, as the form is: name it otherwise")
-        made = benchmark.to_deployment(
+        performed, parameters = _asked(entry, conf)
+        made = performed.to_deployment(
             entry.name,
             schedule=Cron(entry.cron, timezone=entry.timezone),
-            parameters={
-                "suite": entry.suite,
-                "conf": str(conf),
-                "out": entry.out,
-                "workers": entry.workers,
-                "limits": entry.limits.model_dump() if entry.limits else None,
-            },
+            parameters=parameters,
             tags=[TAG, ALONE],  # ours from the start, so that no run can be left unseen
-            description=f"The suite {entry.suite} at {entry.cron!r} ({entry.timezone}).",
+            description=f"The {entry.what} at {entry.cron!r} ({entry.timezone}).",
             paused=False,
             concurrency_limit=None,  # ours says what is in the way, see flows.flow_runs
             entrypoint_type=EntrypointType.MODULE_PATH,
@@ -133,3 +116,16 @@ def _deployed(schedule: Schedule, conf: Path) -> dict[UUID, str]:
     made._parameter_openapi_schema.properties["suite"]["enum"] = offered  # noqa: SLF001
     names[made.apply()] = ANY
     return names
+
+
+def _asked(entry: Scheduled, conf: Path) -> tuple[Flow[Any, Any], dict[str, Any]]:
+    """The flow of a schedule, and what it is told; nothing of it may be a secret."""
+    if entry.keep is not None:
+        return keep, {"file": entry.keep, "out": entry.out}
+    return benchmark, {
+        "suite": entry.suite,
+        "conf": str(conf),
+        "out": entry.out,
+        "workers": entry.workers,
+        "limits": entry.limits.model_dump() if entry.limits else None,
+    }

@@ -77,7 +77,7 @@ def keep(
     home = home_of(settings.name, out)
     if status:
         return _show(settings, home, now)
-    from flows.keep import run_turn
+    from flows.keep import run_turn, still_open
     from tasks.machine import paths
 
     with resumable(home):
@@ -86,7 +86,7 @@ def keep(
             file=file, local=local, tracking_uri=paths.tracking_uri(tracking_uri),
         )  # fmt: skip
     if turned.open_incidents:
-        say(f"{turned.open_incidents} incidents are open: leaseboard keep {file} --status")
+        say(still_open(turned, file))
         return 1
     return 0 if turned.batches else 3
 

@@ -1,4 +1,4 @@
-"""``leaseboard schedule``: run suites by the clock."""
+"""``leaseboard schedule``: run suites, and take turns of keeps, by the clock."""
 
 from __future__ import annotations
 
@@ -35,10 +35,13 @@ def schedule(
     prepare_environment()
     folder = paths.conf_dir(conf)
     loaded = load_schedule(folder)
+    for entry in loaded.schedules:
+        if entry.keep is not None:
+            _check_keep(Path(entry.keep))
     if tracking_uri is not None:  # the runs' processes inherit it, and Prefect does not show it
         os.environ["MLFLOW_TRACKING_URI"] = tracking_uri
     for entry in loaded.schedules:
-        say(f"{entry.name}: {entry.suite} at {entry.cron!r} ({entry.timezone})")
+        say(f"{entry.name}: {entry.what} at {entry.cron!r} ({entry.timezone})")
     from flows.interruption import SIGTERM_EXIT, terminable
 
     try:
@@ -51,6 +54,16 @@ def schedule(
             raise
     say("the schedule is stopped")
     return 0
+
+
+def _check_keep(file: Path) -> None:
+    """UsageError for a keep that could not take a turn."""
+    from tasks.keep.contract import read_contract
+    from tasks.keep.opening import recipe_of
+    from tasks.keep.settings import read_keep
+
+    keep = read_keep(file)
+    recipe_of(keep, read_contract(keep.contract, keep.data))
 
 
 def _serve(loaded: Schedule, folder: Path, port: int) -> None:

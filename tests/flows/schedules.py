@@ -70,8 +70,8 @@ def stop(process, number=signal.SIGTERM):
     return process.returncode
 
 
-def trigger(client, name):
-    deployment = client.read_deployment_by_name(f"benchmark/{name}")
+def trigger(client, name, flow="benchmark"):
+    deployment = client.read_deployment_by_name(f"{flow}/{name}")
     return client.create_flow_run_from_deployment(deployment.id)
 
 

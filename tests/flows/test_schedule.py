@@ -43,6 +43,12 @@ from tests.flows.schedules import (
     unfinished,
     until,
 )
+from tests.tasks.keep.world import World
+
+KEPT = """
+schedules:
+  - {name: sales, cron: "0 0 1 1 *", keep: sales.yaml}
+"""
 
 
 class Healthy(BaseHTTPRequestHandler):
@@ -159,6 +165,15 @@ def test_the_page_asks_the_server_that_it_came_from(server):
         with urllib.request.urlopen(f"{place}/ui-settings", timeout=30) as answer:
             asked = urljoin(f"{place}/dashboard", json.load(answer)["api_url"])
         assert asked == f"{place}/api"
+
+
+STEPS = ("ingest", "check", "settle", "watch", "learn", "compare", "promote", "publish", "tell")
+
+
+def steps(client, run):
+    """The names of the tasks of a flow run."""
+    body = {"flow_runs": {"id": {"any_": [str(run.id)]}}}
+    return [task["name"] for task in client.request("POST", "/task_runs/filter", json=body).json()]
 
 
 class Process:
@@ -343,6 +358,56 @@ def test_a_run_s_log_is_what_the_terminal_shows(home, server, scheduling):
     printed = [line for line in said if line.startswith(("[", "report:", "results:", "mlflow:"))]
     assert [line for line in told if line in printed] == printed
     assert any("the job printed" in line for line in told)
+
+
+def test_a_keep_takes_its_turns_as_flow_runs(home, server, scheduling):
+    world = World(home)
+    (home / "conf" / "schedule.yaml").write_text(KEPT)
+    process = scheduling()
+
+    def turned():
+        run = trigger(server, "sales", "keep")
+        until(lambda: state(server, run).is_final(), home, process)
+        return run, state(server, run)
+
+    run, first = turned()
+    assert first.is_completed()
+    assert first.message.startswith("1 batch: 60 new")
+    assert any(line.startswith("000.csv: 60 new") for line in logs(server, run.id))
+    assert server.read_flow_run(run.id).parameters == {"file": "sales.yaml", "out": None}
+    assert (home / "runs" / "keep" / "sales" / "report.html").is_file()
+    until(lambda: set(STEPS) <= set(steps(server, run)), home, process)
+
+    world.deliver(1, world.day(1).drop(columns="a"))
+    _, second = turned()
+    assert second.is_completed()
+    assert "1 held back; " in second.message
+    assert "open: leaseboard keep sales.yaml --status" in second.message
+
+    (home / "contract.yaml").unlink()
+    run, third = turned()
+    assert third.is_failed()
+    assert "contract.yaml" in third.message
+    assert logs(server, run.id)[-1] == f"leaseboard: {third.message}"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda world: (world.home / "sales.yaml").unlink(), "cannot read sales.yaml"),
+        (lambda world: (world.home / "contract.yaml").unlink(), "contract.yaml"),
+    ],
+)
+def test_a_keep_that_could_take_no_turn_is_refused_at_once(
+    home, monkeypatch, environment, change, said
+):
+    change(World(home))
+    monkeypatch.chdir(home)
+    (home / "conf" / "schedule.yaml").write_text(KEPT)
+    with pytest.raises(UsageError, match=said) as raised:
+        command.schedule(conf=home / "conf")
+
+    assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 from zoneinfo import available_timezones
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from algorithms.errors import UsageError, unknown
 from tasks.jobs.limits import Limits
@@ -16,7 +16,7 @@ from tasks.machine.yaml_files import load_yaml
 
 
 class Scheduled(BaseModel):
-    """One suite, run by the clock."""
+    """A suite that is run by the clock, or a keep that takes its turns by it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -25,14 +25,23 @@ class Scheduled(BaseModel):
     cron: str
     """Five fields: minute, hour, day of the month, month, day of the week."""
     timezone: str = "UTC"
-    suite: str
+    suite: str | None = None
     """A name of ``conf/suites``, or a YAML file."""
+    keep: Annotated[str, Field(min_length=1, max_length=4096)] | None = None
+    """FILE.yaml of ``leaseboard keep``; a path is from where the schedule is started, as is that
+    of a suite's file."""
     out: str | None = None
-    """Where to write; ``runs/<suite>`` by default. What is done there is not run again, so a run
-    that finds code and data unchanged has nothing to do."""
+    """Where to write; ``runs/<suite>`` or ``runs/keep/<name>`` by default. What a suite has done
+    there is not run again, so a run that finds code and data unchanged has nothing to do."""
     workers: Annotated[int, Field(ge=1)] | None = None
+    """Of a suite."""
     limits: Limits | None = None
     """In place of the suite's own."""
+
+    @property
+    def what(self) -> str:
+        """What is run, in words."""
+        return f"suite {self.suite}" if self.keep is None else f"keep {self.keep}"
 
     @field_validator("cron")
     @classmethod
@@ -51,6 +60,25 @@ class Scheduled(BaseModel):
         if timezone not in available_timezones():
             raise ValueError(str(unknown("timezone", timezone, available_timezones())))
         return timezone
+
+    @model_validator(mode="after")
+    def _check_one(self) -> Self:
+        if self.suite is None and self.keep is None:
+            raise ValueError(
+                f"schedule {self.name!r} says nothing to run: add a suite or a keep, such as"
+                " suite: quick or keep: sales.yaml"
+            )
+        if self.suite is not None and self.keep is not None:
+            raise ValueError(
+                f"schedule {self.name!r} has suite {self.suite!r} and keep {self.keep!r}: each"
+                " schedule runs one of them: make two schedules of it"
+            )
+        if self.keep is not None and (self.workers is not None or self.limits is not None):
+            raise ValueError(
+                f"schedule {self.name!r} of keep {self.keep!r} has workers or limits, which are of"
+                " a suite: remove them"
+            )
+        return self
 
 
 class Schedule(BaseModel):
@@ -74,5 +102,6 @@ def load_schedule(conf: Path) -> Schedule:
     for entry in schedule.schedules:
         if names.count(entry.name) > 1:
             raise UsageError(f"{path}: schedule {entry.name!r} stands twice: give it another name")
-        load_suite(entry.suite, conf)
+        if entry.suite is not None:
+            load_suite(entry.suite, conf)
     return schedule

@@ -23,7 +23,8 @@ def conf(tmp_path):
 
 def entry(**fields):
     base = {"name": "nightly", "cron": '"0 3 * * *"', "suite": "tiny"} | fields
-    lines = "\n    ".join(f"{key}: {value}" for key, value in base.items())
+    said = {key: value for key, value in base.items() if value is not None}
+    lines = "\n    ".join(f"{key}: {value}" for key, value in said.items())
     return f"  - {lines}\n"
 
 
@@ -39,9 +40,22 @@ def test_everything_that_can_be_said(conf):
     assert only.limits.wall_seconds == 5
 
 
+def test_a_keep_stands_where_a_suite_does(conf):
+    text = entry(suite=None, keep="sales.yaml", out="x")
+    (only,) = load_schedule(conf(f"schedules:\n{text}")).schedules
+
+    assert (only.keep, only.suite, only.out) == ("sales.yaml", None, "x")
+    assert only.what == "keep sales.yaml"
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
+        (entry(suite=None), "schedule 'nightly' says nothing to run: add a suite or a keep"),
+        (entry(keep="sales.yaml"), "suite 'tiny' and keep 'sales.yaml': each schedule runs one"),
+        (entry(suite=None, keep="s.yaml", workers=2), "has workers or limits, which are of a"),
+        (entry(suite=None, keep="s.yaml", limits="{wall_seconds: 5}"), "remove them"),
+        (entry(suite=None, keep='""'), "keep"),
         (entry(cron='"every day"'), "'every day' is no cron expression"),
         (entry(cron='"61 * * * *"'), "is no cron expression"),
         (entry(timezone="Europe/Berln"), "did you mean 'Europe/Berlin'"),
@@ -57,6 +71,7 @@ def test_a_mistake_is_named(conf, text, words):
         load_schedule(conf(f"schedules:\n{text}"))
 
     assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_no_schedule_at_all(tmp_path):

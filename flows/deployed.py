@@ -1,0 +1,39 @@
+"""What the runs of all deployments have in common: owned, one at a time, logged, failed in a line.
+
+A run that would overlap with one of the same schedule is cancelled, and says what is in its way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import State
+from prefect.context import get_run_context
+from prefect.states import Cancelled, Failed
+
+from algorithms.errors import LeaseboardError
+from flows.flow_log import logged
+from flows.flow_runs import claim, in_the_way
+from flows.terminal import say
+
+ALONE = "one at a time"
+"""The tag of a deployment whose runs must not overlap: the clock may strike too early."""
+
+
+def as_deployed(work: Callable[[], State[Any]]) -> State[Any]:
+    """Do the work of the flow run that this is called in, if nothing is in its way."""
+    run = get_run_context().flow_run
+    with get_client(sync_client=True) as client:
+        claim(client, run)
+        reason = in_the_way(client, run) if ALONE in run.tags else None
+    with logged(run.id):
+        if reason is not None:
+            say(reason)
+            return Cancelled(message=reason)
+        try:
+            return work()
+        except LeaseboardError as error:
+            say(f"leaseboard: {error}", err=True)
+            return Failed(message=str(error))
