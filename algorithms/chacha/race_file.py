@@ -15,7 +15,7 @@ from algorithms.chacha.racing import Racing
 from algorithms.errors import UsageError
 from algorithms.online.schema import Schema
 
-FORMAT = "leaseboard-chacha-15"
+FORMAT = "leaseboard-chacha-16"
 """The mark of a file with a race; the number changes with what is saved."""
 
 UNFIT = (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TokenError,

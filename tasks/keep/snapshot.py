@@ -63,7 +63,7 @@ def snapshot_of(
     return Snapshot(
         Description(kind="lineage", columns=columns, classes=made.classes, lineage=lineage),
         made,
-        content,
+        made.at_rest(content),
     )
 
 

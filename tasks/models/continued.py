@@ -166,8 +166,9 @@ class Continued:
         return LearnedTable(told, measures, best[0] if "skill" in measures and best else "", new)
 
     def expect(self, ids: Sequence[str], frame: pd.DataFrame) -> list[Told]:
-        """Forecast rows whose labels come later, and remember them by id; see `answer`.
+        """Forecast rows whose labels come later, and remember what was said by id; see `answer`.
 
+        Of classes nothing needs to be remembered: they are learned as if never forecast.
         What is wrong with the table may leave some of its rows remembered: drop the model then.
         """
         self._check_names(frame)
@@ -176,24 +177,24 @@ class Continued:
         told = []
         with _data_errors():
             for key, x in zip(ids, features.to_dict("records"), strict=True):
-                self.model.forecast_one(key, x)
+                if self.is_regression:
+                    self.model.forecast_one(key, x, keep=False)
                 told.append(self._told(x, key))
         return told
 
     def answer(self, ids: Sequence[str], labels: Sequence[Any], frame: pd.DataFrame) -> None:
-        """Learn the labels of rows in their order, as they were when they were forecast.
+        """Learn the labels of rows in their order.
 
-        Those that were never forecast, or dropped since, are learned as `frame` has them.
+        - `frame`: what the rows are, as they were when they were forecast if they were.
         """
         targets = self._labels(pd.Series(list(labels), name=self.target))
-        features: list[Any] = []
+        examples = self._features(frame)[0].to_dict("records")
         with _data_errors():
-            for i, (key, label) in enumerate(zip(ids, targets.tolist(), strict=True)):
+            for key, label, x in zip(ids, targets.tolist(), examples, strict=True):
                 if self.model.awaits(key):
-                    self.model.answer_one(key, label)
-                    continue
-                features = features or self._features(frame)[0].to_dict("records")
-                self.model.learn_one(features[i], label)
+                    self.model.answer_one(key, label, x=x)
+                else:
+                    self.model.learn_one(x, label)
         self._remember_kinds(frame.assign(**{self.target: list(labels)}))
 
     def foresee(self, frame: pd.DataFrame) -> list[Told]:

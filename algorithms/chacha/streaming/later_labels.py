@@ -27,9 +27,9 @@ class Pending:
 
     Attributes
     ----------
-    waiting : dict of Hashable to (dict, Any, int, ndarray of float64)
-        By id, the oldest first: a copy of the example, its forecast, how many were made before
-        it, and what else was said.
+    waiting : dict of Hashable to (dict or None, Any, int, ndarray of float64)
+        By id, the oldest first: a copy of the example unless who asks keeps it, its forecast, how
+        many were made before it, and what else was said.
     made, dropped : int
         How many forecasts were made, and dropped.
     """
@@ -38,18 +38,18 @@ class Pending:
         if not isinstance(most, int) or isinstance(most, bool) or most < 1:
             raise UsageError(f"pending={most!r} must be a whole number of examples, 1 at least")
         self.most = most
-        self.waiting: dict[Hashable, tuple[Example, Any, int, Doubles]] = {}
+        self.waiting: dict[Hashable, tuple[Example | None, Any, int, Doubles]] = {}
         self.made = self.dropped = 0
 
-    def add(self, key: Hashable, x: Example, forecast: Any, said: Doubles) -> None:
+    def add(self, key: Hashable, x: Example | None, forecast: Any, said: Doubles) -> None:
         """Keep an example until it is answered; its id is not among those that wait."""
-        self.waiting[key] = _copied(x), forecast, self.made, said
+        self.waiting[key] = None if x is None else _copied(x), forecast, self.made, said
         self.made += 1
         if len(self.waiting) > self.most:
             del self.waiting[next(iter(self.waiting))]
             self.dropped += 1
 
-    def get(self, key: Hashable) -> tuple[Example, Any, int, Doubles]:
+    def get(self, key: Hashable) -> tuple[Example | None, Any, int, Doubles]:
         """An example that waits, its forecast, how many were made since, and what else was said.
 
         Raises
@@ -68,26 +68,29 @@ class Pending:
 
     def state(self) -> dict[str, Any]:
         """All that it holds, as plain values."""
-        waiting = [(key, _plain(x), *one) for key, (x, *one, _) in self.waiting.items()]
-        said = np.array([one[3] for one in self.waiting.values()], dtype=np.float64)
+        rows = self.waiting.values()
         return {
-            "waiting": waiting,
-            "said": said,
+            "keys": list(self.waiting),
+            "examples": [_plain(x) for x, *_ in rows],
+            "forecasts": [forecast for _, forecast, *_ in rows],
+            "before": np.array([before for _, _, before, _ in rows], dtype=np.int64),
+            "said": np.array([said for *_, said in rows], dtype=np.float64),
             "made": self.made,
             "dropped": self.dropped,
         }
 
     def fill(self, state: Any, width: int) -> None:
         """Go on from `state`; ValueError if it holds too many, or not `width` numbers of each."""
-        waiting, said = state["waiting"], np.asarray(state["said"])
-        if len(waiting) > self.most:
-            raise ValueError(f"{len(waiting)} examples wait, and at most {self.most} can")
-        if waiting and (said.shape != (len(waiting), width) or said.dtype != np.float64):
-            raise ValueError(f"no {width} numbers of each of {len(waiting)} forecasts")
-        self.waiting = {
-            key: (_read(x), forecast, before, numbers)
-            for (key, x, forecast, before), numbers in zip(waiting, said, strict=True)
-        }
+        keys, said = state["keys"], np.asarray(state["said"])
+        if len(keys) > self.most:
+            raise ValueError(f"{len(keys)} examples wait, and at most {self.most} can")
+        if keys and (said.shape != (len(keys), width) or said.dtype != np.float64):
+            raise ValueError(f"no {width} numbers of each of {len(keys)} forecasts")
+        before = np.zeros(len(keys), dtype=np.int64)
+        plain.fill_array(before, state["before"])
+        examples = map(_read, state["examples"])
+        rows = zip(examples, state["forecasts"], before.tolist(), said, strict=True)
+        self.waiting = dict(zip(keys, rows, strict=True))
         plain.fill(self, state, ("made", "dropped"))
 
 
@@ -96,7 +99,7 @@ class LaterLabels(ABC):
 
     _pending: Pending
 
-    def forecast_one(self, key: Hashable, x: Example) -> Any:
+    def forecast_one(self, key: Hashable, x: Example, *, keep: bool = True) -> Any:
         """Forecast an example whose label comes later, and remember it until then.
 
         Parameters
@@ -104,8 +107,10 @@ class LaterLabels(ABC):
         key : Hashable
             An id for `answer_one`: a number, a text, or a tuple of them.
         x : dict
-            A copy is kept with what was said of it, some 1.5 KB with ten features. Of more
-            examples than the model's `pending` the oldest is dropped.
+            Of more examples than the model's `pending` the oldest is dropped.
+        keep : bool
+            Whether a copy of `x` is kept with what was said of it, some 1.5 KB with ten features.
+            Without one it takes some 300 bytes, and `answer_one` is to be given `x` again.
 
         Returns
         -------
@@ -139,7 +144,7 @@ class LaterLabels(ABC):
                 " of them, such as str(id)"
             ) from error
         forecast, said = self._say(x)
-        self._pending.add(key, x, forecast, said)
+        self._pending.add(key, x if keep else None, forecast, said)
         return forecast
 
     def foresee_one(self, x: Example) -> Any:
@@ -161,20 +166,33 @@ class LaterLabels(ABC):
     def _n_said(self) -> int:
         return 0
 
-    def answer_one(self, key: Hashable, y: Any, w: float = 1.0) -> None:
+    def answer_one(
+        self, key: Hashable, y: Any, w: float = 1.0, *, x: Example | None = None
+    ) -> None:
         """Learn the label of an example that was forecast, in whatever order labels come.
 
         The model learns as by ``learn_one(x, y, w)``: what it knows depends on the labels that it
-        was told and their order, not on when their forecasts were made.
+        was told and their order, not on when their forecasts were made. `x` is read only where
+        no copy of it was kept.
 
         Raises
         ------
         UsageError
-            If the id does not wait: a label is learned once.
+            If the id does not wait: a label is learned once. If no copy was kept, and `x` is not
+            given.
         """
-        x, *_ = self._pending.get(key)
-        self.learn_one(x, y, w)
+        kept, *_ = self._pending.get(key)
+        example = x if kept is None else kept
+        if example is None:
+            raise UsageError(
+                f"id {key!r} was forecast with keep=False: hand its example over again, as x="
+            )
+        self.learn_one(example, y, w)
         del self._pending.waiting[key]
+
+    def forget_waiting(self) -> None:
+        """Let go of all examples that wait: their labels can no more be answered."""
+        self._pending.waiting.clear()
 
     @property
     def waiting(self) -> int:

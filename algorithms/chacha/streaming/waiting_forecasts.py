@@ -61,13 +61,15 @@ class WaitingForecasts(IntervalForecasts):
             return self._new_intervals().around(forecast, level)
         return self._with_waited().around(forecast, level, said)
 
-    def answer_one(self, key: Hashable, y: Any, w: float = 1.0) -> None:
+    def answer_one(
+        self, key: Hashable, y: Any, w: float = 1.0, *, x: Example | None = None
+    ) -> None:
         """See `LaterLabels.answer_one`."""
         _, forecast, delay, said = self._pending.get(key)
         race = self._race
         # The range of labels that was known before this one.
         known = race.ensemble.front.scale.copy() if isinstance(race, SafeRace) else None
-        super().answer_one(key, y, w)
+        super().answer_one(key, y, w, x=x)
         if known is not None and w > 0:
             self._learning = True
             self._with_waited().settle(float(y), clipped(float(y), known), forecast, said, delay)

@@ -49,6 +49,23 @@ def test_what_waits_is_foreseen_alike_and_remembered():
     assert all(low <= middle <= high for middle, low, high in seen)
 
 
+@pytest.mark.parametrize(("recipe", "most"), [(RECIPE, 400), (CLASSES, 1)])
+def test_rows_that_wait_are_not_kept_with_the_model(recipe, most):
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame({f"column {i}": rng.normal(size=300) for i in range(20)})
+    labels = X["column 0"] if recipe is RECIPE else np.where(X["column 0"] > 0, "up", "down")
+    model = LivingStream(recipe)
+    model.learn([f"known {i}" for i in range(300)], X, list(labels))
+    model.expect(["known first"], X.head(1))
+    before = model.dump()
+    model.expect([f"row {i}" for i in range(300)], X)
+    after = model.dump()
+
+    assert (len(after) - len(before)) / 300 < most
+    assert len(model.at_rest(after)) < len(before) + 1, "who learns no more needs none of them"
+    assert LivingStream(recipe, model.at_rest(after)).foresee(X) == model.foresee(X)
+
+
 def test_rows_that_never_waited_are_learned_too():
     model, other = LivingStream(RECIPE), LivingStream(RECIPE)
     ids, X, y = rows(100, 0)

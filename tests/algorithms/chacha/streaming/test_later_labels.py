@@ -94,6 +94,27 @@ def test_what_waits_is_saved_and_goes_on_exactly(tmp_path):
     assert whole(model, tmp_path) == whole(twin, tmp_path)
 
 
+def test_a_copy_need_not_be_kept_of_what_is_handed_over_again(tmp_path):
+    x, y = examples(300)
+    model, other = ChaChaRegressor(**SMALL), ChaChaRegressor(**SMALL)
+    for t in range(300):
+        assert model.forecast_one(t, x[t], keep=t % 2 == 0) == other.forecast_one(t, x[t])
+        assert model.forecast_interval_one(t) == other.forecast_interval_one(t)
+        if t == 200:
+            model.save(tmp_path / "saved")
+            model = ChaChaRegressor.load(tmp_path / "saved")
+        if t >= 50:
+            model.answer_one(t - 50, y[t - 50], x=x[t - 50])
+            other.answer_one(t - 50, y[t - 50])
+
+    assert known(model, tmp_path) == known(other, tmp_path)
+    with pytest.raises(UsageError, match="id 251 was forecast with keep=False: hand its example"):
+        model.answer_one(251, 1.0)
+    model.answer_one(252, 1.0)
+    model.forget_waiting()
+    assert model.waiting == 0
+
+
 def test_a_label_that_waits_is_learned_once_and_others_are_refused(tmp_path):
     x, y = examples(50)
     model = ChaChaRegressor(**SMALL)
