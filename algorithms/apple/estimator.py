@@ -62,6 +62,16 @@ class AppleEstimator(BaseEstimator):
         self.shuffle = shuffle
         self.random_state = random_state
 
+    def check(self) -> None:
+        """UsageError for a parameter out of range; `fit` and `partial_fit` check, too."""
+        self._algorithm("equal")
+        if not isinstance(self.passes, int | np.integer) or self.passes < 1:
+            raise UsageError(f"passes={self.passes} must be a whole number of at least 1")
+        if not 0 <= self.clip < 50:
+            raise UsageError(
+                f"clip={self.clip} must be a percentage of at least 0 and below 50: 0 is none"
+            )
+
     def get_feature_names_out(
         self, input_features: Sequence[str] | None = None
     ) -> NDArray[np.object_]:
@@ -136,9 +146,8 @@ class AppleEstimator(BaseEstimator):
         from algorithms.apple.entrants import PREFIX
         from algorithms.apple.rate_models import Examples, fresh, learned_by, untrained
 
+        self.check()
         apple = self._algorithm("equal")
-        if not isinstance(self.passes, int | np.integer) or self.passes < 1:
-            raise UsageError(f"passes={self.passes} must be a whole number of at least 1")
         self.row_scale_ = self._row_scale(rows)
         examples = Examples(as_rows(self.row_scale_.of(rows)), targets, weights)
         growth, chance = apple.growth(len(examples)), check_random_state(self.random_state)
@@ -166,6 +175,7 @@ class AppleEstimator(BaseEstimator):
         from algorithms.apple.rate_models import Examples, learned_by, untrained
         from algorithms.apple.update import EXAMPLES
 
+        self.check()
         apple = self._algorithm("doubling")
         if not hasattr(self, "learners_"):
             self.row_scale_ = self._row_scale(rows)
@@ -178,10 +188,6 @@ class AppleEstimator(BaseEstimator):
         return self._settled()
 
     def _row_scale(self, rows: Rows) -> RowScale:
-        if not 0 <= self.clip < 50:
-            raise UsageError(
-                f"clip={self.clip} must be a percentage of at least 0 and below 50: 0 is none"
-            )
         return RowScale(rows, self.clip, self.scale)
 
     def _settled(self) -> RateModel:

@@ -12,6 +12,7 @@ import yaml
 from algorithms.errors import UsageError, unknown
 from tasks.keep.contract import Contract
 from tasks.keep.infer import infer
+from tasks.keep.opening import recipe_of
 from tasks.keep.settings import DataSettings, Keep
 from tasks.keep.sources import pending
 from tasks.models.plain_columns import kind_of
@@ -53,7 +54,7 @@ def write_contract(keep: Keep, now: datetime) -> Contract:
     """Write the contract from the first batches of its source.
 
     Raises UsageError if there are none, one is broken, a column that FILE.yaml names is not there,
-    or the contract is there already.
+    the contract is there already, or the model cannot forecast such a target.
     """
     frames = _first(keep.data)
     frame = pd.concat(frames, ignore_index=True)
@@ -68,6 +69,7 @@ def write_contract(keep: Keep, now: datetime) -> Contract:
         batches=sizes if len(sizes) > 1 else (),
     )  # fmt: skip
     _write_new(keep.contract, contract.to_yaml(frame))
+    recipe_of(keep, contract)  # after it: to make the target a category may be what mends it
     return contract
 
 

@@ -16,14 +16,17 @@ import pandas as pd
 from algorithms import registry
 from algorithms.chacha.racing import Racing
 from algorithms.errors import UsageError
-from algorithms.policies.policy import ArmPolicy
 from tasks.keep.content import Values, frame_of
+from tasks.keep.windowed import kind_of
 from tasks.models.continued import LEVEL, Continued, Told
 
 Task = Literal["regression", "classification"]
 
 WAITING = 1_000_000
 """So many rows may wait for their labels."""
+
+LEAST_ROWS = 20
+"""Labels that a lineage needs to be made."""
 
 FIRST_TRIES = ("running-mean", "last-label")
 """What a person tries first, and what a kept model must beat."""
@@ -33,8 +36,8 @@ FIRST_TRIES = ("running-mean", "last-label")
 class Recipe:
     """How a lineage is made.
 
-    - `algorithm`: a race of streams, such as ``chacha``, or a policy over arms for tables.
-    - `settings`: of the race, or of `tasks.models.automl.estimators.PolicyRegressor`.
+    - `algorithm`: a race of streams, such as ``chacha``, or one that `tasks.keep.windowed` knows.
+    - `settings`: of the race; of what is made on a window see there.
     """
 
     target: str
@@ -49,13 +52,21 @@ class Recipe:
         return issubclass(registry.algorithm_class(self.algorithm), Racing)
 
     def check(self) -> None:
-        """UsageError if there is no such algorithm, or none that can be kept."""
-        found = registry.algorithm_class(self.algorithm)
-        if not issubclass(found, Racing | ArmPolicy):
+        """UsageError if there is no such algorithm, none that can be kept, or not so."""
+        if self.goes_on:
+            return
+        kind = kind_of(self.algorithm)
+        if kind is None:
             raise UsageError(
                 f"algorithm {self.algorithm!r} cannot be kept: name a race of streams such as"
-                " chacha, or a policy over arms such as rising-bandits-cost"
+                " chacha, a policy over arms such as rising-bandits-cost, abc, or apple"
             )
+        kind(self).check()
+
+    def suffices(self, labels: Sequence[Any]) -> bool:
+        """Whether a lineage can be made of rows with these labels."""
+        one_class = self.task == "classification" and len(set(map(str, labels))) < 2
+        return len(labels) >= LEAST_ROWS and (self.goes_on or not one_class)
 
 
 class Living(ABC):
@@ -175,26 +186,28 @@ class LivingStream(Living):
 
 
 class LivingTable(Living):
-    """An estimator that was searched on a window of rows, and learns no more."""
+    """An estimator that was made on a window of rows, and learns no more."""
 
     def __init__(self, recipe: Recipe, content: bytes | None = None) -> None:
-        self._recipe = recipe
+        kind = kind_of(recipe.algorithm)
+        assert kind is not None, "a recipe is checked before it is followed"
+        self._recipe, self._kind = recipe, kind(recipe)
         self._estimator: Any = None
         if content is not None:
-            from tasks.models.trusted import load
-
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / "model"
                 path.write_bytes(content)
-                self._estimator = load(path)
+                self._estimator = self._kind.load(path)
 
     def foresee(self, features: pd.DataFrame) -> list[Told]:
-        """See `Living.foresee`."""
+        """See `Living.foresee`; a class is certain where the estimator tells no chances."""
         if self._estimator is None:
             return []
         if self._recipe.task == "regression":
             found: list[Told] = self._estimator.predict(features).tolist()
             return found
+        if not hasattr(self._estimator, "predict_proba"):
+            return [{str(name): 1.0} for name in self._estimator.predict(features)]
         shares = self._estimator.predict_proba(features).tolist()
         return [dict(zip(self.classes, row, strict=True)) for row in shares]
 
@@ -204,24 +217,16 @@ class LivingTable(Living):
         return tuple(map(str, getattr(self._estimator, "classes_", ())))
 
     def learn(self, ids: Sequence[str], features: pd.DataFrame, labels: Sequence[Any]) -> None:
-        """Search on these rows, once."""
-        if self._estimator is not None:
-            return
-        from tasks.models.automl.estimators import PolicyClassifier, PolicyRegressor
-
-        recipe = self._recipe
-        kind = PolicyRegressor if recipe.task == "regression" else PolicyClassifier
-        estimator = kind(recipe.algorithm, random_state=recipe.seed, **recipe.settings)
-        kept = np.float64 if recipe.task == "regression" else object
-        self._estimator = estimator.fit(features, np.asarray(list(labels), dtype=kept))
+        """Learn these rows, once."""
+        if self._estimator is None:
+            kept = np.float64 if self._recipe.task == "regression" else object
+            self._estimator = self._kind.fit(features, np.asarray(list(labels), dtype=kept))
 
     def dump(self) -> bytes:
         """See `Living.dump`."""
-        from tasks.models.trusted import dump
-
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "model"
-            dump(self._estimator, path)
+            self._kind.dump(self._estimator, path)
             return path.read_bytes()
 
 

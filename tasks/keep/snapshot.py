@@ -28,7 +28,10 @@ class Snapshot(SavedModel):
     - `content`: what `made` is when it is dumped.
     """
 
-    needs = ("leaseboard", "mlflow", "numpy", "pandas", "scikit-learn", "lightgbm", "skops")
+    needs = (
+        *("leaseboard", "mlflow", "numba", "numpy", "pandas"),
+        *("scikit-learn", "lightgbm", "skops"),
+    )
 
     def __init__(self, description: Description, made: Living, content: bytes) -> None:
         super().__init__(description)

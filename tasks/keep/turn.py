@@ -24,10 +24,7 @@ from tasks.keep.losses import Sums
 from tasks.keep.settings import FOLDER, Keep
 from tasks.keep.shadow import CHALLENGER, CHAMPION, RETIRED, Shadow, by_day, losses_of
 from tasks.keep.state import State
-from tasks.keep.taking import Sorted, is_labels_alone, take
-
-LEAST_ROWS = 20
-"""Labels that a first champion needs."""
+from tasks.keep.taking import Sorted, is_labels_alone, label_of, take
 
 POSTED = "posted-"
 """The digest of a batch of posted labels begins so, and ends with the last one's number."""
@@ -172,7 +169,7 @@ def begin(keeping: Keeping, work: Work) -> None:
     """Make the first champion, once there are labels enough; it forecasts the past day by day."""
     earlier = keeping.state.settled(keeping.keep.retrain.window)
     rows = [*earlier, *work.settled]
-    if len(rows) < LEAST_ROWS:
+    if not keeping.shadow.recipe.suffices([label_of(row) for row in rows]):
         return
     work.has_begun = True
     work.settled = keeping.shadow.begin(rows, keeping.at)[len(earlier) :]
@@ -195,14 +192,15 @@ def learn(keeping: Keeping, work: Work) -> None:
         if shadow.goes_on:  # of all that the champion knows it would be the same again
             window = min(window, (champion.learned + 1) // 2)
         rows = [*keeping.state.settled(window), *settled][-window:]
+        if not shadow.recipe.suffices([label_of(row) for row in rows]):
+            return
         before = shadow.of_role(CHALLENGER)
         if before is not None:
             shadow.move(before, RETIRED, keeping.at, "retired", f"a new challenger: {why}")
-        if len(rows) >= LEAST_ROWS:
-            shadow.bear(rows, keeping.at, why)
-            keeping.memory["challenger since"] = keeping.at
-            keeping.memory["rows since"] = 0
-            keeping.memory.get(DUELS, {}).pop(CHALLENGER, None)
+        shadow.bear(rows, keeping.at, why)
+        keeping.memory["challenger since"] = keeping.at
+        keeping.memory["rows since"] = 0
+        keeping.memory.get(DUELS, {}).pop(CHALLENGER, None)
 
 
 def _believed(keeping: Keeping, work: Work) -> list[KeptRow]:

@@ -72,6 +72,18 @@ def test_wrong_usage_is_one_line(call, world, arguments, said):
     assert len(err.strip().splitlines()) == 1
 
 
+def test_a_model_that_cannot_forecast_the_target_is_one_line_at_init(call, tmp_path, world):
+    (tmp_path / "contract.yaml").unlink()
+    file = tmp_path / "sales.yaml"
+    file.write_text(file.read_text().replace("{algorithm: chacha, settings: {b: 3}}",
+                                             "{algorithm: abc}"))  # fmt: skip
+    code, _, err = call("keep", "sales.yaml", "--init", "--at", at(0))
+    assert code == 64
+    assert "abc selects by the accuracy among classes" in err
+    assert len(err.strip().splitlines()) == 1
+    assert (tmp_path / "contract.yaml").is_file(), "where the target may be made a category"
+
+
 def test_the_steps_are_tasks_of_one_flow_run(call, world, url):
     from prefect.client.orchestration import get_client
     from prefect.client.schemas.filters import TaskRunFilter, TaskRunFilterName

@@ -120,7 +120,7 @@ class PolicyEstimator(BaseEstimator):
         if weight is not None and classes is not None and len(np.unique(labels[weight > 0])) < 2:
             raise ValueError("the weights leave rows of one class: nothing to learn")
         # Before the encoder, which may take long.
-        _refuse_wide(frame)
+        refuse_wide(frame)
         space = self._space(weighted=weight is not None, n_rows=len(frame), algorithm=algorithm)
         self.encoder_ = TableEncoder(self.scale).fit(frame)  # type: ignore[arg-type]
         features = self.encoder_.transform(frame)
@@ -279,7 +279,7 @@ class PolicyEstimator(BaseEstimator):
         return X.reset_index(drop=True)
 
 
-def _refuse_wide(frame: pd.DataFrame) -> None:
+def refuse_wide(frame: pd.DataFrame) -> None:
     """ValueError for categories that are too many for a feature each, as of names and texts."""
     counts = [
         column.nunique() if columns.is_nominal(column) or columns.is_text(column) else 0

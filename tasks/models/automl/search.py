@@ -185,6 +185,7 @@ class SelectionSearch(BaseSearchCV):
         if len(made.params) == 1:
             warnings.warn(f"one configuration, {made.names[0]!r}: nothing to choose", stacklevel=2)
         name, algorithm = self._algorithm(len(y))
+        self.check()
         bench = self._bench(algorithm, made, X, y, seed)
         log: list[Event] = []
         auditor = Auditor()
@@ -215,6 +216,16 @@ class SelectionSearch(BaseSearchCV):
         self._names = made.names
         self._log = "\n".join(map(to_json, log))
         return self
+
+    def check(self) -> None:
+        """UsageError for a setting out of range, also of the bench that is not used."""
+        self._algorithm(SMALL)
+        sampled = {"test_fraction": self.test_fraction, "initial_rows": self.initial_rows}
+        check_options(SamplesBench.kind, sampled)
+        limit = {} if self.probe_seconds is None else {"probe_seconds": self.probe_seconds}
+        check_options(FoldsBench.kind, {"folds": self.folds, **limit})
+        if self.n_jobs < 1:
+            raise UsageError(f"n_jobs={self.n_jobs}: give the number of processes, 1 or more")
 
     @property
     def events_(self) -> tuple[Event, ...]:
@@ -287,13 +298,7 @@ class SelectionSearch(BaseSearchCV):
     def _bench(
         self, algorithm: Algorithm, made: Choices, X: Any, y: NDArray[Any], seed: int
     ) -> Bench:
-        """What it runs on; all options are checked, also those of the other bench."""
-        sampled = {"test_fraction": self.test_fraction, "initial_rows": self.initial_rows}
-        check_options(SamplesBench.kind, sampled)
-        limit = {} if self.probe_seconds is None else {"probe_seconds": self.probe_seconds}
-        check_options(FoldsBench.kind, {"folds": self.folds, **limit})
-        if self.n_jobs < 1:
-            raise UsageError(f"n_jobs={self.n_jobs}: give the number of processes, 1 or more")
+        """What it runs on."""
         on_folds = algorithm.bench == FoldsBench.kind
         split = self._split(X, y, 0.0 if on_folds else self.test_fraction, seed)
         common: dict[str, Any] = {

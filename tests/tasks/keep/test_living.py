@@ -127,12 +127,118 @@ def test_first_tries_of_classes():
     assert last.foresee(X) == [{"a": 1.0}]
 
 
-def test_what_cannot_be_kept_is_refused():
-    with pytest.raises(UsageError, match="'abc' cannot be kept: name a race"):
-        Recipe("y", "regression", "abc", {}).check()
-    with pytest.raises(UsageError, match="chaca"):
-        Recipe("y", "regression", "chaca", {}).check()
+TWO = [
+    {"learner": "LogisticRegression", "C": 1.0},
+    {"learner": "LightGBM", "n_estimators": 5},
+]
+SELECTED = Recipe("y", "classification", "abc", {"epsilon": 0.02, "configurations": TWO})
+
+
+def three(n: int, seed: int) -> tuple[list[str], pd.DataFrame, list[str]]:
+    """Rows with gaps and dates, and of which of three classes they are."""
+    frame = with_gaps(n).sample(n, random_state=seed, ignore_index=True)
+    known = frame["real"].fillna(0)
+    return [str(i) for i in range(n)], frame, np.select([known > 0.5, known > -0.5], ["a", "b"],
+                                                        "c").tolist()  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        SELECTED,
+        Recipe("y", "classification", "early-stopped-cv", {"configurations": TWO, "folds": 2}),
+        Recipe("y", "classification", "apple", {}),
+        Recipe("y", "classification", "apple-ssm", {"passes": 1}, seed=3),
+    ],
+    ids=lambda recipe: recipe.algorithm,
+)
+def test_classes_of_a_window_come_with_their_chances_and_from_bytes(recipe):
+    recipe.check()
+    model, (ids, X, y) = LivingTable(recipe), three(400, 0)
+    assert model.foresee(X) == []
+    model.learn(ids, X, y)
+    told = model.foresee(X)
+    again = LivingTable(recipe, model.dump())
+    assert again.foresee(X) == told
+    assert again.classes == ("a", "b", "c")
+    assert all(sum(each.values()) == pytest.approx(1) for each in told)
+    right = [max(each, key=each.get) == label for each, label in zip(told, y, strict=True)]
+    assert np.mean(right) > 0.75
+
+
+def test_apple_forecasts_numbers_in_their_unit():
+    recipe = Recipe("y", "regression", "apple", {"alpha": 0.5})
+    recipe.check()
+    model, (ids, X, y) = LivingTable(recipe), rows(400, 0)
+    labels = [1000 + 100 * each for each in y]
+    model.learn(ids, X, labels)
+    told = LivingTable(recipe, model.dump()).foresee(X)
+    assert told == model.foresee(X)
+    assert np.abs(np.subtract(told, labels)).mean() < 10
+
+
+def test_abc_chooses_among_ordinary_configurations_where_none_is_named():
+    recipe = Recipe("y", "classification", "abc", {})
+    recipe.check()
+    model, (ids, X, y) = LivingTable(recipe), three(120, 0)
+    model.learn(ids, X, y)
+    assert set(model.foresee(X.head(1))[0]) == {"a", "b", "c"}
+
+
+def test_a_choice_without_chances_is_certain():
+    named = [{"learner": "LinearSVM", "C": c} for c in (0.1, 1.0)]
+    model = LivingTable(Recipe("y", "classification", "abc", {"configurations": named}))
+    ids, X, y = three(120, 0)
+    model.learn(ids, X, y)
+    assert {frozenset(each.values()) for each in model.foresee(X)} == {frozenset({1.0})}
+
+
+@pytest.mark.parametrize(
+    ("task", "algorithm", "settings", "said"),
+    [
+        ("regression", "tpot-default", {}, "'tpot-default' cannot be kept: name a race"),
+        ("regression", "chaca", {}, "chaca"),
+        ("regression", "apple-parallel", {}, "cannot be kept"),
+        ("regression", "abc", {}, "'y' holds numbers, and abc selects by the accuracy"),
+        ("classification", "abc", {"epsilon": 2}, "epsilon"),
+        ("classification", "abc", {"epsilo": 0.1}, "did you mean 'epsilon'"),
+        ("classification", "abc", {"folds": 1}, "folds"),
+        ("classification", "abc", {"configurations": TWO[:1]}, "nothing to choose from"),
+        ("classification", "abc", {"configurations": TWO[:1] * 2}, "twice"),
+        ("classification", "abc", {"configurations": "all"}, "is a list of them"),
+        ("classification", "abc", {"configurations": [{"C": 1}]}, "names its learner"),
+        ("classification", "abc", {"configurations": [{"learner": "Tree"}]}, "unknown learner"),
+        ("classification", "abc",
+         {"configurations": [{"learner": "RandomForest", "C": 1}]}, "RandomForest C=1"),
+        ("classification", "apple", {"alpha": -1}, "alpha"),
+        ("classification", "apple", {"clip": 90}, "clip=90"),
+        ("regression", "apple", {"class_weight": "balanced"}, "class_weight"),
+        ("regression", "rising-bandits-cost", {"bugdet": 5}, "did you mean 'budget'"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_kept_is_refused(task, algorithm, settings, said):
+    with pytest.raises(UsageError, match=said) as refused:
+        Recipe("y", task, algorithm, settings).check()
+    assert "\n" not in str(refused.value)
+
+
+def test_what_can_be_kept_is_not_refused():
     RECIPE.check()
+    SELECTED.check()
+    Recipe("y", "regression", "rising-bandits-cost", {"budget": 5}).check()
+
+
+def test_a_file_of_apple_that_is_not_one_is_refused():
+    recipe = Recipe("y", "classification", "apple", {})
+    with pytest.raises(UsageError, match="no model of apple of this version"):
+        LivingTable(recipe, b"something else")
+
+
+def test_a_window_of_one_class_makes_no_table():
+    assert not SELECTED.suffices(["a"] * 30)
+    assert not SELECTED.suffices(["a", "b"])
+    assert SELECTED.suffices(["a", "b"] * 10)
+    assert CLASSES.suffices(["a"] * 30), "a race goes on to learn the other"
 
 
 def test_a_class_that_was_never_seen_costs_most():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import mlflow
+import numpy as np
 import pytest
 
 from algorithms.errors import UsageError
@@ -15,6 +16,7 @@ from tasks.keep.shadow import CHALLENGER, CHAMPION, PREVIOUS, RETIRED
 from tasks.models.registry import keep_of, listed, promote
 from tasks.track.client import every
 from tasks.track.store import open_store
+from tests.tasks.keep.shops import Shop
 
 AT = "2026-02-01T00:00:00+00:00"
 
@@ -44,6 +46,16 @@ def test_what_was_learned_is_published_once(shop, uri):
     assert tags["leaseboard.rows"] == "80"
     assert "mae" in tags["leaseboard.score"]
     assert len(tags["leaseboard.code"]) >= 8
+
+
+def test_what_apple_learned_is_published_and_forecasts_alike(tmp_path, uri, monkeypatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    shop = Shop(tmp_path, algorithm="apple").turn()
+    assert publish(uri, shop.kept) == {"champion": "1"}
+    rows = shop.rows(3).drop(columns=["order", "revenue"])
+    rows["day"] = rows["day"].dt.tz_localize(None)
+    told = mlflow.pyfunc.load_model("models:/sales@champion").predict(rows)
+    assert np.abs(told - shop.rows(3)["revenue"]).mean() < 1
 
 
 def test_roles_move_without_new_snapshots(shop, uri):

@@ -243,6 +243,56 @@ def test_two_turns_at_once_are_one_line(world):
         world.turn(0)
 
 
+class RankWorld(World):
+    """The same days, of which it is asked whether revenue was high; at first it never is."""
+
+    def day(self, number, rows=None):
+        """The rows of a day."""
+        frame = super().day(number, rows)
+        high = (frame["revenue"] > 102) & (number > 0)
+        return frame.assign(revenue=high.map({True: "high", False: "low"}))
+
+
+ABC = KEEP.replace(
+    "{algorithm: chacha, settings: {b: 3}}",
+    """
+  algorithm: abc
+  settings:
+    configurations:
+      - {learner: LogisticRegression, C: 0.1}
+      - {learner: LogisticRegression, C: 10.0}
+""",
+).replace("every: 5d", "rows: 40")
+
+
+APPLE = KEEP.replace("chacha, settings: {b: 3}", "apple").replace("every: 5d", "rows: 40")
+
+
+@pytest.mark.parametrize("keep", [ABC, APPLE])
+def test_what_is_made_on_a_window_begins_with_two_classes_and_is_made_anew(tmp_path, keep):
+    world = RankWorld(tmp_path / "ranks", keep=keep, first=60)
+    world.live(0, 0)
+    assert world.state.lineages() == [], "all are low: there is nothing to learn"
+    contract = world.home / "contract.yaml"
+    text = contract.read_text().replace("categories: [low]", "categories: [high, low]")
+    contract.write_text(text)
+    world.live(1, 4)
+    lineages = world.state.lineages()
+    assert (lineages[0].role, lineages[0].learned) == ("champion", 80)
+    assert any(each.role == "challenger" for each in lineages)
+    days = world.state.days()
+    error = {n: sum(e["sums"]["error"] for e in days if e["lineage"] == n) for n in (1, 2)}
+    assert error[1] < error[2]
+
+
+def test_abc_of_numbers_is_one_line_at_each_turn(make_world):
+    world = make_world("numbers")
+    file = world.home / "sales.yaml"
+    file.write_text(ABC)
+    with pytest.raises(UsageError, match="'revenue' holds numbers, and abc selects"):
+        world.turn(0)
+
+
 def test_an_empty_inbox_is_no_error(world):
     (world.inbox / "000.csv").unlink()
     assert world.turn(0).batches == 0
