@@ -180,10 +180,13 @@ def _flow_run() -> str:
 
 
 def _pending(keeping: Keeping) -> Iterator[Batch]:
-    posted = turn.posted_labels(keeping)
-    if posted is not None:
+    if (posted := turn.posted_labels(keeping)) is not None:
         yield posted
     yield from pending(keeping.keep.data, keeping.state, texts=keeping.contract.texts)
+    # Labels may have waited for rows that have come just now; those that were held back wait on.
+    again = turn.posted_labels(keeping)
+    if again is not None and (posted is None or not set(again.posted) & set(posted.posted)):
+        yield again
 
 
 def _next(batches: Iterator[Batch]) -> Batch | None:

@@ -123,9 +123,11 @@ def rollback(
     keep = read_keep(Path(file))
     contract = read_contract(keep.contract, keep.data)
     state = state_of(keep, home_of(keep.name, out))
-    what = roll_back(state, datetime.now(UTC).isoformat(timespec="seconds"))
     kept = Publishable(keep, Path(file), contract, recipe_of(keep, contract), state)
-    say(f"{name}: version {publish(uri, kept)['champion']} is champion: {what}")
+    with state.turn():
+        what = roll_back(state, datetime.now(UTC).isoformat(timespec="seconds"))
+        version = publish(uri, kept)["champion"]
+    say(f"{name}: version {version} is champion: {what}")
 
 
 @app.command("list")

@@ -8,16 +8,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flows.commands.options import TrackingUri
 from flows.terminal import say
 
+if TYPE_CHECKING:
+    from uvicorn import Server
+
 PORT = 8507
 STOPPING = 30
 """Seconds that requests may take to end once the server is to stop."""
+CONNECTIONS = 900
+"""At once; a process may have 1,024 files open, as most systems are set up."""
+STATE_PATIENCE = 5.0
+"""Seconds that a request waits for a state that somebody else writes to."""
 
 
 def serve(
@@ -56,6 +63,7 @@ def serve(
     from tasks.serve.admission import TOKEN, Admission, check_place
     from tasks.serve.app import application
     from tasks.serve.champion import Follower
+    from tasks.serve.protocol import PatientProtocol
     from tasks.serve.rules import RulesFile
     from tasks.serve.service import ForecastService
 
@@ -66,19 +74,22 @@ def serve(
     follower = Follower(
         paths.tracking_uri(tracking_uri), keep.name, rules, lambda text: say(text, err=True)
     )
-    state = state_of(keep, home_of(keep.name, out))
+    state = state_of(keep, home_of(keep.name, out), STATE_PATIENCE)
     with _listening(host, port) as listener:
         follower.start()
         service = ForecastService(keep.data, follower, state, lambda: datetime.now(UTC))
         app = application(service, Admission(token, rate, time.monotonic))
         config = uvicorn.Config(
-            app, log_level="warning", access_log=False, proxy_headers=False, server_header=False,
+            app, http=PatientProtocol, ws="none", log_level="warning", access_log=False,
+            proxy_headers=False, server_header=False, limit_concurrency=CONNECTIONS,
             timeout_graceful_shutdown=STOPPING,
         )  # fmt: skip
-        place = listener.getsockname()
-        say(f"serving {keep.name} on http://{host}:{place[1]}; stop with Ctrl-C", err=True)
-        with _stopped_politely():
-            uvicorn.Server(config).run(sockets=[listener])
+        server = uvicorn.Server(config)
+        name = f"[{host}]" if ":" in host else host
+        with _stopped_politely(server):
+            place = f"http://{name}:{listener.getsockname()[1]}"
+            say(f"serving {keep.name} on {place}; stop with Ctrl-C", err=True)
+            server.run(sockets=[listener])
 
 
 @contextmanager
@@ -98,11 +109,16 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
 
 
 @contextmanager
-def _stopped_politely() -> Iterator[None]:
-    """To be stopped by a signal is no failure: uvicorn raises it again when all is answered."""
-    before = {
-        each: signal.signal(each, lambda *_: None) for each in (signal.SIGINT, signal.SIGTERM)
-    }
+def _stopped_politely(server: Server) -> Iterator[None]:
+    """To be stopped by a signal is no failure: uvicorn raises it again when all is answered.
+
+    Before uvicorn listens for signals itself, ours have it end at once.
+    """
+
+    def stop(_signal: int, _frame: object) -> None:
+        server.should_exit = True
+
+    before = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:

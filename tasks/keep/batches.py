@@ -32,6 +32,8 @@ class Batch:
     """Why it cannot be read, in one line."""
     watermark: str | None = None
     """Of a query: where the next turn begins, once this batch is taken in."""
+    posted: tuple[int, ...] = ()
+    """Of labels that were posted: their numbers."""
 
 
 class Ingested(Protocol):

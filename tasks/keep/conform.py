@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
@@ -91,6 +91,16 @@ def check(contract: Contract, frame: pd.DataFrame, *, now: datetime) -> Checked:
     plain = frame.reset_index(drop=True).iloc[kept]
     rows = pd.DataFrame({n: _typed(plain[n], rule) for n, rule in known.items()}, plain.index)
     return Checked(rows, aside, (), (*told, *_told(contract, rows, len(frame), now)))
+
+
+def with_absent(contract: Contract, rows: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
+    """Rows that keep `contract`, with those columns among `names` that they lack, all missing."""
+    absent = {
+        name: _typed(pd.Series(None, rows.index, dtype=object), contract.columns[name])
+        for name in names
+        if name not in rows
+    }
+    return rows.assign(**absent) if absent else rows
 
 
 def row_check(contract: Contract) -> Callable[[Mapping[str, Any]], str | None]:

@@ -132,11 +132,11 @@ class LivingStream(Living):
 
     def expect(self, ids: Sequence[str], features: pd.DataFrame) -> list[Told]:
         """See `Living.expect`; intervals are as wide as the delay of labels makes them."""
-        return [] if self._model is None else self._model.expect(ids, features)
+        return [] if self._model is None else self._model.expect(ids, self._whole(features))
 
     def foresee(self, features: pd.DataFrame) -> list[Told]:
         """See `Living.foresee`."""
-        return [] if self._model is None else self._model.foresee(features)
+        return [] if self._model is None else self._model.foresee(self._whole(features))
 
     def foresee_rows(
         self, rows: Sequence[Values], dates: Iterable[str], level: float = LEVEL
@@ -167,7 +167,14 @@ class LivingStream(Living):
                 settings={"pending": WAITING, **recipe.settings},
                 seed=recipe.seed,
             )
-        self._model.answer(ids, labels, features)
+        self._model.answer(ids, labels, self._whole(features))
+
+    def _whole(self, features: pd.DataFrame) -> pd.DataFrame:
+        """With the columns that it has learned and the contract no longer names, all missing."""
+        assert self._model is not None
+        known = (name for name in self._model.kinds if name != self._model.target)
+        absent = [name for name in known if name not in features]
+        return features.assign(**dict.fromkeys(absent)) if absent else features
 
     def dump(self) -> bytes:
         """See `Living.dump`."""

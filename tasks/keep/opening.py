@@ -10,7 +10,7 @@ from tasks.keep.contract import NUMBERS, Contract, read_contract
 from tasks.keep.living import Recipe, Task
 from tasks.keep.settings import Keep
 from tasks.keep.shadow import Shadow
-from tasks.keep.state import State
+from tasks.keep.state import PATIENCE, State
 from tasks.keep.tell import check_addresses
 from tasks.keep.turn import Keeping, addresses_of
 from tasks.machine.addresses import filled
@@ -24,12 +24,12 @@ def home_of(name: str, out: Path | None = None) -> Path:
     return (out if out is not None else Path("runs") / "keep" / name).resolve()
 
 
-def state_of(keep: Keep, home: Path) -> State:
+def state_of(keep: Keep, home: Path, patience: float = PATIENCE) -> State:
     """Where the keep's state is: its own file by default; ``$NAME`` is of the environment."""
     if keep.state is None:
-        return State(home / "state.sqlite", keep.name)
+        return State(home / "state.sqlite", keep.name, patience)
     place = filled(keep.state)
-    return State(place if "://" in place else Path(place), keep.name)
+    return State(place if "://" in place else Path(place), keep.name, patience)
 
 
 def recipe_of(keep: Keep, contract: Contract) -> Recipe:

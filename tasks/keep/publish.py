@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,7 +86,7 @@ def publish(uri: str, kept: Publishable, *, flow_run: str = "") -> dict[str, str
                 versions.append(version)
                 known[key] = str(version.version)
             if lineage.published != lineage.model:
-                state.keep_member(replace(lineage, published=lineage.model))
+                state.keep_published(lineage.number, lineage.model)
             found[role] = known[key]
         _point(client, name, found)
         _remove_old(client, uri, name, place, versions, record.lineages, set(found.values()))
@@ -96,30 +96,30 @@ def publish(uri: str, kept: Publishable, *, flow_run: str = "") -> dict[str, str
 def roll_back(state: State, at: str) -> str:
     """Make the previous champion champion again, and the champion previous; says so in one line.
 
-    The state of the keep alone is changed: `publish` then.
+    The state of the keep alone is changed, and the caller holds its turn until it has published:
+    what another turn has learned in between would be taken for what is published.
 
-    Raises UsageError if there is no previous champion, or a turn is going on.
+    Raises UsageError if there is no previous champion.
     """
-    with state.turn():
-        lineages = state.lineages()
-        champion, previous = in_role(lineages, CHAMPION), in_role(lineages, PREVIOUS)
-        if champion is None or previous is None:
-            raise UsageError(
-                f"the keep {state.name!r} has no previous champion to go back to: it has one once"
-                " a challenger was promoted"
-            )
-        what = f"lineage {previous.number} again, in the place of {champion.number}: by hand"
-        state.commit(
-            Changes(
-                at,
-                lineages=[renamed(champion, PREVIOUS), renamed(previous, CHAMPION)],
-                memory={DUELS: {}},
-                happened=[
-                    Happened(at, PREVIOUS, str(champion.number), what),
-                    Happened(at, CHAMPION, str(previous.number), what),
-                ],
-            )
+    lineages = state.lineages()
+    champion, previous = in_role(lineages, CHAMPION), in_role(lineages, PREVIOUS)
+    if champion is None or previous is None:
+        raise UsageError(
+            f"the keep {state.name!r} has no previous champion to go back to: it has one once a"
+            " challenger was promoted"
         )
+    what = f"lineage {previous.number} again, in the place of {champion.number}: by hand"
+    state.commit(
+        Changes(
+            at,
+            lineages=[renamed(champion, PREVIOUS), renamed(previous, CHAMPION)],
+            memory={DUELS: {}},
+            happened=[
+                Happened(at, PREVIOUS, str(champion.number), what),
+                Happened(at, CHAMPION, str(previous.number), what),
+            ],
+        )
+    )
     return what
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from algorithms.errors import DataError, short
 from tasks.fetch import columns
 from tasks.keep.content import Values
 from tasks.keep.contract import Contract, ValueKind
@@ -39,15 +40,24 @@ def features_of(contract: Contract, data: DataSettings) -> tuple[Column, ...]:
 def row_reader(features: Sequence[Column]) -> Callable[[Mapping[str, Any]], Values]:
     """What reads a row that keeps the contract as `tasks.keep.conform.check` reads a batch's.
 
-    A feature that the row does not have is missing.
+    A feature that the row does not have is missing. DataError for a value of another kind than the
+    feature had when `features` were those of the contract.
     """
-    readers = [(each.name, _READERS[each.kind]) for each in features]
+    readers = [(each.name, each.kind, _READERS[each.kind]) for each in features]
 
     def read(row: Mapping[str, Any]) -> Values:
-        found = {}
-        for name, reader in readers:
+        found: Values = {}
+        for name, kind, reader in readers:
             value = row.get(name)
-            found[name] = None if is_missing(value) else reader(value)
+            if is_missing(value):
+                found[name] = None
+                continue
+            known = found[name] = reader(value)
+            if is_missing(known):
+                raise DataError(
+                    f"{name} {short(repr(value), 60)} is no {kind}, as the model has learned it:"
+                    " the contract was edited since; take a turn with `leaseboard keep`"
+                )
         return found
 
     return read

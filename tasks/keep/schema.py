@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import (
     BigInteger,
     Column,
+    Float,
     Integer,
     LargeBinary,
     MetaData,
@@ -18,6 +19,8 @@ from sqlalchemy import (
 
 NUMBER = BigInteger().with_variant(Integer, "sqlite")
 """SQLite counts up by itself in a column of this type alone."""
+LONGEST_ID = 500
+"""Characters of a row's identity: an index of PostgreSQL takes 2,704 bytes of a text."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +57,12 @@ class Tables:
 
 def tables_of(name: str) -> Tables:
     """The tables of the keep called `name`, which is a word in small letters."""
-    metadata, prefix = MetaData(), f"keep_{name.replace('-', '_')}_"
+    metadata, prefix = MetaData(), f"keep_{name}_"
 
     def table(kind: str, *columns: Any) -> Table:
-        return Table(prefix + kind, metadata, *columns)
+        # A number that was given is never given again, also when its row is deleted.
+        counts = bool(columns) and columns[0].autoincrement is True
+        return Table(prefix + kind, metadata, *columns, sqlite_autoincrement=counts)
 
     def counted() -> Any:
         return Column("number", NUMBER, primary_key=True, autoincrement=True)
@@ -151,8 +156,9 @@ def tables_of(name: str) -> Tables:
             "served",
             counted(),
             Column("id", Text, nullable=False, index=True),
-            Column("at", String(32), nullable=False),
+            Column("at", String(32), nullable=False, index=True),
             Column("snapshot", Text, nullable=False),
+            Column("level", Float),
             Column("forecast", Text, nullable=False),
         ),
         posted=table(

@@ -161,7 +161,7 @@ class Keep(Strict):
     `state` is a file or the address of a PostgreSQL database; None: the run folder's own.
     """
 
-    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$", max_length=60)]
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$", max_length=48)]
     data: DataSettings
     model: ModelSettings = ModelSettings()
     retrain: RetrainSettings = RetrainSettings()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import os
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
@@ -18,25 +20,28 @@ from sqlalchemy.pool import NullPool
 
 from algorithms.errors import LeaseboardError, UsageError
 from tasks.keep.changes import Changes, Happened, KeptRow, Letter, Lineage
-from tasks.keep.commit import put, values_of, write
+from tasks.keep.commit import write
 from tasks.keep.schema import tables_of
 from tasks.machine.addresses import redacted, scrubbed
 
 AT_ONCE = 500
 """Values that a statement asks for by name: SQLite takes up to 32,766, older ones 999."""
 
-_WAIT_SECONDS = 30
+PATIENCE = 30.0
+"""Seconds that a database may be busy with what others write."""
 
 
 class State:
     """The state of one keep, in a SQLite file or on a PostgreSQL server.
 
+    - `patience`: see `PATIENCE`.
+
     Raises UsageError if the address cannot be read; every method LeaseboardError, in one line, if
     the database cannot be used.
     """
 
-    def __init__(self, place: Path | str, name: str) -> None:
-        self.name, self.place = name, place
+    def __init__(self, place: Path | str, name: str, patience: float = PATIENCE) -> None:
+        self.name, self.place, self._patience = name, place, patience
         self._tables = tables_of(name)
         if isinstance(place, Path):
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -44,6 +49,9 @@ class State:
         else:
             self._url = _server(place)
         self._engine: Engine | None = None
+        self._file: tuple[int, int] | None = None
+        """Which file is connected, as the system numbers it."""
+        self._connecting = threading.Lock()
 
     def __str__(self) -> str:
         return str(self.place) if isinstance(self.place, Path) else redacted(self.place)
@@ -58,19 +66,23 @@ class State:
             " it"
         )
         if isinstance(self.place, Path):
-            with self._reported(), self.place.with_suffix(".turn").open("w") as handle:
+            with self._reported():
+                handle = self.place.with_suffix(".turn").open("w")
+            with handle:
                 try:
                     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
                     raise busy from None
-                yield
+                yield  # not reported: what goes wrong in a turn is not the state's fault
             return
         number = int(hashlib.sha256(f"keep {self.name}".encode()).hexdigest()[:15], 16)
         with self._reported():
             holder = create_engine(self._url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
             connection = holder.connect()
         with connection:
-            if not connection.scalar(select(func.pg_try_advisory_lock(number))):
+            with self._reported():
+                is_free = connection.scalar(select(func.pg_try_advisory_lock(number)))
+            if not is_free:
                 raise busy
             yield
 
@@ -185,12 +197,29 @@ class State:
             found = connection.execute(select(table).order_by(table.c.number))
             return {row.number: (row.address, json.loads(row.body)) for row in found}
 
-    def posted(self) -> list[tuple[int, str, str]]:
-        """Number, identity and label of what was posted to the server and not taken in."""
-        table = self._tables.posted
+    def posted(self, before: str | None = None) -> list[tuple[int, str, str]]:
+        """Number, identity and label of what was posted to the server and not taken in.
+
+        - `before`: of those whose row has not come only what was posted before this moment.
+        """
+        table, rows = self._tables.posted, self._tables.rows
+        query = select(table.c.number, table.c.id, table.c.label).order_by(table.c.number)
+        if before is not None:
+            has_come = select(rows.c.id).where(rows.c.id == table.c.id).exists()
+            query = query.where(has_come | (table.c.at < before))
         with self.begun() as connection:
-            query = select(table.c.number, table.c.id, table.c.label).order_by(table.c.number)
             return [tuple(row) for row in connection.execute(query)]
+
+    def labels(self) -> tuple[int, str | None]:
+        """How many posted labels wait, and when a turn took labels in last."""
+        batches, posted = self._tables.batches, self._tables.posted
+        with self.begun() as connection:
+            waiting = connection.scalar(select(func.count()).select_from(posted)) or 0
+            query = select(batches.c.at, batches.c.counts).order_by(batches.c.number.desc())
+            for at, counts in connection.execute(query.execution_options(yield_per=20)):
+                if json.loads(counts).get("labels"):
+                    return waiting, at
+        return waiting, None
 
     def waiting(self) -> dict[str, int]:
         """How many rows wait for their label, by day."""
@@ -249,10 +278,12 @@ class State:
         with self.begun() as connection:
             connection.execute(delete(table).where(table.c.number == letter))
 
-    def keep_member(self, lineage: Lineage) -> None:
-        """Write what became of a lineage outside a batch."""
+    def keep_published(self, number: int, digest: str) -> None:
+        """The lineage was published as it is now; nothing is written if it has learned since."""
+        table = self._tables.lineages
+        chosen = (table.c.number == number) & (table.c.model == digest)
         with self.begun() as connection:
-            put(connection, self._tables.lineages, "number", [values_of(lineage)])
+            connection.execute(update(table).where(chosen).values(published=digest))
 
     def begin_turn(self, at: str) -> int:
         """A new turn; its number."""
@@ -279,7 +310,15 @@ class State:
                 .values(ended=at, summary=json.dumps(summary))
             )
 
-    def log_served(self, forecasts: Sequence[Mapping[str, str]]) -> None:
+    def check(self) -> None:
+        """LeaseboardError if nothing can be written now."""
+        with self.begun() as connection:
+            if isinstance(self.place, Path):
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            else:
+                connection.scalar(select(1))
+
+    def log_served(self, forecasts: Sequence[Mapping[str, Any]]) -> None:
         """Write down what the server is about to answer."""
         with self.begun() as connection:
             connection.execute(self._tables.served.insert(), list(forecasts))
@@ -292,30 +331,58 @@ class State:
     @contextmanager
     def begun(self) -> Iterator[Connection]:
         """A transaction; what the database refuses is told in one line, without its secrets."""
-        with self._reported():
-            if self._engine is None:
-                self._engine = self._connected()
-            with self._engine.begin() as connection:
-                yield connection
+        with self._reported(), self._connected().begin() as connection:
+            yield connection
 
     def _value(self, query: Any) -> Any:
         with self.begun() as connection:
             return connection.scalar(query)
 
     def _connected(self) -> Engine:
-        if isinstance(self.place, Path):
-            engine = create_engine(self._url, connect_args={"timeout": _WAIT_SECONDS})
+        """The engine; anew where another file lies in the place of the one that was connected.
 
-            @event.listens_for(engine, "connect")
-            def prepare(connection: Any, _: object) -> None:
-                connection.execute("PRAGMA journal_mode=WAL")
+        Who goes on with a file that was removed writes for nobody.
+        """
+        with self._connecting:
+            found = self._found()
+            if self._engine is not None and found == self._file:
+                return self._engine
+            if self._engine is not None and found is None:
+                raise FileNotFoundError("the file was removed")
+            if self._engine is not None:
+                self._engine.dispose()
+            self._engine, self._file = self._made(), self._found()
+            return self._engine
 
-        else:
+    def _found(self) -> tuple[int, int] | None:
+        """Which file is there."""
+        if not isinstance(self.place, Path):
+            return None
+        try:
+            stat = os.stat(self.place)  # noqa: PTH116  (a third of the time, before each forecast)
+        except FileNotFoundError:
+            return None
+        return stat.st_dev, stat.st_ino
+
+    def _made(self) -> Engine:
+        metadata = self._tables.metadata
+        if not isinstance(self.place, Path):
             engine = create_engine(self._url, pool_pre_ping=True)
-        with engine.begin() as connection:
-            if not isinstance(self.place, Path):
+            with engine.begin() as connection:
                 connection.execute(text("select pg_advisory_xact_lock(507140)"))
-            self._tables.metadata.create_all(connection)
+                metadata.create_all(connection)
+            return engine
+        engine = create_engine(self._url, connect_args={"timeout": self._patience})
+
+        @event.listens_for(engine, "connect")
+        def prepare(connection: Any, _: object) -> None:
+            connection.execute("PRAGMA journal_mode=WAL")
+
+        # Of processes that come at once, one makes the tables; SQLite waits for no change of mode.
+        with self.place.with_suffix(".lock").open("w") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            with engine.begin() as connection:
+                metadata.create_all(connection)
         return engine
 
     @contextmanager

@@ -6,9 +6,10 @@ The steps are those of `flows.keep`: check, settle, watch, learn, compare, promo
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pandas as pd
@@ -16,18 +17,19 @@ import pandas as pd
 from algorithms.errors import DataError
 from tasks.keep.batches import Batch, identify
 from tasks.keep.changes import Changes, Happened, KeptRow, TakenIn
-from tasks.keep.conform import check
+from tasks.keep.conform import check, with_absent
 from tasks.keep.content import packed, values_in
 from tasks.keep.contract import Contract
 from tasks.keep.incidents import Incident
 from tasks.keep.losses import Sums
+from tasks.keep.reading import features_of
 from tasks.keep.settings import FOLDER, Keep
 from tasks.keep.shadow import CHALLENGER, CHAMPION, RETIRED, Shadow, by_day, losses_of
 from tasks.keep.state import State
 from tasks.keep.taking import Sorted, is_labels_alone, label_of, take
 
-POSTED = "posted-"
-"""The digest of a batch of posted labels begins so, and ends with the last one's number."""
+UNCLAIMED = timedelta(days=7)
+"""How long a label that was posted waits for its row to come: it may be in tomorrow's file."""
 
 HELD = "held"
 """In the memory: the rows that wait to be learned."""
@@ -92,17 +94,21 @@ def addresses_of(keep: Keep) -> list[str]:
 
 def posted_labels(keeping: Keeping) -> Batch | None:
     """The labels that were posted to the server, as a batch of ids and labels."""
-    data, posted = keeping.keep.data, keeping.state.posted()
-    if data.id is None or not posted:
+    data, before = keeping.keep.data, keeping.now.astimezone(UTC) - UNCLAIMED
+    if data.id is None:
         return None
-    last = max(number for number, _, _ in posted)
+    posted = keeping.state.posted(before.isoformat(timespec="seconds"))
+    if not posted:
+        return None
+    numbers = tuple(number for number, _, _ in posted)
     frame = pd.DataFrame(
         {
             data.id: [identity for _, identity, _ in posted],
             data.target: [json.loads(label) for _, _, label in posted],
         }
     )
-    return Batch(f"labels posted up to {last}", f"{POSTED}{last}", frame)
+    digest = hashlib.sha256(f"posted {numbers}".encode()).hexdigest()
+    return Batch(f"labels posted up to {max(numbers)}", digest, frame, posted=numbers)
 
 
 def checked(keeping: Keeping, batch: Batch) -> Work | None:
@@ -128,6 +134,9 @@ def checked(keeping: Keeping, batch: Batch) -> Work | None:
         what = f"{batch.name}: {len(aside)} of {len(frame)} rows set aside: {first.reason}"
         keeping.incident("rows set aside", first.column, what)
     frame = held.rows
+    if not alone:
+        features = [each.name for each in features_of(keeping.contract, data)]
+        frame = with_absent(keeping.contract, frame, features)
     try:
         ids = list(identify(frame, data))
     except DataError as error:
@@ -240,15 +249,14 @@ def due(keeping: Keeping, work: Work) -> str:
 def commit(keeping: Keeping, work: Work) -> None:
     """Write all of it in one transaction."""
     keeping.shadow.put_into(work.changes)
-    if work.batch.digest.startswith(POSTED):
-        last = int(work.batch.digest.removeprefix(POSTED))
-        posted = [number for number, _, _ in keeping.state.posted()]
-        work.changes.posted = [number for number in posted if number <= last]
+    work.changes.posted = work.batch.posted
     work.changes.memory = dict(keeping.memory)
     work.changes.window = keeping.keep.retrain.window
     days = [row.day for row in work.taken.new]
     if days:
-        horizon = datetime.fromisoformat(max(days)) - max(
+        # A row of the year 2099 must not have all others forgotten.
+        newest = min(max(days), keeping.at[:10])
+        horizon = datetime.fromisoformat(newest) - max(
             REMEMBERED, 3 * keeping.keep.data.label_delay
         )
         work.changes.horizon = horizon.date().isoformat()

@@ -207,8 +207,8 @@ class Continued:
     def foresee_rows(self, rows: Iterable[Mapping[str, Any]], level: float = LEVEL) -> list[Told]:
         """What `foresee` says of rows; of one without a table, which takes a hundred times longer.
 
-        - `rows`: every column that the model knows, of its kind: a number, a text, an ISO date,
-          None.
+        - `rows`: the columns that the model knows, of its kind: a number, a text, an ISO date;
+          None for what is missing, which may also be left out.
         - `level`: of the intervals, one of `levels` where there are any.
         """
         names = [name for name in self.kinds if name != self.target]
@@ -216,7 +216,7 @@ class Continued:
         found = []
         with _data_errors():
             for row in rows:
-                x = {name: row[name] for name in names}
+                x = {name: row.get(name) for name in names}
                 for name in days:
                     x[name] = None if x[name] is None else datetime.fromisoformat(x[name])
                 found.append(self._told(x, level=level))

@@ -54,13 +54,18 @@ class Admission:
                     403, "host", f"host {host[:100]!r} is not this machine: ask 127.0.0.1, or"
                     f" start the server with {TOKEN}",
                 )  # fmt: skip
-        elif path != "/health":
-            given = headers.get(b"authorization", b"")
-            if not hmac.compare_digest(given, b"Bearer " + self._token):
-                raise RefusedError(
-                    401, "token", "no token, or a wrong one: send the header Authorization:"
-                    f" Bearer and what the server has in {TOKEN}",
-                )  # fmt: skip
+        elif path != "/health" and not self.trusts(headers):
+            raise RefusedError(
+                401, "token", "no token, or a wrong one: send the header Authorization: Bearer and"
+                f" what the server has in {TOKEN}",
+            )  # fmt: skip
+
+    def trusts(self, headers: Mapping[bytes, bytes]) -> bool:
+        """Whether the request bears the token, if there is one."""
+        scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
+        # The time that this takes says nothing about the token.
+        is_right = hmac.compare_digest(given.strip(), self._token)
+        return not self._token or (is_right and scheme.lower() == b"bearer")
 
     def _check_rate(self, client: str) -> None:
         """Each client has so many requests to spend a second, and as many at once."""
@@ -78,7 +83,12 @@ class Admission:
 
 
 def check_place(host: str, token: str) -> None:
-    """UsageError if others could reach the server without a token."""
+    """UsageError if others could reach the server without a token, or with one nobody can send."""
+    if token and not (token.isascii() and token.isprintable() and " " not in token):
+        raise UsageError(
+            f"{TOKEN} holds a space or another sign that no header carries: set it to letters and"
+            " digits, such as the output of `openssl rand -hex 32`"
+        )
     if not token and not is_loopback(host):
         raise UsageError(
             f"--host {host!r} lets other machines ask: set {TOKEN} in the environment to a secret"

@@ -11,6 +11,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from algorithms.errors import LeaseboardError, short
 from tasks.serve.admission import Admission, RefusedError
@@ -39,8 +40,9 @@ def application(service: ForecastService, admission: Admission) -> FastAPI:
     async def labels(request: Request) -> Answer:
         return 202, await service.labels(await _body(request))
 
-    async def health(_: Request) -> Answer:
-        return service.health()
+    async def health(request: Request) -> Answer:
+        trusted = admission.trusts(dict(request.scope["headers"]))
+        return await service.health(trusted=trusted)
 
     async def metrics(_: Request) -> Answer:
         return 200, await asyncio.to_thread(service.metrics)
@@ -74,24 +76,26 @@ def _route(
     async def answered(request: Request) -> Response:
         began = time.perf_counter()
         client = request.client.host if request.client else ""
-        found: Answer
         try:
             admission.check(path, client, dict(request.scope["headers"]))
-            found = await answer(request)
+            found = _response(*await answer(request))
         except RefusedError as refused:
             meters.refusals.labels(refused.kind).inc()
-            found = refused.status, {"error": str(refused), **refused.more}
+            found = _response(refused.status, {"error": str(refused), **refused.more})
+        except ClientDisconnect:
+            meters.refusals.labels("gone").inc()
+            found = _response(400, {"error": "the caller went away before the body was here"})
         except LeaseboardError as error:
             meters.errors.inc()
-            found = 503, {"error": " ".join(str(error).split())}
+            found = _response(503, {"error": " ".join(str(error).split())})
         except Exception as error:  # noqa: BLE001  (no traceback is a caller's)
             meters.errors.inc()
             said = f"internal error: {type(error).__name__}: {short(str(error))}"
             service.follower.tell(said)
-            found = 500, {"error": said.partition(": ")[0] + ": the server's output says more"}
-        meters.requests.labels(path, found[0]).inc()
+            found = _response(500, {"error": "internal error: the server's output says more"})
+        meters.requests.labels(path, found.status_code).inc()
         meters.seconds.labels(path).observe(time.perf_counter() - began)
-        return _response(*found)
+        return found
 
     return answered
 
@@ -110,6 +114,10 @@ async def _body(request: Request) -> bytes:
         raise RefusedError(
             415, "content type", f"content type {short(kind, 60)!r}: send application/json"
         )
+    coding = request.headers.get("content-encoding", "identity")
+    if coding.lower() != "identity":  # a few bytes of gzip are gigabytes
+        said = f"content encoding {short(coding, 60)!r}: send the body as it is"
+        raise RefusedError(415, "content encoding", said)
     parts, size = [], 0
     try:
         async with asyncio.timeout(PATIENCE):

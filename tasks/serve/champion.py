@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from algorithms.errors import LeaseboardError
+from algorithms.errors import LeaseboardError, short
 from tasks.keep.shadow import CHAMPION
 from tasks.keep.snapshot import Snapshot
 from tasks.models.load import load
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 PERIOD = 1.0
 """Seconds between two looks at the alias."""
+FIRST_LOOK = 15.0
+"""Seconds that a start waits for the first look: a registry that is away takes a minute."""
+LAST_LOOK = 5.0
+"""Seconds that a stop waits for the last one."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,8 @@ class Champion:
     """Of what it has learned."""
     made: float
     """When its snapshot was made: seconds since 1970."""
+    source: str = ""
+    """Where the registry has it; a version's number may be given again once a model is deleted."""
 
     def told(self) -> dict[str, str]:
         """Which it is, for answers."""
@@ -58,6 +64,8 @@ class Follower:
         self.rules = rules.read()
         self.fault = ""
         self.tell = tell
+        self._faults: list[str] = []
+        self._looked = threading.Event()
         self._uri, self._name, self._file = uri, name, rules
         self._client: MlflowClient | None = None
         self._stop = threading.Event()
@@ -65,29 +73,30 @@ class Follower:
 
     def start(self) -> None:
         """Look at the alias now, and then every second."""
-        self.look()
         self._thread.start()
+        self._looked.wait(FIRST_LOOK)
 
     def stop(self) -> None:
         """Look no more."""
         self._stop.set()
-        self._thread.join()
+        self._thread.join(LAST_LOOK)
 
     def look(self) -> None:
-        """Take up what the alias and the contract say now."""
-        try:
-            self.rules = self._file.read()
-            self._take_up()
-            fault = ""
-        except (LeaseboardError, OSError) as error:
-            fault = str(error)
-        if fault and fault != self.fault:
-            self.tell(fault)
-        self.fault = fault
+        """Take up what the alias and the contract say now; neither waits for the other's mend."""
+        faults = [why for step in (self._read_rules, self._take_up) if (why := _fault_of(step))]
+        for fault in faults:
+            if fault not in self._faults:
+                self.tell(fault)
+        self._faults, self.fault = faults, "; ".join(faults)
 
     def _follow(self) -> None:
+        self.look()
+        self._looked.set()
         while not self._stop.wait(PERIOD):
             self.look()
+
+    def _read_rules(self) -> None:
+        self.rules = self._file.read()
 
     def _take_up(self) -> None:
         from mlflow.exceptions import MlflowException
@@ -99,17 +108,24 @@ class Follower:
                 version = client.get_model_version_by_alias(self._name, CHAMPION)
             except MlflowException as error:
                 if error.error_code in {"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"}:
-                    return  # none yet
+                    if self.champion is None:
+                        return  # none yet
+                    raise LeaseboardError(
+                        f"models:/{self._name}@{CHAMPION} is gone: forecasts still come from"
+                        f" version {self.champion.version}; take a turn with `leaseboard keep`"
+                    ) from error
                 raise
             now = self.champion
-            if now is not None and now.version == str(version.version):
+            is_same = now is not None and now.version == str(version.version)
+            if now is not None and is_same and now.source == version.source:
                 return
             logged = client.get_logged_model(version.source.removeprefix("models:/"))
             repository = get_artifact_repository(logged.artifact_location, tracking_uri=self._uri)
             with tempfile.TemporaryDirectory() as folder:
                 place = repository.download_artifacts(f"artifacts/{SAVED}", dst_path=folder)
                 snapshot = load(Path(place))
-        if not isinstance(snapshot, Snapshot):
+        tags = version.tags
+        if not isinstance(snapshot, Snapshot) or not tags.keys() >= {LINEAGE, KEY}:
             raise LeaseboardError(
                 f"version {version.version} of {self._name} is no snapshot of a keep: let"
                 " `leaseboard keep` publish one"
@@ -120,8 +136,20 @@ class Follower:
             snapshot,
             self._name,
             str(version.version),
-            version.tags[LINEAGE],
-            version.tags[KEY].partition("-")[2],
+            tags[LINEAGE],
+            tags[KEY].partition("-")[2],
             version.creation_timestamp / 1000,
+            version.source,
         )
         self.tell(f"forecasts come from models:/{self._name}/{version.version}")
+
+
+def _fault_of(step: Callable[[], None]) -> str:
+    """Why a step could not be taken, in a line; whatever it was, the next look tries again."""
+    try:
+        step()
+    except (LeaseboardError, OSError) as error:
+        return " ".join(str(error).split())
+    except Exception as error:  # noqa: BLE001  (a thread that ended would follow nobody)
+        return f"internal error: {type(error).__name__}: {short(' '.join(str(error).split()))}"
+    return ""

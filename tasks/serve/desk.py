@@ -12,7 +12,7 @@ from datetime import datetime
 from algorithms.errors import LeaseboardError
 from tasks.keep.content import Values, packed
 from tasks.keep.state import State
-from tasks.models.continued import Told
+from tasks.models.continued import LEVEL, Told
 from tasks.serve.champion import Champion
 
 TOGETHER = 2000
@@ -26,7 +26,8 @@ class WaitingRows:
     champion: Champion
     ids: Sequence[str]
     rows: Sequence[Values]
-    level: float
+    level: float | None
+    """Of the intervals; None where the champion tells none."""
     answer: asyncio.Future[list[Told]]
 
 
@@ -40,13 +41,15 @@ class Desk:
     def __init__(self, state: State, clock: Callable[[], datetime]) -> None:
         self.waiting = 0
         """Rows that wait."""
+        self.fault = ""
+        """Why the last forecasts could not be logged; empty if they were."""
         self._state, self._clock = state, clock
         self._queue: queue.SimpleQueue[WaitingRows | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="forecast", daemon=True)
         self._thread.start()
 
     async def ask(
-        self, champion: Champion, ids: Sequence[str], rows: Sequence[Values], level: float
+        self, champion: Champion, ids: Sequence[str], rows: Sequence[Values], level: float | None
     ) -> list[Told]:
         """What the champion forecasts of rows, once that is logged."""
         answer: asyncio.Future[list[Told]] = asyncio.get_running_loop().create_future()
@@ -90,13 +93,14 @@ class Desk:
         told: list[list[Told] | Exception] = []
         for request in group:
             try:
-                told.append(request.champion.snapshot.foresee(request.rows, request.level))
+                told.append(_forecasts(request))
             except Exception as error:  # noqa: BLE001  (whatever a model raises is one caller's)
                 told.append(error)
         at = self._clock().isoformat(timespec="milliseconds")
         log = [
             {"id": identity, "at": at, "snapshot": f"{request.champion.name}/"
-             f"{request.champion.version}", "forecast": packed(forecast)}
+             f"{request.champion.version}", "level": request.level,
+             "forecast": packed(forecast)}
             for request, found in zip(group, told, strict=True)
             if not isinstance(found, Exception)
             for identity, forecast in zip(request.ids, found, strict=True)
@@ -104,15 +108,28 @@ class Desk:
         try:
             if log:
                 self._state.log_served(log)
-        except LeaseboardError as error:  # nothing is told that is not logged
-            told = [error] * len(group)
+                self.fault = ""
+        except Exception as error:  # noqa: BLE001  (nothing is told that is not logged)
+            self.fault = " ".join(str(error).split())
+            told = [error if isinstance(each, list) else each for each in told]
         loop = group[0].answer.get_loop()
         loop.call_soon_threadsafe(_hand_over, group, told)
 
 
+def _forecasts(request: WaitingRows) -> list[Told]:
+    level = LEVEL if request.level is None else request.level
+    told = request.champion.snapshot.foresee(request.rows, level)
+    if len(told) != len(request.rows):
+        raise LeaseboardError(
+            f"version {request.champion.version} of {request.champion.name} has learned nothing"
+            " yet: take a turn with `leaseboard keep`"
+        )
+    return told
+
+
 def _hand_over(group: Sequence[WaitingRows], told: Sequence[list[Told] | Exception]) -> None:
     for request, found in zip(group, told, strict=True):
-        if request.answer.cancelled():
+        if request.answer.done():  # its caller waits no more
             continue
         if isinstance(found, Exception):
             request.answer.set_exception(found)

@@ -37,6 +37,7 @@ class Meters:
             "leaseboard_snapshot", "1 for the snapshot that forecasts.", ["model", "version",
             "lineage", "digest"], registry=registry,
         )  # fmt: skip
+        self.fault = Gauge("leaseboard_fault", "1 while /health tells a fault.", registry=registry)
         self.age = Gauge(
             "leaseboard_snapshot_age_seconds", "Since the snapshot was made.", registry=registry
         )

@@ -6,12 +6,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from algorithms.errors import naming
+from algorithms.errors import naming, short
 from tasks.keep.conform import row_check
 from tasks.keep.contract import Contract, read_contract
 from tasks.keep.reading import reader_of
+from tasks.keep.schema import LONGEST_ID
 from tasks.keep.settings import DataSettings
 from tasks.models.plain_columns import text_of
+
+Fault = Callable[[Mapping[str, Any]], str | None]
+"""Why a row is refused; None if it is not."""
 
 
 class RowRules:
@@ -21,21 +25,21 @@ class RowRules:
     ----------
     row_fault : callable
         Why a row without its label breaks the contract; None if it does not.
+    label_fault : callable
+        The same of a row that is an id and a label.
     """
 
     def __init__(self, contract: Contract, data: DataSettings) -> None:
         columns = dict(contract.columns)
         self._data, self._target = data, columns.pop(data.target)
         self._id = None if data.id is None else columns[data.id]
-        self.row_fault = row_check(Contract(columns=columns))
+        self._read_label = reader_of(self._target.kind)
+        self._read_id = None if self._id is None else reader_of(self._id.kind)
+        self.row_fault = self._with_id(row_check(Contract(columns=columns)))
         needed = {data.target: self._target.model_copy(update={"missing": 0.0, "required": True})}
         if data.id is not None and self._id is not None:
             needed[data.id] = self._id
-        self.label_fault: Callable[[Mapping[str, Any]], str | None] = row_check(
-            Contract(columns=needed)
-        )
-        self._read_label = reader_of(self._target.kind)
-        self._read_id = None if self._id is None else reader_of(self._id.kind)
+        self.label_fault = self._with_id(row_check(Contract(columns=needed)))
 
     def label(self, row: Mapping[str, Any]) -> Any:
         """The label of a row, as a turn reads it."""
@@ -46,6 +50,21 @@ class RowRules:
         if self._data.id is None or self._read_id is None:
             return None
         return text_of(self._read_id(row[self._data.id]))
+
+    def _with_id(self, fault: Fault) -> Fault:
+        """The same, where an id must be one by which the state can find its row, too."""
+
+        def why(row: Mapping[str, Any]) -> str | None:
+            found = fault(row)
+            identity = None if found else self.identity(row)
+            if identity is None or (0 < len(identity) <= LONGEST_ID and "\0" not in identity):
+                return found
+            return (
+                f"{self._data.id} {short(repr(identity), 60)} is no id: write 1 to {LONGEST_ID}"
+                " characters without NUL"
+            )
+
+        return why
 
 
 class RulesFile:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from algorithms.errors import DataError, short
+from algorithms.errors import DataError, LeaseboardError, short
 from tasks.keep.content import packed
 from tasks.keep.settings import DataSettings
 from tasks.keep.state import State
@@ -83,9 +83,9 @@ class ForecastService:
         level = _level(champion, wanted.level)
         _refuse_broken(rules.row_fault, rows)
         ids = [rules.identity(row) or str(uuid.uuid4()) for row in rows]
-        values = [champion.snapshot.read(row) for row in rows]
         try:
-            told = await self._desk.ask(champion, ids, values, level or LEVEL)
+            values = [champion.snapshot.read(row) for row in rows]
+            told = await self._desk.ask(champion, ids, values, level)
         except DataError as error:
             raise RefusedError(422, "model", str(error)) from error
         self.meters.forecasts.inc(len(rows))
@@ -112,26 +112,52 @@ class ForecastService:
         self.meters.labels.inc(len(found))
         return {"posted": len(found)}
 
-    def health(self) -> tuple[int, dict[str, Any]]:
-        """Whether there is what forecasts, and which it is."""
-        champion, fault = self.follower.champion, self.follower.fault
+    async def health(self, *, trusted: bool) -> tuple[int, dict[str, Any]]:
+        """Whether there is what forecasts, and which it is.
+
+        - `trusted`: who asks may know why, too: a fault names places of this machine.
+        """
+        champion = self.follower.champion
+        status, code = "ok", 200
         if champion is None:
-            return 503, {"status": "no champion yet", "fault": fault}
-        age = round(self._age(champion), 1)
-        told = {"status": "ok", "snapshot": champion.told(), "age_seconds": age, "fault": fault}
-        return 200, told
+            status, code = "no champion yet", 503
+        elif self._desk.fault and (why := await asyncio.to_thread(self._why_nothing_is_logged)):
+            self._desk.fault = why
+            status, code = "no forecast can be logged", 503
+        told: dict[str, Any] = {"status": status}
+        if champion is not None:
+            told |= {"snapshot": champion.told(), "age_seconds": round(self._age(champion), 1)}
+        return code, told | ({"fault": self._fault} if trusted else {})
 
     def metrics(self) -> bytes:
         """What Prometheus reads; the state is asked how labels stand."""
         champion, meters = self.follower.champion, self.meters
-        came = [batch["at"] for batch in self._state.batches() if batch["counts"].get("labels")]
-        if came:
-            lag = self._clock() - datetime.fromisoformat(came[-1])
-            meters.lag.set(lag.total_seconds())
-        meters.posted.set(len(self._state.posted()))
+        try:
+            waiting, came = self._state.labels()
+        except LeaseboardError as error:  # the other figures are wanted now of all times
+            self._desk.fault = str(error)
+        else:
+            meters.posted.set(waiting)
+            if came is not None:
+                meters.lag.set((self._clock() - datetime.fromisoformat(came)).total_seconds())
+        meters.fault.set(bool(self._fault))
         if champion is not None:
             meters.age.set(self._age(champion))
         return meters.text(champion)
+
+    @property
+    def _fault(self) -> str:
+        """What is wrong now; empty if nothing is."""
+        return "; ".join(filter(None, (self.follower.fault, self._desk.fault)))
+
+    def _why_nothing_is_logged(self) -> str:
+        """Ask the state whether it can be written again."""
+        try:
+            self._state.check()
+        except LeaseboardError as error:
+            return str(error)
+        self._desk.fault = ""
+        return ""
 
     def _age(self, champion: Champion) -> float:
         """Seconds since its snapshot was made."""
@@ -178,7 +204,6 @@ def _plain(told: Told) -> dict[str, Any]:
     """A forecast as JSON has it; an end that is not known yet is null."""
     if isinstance(told, Mapping):
         return {"forecast": max(told, key=told.__getitem__), "probabilities": told}
-    if not isinstance(told, list):
-        return {"forecast": told}
-    forecast, low, high = (each if math.isfinite(each) else None for each in told)
-    return {"forecast": forecast, "low": low, "high": high}
+    ends = told if isinstance(told, list) else [told]
+    finite = (each if math.isfinite(each) else None for each in ends)
+    return dict(zip(("forecast", "low", "high"), finite, strict=False))

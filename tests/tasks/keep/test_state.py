@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
+import threading
+import uuid
 from dataclasses import replace
 
 import pytest
@@ -29,8 +32,17 @@ def batch(name: str, **given: object) -> Changes:
 
 
 @pytest.fixture
-def state(tmp_path):
+def file_state(tmp_path):
     return State(tmp_path / "deep" / "state.sqlite", "sales")
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
+def state(request):
+    """One of either kind."""
+    if request.param == "sqlite":
+        return request.getfixturevalue("file_state")
+    create = request.getfixturevalue("create_database")
+    return State(create(f"state_{uuid.uuid4().hex[:12]}"), "sales")
 
 
 def test_a_batch_comes_back_as_it_was_written(state):
@@ -88,7 +100,7 @@ def test_labels_settle_rows_and_sums_add_up(state):
 
 def test_what_is_written_is_one_transaction(state):
     state.commit(batch("a", rows=[row("x")]))
-    with pytest.raises(LeaseboardError, match=r"cannot be used: UNIQUE.*take another turn"):
+    with pytest.raises(LeaseboardError, match=r"(?i)cannot be used: .*unique.*take another turn"):
         state.commit(batch("b", rows=[row("new"), row("x")], memory={"clock": "later"}))
     assert not state.knows("bbbb")
     assert list(state.rows_of(["new"])) == []
@@ -117,12 +129,12 @@ def test_a_model_that_no_member_has_is_dropped(state):
         state.model(digest_of(b"one"))
 
 
-def test_a_damaged_model_is_never_used(state):
-    state.commit(batch("a", lineages=[CHAMPION], models={digest_of(b"one"): b"one"}))
-    with sqlite3.connect(state.place) as connection:
+def test_a_damaged_model_is_never_used(file_state):
+    file_state.commit(batch("a", lineages=[CHAMPION], models={digest_of(b"one"): b"one"}))
+    with sqlite3.connect(file_state.place) as connection:
         connection.execute("update keep_sales_models set content = ?", (b"other",))
     with pytest.raises(LeaseboardError, match="is not what was written"):
-        state.model(digest_of(b"one"))
+        file_state.model(digest_of(b"one"))
 
 
 def test_two_turns_of_one_keep_exclude_each_other(state, tmp_path):
@@ -133,27 +145,114 @@ def test_two_turns_of_one_keep_exclude_each_other(state, tmp_path):
         pass
 
 
-def test_a_killed_turn_lets_go(state):
+def test_a_killed_turn_lets_go(file_state):
     code = (
         "import sys, time; from pathlib import Path; from tasks.keep.state import State\n"
         "with State(Path(sys.argv[1]), 'sales').turn():\n"
         "    print('in', flush=True); time.sleep(60)"
     )
     with subprocess.Popen(
-        [sys.executable, "-c", code, str(state.place)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, str(file_state.place)], stdout=subprocess.PIPE, text=True
     ) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == "in\n"
         os.kill(child.pid, signal.SIGKILL)
-    with state.turn():
+    with file_state.turn():
         pass
+
+
+def test_what_goes_wrong_in_a_turn_is_not_the_state_s_fault(state):
+    with pytest.raises(OSError, match=r"^no inbox$"), state.turn():
+        raise OSError("no inbox")
 
 
 def test_the_server_s_words_are_kept(state):
     state.post([{"id": "x", "at": AT, "label": "2"}])
     assert state.posted() == [(1, "x", "2")]
-    state.commit(batch("posted", posted=[1]))
+    assert state.labels() == (1, None)
+    state.commit(Changes(AT, TakenIn("p", "p", {"labels": 1}), posted=[1]))
+    state.commit(batch("b"))
     assert state.posted() == []
+    assert state.labels() == (0, AT)
+    log = {"id": "x", "at": AT, "snapshot": "sales/1", "level": None, "forecast": "2"}
+    state.log_served([log, log])
+    assert state.holds()["served"] == 2
+    changes = batch("c")
+    changes.horizon = "2026-01-02"
+    state.commit(changes)
+    assert state.holds()["served"] == 0
+
+
+def test_a_number_is_never_given_again(state):
+    for number in (1, 2, 3):
+        state.post([{"id": "x", "at": AT, "label": "2"}])
+        assert [each for each, _, _ in state.posted()] == [number]
+        state.commit(batch(f"p{number}", posted=[number]))
+
+
+def test_a_posted_label_waits_for_its_row(state):
+    state.commit(batch("a", rows=[row("x")]))
+    state.post([{"id": each, "at": at, "label": "2"} for each in "xy" for at in (AT, "2026-02")])
+    assert [number for number, _, _ in state.posted(AT)] == [1, 2]
+    assert [number for number, _, _ in state.posted("2026-01-02")] == [1, 2, 3]
+
+
+def test_what_was_published_does_not_undo_what_was_learned(state):
+    state.commit(batch("a", lineages=[CHAMPION], models={digest_of(b"one"): b"one"}))
+    state.keep_published(1, digest_of(b"one"))
+    assert state.lineages() == [replace(CHAMPION, published=digest_of(b"one"))]
+    later = replace(CHAMPION, model=digest_of(b"two"))
+    state.commit(batch("b", lineages=[later], models={digest_of(b"two"): b"two"}))
+    state.keep_published(1, digest_of(b"one"))
+    assert state.lineages() == [later]
+
+
+def test_whoever_comes_first_makes_the_tables(state):
+    found = []
+
+    def look():
+        found.append(State(state.place, "sales").holds()["rows"])
+
+    threads = [threading.Thread(target=look) for _ in range(8)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert found == [0] * 8
+
+
+def test_the_names_of_two_keeps_are_told_apart(state):
+    longest = "n" * 48
+    for name in ("a-b", "a_b", longest):
+        State(state.place, name).commit(Changes(AT, memory={"name": name}))
+    assert State(state.place, "a_b").memory() == {"name": "a_b"}
+
+
+def test_nothing_is_written_into_a_file_that_was_removed(file_state, tmp_path):
+    file_state.check()
+    away = tmp_path / "away.sqlite"
+    shutil.move(file_state.place, away)
+    for words in (file_state.memory, file_state.check):
+        with pytest.raises(LeaseboardError, match="the file was removed"):
+            words()
+    shutil.move(away, file_state.place)
+    file_state.check()
+    with sqlite3.connect(tmp_path / "other.sqlite") as other:
+        sqlite3.connect(file_state.place).backup(other)
+    shutil.move(tmp_path / "other.sqlite", file_state.place)
+    file_state.post([{"id": "x", "at": AT, "label": "2"}])
+    assert State(file_state.place, "sales").posted() == [(1, "x", "2")]
+
+
+def test_a_state_that_somebody_writes_to_is_waited_for_as_long_as_one_may(file_state):
+    impatient = State(file_state.place, "sales", patience=0.05)
+    impatient.check()
+    with sqlite3.connect(file_state.place, isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(LeaseboardError, match="database is locked"):
+            impatient.check()
+        assert impatient.memory() == {}, "it can be read meanwhile"
+    impatient.check()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from algorithms.errors import UsageError
 from flows import keep as flow
-from tasks.keep import comparing, ending, opening, turn
+from tasks.keep import comparing, ending, opening, taking, turn
 from tests.tasks.keep.world import KEEP, World
 
 
@@ -155,6 +155,108 @@ def test_labels_that_were_posted_are_taken_in_once(world):
     assert world.state.posted() == []
     assert world.state.unsettled() == []
     assert world.state.lineages()[0].learned == 60 + 60
+
+
+def post(world, rows, at="2026-01-04T00:00:00+00:00"):
+    world.state.post([
+        {"id": row.order, "at": at, "label": str(row.revenue)} for row in rows.itertuples()
+    ])  # fmt: skip
+
+
+def test_labels_may_be_posted_again_and_again(world):
+    world.live(0, 2)
+    for number in (3, 4):
+        frame = world.day(number)
+        world.deliver(number, frame.assign(revenue=None))
+        world.turn(number)
+        post(world, frame)
+        assert world.turn(number).counts["labels"] == 20
+        assert world.state.posted() == []
+    assert world.state.lineages()[0].learned == 60 + 80
+
+
+def test_a_label_that_is_posted_before_its_row_waits_for_it(world):
+    world.live(0, 2)
+    frame = world.day(3)
+    post(world, frame)
+    assert world.turn(2).batches == 0
+    world.deliver(3, frame.assign(revenue=None))
+    assert world.turn(3).counts["labels"] == 20
+    assert world.state.posted() == []
+    assert world.state.asides() == []
+
+
+def test_a_label_whose_row_never_comes_is_set_aside_after_a_week(world):
+    world.live(0, 2)
+    post(world, world.day(3).head(1))
+    world.turn(4)
+    assert len(world.state.posted()) == 1
+    world.turn(11)
+    assert world.state.posted() == []
+    assert [each["reason"] for each in world.state.asides()] == [taking.UNKNOWN]
+
+
+def test_a_label_that_comes_while_a_turn_goes_on_is_not_lost(world, monkeypatch):
+    world.live(0, 2)
+    frame = world.day(3)
+    world.deliver(3, frame.assign(revenue=None))
+    world.turn(3)
+    post(world, frame.head(1))
+    # On a server numbers are given before they are seen: a smaller one may come later.
+    with world.state.begun() as connection:
+        connection.exec_driver_sql("update keep_sales_posted set number = 9")
+    commit = turn.commit
+
+    def meanwhile(*given):
+        if world.state.posted() == [(9, "3-0", str(frame["revenue"][0]))]:
+            with world.state.begun() as connection:
+                connection.exec_driver_sql(
+                    "insert into keep_sales_posted values (8, '3-1', '2026-01-04', '7.0')"
+                )
+        commit(*given)
+
+    monkeypatch.setattr(turn, "commit", meanwhile)
+    world.turn(3)
+    taken = world.state.rows_of(["3-1"])["3-1"]
+    assert taken.label == "7.0" or world.state.posted() == [(8, "3-1", "7.0")]
+
+
+def test_a_day_far_ahead_has_nothing_forgotten(world):
+    world.live(0, 1)
+    log = {"id": "x", "at": "2026-01-02", "snapshot": "sales/1", "level": 0.9, "forecast": "2"}
+    world.state.log_served([log])
+    before = world.state.holds()
+    frame = world.day(2)
+    frame.loc[3, "when"] = "2099-01-01T00:00:00"
+    world.deliver(2, frame)
+    world.turn(2)
+    assert world.state.holds()["rows"] == before["rows"] + 20
+    assert world.state.holds()["served"] == 1
+
+
+def edit(contract, column, line):
+    """Have a contract say something else of a column."""
+    lines = contract.read_text().splitlines()
+    contract.write_text("\n".join(line if x.startswith(f"  {column}:") else x for x in lines))
+
+
+def test_a_column_that_is_not_required_may_be_left_out(make_world):
+    world = make_world("optional")
+    edit(world.keep.contract, "shop", "  shop: {kind: category, missing: 1, required: false}")
+    world.live(0, 1)
+    whole = world.day(2)
+    world.deliver(2, whole.drop(columns="shop"))
+    assert world.turn(2).counts["new"] == 20
+    world.deliver(3, whole.assign(shop=None), "-again")
+    assert world.turn(3).counts["repeated"] == 20, "to lack it is to have none in it"
+
+
+def test_a_column_that_the_contract_names_no_more_is_missing_from_then_on(make_world):
+    world = make_world("fewer")
+    world.live(0, 1)
+    edit(world.keep.contract, "shop", "")
+    world.deliver(2, world.day(2))
+    assert world.turn(2).counts["new"] == 20
 
 
 def test_a_past_that_is_odd_raises_no_alarm(make_world):
