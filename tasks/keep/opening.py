@@ -7,10 +7,11 @@ from pathlib import Path
 
 from algorithms.errors import UsageError
 from tasks.keep.contract import NUMBERS, Contract, read_contract
+from tasks.keep.database import PATIENCE
 from tasks.keep.living import Recipe, Task
 from tasks.keep.settings import Keep
 from tasks.keep.shadow import Shadow
-from tasks.keep.state import PATIENCE, State
+from tasks.keep.state import State
 from tasks.keep.tell import check_addresses
 from tasks.keep.turn import Keeping, addresses_of
 from tasks.machine.addresses import filled
