@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from algorithms.errors import naming, short
+from algorithms.errors import UsageError, short
 from tasks.keep.conform import row_check
 from tasks.keep.contract import Contract, read_contract
 from tasks.keep.reading import reader_of
@@ -80,8 +80,10 @@ class RulesFile:
 
         Raises UsageError if it is no contract.
         """
-        with naming(self._path):
+        try:
             found = self._path.stat()
+        except OSError as error:
+            raise UsageError(f"cannot read {self._path}: {error.strerror}") from error
         stamp = found.st_ino, found.st_mtime_ns, found.st_size
         if self._rules is None or stamp != self._stamp:
             rules = RowRules(read_contract(self._path, self._data), self._data)

@@ -41,7 +41,7 @@ class PostedLabel(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    id: str | int | float
+    id: Any
     label: Any
 
 

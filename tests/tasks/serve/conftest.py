@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from tasks.keep.publish import publish
+from tasks.keep.state import State
 from tasks.serve.admission import Admission
 from tasks.serve.app import application
 from tasks.serve.champion import Follower
@@ -19,9 +20,13 @@ NOW = datetime(2026, 2, 1, tzinfo=UTC)
 class Asker:
     """A server in this process, asked without a socket."""
 
-    def __init__(self, made, address, *, token="", rate=1000.0, seconds=lambda: 0.0, learned=True):
+    def __init__(
+        self, made, address, *, token="", rate=1000.0, seconds=lambda: 0.0, learned=True,
+        patience=30.0,
+    ):  # fmt: skip
         self.shop, self.said = made, []
         kept = made.kept
+        state = State(kept.state.place, "sales", patience)
         kept.keep.contract.write_text(made.contract().to_yaml())
         if learned:
             made.turn().turn()
@@ -29,7 +34,7 @@ class Asker:
         rules = RulesFile(kept.keep.contract, kept.keep.data)
         self.follower = Follower(address, "sales", rules, self.said.append)
         self.follower.start()
-        self.service = ForecastService(kept.keep.data, self.follower, kept.state, lambda: NOW)
+        self.service = ForecastService(kept.keep.data, self.follower, state, lambda: NOW)
         self.app = application(self.service, Admission(token, rate, seconds))
 
     def ask(self, method, path, body=None, **given):
@@ -47,7 +52,7 @@ class Asker:
                 return await asyncio.gather(*(
                     client.request(
                         method, path, headers=sent,
-                        content=body if isinstance(body, bytes | None) else json.dumps(body),
+                        content=json.dumps(body) if isinstance(body, dict | list) else body,
                     )
                     for method, path, body in questions
                 ))  # fmt: skip

@@ -31,6 +31,20 @@ def test_a_wrong_token_is_refused_everywhere_but_at_health(given):
         assert "secret" not in str(caught.value)
 
 
+def test_who_bears_the_token_is_trusted():
+    door = Admission("secret", 100, lambda: 0.0)
+    assert door.trusts({b"authorization": b"bearer  secret"}), "its scheme is no matter of case"
+    assert not door.trusts({})
+    assert Admission("", 100, lambda: 0.0).trusts({})
+
+
+@pytest.mark.parametrize("token", ["two words", "end\n", " ", "s\xe9same", "\0"])
+def test_a_token_that_nobody_can_send_is_refused_at_the_start(token):
+    with pytest.raises(UsageError, match="holds a space or another sign") as caught:
+        check_place("127.0.0.1", token)
+    assert "\n" not in str(caught.value)
+
+
 def test_each_client_has_its_rate():
     now = [0.0]
     door = Admission("", 5, lambda: now[0])

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import math
+import sqlite3
 import time
 
 import pytest
@@ -84,6 +87,15 @@ def test_it_starts_before_there_is_a_champion(asker, row, uri):
         ({"day": "2026-02-30"}, "'2026-02-30' is no date"),
         ({"rain": "perhaps"}, "neither true nor false"),
         ({"order": None}, "order is missing"),
+        ({"order": ""}, "order '' is no id: write 1 to 500 characters"),
+        ({"order": "a\0b"}, "is no id"),
+        ({"order": "a" * 501}, "is no id"),
+        ({"order": ["a"]}, "is no text"),
+        ({"price": math.nan}, "price is missing"),
+        ({"price": math.inf}, "price inf is no number"),
+        ({"price": 10**400}, "is no number"),
+        ({"price": True}, "price True is no number"),
+        ({"shop": {"a": [1]}}, "is no text"),
     ],
 )
 def test_what_breaks_the_contract_is_refused_with_its_reason(asker, row, change, said):
@@ -114,6 +126,12 @@ def test_a_column_that_lacks_is_named(asker, row):
         ({"rows": [{"a": 1}], "level": 0.42}, 422, "level 0.42: this model tells no such"),
         (b'{"rows": [{"a": "' + b"x" * serving.MOST_BYTES + b'"}]}', 413, "more than 2,000,000"),
         (b"[" * 100_000, 422, "recursion limit"),
+        (b'{"rows": ' + b'{"a":' * 10_000, 422, "recursion limit"),
+        (b'{"rows": [{"order": "\xff"}]}', 422, "Invalid JSON"),
+        (b'{"rows": [{"order": "\\ud800"}]}', 422, "Invalid JSON"),
+        (b'{"rows": [{"order": ' + b"9" * 5000 + b"}]}", 422, ""),
+        (b'{"rows": [{"order": 1}], "level": NaN}', 422, "level nan"),
+        (b'{"rows": [{"order": 1}], "level": 1e999}', 422, "level inf"),
     ],
 )
 def test_other_bodies_are_one_line(asker, body, status, said):
@@ -123,6 +141,127 @@ def test_other_bodies_are_one_line(asker, body, status, said):
     assert "\n" not in told["error"]
 
 
+def test_what_is_not_required_may_be_left_out(asker, row):
+    server = asker()
+    path = server.shop.kept.keep.contract
+    path.write_text(path.read_text().replace("missing: 0.5", "missing: 1, required: false"))
+    server.follower.look()
+    forecasts = []
+    for given in ({**row, "shop": None, "rain": None}, {**row, "shop": None}):
+        del given["shop"]
+        forecasts.append(server.ask("POST", "/predict", {"rows": [given]})[1]["forecasts"])
+    del row["shop"], row["rain"]
+    status, told = server.ask("POST", "/predict", {"rows": [row]})
+    assert status == 200
+    assert told["forecasts"] == forecasts[0]
+    assert told["forecasts"] != forecasts[1]
+
+
+def test_a_kind_that_the_champion_has_not_learned_is_refused(asker, row):
+    server = asker()
+    path = server.shop.kept.keep.contract
+    path.write_text(path.read_text().replace("kind: number, low: -10, high: 10", "kind: text"))
+    server.follower.look()
+    status, told = server.ask("POST", "/predict", {"rows": [{**row, "price": "cheap"}]})
+    assert status == 422
+    assert "price 'cheap' is no real, as the model has learned it" in told["error"]
+    assert server.ask("POST", "/predict", {"rows": [{**row, "price": "1.25"}]})[0] == 200
+    assert len(server.served()) == 1
+
+
+def test_a_forecast_that_is_no_number_is_null(asker, row, monkeypatch):
+    server = asker()
+    champion = server.follower.champion
+    monkeypatch.setattr(champion.snapshot, "foresee", lambda *_: [math.nan, [1, 2, math.inf]])
+    status, told = server.ask("POST", "/predict", {"rows": [row, row]})
+    assert status == 200
+    assert told["forecasts"] == [
+        {"id": "a-1", "forecast": None}, {"id": "a-1", "forecast": 1, "low": 2, "high": None}
+    ]  # fmt: skip
+
+
+def test_a_state_that_is_written_to_refuses_with_a_reason_and_recovers(asker, row):
+    server = asker(patience=0.05)
+    asked = ("POST", "/predict", {"rows": [row]})
+    assert server.ask(*asked)[0] == 200
+    with sqlite3.connect(server.shop.kept.state.place, isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        status, told = server.ask(*asked)
+        assert (status, "database is locked" in told["error"]) == (503, True)
+        assert server.ask("POST", "/labels", [{"id": "a", "label": 1}])[0] == 503
+        status, told = server.ask("GET", "/health")
+        assert (status, told["status"]) == (503, "no forecast can be logged")
+        assert "database is locked" in told["fault"]
+        other.execute("ROLLBACK")
+    status, told = server.ask("GET", "/health")
+    assert (status, told["fault"]) == (200, "")
+    assert server.ask(*asked)[0] == 200
+    assert len(server.served()) == 2
+
+
+def test_a_state_that_is_gone_refuses_with_a_reason_and_recovers(asker, row, tmp_path):
+    server = asker()
+    asked, place = ("POST", "/predict", {"rows": [row]}), server.shop.kept.state.place
+    assert server.ask(*asked)[0] == 200
+    place.rename(tmp_path / "away")
+    status, told = server.ask(*asked)
+    assert (status, "the file was removed" in told["error"]) == (503, True)
+    status, text = server.ask("GET", "/metrics")
+    assert status == 200, "they are wanted now of all times"
+    assert "leaseboard_fault 1.0" in text
+    (tmp_path / "away").rename(place)
+    assert server.ask(*asked)[0] == 200
+    assert "leaseboard_fault 0.0" in server.ask("GET", "/metrics")[1]
+
+
+def test_why_something_is_wrong_is_told_to_those_with_the_token(asker):
+    server = asker(token="secret")
+    server.shop.kept.keep.contract.write_text("columns: 3")
+    server.follower.look()
+    assert "fault" not in server.ask("GET", "/health")[1]
+    bearer = {"authorization": "Bearer secret"}
+    assert "contract.yaml" in server.ask("GET", "/health", headers=bearer)[1]["fault"]
+
+
+def test_what_is_compressed_is_refused(asker, row):
+    status, told = asker().ask(
+        "POST", "/predict", {"rows": [row]}, headers={"content-encoding": "gzip"}
+    )
+    assert (status, told["error"]) == (415, "content encoding 'gzip': send the body as it is")
+
+
+@pytest.mark.parametrize(
+    ("messages", "kind"),
+    [
+        ([{"type": "http.disconnect"}], "gone"),
+        ([{"type": "http.request", "body": b"{", "more_body": True}], "slow"),
+    ],
+)
+def test_who_leaves_or_sends_slowly_is_no_fault_of_ours(asker, monkeypatch, messages, kind):
+    server = asker(learned=False)
+    monkeypatch.setattr(serving, "PATIENCE", 0.01)
+    said = list(server.said)
+    headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": "/predict", "headers": headers,
+             "query_string": b"", "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
+             "scheme": "http", "root_path": "", "http_version": "1.1"}  # fmt: skip
+    sent = []
+
+    async def receive():
+        if messages:
+            return messages.pop()
+        return await asyncio.Event().wait()
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(server.app(scope, receive, send))
+    assert server.said == said
+    text = server.ask("GET", "/metrics")[1]
+    assert f'leaseboard_refusals_total{{reason="{kind}"}} 1.0' in text
+    assert "leaseboard_errors_total 0.0" in text
+
+
 def test_the_level_of_intervals_is_the_callers(asker, row):
     server = asker()
     narrow, wide = (
@@ -130,6 +269,9 @@ def test_the_level_of_intervals_is_the_callers(asker, row):
         for level in (0.5, 0.8)
     )
     assert wide["low"] <= narrow["low"] <= narrow["forecast"] <= narrow["high"] <= wide["high"]
+    with server.shop.kept.state.begun() as connection:
+        found = connection.exec_driver_sql("select level from keep_sales_served order by number")
+        assert found.scalars().all() == [0.5, 0.8]
 
 
 def test_labels_wait_for_the_next_turn(asker):
@@ -194,6 +336,7 @@ def test_no_traceback_is_a_callers(asker, row, monkeypatch):
 
 def test_nothing_is_told_that_cannot_be_logged(asker, row):
     server = asker()
+    assert server.ask("POST", "/predict", {"rows": [row]})[0] == 200
     with server.shop.kept.state.begun() as connection:
         connection.exec_driver_sql("drop table keep_sales_served")
     status, told = server.ask("POST", "/predict", {"rows": [row]})

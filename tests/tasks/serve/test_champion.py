@@ -1,0 +1,109 @@
+"""Who follows the champion: nothing that goes wrong ends it, and each fault is told once."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from tasks.keep.publish import publish
+from tasks.serve import champion as following
+from tasks.serve.champion import Follower
+from tasks.serve.rules import RulesFile
+from tasks.track.store import open_store
+
+
+@pytest.fixture
+def follower(shop_published, uri):
+    """One that looks when it is told to."""
+    kept, said = shop_published.kept, []
+    made = Follower(uri, "sales", RulesFile(kept.keep.contract, kept.keep.data), said.append)
+    made.said = said
+    return made
+
+
+@pytest.fixture
+def shop_published(shop, uri):
+    shop.kept.keep.contract.write_text(shop.contract().to_yaml())
+    shop.turn()
+    publish(uri, shop.kept)
+    return shop
+
+
+def test_a_broken_contract_does_not_hold_up_the_champion(follower, shop_published, uri):
+    shop, rules = shop_published, follower.rules
+    follower.look()
+    shop.turn()
+    publish(uri, shop.kept)
+    whole = shop.kept.keep.contract.read_text()
+    shop.kept.keep.contract.write_text("columns: 3")
+    for _ in range(3):
+        follower.look()
+    assert follower.champion.version == "2"
+    assert follower.rules is rules
+    assert "contract.yaml" in follower.fault
+    assert follower.said.count(follower.fault) == 1
+    shop.kept.keep.contract.unlink()
+    follower.look()
+    assert "No such file" in follower.fault
+    shop.kept.keep.contract.write_text(whole)
+    follower.look()
+    assert follower.fault == ""
+
+
+def test_an_alias_that_is_gone_is_told_and_the_champion_stays(follower, uri):
+    follower.look()
+    open_store(uri).delete_registered_model_alias("sales", "champion")
+    follower.look()
+    assert follower.champion.version == "1"
+    assert follower.fault.startswith("models:/sales@champion is gone: forecasts still come from")
+
+
+def test_a_model_that_was_made_anew_is_another_though_its_version_is_the_same(
+    follower, shop_published, uri
+):
+    follower.look()
+    before = follower.champion
+    open_store(uri).delete_registered_model("sales")
+    shop_published.turn()
+    publish(uri, shop_published.kept)
+    follower.look()
+    assert follower.champion.version == before.version
+    assert follower.champion.digest != before.digest
+
+
+def test_whatever_goes_wrong_is_told_once_and_tried_again(follower, monkeypatch):
+    def fails(_):
+        raise KeyError("odd")
+
+    monkeypatch.setattr(following, "load", fails)
+    follower.look()
+    follower.look()
+    assert follower.said == ["internal error: KeyError: 'odd'"]
+    monkeypatch.undo()
+    follower.look()
+    assert (follower.fault, follower.champion.version) == ("", "1")
+
+
+def test_a_version_of_somebody_else_is_not_served(follower, uri, monkeypatch):
+    client = open_store(uri)
+    version = client.get_model_version_by_alias("sales", "champion")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    client.create_model_version("sales", version.source)
+    client.set_registered_model_alias("sales", "champion", "2")
+    follower.look()
+    assert follower.champion is None
+    assert follower.fault.startswith("version 2 of sales is no snapshot of a keep")
+
+
+def test_a_registry_that_is_away_holds_up_no_start(shop, monkeypatch):
+    shop.kept.keep.contract.write_text(shop.contract().to_yaml())
+    monkeypatch.setattr(following, "FIRST_LOOK", 0.01)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        uri = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        rules = RulesFile(shop.kept.keep.contract, shop.kept.keep.data)
+        follower = Follower(uri, "sales", rules, lambda _: None)
+        follower.start()
+        assert follower.champion is None
+        monkeypatch.setattr(following, "LAST_LOOK", 0.01)
+        follower.stop()

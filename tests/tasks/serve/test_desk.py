@@ -1,0 +1,118 @@
+"""The thread that forecasts: one caller's fault is one caller's, and nothing ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import UTC, datetime
+from types import SimpleNamespace
+
+import pytest
+
+from algorithms.errors import LeaseboardError
+from tasks.keep.state import State
+from tasks.serve.desk import Desk
+
+NOW = datetime(2026, 2, 1, tzinfo=UTC)
+
+
+def champion(foresee):
+    """One that forecasts so."""
+    return SimpleNamespace(name="sales", version="7", snapshot=SimpleNamespace(foresee=foresee))
+
+
+GOOD = champion(lambda rows, level: [[row["a"], level, 2.0] for row in rows])
+
+
+@pytest.fixture
+def state(tmp_path):
+    return State(tmp_path / "state.sqlite", "sales")
+
+
+@pytest.fixture
+def desk(state):
+    made = Desk(state, lambda: NOW)
+    yield made
+    made.stop()
+
+
+def ask(desk, *questions):
+    """What comes of questions that are asked at once."""
+
+    async def all_of_them():
+        return await asyncio.wait_for(
+            asyncio.gather(*(desk.ask(*each) for each in questions), return_exceptions=True), 60
+        )
+
+    return asyncio.run(all_of_them())
+
+
+def question(number, who=GOOD, level=0.5):
+    return who, [f"r{number}"], [{"a": number}], level
+
+
+def logged(state):
+    with state.begun() as connection:
+        query = "select id, at, snapshot, level, forecast from keep_sales_served order by number"
+        return [(*row[:4], json.loads(row[4])) for row in connection.exec_driver_sql(query).all()]
+
+
+def test_what_is_told_stands_in_the_log(desk, state):
+    assert ask(desk, question(1), question(2, level=None)) == [[[1, 0.5, 2.0]], [[2, 0.9, 2.0]]]
+    at = "2026-02-01T00:00:00.000+00:00"
+    assert logged(state) == [
+        ("r1", at, "sales/7", 0.5, [1, 0.5, 2.0]), ("r2", at, "sales/7", None, [2, 0.9, 2.0])
+    ]  # fmt: skip
+    assert desk.waiting == 0
+
+
+def test_a_model_s_fault_is_its_callers(desk, state):
+    def fails(rows, level):
+        raise ZeroDivisionError
+
+    silent = champion(lambda *_: [])
+    found = ask(desk, question(1, champion(fails)), question(2), question(3, silent))
+    assert isinstance(found[0], ZeroDivisionError)
+    assert found[1] == [[2, 0.5, 2.0]]
+    assert str(found[2]).startswith("version 7 of sales has learned nothing yet")
+    assert [each[0] for each in logged(state)] == ["r2"]
+
+
+@pytest.mark.parametrize("error", [ValueError("NUL\nin it"), LeaseboardError("locked")])
+def test_nothing_is_told_that_was_not_logged_and_the_thread_goes_on(
+    desk, state, monkeypatch, error
+):
+    def fails(_):
+        raise error
+
+    monkeypatch.setattr(state, "log_served", fails)
+    assert ask(desk, question(1), question(2)) == [error, error]
+    assert desk.fault == " ".join(str(error).split())
+    monkeypatch.undo()
+    assert ask(desk, question(3)) == [[[3, 0.5, 2.0]]]
+    assert desk.fault == ""
+    assert [each[0] for each in logged(state)] == ["r3"]
+
+
+def test_who_leaves_takes_nobody_along(desk):
+    async def leave():
+        going = asyncio.create_task(desk.ask(*question(1)))
+        staying = asyncio.create_task(desk.ask(*question(2)))
+        await asyncio.sleep(0)
+        going.cancel()
+        return await asyncio.wait_for(staying, 60)
+
+    assert asyncio.run(leave()) == [[2, 0.5, 2.0]]
+
+
+def test_what_waits_is_answered_before_it_ends(state):
+    desk = Desk(state, lambda: NOW)
+
+    async def ask_and_stop():
+        asked = [asyncio.create_task(desk.ask(*question(i))) for i in range(20)]
+        await asyncio.sleep(0)
+        await asyncio.to_thread(desk.stop)
+        return await asyncio.wait_for(asyncio.gather(*asked), 60)
+
+    assert asyncio.run(ask_and_stop()) == [[[i, 0.5, 2.0]] for i in range(20)]
+    assert len(logged(state)) == 20

@@ -1,0 +1,66 @@
+"""Callers who do not say what they want."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+import uvicorn
+
+from tasks.serve import protocol
+from tasks.serve.protocol import PatientProtocol
+
+ASKED = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+async def _app(_scope, receive, send):
+    await receive()
+    await send({"type": "http.response.start", "status": 200,
+                "headers": [(b"content-length", b"2")]})  # fmt: skip
+    await send({"type": "http.response.body", "body": b"ok"})
+
+
+@pytest.fixture
+def talk(monkeypatch):
+    """A function that says something and returns all that is answered until the end."""
+
+    def run(*said, patience):
+        monkeypatch.setattr(protocol, "PATIENCE", patience)
+
+        async def conversation():
+            config = uvicorn.Config(_app, http=PatientProtocol, lifespan="off", port=0,
+                                    log_level="critical")  # fmt: skip
+            server = uvicorn.Server(config)
+            config.load()
+            server.lifespan = config.lifespan_class(config)
+            await server.startup()
+            try:
+                port = server.servers[0].sockets[0].getsockname()[1]
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                heard = b""
+                for each in said:
+                    writer.write(each)
+                    if each.endswith(b"\r\n\r\n"):
+                        heard += await reader.readuntil(b"ok")
+                heard += await asyncio.wait_for(reader.read(), 60)
+                writer.close()
+                return heard
+            finally:
+                await server.shutdown()
+
+        return asyncio.run(conversation())
+
+    return run
+
+
+@pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.1\r\nHost:"])
+def test_who_does_not_finish_a_head_is_left(talk, said):
+    assert talk(said, patience=0.05) == b""
+
+
+def test_whoever_asked_once_may_not_stop_in_the_middle_of_the_next(talk):
+    assert talk(ASKED, ASKED, ASKED[:5], patience=0.3).count(b"200 OK") == 2
+
+
+def test_a_head_that_never_ends_is_refused(talk):
+    assert b"400 Bad Request" in talk(ASKED[:-2] + b"a: " + b"x" * 100_000, patience=60)
