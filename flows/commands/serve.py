@@ -101,9 +101,10 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
     try:
         listener = socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
+        why = str(error.strerror).partition(" (")[0]  # it goes on with the address
         raise UsageError(
-            f"--host {host} --port {port} cannot be used ({error.strerror}): name another"
-        ) from error
+            f"--host {host} --port {port} cannot be used ({why}): name another"
+        ) from (error)
     with listener:
         yield listener
 
