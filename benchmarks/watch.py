@@ -9,7 +9,9 @@ forecasts that `chacha` made of each row before it learned it. It prints a line 
 - signals of drift in 60 clean days, and of River's detectors on the same losses
 - the same of days whose order was drawn, where nothing drifts
 - the share of faults, each put into one day drawn after the second week, noticed on that day
-- the error of the loss of a day that is estimated a week before its labels come
+- the error of the loss of a day, absolute or Brier, that is estimated a week before its labels
+  come, and on how many days the estimate would be above all settled days: clean ones, and ones of
+  which a column was lost or is ten times as large
 """
 
 from __future__ import annotations
@@ -224,21 +226,52 @@ def of_river(days: Sequence[WatchedDay]) -> dict[str, int]:
     return found
 
 
-def estimated(days: Sequence[WatchedDay], number: int) -> tuple[float, float, float]:
-    """The error of the estimate of a day's loss, that of the mean of the last settled week, and
-    whether the interval held it.
-    """
+@dataclass(frozen=True)
+class EstimatedDay:
+    """The estimate of a day's loss beside the loss that came."""
+
+    error: float
+    before: float
+    """The error of the mean of the last settled week."""
+    held: bool
+    """Whether the interval held it."""
+    alarms: dict[str, bool]
+    """Whether the low end was above all settled days, of the day and of what may be wrong."""
+
+
+def estimated(days: Sequence[WatchedDay], number: int) -> EstimatedDay:
+    """What a day's loss is estimated at a week before its labels come."""
     settled = range(max(0, number - LATE - LENGTH), number - LATE)
+    losses = {i: _read(days[i]) for i in settled}
     model = LossModel(
         pd.concat([days[i].features for i in settled]),
         pd.concat([days[i].sure for i in settled]),
-        pd.concat([days[i].losses for i in settled]),
-        [i for i in settled for _ in range(len(days[i].losses))],
+        pd.concat(list(losses.values())),
+        [i for i in settled for _ in range(len(losses[i]))],
     )
-    day = days[number]
-    found, came = model.estimate(day.features, day.sure), float(day.losses.mean())
-    before = np.mean([days[i].losses.mean() for i in settled[-7:]])
-    return abs(found.loss - came), abs(before - came), float(found.low <= came <= found.high)
+    day, came = days[number], _read(days[number])
+    worst = max(float(each.mean()) for each in losses.values())
+    x = day.features
+    moving = [name for name in x if is_number(x[name]) and x[name].nunique() > 1]
+    columns = {name: model.estimate(x.assign(**{name: np.nan}), day.sure) for name in moving}
+    scaled = {name: model.estimate(x.assign(**{name: 10 * x[name]}), day.sure) for name in moving}
+    found = model.estimate(x, day.sure)
+    before = float(np.mean([losses[i].mean() for i in settled[-7:]]))
+    return EstimatedDay(
+        abs(found.loss - came.mean()),
+        abs(before - came.mean()),
+        found.low <= came.mean() <= found.high,
+        {
+            "clean": found.low > worst,
+            "a column lost": any(each.low > worst for each in columns.values()),
+            "a column times 10": any(each.low > worst for each in scaled.values()),
+        },
+    )
+
+
+def _read(day: WatchedDay) -> pd.Series:
+    """The losses as people read them; there are two classes, or numbers."""
+    return day.losses if is_number(day.labels) else 2 * day.losses**2
 
 
 def main(arguments: Sequence[str] | None = None, out: Callable[[str], None] = print) -> int:
@@ -269,11 +302,15 @@ def main(arguments: Sequence[str] | None = None, out: Callable[[str], None] = pr
         for fault, hits in shares.items():
             out(f"  {fault:20} noticed {np.mean(hits):5.0%} of {len(hits)}")
         numbers = np.linspace(LENGTH, len(days) - 1, 3 * asked.replays).astype(int)
-        error, before, held = np.mean([estimated(days, number) for number in numbers], axis=0)
+        each_day = [estimated(days, number) for number in numbers]
+        error, before, held = np.mean([(e.error, e.before, e.held) for e in each_day], axis=0)
         out(
             f"  loss a week before its labels: error {error:.4g}, of the last settled week"
             f" {before:.4g} ({error / before:.2f}), interval held {held:.0%} of {len(numbers)}"
         )
+        for what in each_day[0].alarms:
+            share = np.mean([each.alarms[what] for each in each_day])
+            out(f"  estimate alarms, {what:18} {share:5.1%} of days")
     return 0
 
 

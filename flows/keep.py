@@ -1,8 +1,9 @@
 """One turn of a keep: ingest, check, settle, watch, learn, compare, promote, publish, tell.
 
-Each word is a step: a task of a Prefect flow run, or plainly called. What a batch changes is
-written when the last of its steps is over, in one transaction; what touches the outside comes
-after it. So a turn that was killed anywhere is made good by the next one.
+Each word is a step: a task of a Prefect flow run, or plainly called. So is `expect`, which
+estimates the loss of days whose labels have not come. What a batch changes is written when the
+last of its steps is over, in one transaction; what touches the outside comes after it. So a turn
+that was killed anywhere is made good by the next one.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 from algorithms.errors import LeaseboardError
 from flows.server import PrefectServer, server_log
 from flows.terminal import say
-from tasks.keep import comparing, ending, turn, watching
+from tasks.keep import comparing, ending, expecting, turn, watching
 from tasks.keep.batches import Batch
 from tasks.keep.opening import opened, state_of
 from tasks.keep.page.whole import PAGE, build
@@ -131,6 +132,7 @@ def take_turn(
             make("publish", publisher)(flow_run=_flow_run())
         except LeaseboardError as error:  # the state has it all: the next turn publishes it
             keeping.incident("publish", "MLflow", str(error))
+    make("expect", expecting.expect)(keeping)
     ending.look_for_what_did_not_come(keeping)
     ending.look_for_what_is_stale(keeping)
     ending.close(keeping, (home / PAGE).as_uri())

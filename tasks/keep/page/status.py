@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from tasks.keep.page import standing
+from tasks.keep.page import expectations, standing
 from tasks.keep.page.story import read_story
 from tasks.keep.settings import Keep
 from tasks.keep.state import State
@@ -20,11 +20,12 @@ def status(state: State, keep: Keep, now: datetime) -> str:
         "lately": standing.quality(story),
         "against": standing.challenge(story),
         "labels": standing.labels(story),
+        "expected": expectations.line(story),
         "turn": standing.turn(story),
         "incidents": standing.trouble(story),
     }
     lines = [f"{keep.name}: {keep.data.target}"]
-    lines += [f"  {name:<10} {text}" for name, text in told.items()]
+    lines += [f"  {name:<10} {text}" for name, text in told.items() if text]
     for case in story.open[:MOST_INCIDENTS]:
         incident = case.incident
         lines.append(f"    {incident.since:%Y-%m-%d %H:%M} {incident.kind}: {incident.what}")

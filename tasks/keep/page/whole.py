@@ -11,6 +11,7 @@ from tasks.keep.page import (
     calibration,
     drifts,
     duels,
+    expectations,
     happenings,
     holdings,
     intake,
@@ -29,6 +30,7 @@ PAGE = "report.html"
 
 SECTIONS: Sequence[Callable[[Story], Section | None]] = (
     losses_by_day.section,
+    expectations.section,
     reigns.section,
     duels.section,
     happenings.section,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import pytest
 
 from algorithms.sequential.duel import Duel
 from tasks.keep.changes import Changes, Happened, KeptRow, Lineage, TakenIn
+from tasks.keep.expecting import Expected
 from tasks.keep.incidents import Case, Incident
 from tasks.keep.losses import added, loss_of_row
 from tasks.keep.settings import DataSettings, Keep
@@ -55,6 +56,7 @@ class Life:
         self.errors = {2: 2.2, 3: 2.8}  # of the first tries
         self.duel, self.evidence = Duel(), []
         self.cases: list[Case] = []
+        self._came: dict[tuple[str, int], tuple[int, dict[str, float]]] = {}
 
     def live(self, days: int) -> datetime:
         for day in range(days):
@@ -75,6 +77,7 @@ class Life:
         counts = {"new": ROWS, "labels": len(changes.labels), "repeated": repeated, "aside": bad}
         changes.batch = TakenIn(f"sales-{date_of(day)}.csv", f"{day:064}", counts)
         self._watch(day, changes)
+        self._expect(day, changes)
         self._incidents(day, changes)
         changes.memory["clock"] = at(day)
         self.state.commit(changes)
@@ -159,6 +162,20 @@ class Life:
         for name, moved in (("price: middle", day in range(33, 37)), ("age: middle", False)):
             part["values"][name].append(5 + 0.2 * self.random.random() + 3.0 * moved)
         changes.memory["watch"] = {"inputs": part, "outcomes": new}
+
+    def _expect(self, day: int, changes: Changes) -> None:
+        if day < 25:
+            return
+        champion = next(e.number for e in self.lineages.values() if e.role == "champion")
+        before = self.state.memory().get("expected", [])
+        came = {**changes.days, **self._came}
+        self._came = came
+        for each in before:
+            rows, sums = came.get((each["day"], each["lineage"]), (0, {}))
+            if rows:
+                each["came"] = sums.get("absolute", sums["loss"]) / rows
+        new = Expected(date_of(day), champion, ROWS, 1.4, 1.1, 1.7, 1.5)
+        changes.memory["expected"] = [*before, asdict(new)]
 
     def _incidents(self, day: int, changes: Changes) -> None:
         for begins, kind, what, ends in (

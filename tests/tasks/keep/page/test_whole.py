@@ -11,8 +11,8 @@ from tasks.keep.state import State
 from tasks.report.pack import unpacked
 from tests.page_reader import read_page
 
-ALL = {"losses", "lineages", "comparison", "incidents", "aside", "watch", "calibration",
-       "waiting", "batches", "holdings"}  # fmt: skip
+ALL = {"losses", "expected", "lineages", "comparison", "incidents", "aside", "watch",
+       "calibration", "waiting", "batches", "holdings"}  # fmt: skip
 
 
 @pytest.fixture
@@ -58,7 +58,8 @@ def test_names_are_text_not_markup(built):
 
 def test_each_part_is_drawn(built):
     assert titles(read_page(built)) == [
-        "Loss by day", "Skill over running-mean", "Who was what, and when", "Evidence by day",
+        "Loss by day", "Skill over running-mean", "mae by day, expected and come",
+        "Who was what, and when", "Evidence by day",
         "Rows set aside by day", "Inputs", "Labels inside their interval, by week",
         "Rows without a label", "What came by day",
     ]  # fmt: skip
