@@ -96,7 +96,9 @@ class Changes:
     window: int = 0
     """The content of settled rows is forgotten but for so many, the last."""
     horizon: str = ""
-    """Rows before this day are forgotten wholly."""
+    """Rows before this day are forgotten wholly; empty if none are."""
+    served_horizon: str = ""
+    """So is what was served before this day."""
 
 
 def digest_of(content: bytes) -> str:

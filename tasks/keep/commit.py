@@ -13,6 +13,9 @@ from sqlalchemy.dialects import postgresql, sqlite
 from tasks.keep.changes import Changes, KeptRow, Lineage
 from tasks.keep.schema import Tables
 
+FORGOTTEN = "forgotten"
+"""The name of the memory that tells the first and the last day of rows that are forgotten."""
+
 _INSERT: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 
 
@@ -124,10 +127,25 @@ def _forget(connection: Connection, tables: Tables, changes: Changes) -> None:
     )
     connection.execute(delete(contents).where(settled, contents.c.row.not_in(last)))
     kept = select(contents.c.row)
-    connection.execute(
-        delete(rows).where(rows.c.day < changes.horizon, rows.c.number.not_in(kept))
-    )
-    connection.execute(delete(served).where(served.c.at < changes.horizon))
+    gone = (rows.c.day < changes.horizon) & rows.c.number.not_in(kept)
+    days = select(func.min(rows.c.day), func.max(rows.c.day)).where(gone)
+    first, last = connection.execute(days).one()
+    if first is not None:
+        before = forgotten(connection, tables) or (first, last)
+        value = json.dumps([min(first, before[0]), max(last, before[1])])
+        put(connection, tables.memory, "name", [{"name": FORGOTTEN, "value": value}])
+        connection.execute(delete(rows).where(gone))
+    connection.execute(delete(served).where(served.c.at < changes.served_horizon))
+
+
+def forgotten(connection: Connection, tables: Tables) -> tuple[str, str] | None:
+    """The first and the last day of rows whose identity is forgotten; None if none is."""
+    memory = tables.memory.c
+    found = connection.scalar(select(memory.value).where(memory.name == FORGOTTEN))
+    if found is None:
+        return None
+    first, last = json.loads(found)
+    return first, last
 
 
 def put(

@@ -23,7 +23,7 @@ MOST_WRONG = 0.5
 """The share of a column's values from which on they are one fault of the column."""
 FEW = 10
 """Of fewer values no share is taken: each of them is told by itself."""
-_AHEAD = timedelta(days=1)
+AHEAD = timedelta(days=1)
 """How far a clock that shows another zone's time may be ahead."""
 
 
@@ -51,8 +51,8 @@ class Checked:
 
     rows: pd.DataFrame
     """What conforms: the contract's columns in its order and types, at their places in the batch:
-    numbers and flags as float64, integers as int64 where none is missing, dates as
-    ``datetime64[us]``, words as texts. Empty if the batch `breaks`."""
+    numbers, integers and flags as float64, dates as ``datetime64[us]``, words as texts. Empty if
+    the batch `breaks`."""
     aside: tuple[Aside, ...]
     breaks: tuple[Remark, ...]
     """Why the batch must not touch a model; no row of it is set aside then."""
@@ -259,7 +259,7 @@ def _told(contract: Contract, rows: pd.DataFrame, given: int, now: datetime) -> 
     if len(times) and columns.is_date(times):
         newest = times.max().to_pydatetime().replace(tzinfo=UTC)
         found += filter(None, [stale(contract, newest, now)])
-        if newest > now + _AHEAD:
+        if newest > now + AHEAD:
             text = f"the newest {time} is {newest:%Y-%m-%d %H:%M}, and it is {now:%Y-%m-%d %H:%M}"
             found.append(Remark(f"future {time}", text))
     return found
@@ -275,10 +275,10 @@ def _numbers(column: pd.Series, read: Callable[[Any], float]) -> NDArray[np.floa
 def _typed(column: pd.Series, rule: ColumnRule) -> pd.Series:
     """A column whose values are all right, as its kind's type."""
     if rule.kind in ("number", "integer", "flag"):
-        numbers = _numbers(column, flag_of if rule.kind == "flag" else number_of)
-        if rule.kind == "integer" and bool((np.abs(numbers) < 2**53).all()):  # NaN is not
-            return pd.Series(numbers.astype(np.int64), column.index)
-        return pd.Series(numbers, column.index)
+        # An integer, too: the seals of 5 and of 5.0, which a gap in its column makes it, differ.
+        return pd.Series(
+            _numbers(column, flag_of if rule.kind == "flag" else number_of), column.index
+        )
     if rule.kind == "date":
         if columns.is_date(column):
             return columns.as_dates(column)

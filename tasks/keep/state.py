@@ -14,7 +14,7 @@ from sqlalchemy import Connection, delete, func, select, text, update
 
 from algorithms.errors import LeaseboardError, UsageError
 from tasks.keep.changes import Changes, Happened, KeptRow, Letter, Lineage
-from tasks.keep.commit import write
+from tasks.keep.commit import FORGOTTEN, forgotten, write
 from tasks.keep.database import PATIENCE, StateDatabase
 from tasks.keep.schema import tables_of
 
@@ -131,8 +131,18 @@ class State:
         """What is remembered, by name."""
         table = self._tables.memory
         with self.begun() as connection:
-            found = connection.execute(select(table)).all()
+            found = connection.execute(select(table).where(table.c.name != FORGOTTEN)).all()
             return {name: json.loads(value) for name, value in found}
+
+    def forgotten(self) -> tuple[str, str] | None:
+        """The first and the last day of rows whose identity is forgotten; None if none is."""
+        with self.begun() as connection:
+            return forgotten(connection, self._tables)
+
+    def had_batch(self, name: str) -> bool:
+        """Whether a batch of this name was taken in."""
+        batches = self._tables.batches
+        return bool(self._value(select(func.count()).where(batches.c.name == name)))
 
     def batches(self) -> list[dict[str, Any]]:
         """All batches, the oldest first."""

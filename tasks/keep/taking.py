@@ -30,6 +30,8 @@ class Sorted:
     aside: list[tuple[str, str, str]] = field(default_factory=list)
     """Identity, reason, and the row as JSON."""
     repeated: int = 0
+    old: int = 0
+    """Of these, rows of days that are forgotten: nobody knows whether they had come before."""
 
     def counts(self) -> dict[str, int]:
         """How many of each."""
@@ -52,12 +54,15 @@ def take(
     known: Mapping[str, KeptRow],
     data: DataSettings,
     day: str,
+    forgotten: tuple[str, str] | None = None,
 ) -> Sorted:
     """Sort the rows of a table that keeps the contract.
 
     - `ids`: the identity of each row.
     - `known`: the rows of these identities that were taken in before.
     - `day`: of rows without a time of their own.
+    - `forgotten`: the first and the last day of rows whose identities are known no more. A row of
+      these days that is not known counts as a repeat: it may have been learned.
 
     A row that comes again is a repeat, if it says nothing else than before; it may bring the label
     that it did not have.
@@ -74,6 +79,9 @@ def take(
         before = seen.get(identity)
         if before is None and alone:
             taken.aside.append((identity, UNKNOWN, packed({data.target: label})))
+        elif before is None and forgotten is not None and forgotten[0] <= at <= forgotten[1]:
+            taken.repeated += 1
+            taken.old += 1
         elif before is None:
             row = KeptRow(identity, seal_of(text), at, text, "", told, is_settled=told is not None)
             seen[identity] = row

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pandas as pd
@@ -17,7 +17,7 @@ import pandas as pd
 from algorithms.errors import DataError
 from tasks.keep.batches import Batch, identify
 from tasks.keep.changes import Changes, Happened, KeptRow, TakenIn
-from tasks.keep.conform import check, with_absent
+from tasks.keep.conform import AHEAD, check, with_absent
 from tasks.keep.content import packed, values_in
 from tasks.keep.contract import Contract
 from tasks.keep.incidents import Incident
@@ -40,8 +40,11 @@ DUELS = "duels"
 REPEATED = 0.5
 """The share of a batch from which on rows that had come before are told."""
 
+_CLASSES = {1.0: "True", 0.0: "False"}
+"""What flags are called where they are forecast; a missing one stays missing."""
+
 REMEMBERED = timedelta(days=90)
-"""How long the identity of a row is known after its day."""
+"""How long the identity of a row is known after its day; without days, for ever."""
 
 
 @dataclass
@@ -137,29 +140,46 @@ def checked(keeping: Keeping, batch: Batch) -> Work | None:
     if not alone:
         features = [each.name for each in features_of(keeping.contract, data)]
         frame = with_absent(keeping.contract, frame, features)
+    if contract.columns[data.target].kind == "flag" and data.target in frame:
+        frame = frame.assign(**{data.target: frame[data.target].map(_CLASSES)})
     try:
         ids = list(identify(frame, data))
     except DataError as error:
         keeping.incident("broken file", batch.name, f"{batch.name}: {error}")
         return None
     known = keeping.state.rows_of(list(dict.fromkeys(ids)))
-    work.taken = take(frame, ids, known, data, keeping.at[:10])
+    forgotten = keeping.state.forgotten()
+    work.taken = take(frame, ids, known, data, keeping.at[:10], forgotten)
     if work.taken.aside:
         (_, reason, _), count = work.taken.aside[0], len(work.taken.aside)
         keeping.incident("ids", reason, f"{batch.name}: {count} rows set aside: {reason}")
-    if data.kind == FOLDER and work.taken.repeated > REPEATED * len(ids):
-        what = f"{batch.name}: {work.taken.repeated} of {len(ids)} rows had come before"
-        keeping.incident("repeated", "rows", what)
+    _tell_repeats(keeping, batch, work.taken, len(ids))
     work.taken.aside += [
         (str(row.get(data.id or "", "")), each.reason, packed(row)) for each, row in aside
     ]
     work.taken.new = keeping.shadow.forecast(work.taken.new)
     if data.time in frame and len(frame):
         times = pd.to_datetime(frame[data.time]).dropna()
+        times = times[times <= keeping.now.astimezone(UTC).replace(tzinfo=None) + AHEAD]
         newest = keeping.memory.get("newest", "")
         keeping.memory["newest"] = max(newest, times.max().isoformat()) if len(times) else newest
     work.changes.batch = TakenIn(batch.name, batch.digest, work.taken.counts(), batch.watermark)
     return work
+
+
+def _tell_repeats(keeping: Keeping, batch: Batch, taken: Sorted, count: int) -> None:
+    """Tell rows that came again, unless a file has grown, as one to which each day is added."""
+    if taken.new and keeping.state.had_batch(batch.name):
+        return
+    if taken.old:
+        what = (
+            f"{batch.name}: {taken.old} rows are of days that are forgotten: they may have been"
+            " learned, and are not learned again"
+        )
+        keeping.incident("repeated", "old rows", what)
+    elif keeping.keep.data.kind == FOLDER and taken.repeated > REPEATED * count:
+        what = f"{batch.name}: {taken.repeated} of {count} rows had come before"
+        keeping.incident("repeated", "rows", what)
 
 
 def settle(keeping: Keeping, work: Work) -> None:
@@ -252,12 +272,10 @@ def commit(keeping: Keeping, work: Work) -> None:
     work.changes.posted = work.batch.posted
     work.changes.memory = dict(keeping.memory)
     work.changes.window = keeping.keep.retrain.window
-    days = [row.day for row in work.taken.new]
-    if days:
-        # A row of the year 2099 must not have all others forgotten.
-        newest = min(max(days), keeping.at[:10])
-        horizon = datetime.fromisoformat(newest) - max(
-            REMEMBERED, 3 * keeping.keep.data.label_delay
-        )
-        work.changes.horizon = horizon.date().isoformat()
+    remembered, today = max(REMEMBERED, 3 * keeping.keep.data.label_delay), keeping.now.date()
+    work.changes.served_horizon = (today - remembered).isoformat()
+    days = [date.fromisoformat(row.day) for row in work.taken.new]
+    days = [day for day in days if day <= today + AHEAD]  # one of the year 2099 forgets no other
+    if days and keeping.keep.data.time is not None:
+        work.changes.horizon = (max(days) - remembered).isoformat()
     keeping.state.commit(work.changes)

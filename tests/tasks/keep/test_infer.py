@@ -88,3 +88,8 @@ def test_honest_rows_of_drifting_data_are_kept(mirror, name):
     for start in range(0, len(later), 480):
         found = check(contract, frame.iloc[later[start : start + 480]], now=NOW)
         assert (found.aside, found.breaks) == ((), ())
+
+
+def test_ids_beyond_the_exact_reals_are_texts():
+    frame = pd.DataFrame({"order": [2**53 + 1, 2**53 + 2], "y": [1.0, 2.0]})
+    assert infer(frame, id="order", target="y").columns["order"].kind == "text"

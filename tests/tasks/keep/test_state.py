@@ -178,7 +178,7 @@ def test_the_server_s_words_are_kept(state):
     state.log_served([log, log])
     assert state.holds()["served"] == 2
     changes = batch("c")
-    changes.horizon = "2026-01-02"
+    changes.served_horizon = "2026-01-02"
     state.commit(changes)
     assert state.holds()["served"] == 0
 

@@ -92,3 +92,12 @@ def test_every_row_is_counted_once(rows):
         assert 0 <= merged - found.repeated <= len(found.new)
     ids = [row.id for row in before.new + after.new]
     assert len(ids) == len(set(ids))
+
+
+def test_rows_of_days_that_are_forgotten_may_have_been_learned():
+    frame = pd.DataFrame({"when": ["2026-01-01", "2026-01-02", "2026-01-04"], "y": [1.0, 2, 3]})
+    frame = frame.assign(order=["a", "b", "c"], a=0.5)
+    data = DataSettings(source="folder:*.csv", time="when", id="order", target="y")
+    taken = take(frame, list("abc"), {}, data, "", ("2026-01-02", "2026-01-03"))
+    assert [row.id for row in taken.new] == ["a", "c"]
+    assert (taken.repeated, taken.old) == (1, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, timedelta
 
 import pandas as pd
@@ -10,7 +11,8 @@ import pytest
 from algorithms.errors import UsageError
 from flows import keep as flow
 from tasks.keep import comparing, ending, opening, taking, turn
-from tests.tasks.keep.world import KEEP, World
+from tasks.keep.beginning import write_contract
+from tests.tasks.keep.world import BEGIN, KEEP, World
 
 
 @pytest.fixture
@@ -57,6 +59,18 @@ def test_a_week_of_a_stream(make_world):
     losses = {n: sum(e["sums"]["loss"] for e in days if e["lineage"] == n) for n in (1, 2, 3)}
     assert losses[1] < 0.5 * losses[2]
     assert opened(world) == []
+
+
+def test_flags_are_forecast_as_the_classes_that_they_are(world):
+    for number in range(3):
+        frame = world.day(number, 100)
+        world.deliver(number, frame.assign(revenue=frame["a"] > 0))
+    (world.home / "contract.yaml").unlink()
+    write_contract(world.keep, BEGIN + timedelta(days=1))
+    world.turn(3)
+    wrong = {e["day"]: e["sums"]["error"] for e in world.state.days() if e["lineage"] == 1}
+    assert wrong["2026-01-03"] < 40, "of 100"
+    assert set(json.loads(world.state.settled(1)[0].forecasts)["1"]) == {"True", "False"}
 
 
 def test_a_turn_with_nothing_new_changes_nothing(world):
@@ -322,6 +336,63 @@ def test_a_day_that_comes_twice_is_learned_once_and_told(world):
     assert turned.counts["repeated"] == 20
     assert models(world)[1][1] == 60 + 40
     assert any("had come before" in each for each in opened(world))
+
+
+def test_a_file_to_which_each_day_is_added_is_no_news(world):
+    world.live(0, 0)
+    for number in (1, 2):
+        world.deliver(0, pd.concat([world.day(0, 60), *map(world.day, range(1, number + 1))]))
+        assert world.turn(number).counts["new"] == 20
+    assert opened(world) == []
+
+
+def test_an_export_of_all_days_is_learned_once_however_far_back_it_goes(make_world):
+    world = make_world("export", keep=KEEP.replace("every: 5d, window: 200", "window: 30"), rows=3)
+    days = [world.day(number) for number in range(110)]
+    for number in (109, 110):
+        world.deliver(0, pd.concat([*days, world.day(110)][: number + 1]))
+        counts = world.turn(number).counts
+    assert (counts["new"], counts["repeated"]) == (3, 330)
+    assert opened(world) == []
+    assert (world.state.forgotten() or [""])[0] == "2026-01-01"
+    world.deliver(0, world.day(5).assign(order=["x", "y", "z"]), "-late")
+    assert world.turn(110).counts["repeated"] == 3
+    assert ["may have been learned" in each for each in opened(world)] == [True]
+
+
+def test_a_row_of_the_far_future_forgets_no_other_and_is_not_the_newest(make_world):
+    world = make_world("far", keep=KEEP.replace("every: 5d, window: 200", "window: 10"))
+    world.live(0, 0)
+    frame = world.day(1)
+    frame.loc[7, "when"] = "2099-01-01T00:00:00"
+    world.deliver(1, frame)
+    world.turn(1)
+    world.deliver(2, pd.concat([frame, world.day(2)]))
+    assert world.turn(2).counts == {"new": 20, "labels": 20, "repeated": 20, "aside": 0}
+    assert world.state.memory()["newest"] < "2026-01-04"
+    assert world.state.forgotten() is None
+
+
+def test_without_days_of_their_own_rows_are_known_for_ever(make_world):
+    keep = KEEP.replace("time: when, ", "").replace("every: 5d, window: 200", "window: 10")
+    world = make_world("timeless", keep=keep)
+    world.turn(0)
+    world.deliver(1, world.day(1))
+    world.turn(200)
+    world.deliver(2, pd.concat([world.day(0, 60), world.day(2)]))
+    assert world.turn(201).counts["repeated"] == 60
+
+
+def test_a_gap_in_a_column_of_integers_changes_no_other_row(world):
+    text = (world.home / "contract.yaml").read_text()
+    (world.home / "contract.yaml").write_text(
+        text.replace("columns:\n", "columns:\n  n: {kind: integer, missing: 0.5}\n")
+    )
+    for number, n in enumerate(([7] * 60, [7] * 60 + [None] * 20)):
+        frame = pd.concat([world.day(0, 60), world.day(1)])[: len(n)]
+        world.deliver(0, frame.assign(n=pd.array(n, dtype="Int64")))
+        counts = world.turn(number).counts
+    assert counts == {"new": 20, "labels": 20, "repeated": 60, "aside": 0}
 
 
 def test_an_id_that_is_used_again_is_set_aside(world):
