@@ -15,6 +15,7 @@ from flows.terminal import say
 if TYPE_CHECKING:
     from tasks.jobs.job import Job, Result
     from tasks.jobs.suites.suite import Suite
+    from tasks.keep.publish import Publishable
     from tasks.models.winner import Fitted
 
 app = typer.Typer(
@@ -23,6 +24,9 @@ app = typer.Typer(
 )
 
 Name = Annotated[str, typer.Argument(help="Of the registered model.")]
+KeepFolder = Annotated[
+    Path | None, typer.Option("--out", help="Of a keep: its folder (default: runs/keep/NAME).")
+]
 
 
 @app.command("register")
@@ -63,9 +67,15 @@ def promote(
     better: Annotated[
         bool, typer.Option("--better", help="Only if it is better, not just as good.")
     ] = False,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Of a keep: whatever the evidence says.")
+    ] = False,
+    out: KeepFolder = None,
     tracking_uri: TrackingUri = None,
 ) -> int:
     """Make the challenger champion, unless the gate finds it worse; exits with 1 if it does.
+
+    Of a model that is kept, only on the evidence of the rows that both have forecast.
 
     Example: leaseboard model promote sales
     """
@@ -74,26 +84,32 @@ def promote(
 
     prepare_environment()
 
+    from algorithms.errors import UsageError
     from tasks.models import registry
     from tasks.score.gate.scores import TOLERANCE
 
+    uri = paths.tracking_uri(tracking_uri)
+    file = registry.keep_of(uri, name)
+    if file:
+        if tolerance is not None or better:
+            raise UsageError(
+                f"--tolerance and --better are of the gate, and {name} is kept: its evidence"
+                " decides, or --anyway"
+            )
+        return _promote_kept(uri, name, Path(file), out, anyway)
+    if anyway or out is not None:
+        raise UsageError(
+            f"--anyway and --out are of keeps, and no keep publishes {name}: raise --tolerance"
+        )
     limit = TOLERANCE if tolerance is None else tolerance
-    outcome = registry.promote(
-        paths.tracking_uri(tracking_uri), name, tolerance=limit, better=better
-    )
+    outcome = registry.promote(uri, name, tolerance=limit, better=better)
     became = "is champion now" if outcome.promoted else "stays challenger"
     say(f"{name}: version {outcome.version} {became}; {outcome.explanation}")
     return 0 if outcome.promoted else 1
 
 
 @app.command("rollback")
-def rollback(
-    name: Name,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Of a keep: its folder (default: runs/keep/NAME).")
-    ] = None,
-    tracking_uri: TrackingUri = None,
-) -> None:
+def rollback(name: Name, out: KeepFolder = None, tracking_uri: TrackingUri = None) -> None:
     """Make the previous champion champion again; the champion becomes previous.
 
     Of a model that is kept, the keep's state says so from then on, too.
@@ -113,21 +129,43 @@ def rollback(
         say(f"{name}: version {registry.roll_back(uri, name)} is champion again")
         return
 
-    from datetime import UTC, datetime
+    from tasks.keep.publish import publish, roll_back
 
+    kept = _kept(Path(file), out)
+    what = roll_back(kept.state, _now())
+    say(f"{name}: version {publish(uri, kept)['champion']} is champion: {what}")
+
+
+def _promote_kept(uri: str, name: str, file: Path, out: Path | None, anyway: bool) -> int:
+    from tasks.keep.by_hand import promote_by_hand
+    from tasks.keep.publish import publish
+
+    kept = _kept(file, out)
+    done, evidence = promote_by_hand(kept.state, kept.keep.compare.alpha, _now(), anyway=anyway)
+    if not done:
+        say(f"{name}: the challenger stays challenger: {evidence}; --anyway promotes it")
+        return 1
+    say(f"{name}: version {publish(uri, kept)['champion']} is champion now: {evidence}")
+    return 0
+
+
+def _kept(file: Path, out: Path | None) -> Publishable:
+    """The keep in a file, as it is published."""
     from tasks.keep.contract import read_contract
     from tasks.keep.opening import home_of, recipe_of, state_of
-    from tasks.keep.publish import Publishable, publish, roll_back
+    from tasks.keep.publish import Publishable
     from tasks.keep.settings import read_keep
 
-    keep = read_keep(Path(file))
+    keep = read_keep(file)
     contract = read_contract(keep.contract, keep.data)
     state = state_of(keep, home_of(keep.name, out))
-    kept = Publishable(keep, Path(file), contract, recipe_of(keep, contract), state)
-    with state.turn():
-        what = roll_back(state, datetime.now(UTC).isoformat(timespec="seconds"))
-        version = publish(uri, kept)["champion"]
-    say(f"{name}: version {version} is champion: {what}")
+    return Publishable(keep, file, contract, recipe_of(keep, contract), state)
+
+
+def _now() -> str:
+    from datetime import UTC, datetime
+
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 @app.command("list")

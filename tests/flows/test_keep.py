@@ -72,6 +72,30 @@ def test_wrong_usage_is_one_line(call, world, arguments, said):
     assert len(err.strip().splitlines()) == 1
 
 
+def test_a_challenger_is_promoted_by_hand_on_evidence_or_anyway(call, tmp_path, world):
+    file = tmp_path / "sales.yaml"
+    file.write_text(file.read_text().replace("every: 5d", "rows: 60"))
+    for number in range(1, 6):
+        world.deliver(number, world.day(number))
+    assert call("keep", "sales.yaml", "--local", "--at", at(5))[0] == 0
+    code, out, _ = call("model", "promote", "sales")
+    assert code == 1
+    assert "stays challenger: evidence" in out
+    assert "20 decides" in out
+    code, _, err = call("model", "promote", "sales", "--better")
+    assert code == 64
+    assert "sales is kept: its evidence decides" in err
+    code, out, _ = call("model", "promote", "sales", "--anyway")
+    assert code == 0
+    assert "is champion now: evidence" in out
+    client = MlflowClient(f"sqlite:///{tmp_path / 'mlruns' / 'mlflow.db'}")
+    version = client.get_model_version_by_alias("sales", "champion")
+    assert version.tags["leaseboard.lineage"] == "4"
+    code, _, err = call("model", "promote", "sales")
+    assert code == 64
+    assert "has no challenger" in err
+
+
 def test_a_model_that_cannot_forecast_the_target_is_one_line_at_init(call, tmp_path, world):
     (tmp_path / "contract.yaml").unlink()
     file = tmp_path / "sales.yaml"

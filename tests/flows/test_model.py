@@ -83,6 +83,9 @@ def test_a_file_of_ones_own_from_run_to_champion(tmp_path, monkeypatch, capsys, 
         code, told = leaseboard("model", "promote", name)
         assert code == 64
         assert f"{name} has no challenger" in told.err
+        code, told = leaseboard("model", "promote", name, "--anyway")
+        assert code == 64
+        assert "--anyway and --out are of keeps" in told.err
     code, told = leaseboard("model", "list")
     assert code == 0
     assert [line.split()[:3] for line in told.out.splitlines()[1:]] == [
