@@ -5,8 +5,9 @@ file a day, takes a turn each night, and hits each stream at random days with: a
 unit changed by 1,000, a column gone missing, a stale file, labels three days late, labels flipped
 for a day, a real drift, a day that comes twice, a kill in the middle of a turn and a full disk.
 
-It prints for each incident in how many runs it was told within a day, and once; false alarms; and
-whether every row was taken in and learned exactly once. With ``--clean`` nothing goes wrong.
+It prints for each incident in how many runs it was told within a day, and once; false alarms;
+rows that were lost, or not learned exactly once; and turns after which the champion was worse than
+the one before by the evidence of their duel. With ``--clean`` nothing goes wrong.
 """
 
 from __future__ import annotations
@@ -20,191 +21,52 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import StringIO
 from pathlib import Path
 
 import pandas as pd
+from sqlalchemy import func, select
 
 from algorithms.seeds import generator
+from algorithms.sequential.duel import Duel
+from benchmarks.drill_faults import (
+    BEGIN,
+    INCIDENTS,
+    MENDED_AFTER,
+    STREAMS,
+    DailyStream,
+    Inbox,
+    Mend,
+    as_usual,
+    load,
+)
 from flows.keep import run_turn
-from tasks import fetch
 from tasks.keep.beginning import write_contract
+from tasks.keep.changes import Lineage
 from tasks.keep.opening import state_of
-from tasks.keep.settings import read_keep
+from tasks.keep.schema import tables_of
+from tasks.keep.settings import Keep, read_keep
+from tasks.keep.shadow import CHALLENGER, CHAMPION, PREVIOUS
+from tasks.keep.state import State
+from tasks.keep.turn import DUELS, HELD
+from tasks.models.continued import Continued
 
 HISTORY, DAYS, APART = 30, 60, 5
 """Days that the first file holds, days that are replayed, and days between two incidents."""
-BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
-LEFT = 2
-"""Days at the end without a new incident."""
 
 
 @dataclass(frozen=True)
-class DailyStream:
-    """A stream in its own order, cut into days."""
+class DrillPlan:
+    """How long a replay lasts, and what goes wrong in it, at most one thing in five days."""
 
-    frame: pd.DataFrame
-    target: str
-    numeric: str
-    """A number that is there in every row: its unit is changed, its column renamed or gone."""
-    rows: int
-    """A day."""
-
-
-def load(name: str, mirrors: Sequence[Path]) -> DailyStream:
-    """A stream by its name here."""
-    if name == "bike":
-        frame = _features(fetch.load("openml:42713", mirrors=tuple(mirrors)))
-        return DailyStream(frame, "count", "temp", 24)
-    if name == "electricity":
-        frame = _features(fetch.load("openml:151", mirrors=tuple(mirrors)))
-        return DailyStream(frame.drop(columns=["date"]), "class", "nswdemand", 48)
-    dataset = fetch.load(
-        "mirror:flights_3m?first_rows=1500000&threshold=15", mirrors=tuple(mirrors)
-    )
-    frame = _features(dataset).iloc[::75].reset_index(drop=True)
-    return DailyStream(frame, dataset.target.name or "late", "distance", 100)
-
-
-def _features(dataset: fetch.Dataset) -> pd.DataFrame:
-    return dataset.features.assign(**{str(dataset.target.name): dataset.target})
-
-
-@dataclass
-class Inbox:
-    """The folder that files are delivered to, day by day."""
-
-    folder: Path
-    stream: DailyStream
-    start: int
-    delivered: set[str] = field(default_factory=set)
-    drifted: bool = False
-
-    def day(self, number: int) -> pd.DataFrame:
-        """The rows of a day, with an id and a time."""
-        rows = self.stream.rows
-        first = self.start + number * rows
-        part = self.stream.frame.iloc[first : first + rows].reset_index(drop=True)
-        times = [BEGIN + timedelta(days=number, hours=24 * i / rows) for i in range(len(part))]
-        part.insert(0, "id", [f"r{first + i}" for i in range(len(part))])
-        part.insert(1, "when", [f"{time:%Y-%m-%dT%H:%M:%S}" for time in times])
-        if self.drifted:
-            part[self.stream.target] = self.other_way(part[self.stream.target])
-        return part
-
-    def other_way(self, labels: pd.Series) -> pd.Series:
-        """Labels that say the opposite: the other class, or the number mirrored at its middle."""
-        known = self.stream.frame[self.stream.target]
-        if isinstance(known.dtype, pd.CategoricalDtype):
-            first, second = known.cat.categories
-            return labels.astype(str).map({str(first): str(second), str(second): str(first)})
-        middle = known.iloc[self.start : self.start + HISTORY * self.stream.rows].median()
-        return 2 * middle - labels
-
-    def deliver(self, frame: pd.DataFrame, name: str) -> Path:
-        """Put a file there in one step."""
-        path = self.folder / f"{name}.csv"
-        frame.to_csv(path.with_suffix(".partial"), index=False)
-        path.with_suffix(".partial").rename(path)
-        self.delivered |= set(frame["id"])
-        return path
-
-
-Mend = Callable[[], None]
-
-
-def _broken_column(
-    inbox: Inbox, number: int, change: Callable[[pd.DataFrame], pd.DataFrame]
-) -> Mend:
-    """A file whose columns are wrong; the next day it is gone, and the right one is there."""
-    right = inbox.day(number)
-    path = inbox.deliver(change(right), f"{number:03}")
-
-    def mend() -> None:
-        path.unlink()
-        inbox.deliver(right, f"{number:03}-mended")
-
-    return mend
-
-
-def renamed(inbox: Inbox, number: int) -> Mend:
-    """A column is called otherwise."""
-    name = inbox.stream.numeric
-    return _broken_column(inbox, number, lambda f: f.rename(columns={name: f"{name}_new"}))
-
-
-def unit(inbox: Inbox, number: int) -> Mend:
-    """A column's unit is changed by 1,000."""
-    name = inbox.stream.numeric
-    return _broken_column(inbox, number, lambda f: f.assign(**{name: f[name] * 1000}))
-
-
-def gone(inbox: Inbox, number: int) -> Mend:
-    """A column is missing."""
-    return _broken_column(inbox, number, lambda f: f.drop(columns=inbox.stream.numeric))
-
-
-def stale(inbox: Inbox, number: int) -> Mend:
-    """The file of the day before comes again; the right one a day later."""
-    inbox.deliver(inbox.day(number - 1), f"{number:03}")
-    right = inbox.day(number)
-    return lambda: (inbox.deliver(right, f"{number:03}-late"), None)[1]
-
-
-def late_labels(inbox: Inbox, number: int) -> Mend:
-    """The labels come three days later, by id."""
-    right, target = inbox.day(number), inbox.stream.target
-    inbox.deliver(right.assign(**{target: None}), f"{number:03}")
-    return lambda: (inbox.deliver(right[["id", target]], f"{number:03}-labels"), None)[1]
-
-
-def flipped(inbox: Inbox, number: int) -> Mend:
-    """The labels of a day say the opposite."""
-    frame, target = inbox.day(number), inbox.stream.target
-    inbox.deliver(frame.assign(**{target: inbox.other_way(frame[target])}), f"{number:03}")
-    return lambda: None
-
-
-def drift(inbox: Inbox, number: int) -> Mend:
-    """From this day on labels say the opposite."""
-    inbox.drifted = not inbox.drifted
-    inbox.deliver(inbox.day(number), f"{number:03}")
-    return lambda: None
-
-
-def twice(inbox: Inbox, number: int) -> Mend:
-    """The day before comes again in another order, beside the day's own file."""
-    inbox.deliver(inbox.day(number - 1)[::-1], f"{number:03}-again")
-    inbox.deliver(inbox.day(number), f"{number:03}")
-    return lambda: None
-
-
-def as_usual(inbox: Inbox, number: int) -> Mend:
-    """A good day's file."""
-    inbox.deliver(inbox.day(number), f"{number:03}")
-    return lambda: None
-
-
-INCIDENTS: dict[str, tuple[Callable[[Inbox, int], Mend], set[str]]] = {
-    "renamed column": (renamed, {"contract"}),
-    "unit changed": (unit, {"contract"}),
-    "column gone": (gone, {"contract"}),
-    "stale file": (stale, {"stale", "repeated"}),
-    "labels late": (late_labels, {"labels late"}),
-    "labels flipped": (flipped, {"alarm"}),
-    "drift": (drift, {"alarm"}),
-    "day twice": (twice, {"repeated"}),
-    "kill -9": (as_usual, {"turn"}),
-    "disk full": (as_usual, {"turn"}),
-}
-"""What goes wrong, and the kinds of incidents that tell of it."""
-MENDED_AFTER = {"labels late": 3}
-"""Days; else one."""
+    incidents: Sequence[str] = tuple(INCIDENTS)
+    history: int = HISTORY
+    days: int = DAYS
 
 
 class Webhook(ThreadingHTTPServer):
@@ -254,26 +116,32 @@ class Told:
     false_alarms: int = 0
     lost: int = 0
     """Rows that were delivered and are not in the state."""
+    miscounted: int = 0
+    """Rows that a lineage learned more than once, or never."""
+    worse: int = 0
+    """Turns after which the one before was better than the champion, at evidence 1/alpha."""
     champions: int = 0
 
 
-def replay(stream: DailyStream, seed: int, home: Path, *, clean: bool) -> Told:
-    """Sixty days of one stream."""
+def replay(stream: DailyStream, seed: int, home: Path, plan: DrillPlan) -> Told:
+    """Days of one stream."""
+    history, last = plan.history, plan.history + plan.days
     rng = generator("drill", seed)
     days = (len(stream.frame) - 1) // stream.rows
-    start = int(rng.integers(0, days - HISTORY - DAYS)) * stream.rows
+    start = int(rng.integers(0, days - last)) * stream.rows
     (home / "inbox").mkdir(parents=True)
-    inbox, webhook = Inbox(home / "inbox", stream, start), Webhook()
+    inbox, webhook = Inbox(home / "inbox", stream, start, history), Webhook()
     (home / "drill.yaml").write_text(KEEP.format(target=stream.target, webhook=webhook.address))
     keep = read_keep(home / "drill.yaml")
-    history = pd.concat([inbox.day(n) for n in range(HISTORY)], ignore_index=True)
-    inbox.deliver(history, "history")
-    write_contract(keep, BEGIN + timedelta(days=HISTORY))
-    run_turn(keep, home, BEGIN + timedelta(days=HISTORY, hours=1), local=True)
-    names = [] if clean else list(rng.permutation(list(INCIDENTS)))
-    planned = dict(zip(range(HISTORY + 3, HISTORY + DAYS, APART), names, strict=False))
+    past = pd.concat([inbox.day(n) for n in range(history)], ignore_index=True)
+    inbox.deliver(past, "history")
+    write_contract(keep, BEGIN + timedelta(days=history))
+    run_turn(keep, home, BEGIN + timedelta(days=history, hours=1), local=True)
+    names = list(rng.permutation(list(plan.incidents)))
+    planned = dict(zip(range(history + 3, last, APART), names, strict=False))
     told, mends = Told(), dict[int, list[Mend]]()
-    for number in range(HISTORY, HISTORY + DAYS):
+    learned = _learned(keep, home)
+    for number in range(history, last):
         name = planned.get(number, "")
         before = len(webhook.told)
         deliver = INCIDENTS[name][0] if name else as_usual
@@ -287,11 +155,17 @@ def replay(stream: DailyStream, seed: int, home: Path, *, clean: bool) -> Told:
         else:
             run_turn(keep, home, now, local=True)
         _count(told, planned, number, webhook.told[before:])
+        now_learned = _learned(keep, home)
+        told.miscounted += _miscounted(learned, now_learned)
+        told.worse += _is_worse(keep, home)
+        learned = now_learned
     state = state_of(keep, home)
     known = state.rows_of(sorted(inbox.delivered))
     told.lost = len(inbox.delivered) - len(known)
+    told.miscounted += _unlike_their_count(state, home)
     told.champions = sum(each.kind == "champion" for each in state.history())
     webhook.shutdown()
+    webhook.server_close()
     return told
 
 
@@ -313,6 +187,59 @@ def _count(
         else:
             told.false_alarms += 1
             print("    false:", number, message["kind"], message["text"][:150], file=sys.stderr)
+
+
+@dataclass(frozen=True)
+class LearnedRows:
+    """How many rows each lineage has learned, and how many it should have."""
+
+    due: int
+    """Rows whose label has come, but for those that wait to be learned, or were left out."""
+    by_lineage: Mapping[int, int]
+
+
+def _learned(keep: Keep, home: Path) -> LearnedRows:
+    state = state_of(keep, home)
+    with state.begun() as connection:
+        rows = tables_of(state.name).rows.c
+        settled = connection.scalar(select(func.count()).where(rows.settled.is_not(None))) or 0
+    left_out = sum(
+        int(each.what.split()[0]) for each in state.history() if each.kind == "left out"
+    )
+    waiting = len(state.memory().get(HELD, {}).get("rows", ()))
+    found = {each.number: each.learned for each in _living(state)}
+    return LearnedRows(settled - left_out - waiting, found)
+
+
+def _living(state: State) -> list[Lineage]:
+    """The lineages that learn."""
+    return [e for e in state.lineages() if e.role in (CHAMPION, CHALLENGER, PREVIOUS)]
+
+
+def _unlike_their_count(state: State, folder: Path) -> int:
+    """Rows by which what a model has learned differs from what the state says, of all models."""
+    found = 0
+    for each in _living(state):
+        assert each.model is not None
+        path = folder / each.model
+        path.write_bytes(state.model(each.model))
+        found += abs(Continued.load(path).model.examples - each.learned)
+    return found
+
+
+def _miscounted(before: LearnedRows, after: LearnedRows) -> int:
+    """Rows too many or too few that lineages learned in between, of the worst lineage."""
+    due = after.due - before.due
+    both = before.by_lineage.keys() & after.by_lineage.keys()
+    wrong = [abs(after.by_lineage[n] - before.by_lineage[n] - due) for n in both]
+    return max(wrong, default=0)
+
+
+def _is_worse(keep: Keep, home: Path) -> bool:
+    """Whether the one before is better than the champion that a turn leaves to be served."""
+    duel = state_of(keep, home).memory().get(DUELS, {}).get(PREVIOUS)
+    alpha = keep.compare.alpha
+    return duel is not None and Duel.from_dict(duel).decision(alpha) == "challenger"
 
 
 def _killed(home: Path, now: datetime) -> None:
@@ -358,28 +285,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--clean", action="store_true", help="nothing goes wrong")
     parser.add_argument("--mirror", type=Path, action="append", default=[])
     given = parser.parse_args(arguments)
-    failed = False
+    failed, plan = False, DrillPlan(()) if given.clean else DrillPlan()
     for name in given.streams:
         stream = load(name, given.mirror)
         found = []
         for seed in range(given.seeds):
             with tempfile.TemporaryDirectory() as folder, redirect_stdout(StringIO()):
-                found.append(replay(stream, seed, Path(folder), clean=given.clean))
+                found.append(replay(stream, seed, Path(folder), plan))
         runs = len(found)
         print(f"{name}: {runs} replays of {DAYS} days", flush=True)
-        for incident in () if given.clean else INCIDENTS:
+        for incident in plan.incidents:
             noticed = sum(each.noticed.get(incident, False) for each in found)
             once = sum(each.messages.get(incident, 0) == 1 for each in found)
             failed |= noticed < runs
             print(f"  {incident:16} noticed in time {noticed} of {runs}, told once {once}")
         alarms = [each.false_alarms for each in found]
         print(f"  false alarms: {sum(alarms) / runs:.2f} a replay, at most {max(alarms)}")
-        print(f"  rows lost {sum(each.lost for each in found)}")
-        failed |= any(each.lost for each in found)
+        lost, miscounted = sum(each.lost for each in found), sum(e.miscounted for e in found)
+        print(f"  rows lost {lost}, learned twice or never {miscounted}")
+        print(f"  turns that left a worse champion {sum(each.worse for each in found)}")
+        failed |= any(each.lost or each.miscounted or each.worse for each in found)
     return int(failed)
-
-
-STREAMS = ("bike", "electricity", "flights")
 
 
 if __name__ == "__main__":

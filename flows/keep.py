@@ -85,7 +85,7 @@ def held_turn(
     """Take a turn while no other one can be taken; `carried` has its steps made somewhere."""
     state, page = state_of(keep, home), (home / PAGE).as_uri()
     with state.turn():
-        keeping = opened(keep, state, now)
+        keeping = opened(keep, state, now, file)
         try:
             number = state.begin_turn(keeping.at)
         except LeaseboardError as error:  # nothing can be written down that the next turn tells

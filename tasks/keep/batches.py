@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -47,6 +48,12 @@ class Ingested(Protocol):
 
     def watermark(self) -> str | None:
         """That of the last batch which had one."""
+
+    def stamps(self) -> Mapping[str, str]:
+        """What was kept of files that are known, see `tasks.keep.stamps`."""
+
+    def keep_stamps(self, new: Mapping[str, str], gone: Collection[str]) -> None:
+        """Keep these, and let go of others."""
 
 
 def identify(frame: pd.DataFrame, data: DataSettings) -> pd.Series:

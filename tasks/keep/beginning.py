@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -103,6 +104,13 @@ class _Nothing:
     def watermark(self) -> str | None:
         """None."""
         return None
+
+    def stamps(self) -> dict[str, str]:
+        """None."""
+        return {}
+
+    def keep_stamps(self, new: Mapping[str, str], gone: Collection[str]) -> None:
+        """Nothing is kept."""
 
 
 def guessed(frame: pd.DataFrame, target: str) -> tuple[str | None, str | None]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Connection, Table, delete, func, select, update
+from sqlalchemy import Connection, Table, bindparam, delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from tasks.keep.changes import Changes, KeptRow, Lineage
@@ -32,13 +32,13 @@ def write(connection: Connection, tables: Tables, changes: Changes) -> None:
         )
         batch = int(connection.execute(made.returning(tables.batches.c.number)).scalar_one())
     _add_rows(connection, tables, changes.rows, batch)
-    for number, label in changes.labels:
-        chosen = tables.contents.c.row == number
-        connection.execute(
-            update(tables.contents).where(chosen).values(label=label, settled=batch)
-        )
-        chosen = tables.rows.c.number == number
-        connection.execute(update(tables.rows).where(chosen).values(settled=batch))
+    if changes.labels:
+        values = [{"of_row": number, "told": label} for number, label in changes.labels]
+        of_row = bindparam("of_row")
+        came = update(tables.contents).where(tables.contents.c.row == of_row)
+        connection.execute(came.values(label=bindparam("told"), settled=batch), values)
+        came = update(tables.rows).where(tables.rows.c.number == of_row)
+        connection.execute(came.values(settled=batch), values)
     if changes.aside:
         connection.execute(
             tables.aside.insert(),
@@ -126,6 +126,8 @@ def _forget(connection: Connection, tables: Tables, changes: Changes) -> None:
         .limit(changes.window)
     )
     connection.execute(delete(contents).where(settled, contents.c.row.not_in(last)))
+    late = select(rows.c.number).where(rows.c.day < changes.horizon)
+    connection.execute(delete(contents).where(~settled, contents.c.row.in_(late)))
     kept = select(contents.c.row)
     gone = (rows.c.day < changes.horizon) & rows.c.number.not_in(kept)
     days = select(func.min(rows.c.day), func.max(rows.c.day)).where(gone)

@@ -21,16 +21,15 @@ HELD_BACK = ("contract", "broken file")
 def look_for_what_did_not_come(keeping: Keeping) -> None:
     """Labels that are later than they should be."""
     delay = keeping.keep.data.label_delay
-    unsettled = keeping.state.unsettled()
     limit = (keeping.now - delay - GRACE).date().isoformat()
-    late = [row for row in unsettled if row.day < limit]
+    late = {day: rows for day, rows in keeping.state.waiting().items() if day < limit}
     if late:
-        age = (keeping.now.date() - date.fromisoformat(min(row.day for row in late))).days
+        age = (keeping.now.date() - date.fromisoformat(min(late))).days
         keeping.incident(
             "labels late",
             keeping.keep.data.target,
-            f"{len(late)} rows wait for their {keeping.keep.data.target!r}, the oldest for {age}"
-            f" days: they usually come after {delay.days}",
+            f"{sum(late.values())} rows wait for their {keeping.keep.data.target!r}, the oldest"
+            f" for {age} days: they usually come after {delay.days}",
         )
 
 

@@ -75,12 +75,11 @@ def _rule(column: pd.Series, *, grows: bool) -> ColumnRule:
 
 
 def _fresh(times: pd.Series, now: datetime) -> timedelta:
-    """In whole days, and hours where it is less than two."""
+    """In whole days; one at least, for nobody knows yet how long after its rows a file comes."""
     known = times.sort_values()
     gap = known.diff().max() if len(known) > 1 else timedelta()
     age = 2 * max(now.astimezone(UTC).replace(tzinfo=None) - known.iloc[-1], gap)
-    unit = timedelta(days=1) if age > timedelta(days=2) else timedelta(hours=1)
-    return max(1, math.ceil(age / unit)) * unit
+    return max(1, math.ceil(age / timedelta(days=1))) * timedelta(days=1)
 
 
 def _kind(column: pd.Series) -> ValueKind:

@@ -47,7 +47,7 @@ def recipe_of(keep: Keep, contract: Contract) -> Recipe:
     return recipe
 
 
-def opened(keep: Keep, state: State, now: datetime) -> Keeping:
+def opened(keep: Keep, state: State, now: datetime, file: Path | None = None) -> Keeping:
     """All that a turn at `now` works on, once the turn is held.
 
     A clock that has gone back is told, and not followed.
@@ -58,7 +58,8 @@ def opened(keep: Keep, state: State, now: datetime) -> Keeping:
     check_addresses(addresses_of(keep))
     memory = state.memory()
     last = datetime.fromisoformat(memory.get("clock", now.isoformat()))
-    keeping = Keeping(keep, contract, state, Shadow(state, recipe, dates), max(now, last), memory)
+    shadow = Shadow(state, recipe, dates)
+    keeping = Keeping(keep, contract, state, shadow, max(now, last), memory, file)
     if now < last - AHEAD:
         keeping.incident(
             "clock",

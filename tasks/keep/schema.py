@@ -53,6 +53,8 @@ class Tables:
     """What the server has forecast."""
     posted: Table
     """Labels that were posted to the server, until a turn takes them in."""
+    files: Table
+    """Stamps of files whose content is known, so that they are not read at each turn."""
 
 
 def tables_of(name: str) -> Tables:
@@ -167,5 +169,10 @@ def tables_of(name: str) -> Tables:
             Column("id", Text, nullable=False),
             Column("at", String(32), nullable=False),
             Column("label", Text, nullable=False),
+        ),
+        files=table(
+            "files",
+            Column("name", String(64), primary_key=True),
+            Column("stamp", Text, nullable=False),
         ),
     )

@@ -13,6 +13,7 @@ from tasks.fetch import digests, files
 from tasks.keep.batches import Batch, Ingested
 from tasks.keep.queries import pending_rows
 from tasks.keep.settings import FOLDER, DataSettings
+from tasks.keep.stamps import name_of, stamp_of
 
 MOMENT = 0.2
 """Seconds in which a file that nobody writes to stays as it is."""
@@ -60,7 +61,12 @@ def _pending_files(
         return
     before = {path: _stamp(path) for path in paths}
     fresh, found = {}, set()
+    kept = known.stamps()
+    stamps = {path: stamp_of(path) for path in paths}
+    new = {}
     for path in paths:
+        if stamps[path] and kept.get(name_of(path)) == stamps[path]:
+            continue
         try:
             digest = digests.file_digest(path)
         except FileNotFoundError:
@@ -72,9 +78,15 @@ def _pending_files(
                 fault=f"{path}: cannot be read: {error.strerror}",
             )
             continue
-        if not known.knows(digest) and digest not in found:
+        if known.knows(digest):
+            if stamps[path]:
+                new[name_of(path)] = stamps[path]
+        elif digest not in found:
             found.add(digest)
             fresh[path] = digest
+    gone = kept.keys() - {name_of(path) for path in paths}
+    if new or gone:
+        known.keep_stamps(new, gone)
     if fresh:
         time.sleep(moment)
     for path, digest in fresh.items():

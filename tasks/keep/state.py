@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import fields
 from pathlib import Path
@@ -14,7 +14,7 @@ from sqlalchemy import Connection, delete, func, select, text, update
 
 from algorithms.errors import LeaseboardError, UsageError
 from tasks.keep.changes import Changes, Happened, KeptRow, Letter, Lineage
-from tasks.keep.commit import FORGOTTEN, forgotten, write
+from tasks.keep.commit import FORGOTTEN, forgotten, put, write
 from tasks.keep.database import PATIENCE, StateDatabase
 from tasks.keep.schema import tables_of
 
@@ -65,6 +65,12 @@ class State:
         found: str | None = self._value(query.order_by(batches.number.desc()).limit(1))
         return found
 
+    def stamps(self) -> dict[str, str]:
+        """See `tasks.keep.stamps`."""
+        with self.begun() as connection:
+            found = connection.execute(select(self._tables.files))
+            return {row.name: row.stamp for row in found}
+
     def rows_of(self, ids: Sequence[str]) -> dict[str, KeptRow]:
         """The rows that are known of these identities."""
         identity = self._tables.rows.c.id
@@ -74,6 +80,15 @@ class State:
                 query = self._whole.where(identity.in_(ids[start : start + AT_ONCE]))
                 found |= {row.id: _row(row) for row in connection.execute(query)}
         return found
+
+    def rows_on(self, day: str, *, settled: bool = False) -> list[KeptRow]:
+        """The rows of a day of which it is known what they hold; of `settled` ones all."""
+        rows, contents = self._tables.rows.c, self._tables.contents.c
+        query = self._whole.where(rows.day == day, contents.row.is_not(None))
+        if settled:
+            query = query.where(contents.settled.is_not(None))
+        with self.begun() as connection:
+            return [_row(row) for row in connection.execute(query.order_by(rows.number))]
 
     def settled(self, count: int) -> list[KeptRow]:
         """The last rows whose label has come, at most `count`, in the order they were settled."""
@@ -246,6 +261,14 @@ class State:
         """Write all that a batch changes, or nothing of it."""
         with self.begun() as connection:
             write(connection, self._tables, changes)
+
+    def keep_stamps(self, new: Mapping[str, str], gone: Collection[str]) -> None:
+        """Keep the stamps of files, and let go of others."""
+        files = self._tables.files
+        with self.begun() as connection:
+            put(connection, files, "name", [{"name": n, "stamp": s} for n, s in new.items()])
+            for name in gone:
+                connection.execute(delete(files).where(files.c.name == name))
 
     def strike_out(self, letter: int) -> None:
         """The letter was taken."""

@@ -7,9 +7,12 @@ The steps are those of `flows.keep`: check, settle, watch, learn, compare, promo
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
+import shlex
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -32,7 +35,10 @@ UNCLAIMED = timedelta(days=7)
 """How long a label that was posted waits for its row to come: it may be in tomorrow's file."""
 
 HELD = "held"
-"""In the memory: the rows that wait to be learned."""
+"""In the memory: the ``rows`` that wait to be learned, and their ``day``."""
+
+LEFT_OUT = "left out"
+"""In the memory: the rows that are not learned, as far as a window may reach."""
 
 DUELS = "duels"
 """In the memory: the state of the champion's duel with each role."""
@@ -57,6 +63,8 @@ class Keeping:
     shadow: Shadow
     now: datetime
     memory: dict[str, Any]
+    file: Path | None = None
+    """FILE.yaml, as it was named; None if that is not known."""
     found: list[Incident] = field(default_factory=list)
     """What is wrong, so far in this turn."""
 
@@ -67,7 +75,8 @@ class Keeping:
 
     def incident(self, kind: str, subject: str, what: str, command: str = "") -> None:
         """Something is wrong, as of now."""
-        shown = command or f"leaseboard keep {self.keep.name}.yaml --status"
+        file = shlex.quote(str(self.file or f"{self.keep.name}.yaml"))
+        shown = command or f"leaseboard keep {file} --status"
         self.found.append(Incident(kind, subject, what, self.now, shown))
 
 
@@ -84,8 +93,8 @@ class Work:
     """What each lineage's forecast of each of them cost."""
     has_begun: bool = False
     """Whether the first champion was made of this batch."""
-    doubtful: bool = False
-    """Whether labels came that are unlike those of the days before."""
+    doubtful: dict[str, bool] = field(default_factory=dict)
+    """By day that the watch has judged: whether its labels are unlike those of other days."""
     drift: tuple[str, ...] = ()
     """Why a challenger should be made."""
 
@@ -221,6 +230,9 @@ def learn(keeping: Keeping, work: Work) -> None:
         if shadow.goes_on:  # of all that the champion knows it would be the same again
             window = min(window, (champion.learned + 1) // 2)
         rows = [*keeping.state.settled(window), *settled][-window:]
+        held = keeping.memory.get(HELD, {}).get("rows", [])
+        doubted = {*held, *keeping.memory.get(LEFT_OUT, [])}
+        rows = [row for row in rows if row.id not in doubted]
         if not shadow.recipe.suffices([label_of(row) for row in rows]):
             return
         before = shadow.of_role(CHALLENGER)
@@ -233,23 +245,50 @@ def learn(keeping: Keeping, work: Work) -> None:
 
 
 def _believed(keeping: Keeping, work: Work) -> list[KeptRow]:
-    """The rows to learn: doubtful labels wait until the next ones confirm that the world changed.
+    """The rows to learn: a day's labels that are doubtful wait for those of the next day.
 
-    Labels that are doubtful once and then are not were wrong, and are never learned.
+    If these are as doubtful, the world has changed, and both are learned; if not, the labels of
+    the first were wrong, and are never learned. A day that is doubtful no more when the rest of it
+    has come is learned.
     """
-    held: list[str] = keeping.memory.get(HELD, [])
-    if work.doubtful and not held:
-        keeping.memory[HELD] = [row.id for row in work.settled]
-        return []
-    if not work.settled:
-        return []
-    keeping.memory[HELD] = []
-    if held and not work.doubtful:
-        what = f"{len(held)} rows are not learned: their labels were unlike those before and after"
-        keeping.shadow.tell([Happened(keeping.at, "left out", "labels", what)])
-        return work.settled
-    known = [row for row in keeping.state.rows_of(held).values() if row.features]
-    return [*sorted(known, key=lambda row: row.number), *work.settled]
+    memory, believed = keeping.memory, list[KeptRow]()
+    held: dict[str, Any] = memory.get(HELD, {})
+    new = {row.id: row for row in work.settled}
+
+    def waited() -> list[KeptRow]:
+        known = keeping.state.rows_of([each for each in held["rows"] if each not in new])
+        there = [*(row for row in known.values() if row.features)]
+        there.sort(key=lambda row: row.number)
+        return [*there, *(new[each] for each in held["rows"] if each in new)]
+
+    for day, group in itertools.groupby(sorted(work.settled, key=_day_of), key=_day_of):
+        rows, is_doubtful = list(group), work.doubtful.get(day)
+        if held and day == held["day"] and is_doubtful:
+            held["rows"] += [row.id for row in rows]
+        elif is_doubtful and not held:
+            held = {"day": day, "rows": [row.id for row in rows]}
+        elif held and (day == held["day"] or is_doubtful):
+            believed += [*waited(), *rows]
+            held = {}
+        else:
+            believed += rows
+            if held and is_doubtful is False and day > held["day"]:
+                _leave_out(keeping, held["rows"])
+                held = {}
+    memory[HELD] = held
+    return believed
+
+
+def _leave_out(keeping: Keeping, rows: list[str]) -> None:
+    """Never learn rows."""
+    what = f"{len(rows)} rows are not learned: their labels were unlike those before and after"
+    keeping.shadow.tell([Happened(keeping.at, "left out", "labels", what)])
+    known: list[str] = keeping.memory.get(LEFT_OUT, [])
+    keeping.memory[LEFT_OUT] = [*known, *rows][-keeping.keep.retrain.window :]
+
+
+def _day_of(row: KeptRow) -> str:
+    return row.day
 
 
 def due(keeping: Keeping, work: Work) -> str:

@@ -1,8 +1,11 @@
-"""What the watch sees of a batch, day by day: alarms for people, drift for retraining."""
+"""What the watch sees of a batch, day by day: alarms for people, drift for retraining.
+
+A day is one point of the watch, in however many batches it comes: what came of it before is read
+from the state, and the day is looked at again as it is now.
+"""
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -21,7 +24,7 @@ WATCH = "watch"
 """In the memory: the state of the watch."""
 
 LEAST_ROWS = 10
-"""Of a day's rows in a batch: fewer say too little, and late ones are not of their day alone."""
+"""Of a day: fewer say too little."""
 
 OUTCOMES = "outcomes"
 """The subject of alarms that labels gave."""
@@ -35,11 +38,11 @@ def watch(keeping: Keeping, work: Work) -> None:
     state = keeping.memory.get(WATCH)
     seen = StreamWatch() if state is None else StreamWatch.from_dict(state)
     number = str(champion.number)
-    for day, rows, told in _days(work.taken.new, number):
-        features = frame_of([json.loads(row.features) for row in rows], keeping.shadow.dates)
+    for day, rows, told in _days(keeping, work.taken.new, number):
+        features = _features(keeping, rows)
         points = pd.Series([_point(each) for each in told])
         _alarm(keeping, work, "inputs", day, seen.observe(day, features, points).alarms)
-    for day, rows, told in _days(work.settled, number):
+    for day, rows, told in _days(keeping, work.settled, number, settled=True):
         labels = [label_of(row) for row in rows]
         losses = [_loss(each, label) for each, label in zip(told, labels, strict=True)]
         if isinstance(told[0], Mapping):
@@ -47,7 +50,7 @@ def watch(keeping: Keeping, work: Work) -> None:
         points = pd.Series([_point(each) for each in told])
         found = seen.settle(day, pd.Series(labels), points, pd.Series(losses))
         _alarm(keeping, work, OUTCOMES, day, found.alarms)
-        work.doubtful |= bool(found.alarms)
+        work.doubtful[day] = bool(found.alarms)
         work.drift += tuple(each.what for each in found.drift)
         keeping.shadow.tell(
             Happened(keeping.at, "drift", each.series, each.what) for each in found.drift
@@ -55,13 +58,34 @@ def watch(keeping: Keeping, work: Work) -> None:
     keeping.memory[WATCH] = seen.to_dict()
 
 
-def _days(rows: Sequence[KeptRow], number: str) -> Iterator[tuple[str, list[KeptRow], list[Told]]]:
-    """The days of rows that the champion has forecast, in their order, with its forecasts."""
-    for day, group in itertools.groupby(sorted(rows, key=lambda r: r.day), lambda row: row.day):
-        told = [(row, json.loads(row.forecasts or "{}").get(number)) for row in group]
+def _days(
+    keeping: Keeping, rows: Sequence[KeptRow], number: str, *, settled: bool = False
+) -> Iterator[tuple[str, list[KeptRow], list[Told]]]:
+    """The days of rows that the champion has forecast, in their order, with its forecasts.
+
+    Each is whole, as far as it has come; of `settled` rows as far as its labels have.
+    """
+    new: dict[str, dict[str, KeptRow]] = {}
+    for row in rows:
+        new.setdefault(row.day, {})[row.id] = row
+    for day in sorted(new):
+        before = {row.id: row for row in keeping.state.rows_on(day, settled=settled)}
+        told = [
+            (row, json.loads(row.forecasts or "{}").get(number))
+            for row in (before | new[day]).values()
+        ]
         known = [(row, each) for row, each in told if each is not None]
         if len(known) >= LEAST_ROWS:
             yield day, [row for row, _ in known], [each for _, each in known]
+
+
+def _features(keeping: Keeping, rows: Sequence[KeptRow]) -> pd.DataFrame:
+    """What rows hold; flags are no numbers, whose median would leap from 0 to 1."""
+    features = frame_of([json.loads(row.features) for row in rows], keeping.shadow.dates)
+    columns = keeping.contract.columns
+    flags = [name for name in features if name in columns and columns[name].kind == "flag"]
+    told = {name: features[name].map(bool, na_action="ignore").astype(object) for name in flags}
+    return features.assign(**told)
 
 
 def _alarm(

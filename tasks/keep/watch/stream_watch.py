@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -64,7 +64,8 @@ class StreamWatch:
     """What is remembered of the last `WINDOW` days; its size does not grow with rows or days.
 
     `observe` is called when rows come, `settle` when their labels come, both with a day at a time.
-    Nothing is found in the first two weeks.
+    A day that came before is given whole again when more of it has come: its point takes the place
+    of the one before. Nothing is found in the first two weeks.
 
     Examples
     --------
@@ -125,6 +126,21 @@ class StreamWatch:
         return watch
 
 
+@dataclass
+class _Begun:
+    """What there was before the last day, for when more of that day comes."""
+
+    sums: dict[str, drift.Sums]
+    usual: dict[str, dict[str, float]]
+    drifted: set[str] = field(default_factory=set)
+    """The series that have signalled on the last day already."""
+
+    def new(self, found: Iterable[Noticed]) -> list[Noticed]:
+        new = [each for each in found if each.series not in self.drifted]
+        self.drifted |= {each.series for each in new}
+        return new
+
+
 class _Part:
     """Series that get their values together."""
 
@@ -135,36 +151,55 @@ class _Part:
         self.usual: dict[str, dict[str, float]] = {}
         self.values: dict[str, list[float]] = {}  # of the last days, NaN where there was none
         self.sums: dict[str, drift.Sums] = defaultdict(drift.Sums)
+        self.begun = _Begun({}, {})
 
     def add(
         self, day: str, columns: Iterable[tuple[str, pd.Series]], errors: Signature | None = None
     ) -> Seen:
         columns = list(columns)
+        rows = len(columns[0][1])
+        place = self.days.index(day) if day in self.days else len(self.days)
+        if place < len(self.days) and rows < self.rows[place]:
+            return Seen([], [], {})  # the others are forgotten: these say less of the day
+        is_last = place >= len(self.days) - 1
+        if place == len(self.days):
+            self.begun = _Begun({name: replace(s) for name, s in self.sums.items()}, self.usual)
+        else:
+            self._take_out(place)
+        if is_last:
+            self.sums = defaultdict(drift.Sums)
+            self.sums |= {name: replace(s) for name, s in self.begun.sums.items()}
+            self.usual = dict(self.begun.usual)
         told = of_columns(columns, self.usual) | (errors or {})
         today = {name: float(f"{value:.6g}") for name, value in told.items()}
-        self.rows.append(len(columns[0][1]))
         for name in today:
             self.values.setdefault(name, [np.nan] * len(self.days))
-        seen = Seen(self._alarms(day, today), self._drift(day, today), today)
-        for name, values in columns:
+        drifted = self._drift(day, today) if is_last else []
+        seen = Seen(self._alarms(day, today, rows), self.begun.new(drifted), today)
+        for name, values in columns if is_last else ():
             usual = new_usual(values, self.usual.get(name))
             if usual is not None:
                 self.usual[name] = usual
-        self.days.append(day)
-        self.alarmed.append([alarm.series for alarm in seen.alarms])
+        self.days.insert(place, day)
+        self.rows.insert(place, rows)
+        self.alarmed.insert(place, [alarm.series for alarm in seen.alarms])
         for name, series in self.values.items():
-            series.append(today.get(name, np.nan))
+            series.insert(place, today.get(name, np.nan))
         self._forget()
         return seen
 
-    def _alarms(self, day: str, today: Signature) -> list[Noticed]:
+    def _take_out(self, place: int) -> None:
+        for each in (self.days, self.rows, self.alarmed, *self.values.values()):
+            del each[place]
+
+    def _alarms(self, day: str, today: Signature, rows: int) -> list[Noticed]:
         if len(self.days) < novelty.LEAST:
             return []
         names = list(self.values)
         before = np.array([self.values[name] for name in names]).T
         now = np.array([today.get(name, np.nan) for name in names])
         alarmed = np.array([[name in each for name in names] for each in self.alarmed])
-        excess = novelty.excess(names, before, now, self.rows, alarmed)
+        excess = novelty.excess(names, before, now, [*self.rows, rows], alarmed)
         alarming = [i for i in np.argsort(-excess, kind="stable") if excess[i] > 1]
         found = []
         for i in alarming:
@@ -218,6 +253,11 @@ class _Part:
                 for name, series in self.values.items()
             },
             "sums": {name: asdict(sums) for name, sums in self.sums.items()},
+            "begun": {
+                "sums": {name: asdict(sums) for name, sums in self.begun.sums.items()},
+                "usual": {name: dict(shares) for name, shares in self.begun.usual.items()},
+                "drifted": sorted(self.begun.drifted),
+            },
         }
 
     @classmethod
@@ -231,4 +271,10 @@ class _Part:
             for name, series in kept["values"].items()
         }
         part.sums.update({name: drift.Sums(**sums) for name, sums in kept["sums"].items()})
+        begun = kept["begun"]
+        part.begun = _Begun(
+            {name: drift.Sums(**sums) for name, sums in begun["sums"].items()},
+            {name: dict(shares) for name, shares in begun["usual"].items()},
+            set(begun["drifted"]),
+        )
         return part

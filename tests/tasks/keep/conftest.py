@@ -9,13 +9,19 @@ class Taken:
     """What was taken in, as a keep's state knows it."""
 
     def __init__(self):
-        self.digests, self.mark = set(), None
+        self.digests, self.mark, self.files = set(), None, {}
 
     def knows(self, digest):
         return digest in self.digests
 
     def watermark(self):
         return self.mark
+
+    def stamps(self):
+        return dict(self.files)
+
+    def keep_stamps(self, new, gone):
+        self.files = {k: v for k, v in (self.files | new).items() if k not in gone}
 
     def take(self, batch):
         self.digests.add(batch.digest)

@@ -58,6 +58,14 @@ def test_rows_are_to_be_twice_as_fresh_as_they_are(frame):
     assert infer(frame, time="day", target="revenue", now=NOW).rows.fresh == timedelta(days=2)
 
 
+def test_a_file_may_come_a_day_after_the_one_before():
+    """However fresh the first one is: the next comes tomorrow."""
+    frame = pd.DataFrame({"day": pd.date_range("2026-01-31", periods=48, freq="30min"), "y": 1.0})
+    now = datetime(2026, 2, 1, tzinfo=UTC)
+
+    assert infer(frame, time="day", target="y", now=now).rows.fresh == timedelta(days=1)
+
+
 def test_few_rows_say_nothing_of_fractions(frame):
     assert infer(frame[:100], target="revenue").columns["pieces"].kind == "number"
 

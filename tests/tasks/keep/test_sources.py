@@ -3,7 +3,7 @@ import os
 import pandas as pd
 import pytest
 
-from tasks.keep import sources
+from tasks.keep import sources, stamps
 from tasks.keep.settings import DataSettings
 
 
@@ -55,6 +55,45 @@ def test_a_repeated_file_is_no_batch_and_one_that_grew_is_a_new_one(inbox, turn)
 
     assert names(batches) == ["a.csv"]
     assert batches[0].frame["x"].tolist() == [1, 3]
+
+
+def test_a_file_that_nobody_writes_to_is_read_no_more(inbox, turn, monkeypatch):
+    read = []
+    digest = sources.digests.file_digest
+    monkeypatch.setattr(
+        sources.digests, "file_digest", lambda path: read.append(path.name) or digest(path)
+    )
+    monkeypatch.setattr(stamps, "SETTLED", -60.0)
+    for name in ("a.csv", "b.csv"):
+        (inbox / name).write_text(f"x,y\n1,{name}\n")
+    assert names(turn()) == ["a.csv", "b.csv"]
+    turn()
+    read.clear()
+    assert turn() == []
+    assert read == []
+
+    kept = (inbox / "a.csv").stat()
+    (inbox / "a.csv").write_text("x,y\n2,a.csv\n")
+    os.utime(inbox / "a.csv", ns=(kept.st_atime_ns, kept.st_mtime_ns))  # as some programs do
+    (inbox / "b.csv").rename(inbox / "c.csv")
+    assert names(turn()) == ["a.csv"]
+    assert read == ["a.csv", "c.csv"]
+
+
+def test_a_stamp_is_kept_of_no_file_that_was_just_written_and_of_none_that_is_gone(
+    inbox, turn, taken
+):
+    path = inbox / "a.csv"
+    path.write_text("x,y\n1,2\n")
+    for _ in range(3):
+        turn()
+    assert taken.files == {}, "it may be written to again in the same tick"
+    assert stamps.stamp_of(path, path.stat().st_ctime + stamps.SETTLED + 1)
+    assert stamps.stamp_of(inbox / "none.csv") == ""
+
+    taken.files = {"of a file that is gone": "1 2 3"}
+    turn()
+    assert taken.files == {}
 
 
 def test_two_files_of_one_content_are_one_batch(inbox, turn):

@@ -45,6 +45,30 @@ def state(request):
     return State(create(f"state_{uuid.uuid4().hex[:12]}"), "sales")
 
 
+def test_a_row_that_waits_beyond_the_horizon_is_forgotten(state):
+    rows = [row("x"), row("y", day="2026-03-01"), row("z", label="1.0")]
+    state.commit(batch("a", rows=rows))
+    state.commit(batch("b", horizon="2026-02-01"))
+
+    assert [each.id for each in state.unsettled()] == ["y"]
+    assert state.rows_of(["x", "y", "z"]).keys() == {"y", "z"}
+
+
+def test_the_rows_of_a_day_are_those_that_are_known(state):
+    rows = [row("x"), row("y", label="1.0"), row("z", day="2026-01-02")]
+    state.commit(batch("a", rows=rows))
+
+    assert [each.id for each in state.rows_on("2026-01-01")] == ["x", "y"]
+    assert [each.id for each in state.rows_on("2026-01-01", settled=True)] == ["y"]
+
+
+def test_stamps_of_files_are_kept_and_let_go(state):
+    state.keep_stamps({"a": "1", "b": "2"}, ())
+    state.keep_stamps({"a": "3"}, ["b", "c"])
+
+    assert state.stamps() == {"a": "3"}
+
+
 def test_a_batch_comes_back_as_it_was_written(state):
     changes = batch(
         "a",

@@ -81,6 +81,56 @@ def test_a_fault_that_comes_again_alarms_again(kept):
         assert bool(watch.observe(f"day {number}", table, forecasts).alarms) == wrong
 
 
+def test_a_day_of_which_more_comes_is_one_point_as_if_it_had_come_at_once(kept):
+    whole, split = StreamWatch.from_dict(kept), StreamWatch.from_dict(kept)
+    for number in (40, 41):
+        table, labels, forecasts = day(number)
+        for rows in (20, 45, 60):
+            if rows == 60:
+                whole.observe(f"day {number}", table, forecasts)
+                whole.settle(f"day {number}", labels, forecasts, (labels - forecasts).abs())
+            part = slice(rows)
+            split.observe(f"day {number}", table[part], forecasts[part])
+            split.settle(
+                f"day {number}", labels[part], forecasts[part], (labels - forecasts)[part].abs()
+            )
+
+    assert split.to_dict() == whole.to_dict()
+
+
+def test_more_of_an_earlier_day_changes_its_point_alone_and_less_changes_nothing(kept):
+    watch = StreamWatch.from_dict(kept)
+    table, _, forecasts = day(38)
+    before = watch.to_dict()["inputs"]
+    assert watch.observe("day 38", table[:50], forecasts[:50]).series == {}
+    assert watch.to_dict()["inputs"] == before
+
+    more = pd.concat([table, table.assign(warm=500.0)], ignore_index=True)
+    seen = watch.observe("day 38", more, pd.concat([forecasts, forecasts], ignore_index=True))
+    after = watch.to_dict()["inputs"]
+    assert seen.alarms
+    assert seen.drift == []
+    assert after["days"] == before["days"]
+    assert [i for i in range(40) if after["rows"][i] != before["rows"][i]] == [38]
+
+
+def test_drift_is_told_once_a_day_however_often_it_is_looked_at():
+    watch, _ = watched(40)
+    told = []
+    for number in range(40, 44):
+        table, labels, _ = day(number)
+        wrong = -table["warm"] * 2
+        for rows in (30, 60):
+            part = slice(rows)
+            seen = watch.settle(
+                f"day {number}", labels[part], wrong[part], (labels - wrong)[part].abs()
+            )
+            told += [(number, each.series) for each in seen.drift]
+
+    assert told
+    assert len(told) == len(set(told))
+
+
 def test_the_next_month_is_no_alarm(kept):
     assert after(kept, lambda table: table.assign(month=9)) == []
 
