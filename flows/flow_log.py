@@ -15,6 +15,8 @@ from flows.terminal import overheard
 @contextmanager
 def logged(flow_run: UUID) -> Iterator[None]:
     """Send what is said meanwhile to the flow run's page; all of it is there at the end."""
+    # At a flow's end it warns on the terminal of what it is about to send, and then sends it.
+    logging.getLogger("EventsWorker").setLevel(logging.ERROR)
     handler = APILogHandler()
     # No child of Prefect's logger: ours is heard whatever level Prefect's own lines have.
     logger = logging.Logger("leaseboard", logging.INFO)

@@ -11,6 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.flows.schedules import free_port
+
 pages = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("pages.py"))))
 
 
@@ -105,3 +107,21 @@ def test_a_data_set_can_be_added_as_written(shell):
 
     assert "linear on tumours" in printed
     assert len([line for line in lines if not line.startswith("#")]) == 4
+
+
+def test_a_keep_comes_from_an_empty_folder_to_an_alert_as_written(shell):
+    """In one shell, as its variables are of one, and without Prefect, as that costs minutes."""
+    found = pages.blocks(pages.DOCS / "how-to" / "keep.md")
+    text = "\n".join(block.text for block in found if block.language == "sh")
+    text = text.replace("9000", str(free_port()))
+    printed = shell(text.replace("keep sales.yaml", "keep --local sales.yaml"))
+    heard = [json.loads(line) for line in (shell.home / "heard.txt").read_text().splitlines()]
+
+    assert "first.csv: 1770 new, 1770 labels" in printed
+    assert printed.count("exit code 1") == 2
+    told = "second.csv: no column 'price': 'prize' is new, rename it back or mend the contract"
+    assert told in (pages.DOCS / "how-to" / "keep.md").read_text()
+    assert told in [each["what"] for each in heard]
+    assert "second.csv: 30 new, 30 labels" in printed
+    assert "has learned 1,800 rows" in printed
+    assert (shell.home / "runs" / "keep" / "sales" / "report.html").is_file()
