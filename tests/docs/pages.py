@@ -13,7 +13,7 @@ PAGES = sorted(
 
 _FENCE = re.compile(r"^( *)```(\S*)[^\n]*\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 _INLINE = re.compile(r"`(leaseboard [^`]+)`")
-_ENDS = ("|", "||", "&&", ";", ">", ">>", "2>&1", "#")
+_ENDS = ("|", "||", "&", "&&", ";", ">", ">>", "2>&1", "#")
 
 
 @dataclass(frozen=True)
