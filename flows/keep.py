@@ -22,6 +22,7 @@ from flows.server import PrefectServer, server_log
 from flows.terminal import say
 from tasks.keep import comparing, ending, expecting, turn, watching
 from tasks.keep.batches import Batch
+from tasks.keep.daily import log_days
 from tasks.keep.opening import opened, state_of
 from tasks.keep.page.whole import PAGE, build
 from tasks.keep.publish import Publishable, publish
@@ -94,7 +95,7 @@ def held_turn(
         publisher = None
         if tracking_uri is not None and file is not None:
             kept = Publishable(keep, file, keeping.contract, keeping.shadow.recipe, state)
-            publisher = partial(publish, tracking_uri, kept)
+            publisher = partial(_published, tracking_uri, kept, keeping.now)
         turned = carried(lambda make: take_turn(keeping, home, make, publisher))
         state.end_turn(number, keeping.at, turned.counts)
         return turned
@@ -141,6 +142,11 @@ def take_turn(
         say(f"leaseboard: {line}", err=True)
     turned.open_incidents = sum(case["resolved"] is None for case in keeping.memory["cases"])
     return turned
+
+
+def _published(uri: str, kept: Publishable, now: datetime, *, flow_run: str) -> None:
+    versions = publish(uri, kept, flow_run=flow_run)
+    log_days(uri, kept, versions, now, flow_run=flow_run)
 
 
 def plainly(_word: str, step: Callable[..., Any]) -> Callable[..., Any]:

@@ -30,6 +30,9 @@ def keep(
     status: Annotated[
         bool, typer.Option("--status", help="Say how the model stands; take no turn.")
     ] = False,
+    card: Annotated[
+        bool, typer.Option("--card", help="Print the champion's model card; take no turn.")
+    ] = False,
     data: Annotated[
         str | None, typer.Option(help="With --init: the files, such as 'inbox/*.csv'.")
     ] = None,
@@ -77,6 +80,8 @@ def keep(
     home = home_of(settings.name, out)
     if status:
         return _show(settings, home, now)
+    if card:
+        return _print_card(settings, home)
     from flows.keep import run_turn, still_open
     from tasks.machine import paths
 
@@ -124,6 +129,23 @@ def _show(settings: Keep, home: Path, now: datetime) -> int:
     from tasks.keep.page.status import status
 
     say(status(state_of(settings, home), settings, now))
+    return 0
+
+
+def _print_card(settings: Keep, home: Path) -> int:
+    from tasks.keep.card import TrackRecord, card
+    from tasks.keep.changes import in_role
+    from tasks.keep.contract import read_contract
+    from tasks.keep.opening import state_of
+    from tasks.keep.shadow import CHAMPION
+
+    contract = read_contract(settings.contract, settings.data)
+    record = TrackRecord.of(settings, contract, state_of(settings, home))
+    champion = in_role(record.lineages, CHAMPION)
+    if champion is None:
+        say(f"{settings.name}: there is no champion yet: the first is made when labels have come")
+        return 3
+    say(card(record, champion).rstrip())
     return 0
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from algorithms import registry
 from algorithms.errors import UsageError
@@ -164,23 +164,30 @@ def _add(
     return log(client, place, kept.keep.name, model, sent, tags, {CARD: card(record, lineage)})
 
 
+def provenance(batches: Sequence[Mapping[str, Any]], recipe: Recipe) -> dict[str, str]:
+    """Tags of where it comes from: the data by their digests, and the code."""
+    digests = "".join(batch["digest"] for batch in batches)
+    last = batches[-1] if batches else {"name": "", "digest": ""}
+    return {
+        "leaseboard.data": f"{len(batches)} batches to {last['name']}",
+        "leaseboard.data_digest": hashlib.sha256(digests.encode()).hexdigest(),
+        "leaseboard.last_batch_digest": last["digest"],
+        "leaseboard.code": code_version(
+            recipe.algorithm, registry.algorithm_class(recipe.algorithm).bench
+        ),
+    }
+
+
 def _tags(record: TrackRecord, lineage: Lineage, recipe: Recipe) -> dict[str, str]:
     """What the UI shall show beside a version: what it is, and where it comes from."""
     scores = record.scores(lineage)
-    digests = "".join(batch["digest"] for batch in record.batches)
-    last = record.batches[-1] if record.batches else {"name": "", "digest": ""}
     return {
         LINEAGE: str(lineage.number),
         "leaseboard.role": lineage.role,
         "leaseboard.algorithm": lineage.name,
         "leaseboard.born": f"{lineage.born}: {lineage.why}",
         "leaseboard.rows": str(lineage.learned),
-        "leaseboard.data": f"{len(record.batches)} batches to {last['name']}",
-        "leaseboard.data_digest": hashlib.sha256(digests.encode()).hexdigest(),
-        "leaseboard.last_batch_digest": last["digest"],
-        "leaseboard.code": code_version(
-            recipe.algorithm, registry.algorithm_class(recipe.algorithm).bench
-        ),
+        **provenance(record.batches, recipe),
         SCORE: " ".join(f"{name} {value:.6g}" for name, value in scores.items() if name != "rows"),
     }
 

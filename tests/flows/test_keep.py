@@ -32,6 +32,8 @@ def test_from_files_to_a_first_turn(call, tmp_path, world):
     assert code == 0
     assert "time when, id order, target revenue" in out
     assert (tmp_path / "shop.contract.yaml").is_file()
+    code, out, _ = call("keep", "shop.yaml", "--card")
+    assert (code, "there is no champion yet" in out) == (3, True)
     code, out, _ = call("keep", "shop.yaml", "--local", "--at", at(0))
     assert code == 0
     assert "000.csv: 60 new, 60 labels" in out
@@ -40,6 +42,10 @@ def test_from_files_to_a_first_turn(call, tmp_path, world):
     client = MlflowClient(f"sqlite:///{tmp_path / 'mlruns' / 'mlflow.db'}")
     assert set(client.get_registered_model("shop").aliases) == {"champion"}
     assert call("keep", "shop.yaml", "--local", "--at", at(0))[0] == 3, "nothing came"
+    code, out, _ = call("keep", "shop.yaml", "--card")
+    assert code == 0
+    assert out.startswith("# shop: champion, lineage 1")
+    assert "## Limits" in out
     code, out, _ = call("keep", "shop.yaml", "--status", "--at", at(0))
     assert code == 0
     assert "chacha" in out
