@@ -102,9 +102,8 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
         listener = socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
         why = str(error.strerror).partition(" (")[0]  # it goes on with the address
-        raise UsageError(
-            f"--host {host} --port {port} cannot be used ({why}): name another"
-        ) from (error)
+        said = f"--host {host} --port {port} cannot be used ({why}): name another"
+        raise UsageError(said) from error
     with listener:
         yield listener
 

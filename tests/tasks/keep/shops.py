@@ -31,12 +31,12 @@ CONTRACT = Contract(
 class Shop:
     """A small shop: a number or a word to forecast, from a price, the weather and a place."""
 
-    def __init__(self, folder, task="regression", algorithm="chacha", **settings):
+    def __init__(self, folder, task="regression", algorithm="chacha", *, place=None, **settings):
         data = {"source": f"folder:{folder}/*.csv", "time": "day", "id": "order",
                 "target": "revenue"}  # fmt: skip
         keep = Keep(name="sales", data=data, contract=folder / "contract.yaml")
         recipe = Recipe("revenue", task, algorithm, settings)
-        state = State(folder / "state.sqlite", "sales")
+        state = State(place or folder / "state.sqlite", "sales")
         self.file = folder / "sales.yaml"
         self.file.touch()
         self.kept = Publishable(keep, self.file, CONTRACT, recipe, state)

@@ -58,7 +58,8 @@ def test_what_apple_learned_is_published_and_forecasts_alike(tmp_path, uri, monk
     assert np.abs(told - shop.rows(3)["revenue"]).mean() < 1
 
 
-def test_roles_move_without_new_snapshots(shop, uri):
+def test_roles_move_without_new_snapshots(tmp_path, state_place, uri):
+    shop = Shop(tmp_path, place=state_place, b=3)
     shop.turn(bear=True)
     publish(uri, shop.kept)
     shop.turn(move=[(CHAMPION, PREVIOUS), (CHALLENGER, CHAMPION)])

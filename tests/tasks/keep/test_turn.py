@@ -258,7 +258,8 @@ def post(world, rows, at="2026-01-04T00:00:00+00:00"):
     ])  # fmt: skip
 
 
-def test_labels_may_be_posted_again_and_again(world):
+def test_labels_may_be_posted_again_and_again(make_world, state_place):
+    world = make_world("posted", keep=f"{KEEP}state: {state_place}\n")
     world.live(0, 2)
     for number in (3, 4):
         frame = world.day(number)

@@ -12,7 +12,7 @@ from tasks.serve.app import application
 from tasks.serve.champion import Follower
 from tasks.serve.rules import RulesFile
 from tasks.serve.service import ForecastService
-from tests.tasks.keep.conftest import shop, uri  # noqa: F401  (fixtures)
+from tests.tasks.keep.conftest import shop, state, state_place, uri  # noqa: F401  (fixtures)
 
 NOW = datetime(2026, 2, 1, tzinfo=UTC)
 
@@ -26,7 +26,6 @@ class Asker:
     ):  # fmt: skip
         self.shop, self.said = made, []
         kept = made.kept
-        state = State(kept.state.place, "sales", patience)
         kept.keep.contract.write_text(made.contract().to_yaml())
         if learned:
             made.turn().turn()
@@ -34,7 +33,8 @@ class Asker:
         rules = RulesFile(kept.keep.contract, kept.keep.data)
         self.follower = Follower(address, "sales", rules, self.said.append)
         self.follower.start()
-        self.service = ForecastService(kept.keep.data, self.follower, state, lambda: NOW)
+        own = State(kept.state.place, "sales", patience)
+        self.service = ForecastService(kept.keep.data, self.follower, own, lambda: NOW)
         self.app = application(self.service, Admission(token, rate, seconds))
 
     def ask(self, method, path, body=None, **given):

@@ -25,11 +25,6 @@ GOOD = champion(lambda rows, level: [[row["a"], level, 2.0] for row in rows])
 
 
 @pytest.fixture
-def state(tmp_path):
-    return State(tmp_path / "state.sqlite", "sales")
-
-
-@pytest.fixture
 def desk(state):
     made = Desk(state, lambda: NOW)
     yield made
@@ -92,6 +87,15 @@ def test_nothing_is_told_that_was_not_logged_and_the_thread_goes_on(
     assert ask(desk, question(3)) == [[[3, 0.5, 2.0]]]
     assert desk.fault == ""
     assert [each[0] for each in logged(state)] == ["r3"]
+
+
+@pytest.mark.postgresql
+def test_an_id_that_a_server_cannot_keep_is_no_end(create_database):
+    desk = Desk(State(create_database("nul"), "sales"), lambda: NOW)
+    (found,) = ask(desk, (GOOD, ["a\0b"], [{"a": 1}], 0.5))
+    assert isinstance(found, ValueError)
+    assert ask(desk, question(2)) == [[[2, 0.5, 2.0]]]
+    desk.stop()
 
 
 def test_who_leaves_takes_nobody_along(desk):
