@@ -135,7 +135,9 @@ async def ask(port: int, rate: float, seconds: float, measured: LoadTest) -> Non
 
     await asyncio.gather(*(one(number) for number in range(int(rate * seconds))))
     for _ in range(CONNECTIONS):
-        (await free.get())[1].close()
+        _, writer = await free.get()
+        writer.close()
+        await writer.wait_closed()
 
 
 async def _answer(reader: asyncio.StreamReader) -> tuple[int, Any]:
@@ -149,7 +151,7 @@ def measure(folder: Path, *, rate: float, seconds: float, changes: int) -> LoadT
     """Serve, ask, and change the champion meanwhile, at even distances."""
     uri = f"sqlite:///{folder / 'mlruns' / 'mlflow.db'}"
     measured, file = LoadTest(), folder / "speed.yaml"
-    command = [sys.executable, "-m", "leaseboard", "serve", str(file), "--port", "0",
+    command = [sys.executable, "-P", "-m", "leaseboard", "serve", str(file), "--port", "0",
                "--tracking-uri", uri]  # fmt: skip
     # What a turn computes is in a process of its own here, too: it delays no question.
     with ProcessPoolExecutor(1, get_context("spawn"), _begin, (folder, uri)) as turns:

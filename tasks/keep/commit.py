@@ -16,6 +16,8 @@ from tasks.keep.schema import Tables
 FORGOTTEN = "forgotten"
 """The name of the memory that tells the first and the last day of rows that are forgotten."""
 
+AT_ONCE = 10_000
+"""Rows of the log that are looked at together."""
 _INSERT: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 
 
@@ -137,7 +139,7 @@ def _forget(connection: Connection, tables: Tables, changes: Changes) -> None:
         value = json.dumps([min(first, before[0]), max(last, before[1])])
         put(connection, tables.memory, "name", [{"name": FORGOTTEN, "value": value}])
         connection.execute(delete(rows).where(gone))
-    connection.execute(delete(served).where(served.c.at < changes.served_horizon))
+    _forget_served(connection, served, changes.served_horizon)
 
 
 def forgotten(connection: Connection, tables: Tables) -> tuple[str, str] | None:
@@ -148,6 +150,17 @@ def forgotten(connection: Connection, tables: Tables) -> tuple[str, str] | None:
         return None
     first, last = json.loads(found)
     return first, last
+
+
+def _forget_served(connection: Connection, table: Table, horizon: str) -> None:
+    """The log is in the order of time: of millions of rows only those that go are looked at."""
+    while True:
+        first = (
+            select(table.c.number, table.c.at).order_by(table.c.number).limit(AT_ONCE).subquery()
+        )
+        old = select(first.c.number).where(first.c.at < horizon)
+        if not connection.execute(delete(table).where(table.c.number.in_(old))).rowcount:
+            return
 
 
 def put(

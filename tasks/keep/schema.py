@@ -158,7 +158,7 @@ def tables_of(name: str) -> Tables:
             "served",
             counted(),
             Column("id", Text, nullable=False, index=True),
-            Column("at", String(32), nullable=False, index=True),
+            Column("at", String(32), nullable=False),
             Column("snapshot", Text, nullable=False),
             Column("level", Float),
             Column("forecast", Text, nullable=False),

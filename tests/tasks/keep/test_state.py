@@ -9,11 +9,13 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import uuid
 from dataclasses import replace
 
 import pytest
 
 from algorithms.errors import LeaseboardError, UsageError
+from tasks.keep import commit
 from tasks.keep.changes import Changes, Happened, KeptRow, Lineage, TakenIn, digest_of
 from tasks.keep.state import State
 
@@ -189,13 +191,18 @@ def test_the_server_s_words_are_kept(state):
     state.commit(batch("b"))
     assert state.posted() == []
     assert state.labels() == (0, AT)
+
+
+def test_the_log_is_forgotten_up_to_the_horizon(state, monkeypatch):
+    monkeypatch.setattr(commit, "AT_ONCE", 3)
     log = {"id": "x", "at": AT, "snapshot": "sales/1", "level": None, "forecast": "2"}
-    state.log_served([log, log])
-    assert state.holds()["served"] == 2
-    changes = batch("c")
-    changes.served_horizon = "2026-01-02"
-    state.commit(changes)
-    assert state.holds()["served"] == 0
+    state.log_served([{**log, "at": f"2026-01-{day:02}T01"} for day in range(1, 21)])
+    for horizon, kept in (("2026-01-01", 20), ("2026-01-12", 9), ("2026-01-12", 9), ("2027", 0)):
+        changes = batch(f"{horizon}{kept}"[:16])
+        changes.batch = replace(changes.batch, digest=f"{uuid.uuid4()}")
+        changes.served_horizon = horizon
+        state.commit(changes)
+        assert state.holds()["served"] == kept
 
 
 def test_a_number_is_never_given_again(state):
