@@ -28,6 +28,7 @@ from tasks.keep.page.whole import PAGE, build
 from tasks.keep.publish import Publishable, publish
 from tasks.keep.settings import Keep
 from tasks.keep.sources import pending
+from tasks.keep.state import State
 from tasks.keep.tell import undelivered
 from tasks.keep.turn import Keeping
 
@@ -84,21 +85,38 @@ def held_turn(
     tracking_uri: str | None = None,
 ) -> Turned:
     """Take a turn while no other one can be taken; `carried` has its steps made somewhere."""
-    state, page = state_of(keep, home), (home / PAGE).as_uri()
+    state = state_of(keep, home)
     with state.turn():
-        keeping = opened(keep, state, now, file)
         try:
-            number = state.begin_turn(keeping.at)
-        except LeaseboardError as error:  # nothing can be written down that the next turn tells
-            ending.tell_at_once(keeping, str(error), page)
+            return _carried_turn(keep, state, home, now, carried, file, tracking_uri)
+        except Exception as error:  # told, and raised
+            is_known = isinstance(error, LeaseboardError)
+            what = str(error) if is_known else f"internal error: {type(error).__name__}: {error}"
+            ending.tell_failure(
+                keep, state, now, what,
+                page=(home / PAGE).as_uri(), command=turn.command_of(keep, file),
+            )  # fmt: skip
             raise
-        publisher = None
-        if tracking_uri is not None and file is not None:
-            kept = Publishable(keep, file, keeping.contract, keeping.shadow.recipe, state)
-            publisher = partial(_published, tracking_uri, kept, keeping.now)
-        turned = carried(lambda make: take_turn(keeping, home, make, publisher))
-        state.end_turn(number, keeping.at, turned.counts)
-        return turned
+
+
+def _carried_turn(
+    keep: Keep,
+    state: State,
+    home: Path,
+    now: datetime,
+    carried: Callable[[Body], Turned],
+    file: Path | None,
+    tracking_uri: str | None,
+) -> Turned:
+    keeping = opened(keep, state, now, file)
+    number = state.begin_turn(keeping.at)
+    publisher = None
+    if tracking_uri is not None and file is not None:
+        kept = Publishable(keep, file, keeping.contract, keeping.shadow.recipe, state)
+        publisher = partial(_published, tracking_uri, kept, keeping.now)
+    turned = carried(lambda make: take_turn(keeping, home, make, publisher))
+    state.end_turn(number, keeping.at, turned.counts)
+    return turned
 
 
 Body = Callable[[Make], Turned]
@@ -125,7 +143,8 @@ def take_turn(
         turned.batches += 1
         counts = work.taken.counts()
         turned.counts = {
-            name: turned.counts.get(name, 0) + count for name, count in counts.items()
+            name: turned.counts.get(name, 0) + counts.get(name, 0)
+            for name in turned.counts | counts
         }
         say(f"{batch.name}: {told(counts)}")
     if publisher is not None:

@@ -11,7 +11,7 @@ import pandas as pd
 import yaml
 
 from algorithms.errors import UsageError, unknown
-from tasks.keep.contract import Contract
+from tasks.keep.contract import Contract, check_uses
 from tasks.keep.infer import infer
 from tasks.keep.opening import recipe_of
 from tasks.keep.settings import DataSettings, Keep
@@ -69,6 +69,7 @@ def write_contract(keep: Keep, now: datetime) -> Contract:
         frame, time=data.time, id=data.id, target=data.target, now=now,
         batches=sizes if len(sizes) > 1 else (),
     )  # fmt: skip
+    check_uses(contract, data)
     _write_new(keep.contract, contract.to_yaml(frame))
     recipe_of(keep, contract)  # after it: to make the target a category may be what mends it
     return contract

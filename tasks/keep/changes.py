@@ -91,6 +91,8 @@ class Changes:
     memory: dict[str, Any] = field(default_factory=dict)
     happened: list[Happened] = field(default_factory=list)
     letters: list[Letter] = field(default_factory=list)
+    early: list[tuple[str, str, str]] = field(default_factory=list)
+    """Labels that wait for their row: its identity, when they came, and the label as JSON."""
     posted: Sequence[int] = ()
     """Numbers of posted labels that were taken in."""
     window: int = 0

@@ -66,6 +66,9 @@ def write(connection: Connection, tables: Tables, changes: Changes) -> None:
             tables.letters.insert(),
             [{"address": address, "body": json.dumps(body)} for address, body in changes.letters],
         )
+    if changes.early:
+        values = [dict(zip(("id", "at", "label"), each, strict=True)) for each in changes.early]
+        connection.execute(tables.posted.insert(), values)
     for number in changes.posted:
         connection.execute(delete(tables.posted).where(tables.posted.c.number == number))
     if changes.batch is not None:

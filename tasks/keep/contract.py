@@ -140,10 +140,27 @@ def read_contract(path: Path, data: DataSettings) -> Contract:
                 f"{path}: {use}: {unknown('column', name, contract.columns)}: add it here, or name"
                 " another as data's"
             )
+    check_uses(contract, data, f"{path}: ")
     if data.id is not None and contract.columns[data.id].missing:
         place = where(path, ["columns", data.id, "missing"])
         raise UsageError(f"{place}: rows are told apart by it: write 0")
     return contract
+
+
+def check_uses(contract: Contract, data: DataSettings, place: str = "") -> None:
+    """UsageError, which begins with `place`, if a column cannot be what FILE.yaml uses it for."""
+    kind = contract.columns[data.time].kind if data.time is not None else "date"
+    if kind != "date":
+        raise UsageError(
+            f"{place}time: column {data.time!r} is of kind {kind}: name one of ISO dates, such as"
+            " 2024-02-29, or none"
+        )
+    if contract.columns[data.target].kind == "date":
+        raise UsageError(
+            f"{place}target: column {data.target!r} holds dates: name one of numbers or words"
+        )
+    if not contract.columns.keys() - {data.id, data.target}:
+        raise UsageError(f"{place}no column beside {data.target!r} to forecast it from: add one")
 
 
 def _line(name: str, rule: ColumnRule, note: str) -> str:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from datetime import date, datetime, timedelta
 
+from algorithms.errors import LeaseboardError
 from tasks.keep.changes import Changes, Happened
 from tasks.keep.conform import stale
 from tasks.keep.incidents import Case, Incident, Message, reconcile
+from tasks.keep.settings import Keep
+from tasks.keep.state import State
 from tasks.keep.tell import Receipt, deliver, letters
 from tasks.keep.turn import Keeping, addresses_of
 
 GRACE = timedelta(days=1)
 """How late labels may be beyond their usual delay: a day is told when it is over."""
 
+
+LAST_TURN = ("turn", "the last turn")
+"""Kind and subject of an incident: it failed, or was stopped."""
 
 HELD_BACK = ("contract", "broken file")
 """Incidents that say already why newer rows are not there."""
@@ -68,17 +74,42 @@ def close(keeping: Keeping, page: str) -> None:
 
 def tell(keeping: Keeping) -> list[Receipt]:
     """Send what is in the outbox, and strike out what was taken."""
+    return _deliver(keeping.state)
+
+
+def _deliver(state: State) -> list[Receipt]:
     receipts = []
-    for receipt in deliver(keeping.state.letters()):
+    for receipt in deliver(state.letters()):
         receipts.append(receipt)
         if not receipt.fault:
-            keeping.state.strike_out(receipt.number)
+            state.strike_out(receipt.number)
     return receipts
 
 
-def tell_at_once(keeping: Keeping, what: str, page: str) -> None:
-    """Tell that a turn could not begin, where nothing can be kept until the next one."""
-    incident = Incident("turn", "this turn", what, keeping.now, "leaseboard doctor")
-    sent = letters([Message("opened", incident)], addresses_of(keeping.keep),
-                   keep=keeping.keep.name, page=page)  # fmt: skip
-    list(deliver(dict(enumerate(sent))))
+def tell_failure(
+    keep: Keep, state: State, now: datetime, what: str, *, page: str, command: str
+) -> None:
+    """Tell that a turn failed: once, though each of the next ones may fail as well.
+
+    What cannot be written down, as on a disk that is full, is told at once, and again.
+    """
+    incident = Incident(*LAST_TURN, f"the turn failed: {what}", now, command)
+    addresses = addresses_of(keep)
+    try:
+        cases = [Case.from_dict(each) for each in state.memory().get("cases", [])]
+        others = [each for each in cases if each.incident.key != incident.key]
+        found = reconcile([each for each in cases if each not in others], [incident], now)
+        at = now.isoformat(timespec="seconds")
+        state.commit(
+            Changes(
+                at=at,
+                memory={"cases": [each.to_dict() for each in [*others, *found.cases]]},
+                happened=[Happened(at, m.status, incident.subject, incident.what)
+                          for m in found.messages],
+                letters=letters(found.messages, addresses, keep=keep.name, page=page),
+            )
+        )  # fmt: skip
+        _deliver(state)
+    except LeaseboardError:
+        sent = letters([Message("opened", incident)], addresses, keep=keep.name, page=page)
+        list(deliver(dict(enumerate(sent))))

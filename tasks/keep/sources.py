@@ -70,7 +70,8 @@ def _pending_files(
         try:
             digest = digests.file_digest(path)
         except FileNotFoundError:
-            continue  # it was moved away meanwhile
+            yield from _gone(path, home)
+            continue
         except OSError as error:
             yield Batch(
                 path.relative_to(home).as_posix(),
@@ -111,8 +112,17 @@ def _read(path: Path, name: str, digest: str, texts: Collection[str]) -> Batch:
     return Batch(name, digest, frame.reset_index(drop=True))
 
 
+def _gone(path: Path, home: Path) -> Iterator[Batch]:
+    """Nothing of a file that was moved away meanwhile; of a link that leads nowhere its fault."""
+    if path.is_symlink():
+        fault = f"{path}: a link that leads nowhere: mend or remove it"
+        yield Batch(path.relative_to(home).as_posix(), "", fault=fault)
+
+
 def _ends_a_line(path: Path) -> bool:
     with path.open("rb") as file:
+        if b"\0" in file.read(1000):
+            return True  # these are no lines: the reader says what is wrong
         size = file.seek(0, 2)
         file.seek(max(0, size - 1))
         return size == 0 or file.read(1) in b"\r\n"
@@ -130,7 +140,8 @@ def _stamp(path: Path) -> _Stamp | None:
 def _is_done(path: Path, home: Path) -> bool:
     """Whether a file is none of those that a program hides, or is at work on."""
     parts = path.relative_to(home).parts
-    return path.is_file() and not any(part.startswith(_NOT_YET) for part in parts)
+    is_file = path.is_file() or path.is_symlink()  # one that leads nowhere is told
+    return is_file and not any(part.startswith(_NOT_YET) for part in parts)
 
 
 def _divided(pattern: str) -> tuple[Path, str]:

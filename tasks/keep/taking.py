@@ -29,6 +29,8 @@ class Sorted:
     """Rows that came before, with the label that has come now."""
     aside: list[tuple[str, str, str]] = field(default_factory=list)
     """Identity, reason, and the row as JSON."""
+    early: list[tuple[str, str]] = field(default_factory=list)
+    """Labels whose row may come later: its identity, and the label as JSON."""
     repeated: int = 0
     old: int = 0
     """Of these, rows of days that are forgotten: nobody knows whether they had come before."""
@@ -40,7 +42,18 @@ class Sorted:
             "labels": len(self.labelled) + sum(row.label is not None for row in self.new),
             "repeated": self.repeated,
             "aside": len(self.aside),
-        }
+        } | ({"early": len(self.early)} if self.early else {})
+
+    def may_wait(self) -> list[tuple[str, str]]:
+        """Have the labels of rows that never came wait for these, and return them."""
+        aside, self.aside = self.aside, []
+        for identity, reason, row in aside:
+            (label, *_) = json.loads(row).values()
+            if reason == UNKNOWN and label is not None:
+                self.early.append((identity, packed(label)))
+            else:
+                self.aside.append((identity, reason, row))
+        return self.early
 
 
 def is_labels_alone(frame: pd.DataFrame, data: DataSettings) -> bool:

@@ -10,6 +10,7 @@ import hashlib
 import itertools
 import json
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -20,7 +21,7 @@ import pandas as pd
 from algorithms.errors import DataError
 from tasks.keep.batches import Batch, identify
 from tasks.keep.changes import Changes, Happened, KeptRow, TakenIn
-from tasks.keep.conform import AHEAD, check, with_absent
+from tasks.keep.conform import AHEAD, Remark, check, with_absent
 from tasks.keep.content import packed, values_in
 from tasks.keep.contract import Contract
 from tasks.keep.incidents import Incident
@@ -43,11 +44,17 @@ LEFT_OUT = "left out"
 DUELS = "duels"
 """In the memory: the state of the champion's duel with each role."""
 
+SINCE = "challenger since"
+"""In the memory: when the last challenger was made."""
+
 REPEATED = 0.5
 """The share of a batch from which on rows that had come before are told."""
 
 _CLASSES = {1.0: "True", 0.0: "False"}
 """What flags are called where they are forecast; a missing one stays missing."""
+
+MOST_REMARKS = 3
+"""Of a batch, that are told each by itself."""
 
 REMEMBERED = timedelta(days=90)
 """How long the identity of a row is known after its day; without days, for ever."""
@@ -75,9 +82,13 @@ class Keeping:
 
     def incident(self, kind: str, subject: str, what: str, command: str = "") -> None:
         """Something is wrong, as of now."""
-        file = shlex.quote(str(self.file or f"{self.keep.name}.yaml"))
-        shown = command or f"leaseboard keep {file} --status"
+        shown = command or command_of(self.keep, self.file)
         self.found.append(Incident(kind, subject, what, self.now, shown))
+
+
+def command_of(keep: Keep, file: Path | None) -> str:
+    """What shows how a keep stands."""
+    return f"leaseboard keep {shlex.quote(str(file or f'{keep.name}.yaml'))} --status"
 
 
 @dataclass
@@ -133,11 +144,10 @@ def checked(keeping: Keeping, batch: Batch) -> Work | None:
     alone = is_labels_alone(frame, data)
     contract = keeping.contract.of_labels(data) if alone else keeping.contract
     held = check(contract, frame, now=keeping.now)
-    for remark in held.told:
-        if not remark.key.startswith("age of"):  # told at the end, of the newest rows of all
-            keeping.incident("data", remark.key, f"{batch.name}: {remark.text}")
-    for remark in held.breaks:
-        keeping.incident("contract", remark.key, f"{batch.name}: {remark.text}")
+    # How old it is, is told at the end, of the newest rows of all.
+    told = [remark for remark in held.told if not remark.key.startswith("age of")]
+    for kind, remarks in (("data", told), ("contract", held.breaks)):
+        _tell_remarks(keeping, kind, batch.name, remarks)
     if held.breaks:
         return None
     aside = [(each, values_in(frame.iloc[[each.position]])[0]) for each in held.aside]
@@ -159,6 +169,10 @@ def checked(keeping: Keeping, batch: Batch) -> Work | None:
     known = keeping.state.rows_of(list(dict.fromkeys(ids)))
     forgotten = keeping.state.forgotten()
     work.taken = take(frame, ids, known, data, keeping.at[:10], forgotten)
+    if not batch.posted:  # labels that were posted have waited already
+        said_at = keeping.now.astimezone(UTC).isoformat(timespec="seconds")
+        early = work.taken.may_wait()
+        work.changes.early = [(identity, said_at, label) for identity, label in early]
     if work.taken.aside:
         (_, reason, _), count = work.taken.aside[0], len(work.taken.aside)
         keeping.incident("ids", reason, f"{batch.name}: {count} rows set aside: {reason}")
@@ -174,6 +188,16 @@ def checked(keeping: Keeping, batch: Batch) -> Work | None:
         keeping.memory["newest"] = max(newest, times.max().isoformat()) if len(times) else newest
     work.changes.batch = TakenIn(batch.name, batch.digest, work.taken.counts(), batch.watermark)
     return work
+
+
+def _tell_remarks(keeping: Keeping, kind: str, name: str, remarks: Sequence[Remark]) -> None:
+    """Each by itself; many, as of a file of another kind, are one incident."""
+    if len(remarks) > MOST_REMARKS:
+        more = f"{name}: {remarks[0].text}; and {len(remarks) - 1} more such faults"
+        keeping.incident(kind, "many faults", more)
+        return
+    for remark in remarks:
+        keeping.incident(kind, remark.key, f"{name}: {remark.text}")
 
 
 def _tell_repeats(keeping: Keeping, batch: Batch, taken: Sorted, count: int) -> None:
@@ -239,7 +263,7 @@ def learn(keeping: Keeping, work: Work) -> None:
         if before is not None:
             shadow.move(before, RETIRED, keeping.at, "retired", f"a new challenger: {why}")
         shadow.bear(rows, keeping.at, why)
-        keeping.memory["challenger since"] = keeping.at
+        keeping.memory[SINCE] = keeping.at
         keeping.memory["rows since"] = 0
         keeping.memory.get(DUELS, {}).pop(CHALLENGER, None)
 
@@ -295,7 +319,7 @@ def due(keeping: Keeping, work: Work) -> str:
     """Why a challenger is to be made; empty if none is."""
     wanted, memory = keeping.keep.retrain, keeping.memory
     memory["rows since"] = memory.get("rows since", 0) + len(work.settled)
-    since = datetime.fromisoformat(memory.setdefault("challenger since", keeping.at))
+    since = datetime.fromisoformat(memory.setdefault(SINCE, keeping.at))
     if wanted.when == "drift" and work.drift:
         return f"drift: {work.drift[0]}"
     if wanted.rows is not None and memory["rows since"] >= wanted.rows:

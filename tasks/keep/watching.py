@@ -49,6 +49,8 @@ def watch(keeping: Keeping, work: Work) -> None:
             labels = [str(label) for label in labels]
         points = pd.Series([_point(each) for each in told])
         found = seen.settle(day, pd.Series(labels), points, pd.Series(losses))
+        if work.has_begun:  # the past, which the first champion has learned just now
+            continue
         _alarm(keeping, work, OUTCOMES, day, found.alarms)
         work.doubtful[day] = bool(found.alarms)
         work.drift += tuple(each.what for each in found.drift)

@@ -11,6 +11,7 @@ from typing import Any
 
 from tasks.keep.page.story import Story
 from tasks.keep.page.traces import layout, over_days
+from tasks.keep.watch.signature import shown, title_of
 from tasks.keep.watching import WATCH
 from tasks.report.cells import Cell, number
 from tasks.report.draw.specs import Figure, Trace, colour, rounded
@@ -32,7 +33,7 @@ class Watched:
     def points(self, series: str) -> dict[str, float]:
         """The values that there are, by day."""
         pairs = zip(self.days, self.values[series], strict=True)
-        return {day: value for day, value in pairs if value is not None}
+        return {day: shown(series, value) for day, value in pairs if value is not None}
 
     def alarms(self) -> Iterator[tuple[str, str]]:
         """Day and series of each alarm."""
@@ -104,7 +105,7 @@ def _figure(part: Watched) -> Figure | None:
 
 
 def _line(name: str, away: Mapping[str, float], points: Mapping[str, float], place: int) -> Trace:
-    trace = over_days(name, away, 1, colour(place))
+    trace = over_days(title_of(name), away, 1, colour(place))
     values = rounded(points.get(day, math.nan) for day in trace["x"])
     return trace | {"customdata": values, "hovertemplate": "%{customdata}"}
 
@@ -116,7 +117,7 @@ def _table(alarms: list[tuple[str, Watched, str]]) -> Table:
         usual = [value for other, value in points.items() if other < day]
         ends = f"{short(min(usual))} to {short(max(usual))}" if usual else "–"
         value = points.get(day, math.nan)
-        rows.append([Cell(day), Cell(name), Cell(part.name), number(value), Cell(ends)])
+        rows.append([Cell(day), Cell(title_of(name)), Cell(part.name), number(value), Cell(ends)])
     return Table(
         "alarms-table",
         "Alarms, the newest first",

@@ -46,12 +46,13 @@ FLOORS = {
     "other": 0.1,
     "lean": 0.1,
     "loss": 0.05,
+    "error": 0.05,
     "disagreement": 0.1,
 }
 """The least spread by statistic, for series that hardly move; of quantiles: a share of a day's."""
 
 _SHARE_OF_RANGE = 0.05
-ONE_SIDED = ("loss", "disagreement")
+ONE_SIDED = ("loss", "error", "disagreement")
 
 Numbers = npt.NDArray[np.float64]
 

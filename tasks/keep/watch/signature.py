@@ -22,7 +22,8 @@ WORDS = {
     "lean": "the lean of {} (from -1, a long low end, to 1)",
     "other": "the share of {} that differs from the usual mix",
     "loss": "the loss of {}",
-    "disagreement": "how little {} follow the labels (0 is not at all, -3 nearly wholly)",
+    "error": "the mean absolute error of {}",
+    "disagreement": "how closely {} follow the labels (0 is not at all, 1 wholly)",
 }
 """What the statistics are called."""
 
@@ -53,6 +54,32 @@ def said(series: str) -> str:
     return WORDS[statistic].format(column)
 
 
+def shown(series: str, value: float) -> float:
+    """A value of a series as people read it: an error in the target's unit, a rank correlation.
+
+    Examples
+    --------
+    >>> round(shown("forecasts: disagreement", -1.5), 3), shown("price: middle", 7.0)
+    (0.905, 7.0)
+    """
+    statistic = divided(series)[1]
+    if statistic == "error":
+        return float(np.exp(value))
+    return float(np.tanh(-value)) if statistic == "disagreement" else value
+
+
+def title_of(series: str) -> str:
+    """What a series is called where its values are `shown`.
+
+    Examples
+    --------
+    >>> title_of("forecasts: disagreement"), title_of("price: middle")
+    ('forecasts: agreement', 'price: middle')
+    """
+    column, statistic = divided(series)
+    return f"{column}: agreement" if statistic == "disagreement" else series
+
+
 def is_number(values: pd.Series) -> bool:
     """Whether values have a scale: flags, texts and categories have none."""
     return pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
@@ -74,12 +101,12 @@ def of_columns(
 
 
 def of_errors(labels: pd.Series, forecasts: pd.Series, losses: pd.Series) -> Signature:
-    """How large the losses were, as a logarithm for numbers; and whether these go together."""
+    """How large the losses were; of numbers their logarithm, and whether these go together."""
     loss = float(losses.mean())
     if not is_number(labels):
         return {"forecasts: loss": loss}
     return {
-        "forecasts: loss": float(np.log(max(loss, 1e-12))),
+        "forecasts: error": float(np.log(max(loss, 1e-12))),
         "forecasts: disagreement": -_agreement(labels, forecasts),
     }
 

@@ -11,12 +11,20 @@ import numpy as np
 import pandas as pd
 
 from tasks.keep.watch import drift, novelty
-from tasks.keep.watch.signature import Signature, divided, new_usual, of_columns, of_errors, said
+from tasks.keep.watch.signature import (
+    Signature,
+    divided,
+    new_usual,
+    of_columns,
+    of_errors,
+    said,
+    shown,
+)
 
 WINDOW = 60
 """Days that a day is set beside."""
 
-DRIFTS = ("missing", "middle", "other", "loss", "disagreement")
+DRIFTS = ("missing", "middle", "other", "loss", "error", "disagreement")
 """Statistics that are watched for lasting change."""
 
 INPUTS, OUTCOMES = "inputs", "outcomes"
@@ -204,9 +212,10 @@ class _Part:
         found = []
         for i in alarming:
             there = before[:, i][~np.isnan(before[:, i])]
+            low, high = sorted(shown(names[i], end) for end in (there.min(), there.max()))
             what = (
-                f"{said(names[i])} is {now[i]:.4g}, and was {there.min():.4g} to"
-                f" {there.max():.4g} on the {len(there)} days before"
+                f"{said(names[i])} is {shown(names[i], now[i]):.4g}, and was {low:.4g} to"
+                f" {high:.4g} on the {len(there)} days before"
             )
             found.append(Noticed(names[i], what, day))
         return found
@@ -226,8 +235,10 @@ class _Part:
             if days:
                 days = min(days, len(self.days))
                 since = [*self.days, day][-days]
-                earlier = np.nanmedian(before[: len(before) + 1 - days])
-                what = f"{said(name)} is {now:.4g}, and was about {earlier:.4g} before"
+                earlier = shown(name, float(np.nanmedian(before[: len(before) + 1 - days])))
+                what = (
+                    f"{said(name)} is {shown(name, now):.4g}, and was about {earlier:.4g} before"
+                )
                 found.append(Noticed(name, f"{what} {since}", since))
         return found
 

@@ -183,3 +183,11 @@ def test_a_pattern_without_signs_is_one_file(tmp_path, taken):
     data = DataSettings(source=f"folder:{os.fspath(tmp_path)}/a.csv", target="y")
 
     assert names(sources.pending(data, taken, moment=0)) == ["a.csv"]
+
+
+def test_what_holds_no_lines_and_links_that_lead_nowhere_say_so(inbox, turn):
+    (inbox / "a.csv").write_text("a,b\n1,2\n", encoding="utf-16")
+    (inbox / "b.csv").symlink_to(inbox / "nowhere.csv")
+    faults = {batch.name: batch.fault for batch in turn()}
+    assert "UTF-8" in faults["a.csv"]
+    assert "a link that leads nowhere" in faults["b.csv"]

@@ -105,7 +105,7 @@ def test_a_turn_that_dies_anywhere_is_made_good(make_world, monkeypatch, step):
         broken.turn(number)
     assert models(broken) == models(whole)
     assert broken.state.days() == whole.state.days()
-    assert any("did not end" in each for each in opened(broken))
+    assert any("the turn failed" in each for each in opened(broken))
     assert opened(whole) == []
 
 

@@ -35,7 +35,16 @@ class World:
         self.inbox.mkdir(parents=True)
         (home / "sales.yaml").write_text(keep)
         self.deliver(0, self.day(0, first))
+        self.begin()
+
+    def begin(self) -> None:
+        """Write the contract."""
         write_contract(self.keep, BEGIN + timedelta(days=1))
+
+    @staticmethod
+    def keep_of(file: Path) -> Keep:
+        """The settings in another file."""
+        return read_keep(file)
 
     @property
     def keep(self) -> Keep:

@@ -81,7 +81,7 @@ def test_errors_of_numbers_and_of_classes():
     labels = pd.Series([1.0, 2, 3, 4])
     found = of_errors(labels, labels * 10, pd.Series([np.e] * 4))
     assert found == {
-        "forecasts: loss": pytest.approx(1),
+        "forecasts: error": pytest.approx(1),
         "forecasts: disagreement": pytest.approx(-np.arctanh(0.999)),
     }
     classes = pd.Series(["a", "b"])

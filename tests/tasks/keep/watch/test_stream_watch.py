@@ -141,7 +141,11 @@ def test_labels_that_are_wrong_alarm_at_once(kept, wrong):
     labels = pd.Series(wrong(labels))
     seen = StreamWatch.from_dict(kept).settle("", labels, forecasts, (labels - forecasts).abs())
 
-    assert "forecasts: loss" in {alarm.series for alarm in seen.alarms}
+    assert "forecasts: error" in {alarm.series for alarm in seen.alarms}
+    said = {alarm.series: alarm.what for alarm in seen.alarms}
+    follow = said.get("forecasts: disagreement", "")
+    assert " is -" not in said["forecasts: error"], "in the target's own unit"
+    assert not follow or "and was 0." in follow, "1 is wholly"
 
 
 def test_classes_that_are_flipped_alarm_at_once():
