@@ -22,6 +22,7 @@ from flows.server import PrefectServer, server_log
 from flows.terminal import say
 from tasks.keep import comparing, ending, expecting, turn, watching
 from tasks.keep.batches import Batch
+from tasks.keep.changes import Changes
 from tasks.keep.daily import log_days
 from tasks.keep.opening import opened, state_of
 from tasks.keep.page.whole import PAGE, build
@@ -31,6 +32,9 @@ from tasks.keep.sources import pending
 from tasks.keep.state import State
 from tasks.keep.tell import undelivered
 from tasks.keep.turn import Keeping
+
+ANNOUNCED = "announced"
+"""In the memory: how much of what happened Prefect knows, or was not there to be told."""
 
 Make = Callable[[str, Callable[..., Any]], Callable[..., Any]]
 """Makes a step of a function, called as its word."""
@@ -157,10 +161,25 @@ def take_turn(
     ending.look_for_what_is_stale(keeping)
     ending.close(keeping, (home / PAGE).as_uri())
     build(keeping.state, keeping.keep, home, keeping.now)
+    _announce(keeping, (home / PAGE).as_uri())
     for line in undelivered(make("tell", ending.tell)(keeping)):
         say(f"leaseboard: {line}", err=True)
     turned.open_incidents = sum(case["resolved"] is None for case in keeping.memory["cases"])
     return turned
+
+
+def _announce(keeping: Keeping, page: str) -> None:
+    """Tell Prefect what happened since the last turn that ended, if this is a flow run."""
+    history = keeping.state.history()
+    news = history[keeping.memory.get(ANNOUNCED, 0) :]
+    if not news:
+        return
+    if _flow_run():
+        from flows.announcing import announce
+
+        announce(keeping.keep.name, news, page)
+    keeping.memory[ANNOUNCED] = len(history)
+    keeping.state.commit(Changes(keeping.at, memory={ANNOUNCED: len(history)}))
 
 
 def _published(uri: str, kept: Publishable, now: datetime, *, flow_run: str) -> None:

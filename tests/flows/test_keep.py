@@ -8,11 +8,21 @@ import sys
 import time
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mlflow import MlflowClient
 
+from flows import server
 from tests.tasks.keep.world import BEGIN, World
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _events_are_kept():
+    """As a server of one's own keeps them; one that goes away with its run does not."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delitem(server._UNUSED, "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED")
+        yield
 
 
 @pytest.fixture
@@ -139,6 +149,25 @@ def test_the_steps_are_tasks_of_one_flow_run(call, world, url):
             names = {run.name for run in client.read_task_runs(task_run_filter=asked)}
             time.sleep(0.2)
     assert names >= wanted
+
+    world.deliver(1, world.day(1).drop(columns="a"))
+    assert call("keep", "sales.yaml", "--at", at(1))[0] == 1
+    asked = {"filter": {"event": {"prefix": ["leaseboard.keep."]}}}
+    events: list[dict[str, Any]] = []
+    with get_client(sync_client=True) as client:
+        while not events and time.monotonic() < deadline + 60:
+            events = client.request("POST", "/events/filter", json=asked).json()["events"]
+            time.sleep(0.2)
+        (artifact,) = client.request("POST", "/artifacts/filter", json={}).json()
+    (event,) = events
+    assert event["event"] == "leaseboard.keep.incident.opened"
+    assert event["resource"]["prefect.resource.id"] == "leaseboard.keep.sales"
+    assert "'a'" in event["payload"]["what"]
+    assert artifact["key"] == "keep-sales-opened"
+    assert artifact["flow_run_id"] in {
+        each["prefect.resource.id"].removeprefix("prefect.flow-run.") for each in event["related"]
+    }
+    assert "report.html" in artifact["data"]
 
 
 @pytest.mark.parametrize("seconds", [2.0, 3.0, 4.0])

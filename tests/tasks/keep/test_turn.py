@@ -632,3 +632,18 @@ def settle(keeping, **losses):
 def test_words_of_a_batch():
     assert flow.told({"new": 3, "labels": 0, "aside": 1}) == "3 new, 1 aside"
     assert flow.told({}) == "nothing new"
+
+
+def test_what_happened_is_announced_once_and_in_flow_runs_alone(world, monkeypatch):
+    from flows import announcing
+
+    told = []
+    monkeypatch.setattr(announcing, "announce", lambda _, news, __: told.append(len(news)))
+    world.live(0, 1)
+    assert told == [], "no flow run: nobody is told"
+    monkeypatch.setattr(flow, "_flow_run", lambda: "f-1")
+    world.deliver(2, world.day(2).drop(columns="a"))
+    world.turn(2)
+    assert told == [1], "what happened before was nobody's to be told"
+    world.turn(2)
+    assert told == [1]
