@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import tempfile
 import warnings
+import weakref
 from collections.abc import Mapping
 from typing import Any
 
 import ConfigSpace
 import smac
+from smac.acquisition.maximizer import LocalSearch
 
 from tasks.evaluate.trials.optimiser import Optimiser, Suggestion
 from tasks.evaluate.trials.spaces import Hyperparameter, Space
@@ -36,7 +39,8 @@ class Smac(Optimiser):
     def __init__(self, space: Space, seed: int, *, multi_fidelity: bool) -> None:
         super().__init__(space, seed)
         logging.getLogger("smac").setLevel(logging.ERROR)
-        self._folder = tempfile.TemporaryDirectory(prefix="smac-")
+        folder = tempfile.mkdtemp(prefix="smac-")
+        weakref.finalize(self, shutil.rmtree, folder)
         self._configspace = configspace(space, seed)
         budgets = {"min_budget": LEAST_FIDELITY, "max_budget": 1.0} if multi_fidelity else {}
         scenario = smac.Scenario(
@@ -44,18 +48,21 @@ class Smac(Optimiser):
             deterministic=True,
             n_trials=MOST_TRIALS,
             seed=seed,
-            output_directory=self._folder.name,
+            output_directory=folder,
             **budgets,
         )
         facade = (
             smac.MultiFidelityFacade if multi_fidelity else smac.HyperparameterOptimizationFacade
         )
         design = facade.get_initial_design(scenario, n_configs=INITIAL_DESIGN)
+        maximizer = facade.get_acquisition_maximizer(scenario)
+        maximizer._local_search = _OrderedSearch(self._configspace, seed=seed)  # noqa: SLF001
         self._facade = facade(
             scenario,
             _never_called_with_budget if multi_fidelity else _never_called,
             model=_one_thread_forest(self._configspace, seed),
             initial_design=design,
+            acquisition_maximizer=maximizer,
             overwrite=True,
             logging_level=False,
         )
@@ -95,6 +102,16 @@ class Smac(Optimiser):
             if f"{name}:{key}" in values
         }
         return Suggestion(name, parameters, fidelity)
+
+
+class _OrderedSearch(LocalSearch):
+    """SMAC's local search, from its starting points in an order that every process agrees on.
+
+    SMAC's own comes from a set, and so from the hashes of a process.
+    """
+
+    def _get_init_points_from_previous_configs(self, *given: Any, **named: Any) -> list[Any]:
+        return sorted(super()._get_init_points_from_previous_configs(*given, **named), key=repr)
 
 
 def configspace(space: Space, seed: int) -> Any:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -9,6 +14,7 @@ from tasks.evaluate.trials.optimisers import make
 from tasks.evaluate.trials.spaces import load_space
 
 FAST = load_space("fast")
+ROOT = Path(__file__).resolve().parents[4]
 
 
 def reward(suggestion):
@@ -33,6 +39,23 @@ def test_another_process_continues_where_the_record_ends(kind, space):
     whole = played(kind, space, 12)
 
     assert played(kind, space, 12, known=whole[:7]) == whole
+
+
+@pytest.mark.parametrize("kind", ["smac", "bohb"])
+def test_the_hashes_of_a_process_change_nothing(kind):
+    code = (
+        f"from tests.tasks.evaluate.trials.test_smac import *; print(played({kind!r}, FAST, 12))"
+    )
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"PYTHONHASHSEED": number},
+            cwd=ROOT, check=True, capture_output=True, text=True,
+        ).stdout
+        for number in ("1", "2", "3")
+    }  # fmt: skip
+
+    assert len(said) == 1
 
 
 def test_suggestions_are_legal_and_only_active_hyperparameters():
