@@ -114,6 +114,8 @@ class Told:
     messages: dict[str, int] = field(default_factory=dict)
     """By incident: how many messages opened in its days."""
     false_alarms: int = 0
+    roll_backs: int = 0
+    """Told in the days of no incident: evidence, and no alarm."""
     lost: int = 0
     """Rows that were delivered and are not in the state."""
     miscounted: int = 0
@@ -185,7 +187,8 @@ def _count(
                     told.noticed[name] = told.noticed.get(name, False) or number - day <= limit
                 break
         else:
-            told.false_alarms += 1
+            told.roll_backs += message["kind"] == "rolled back"
+            told.false_alarms += message["kind"] != "rolled back"
             print("    false:", number, message["kind"], message["text"][:150], file=sys.stderr)
 
 
@@ -301,6 +304,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"  {incident:16} noticed in time {noticed} of {runs}, told once {once}")
         alarms = [each.false_alarms for each in found]
         print(f"  false alarms: {sum(alarms) / runs:.2f} a replay, at most {max(alarms)}")
+        print(f"  roll-backs beside: {sum(each.roll_backs for each in found) / runs:.2f} a replay")
         lost, miscounted = sum(each.lost for each in found), sum(e.miscounted for e in found)
         print(f"  rows lost {lost}, learned twice or never {miscounted}")
         print(f"  turns that left a worse champion {sum(each.worse for each in found)}")

@@ -98,7 +98,8 @@ def log_days(
     client = open_store(uri)
     with reported(uri):
         place = experiment(client, uri, f"keep/{kept.keep.name}")
-        runs = search(client, place, f"tags.`{LEVEL}` = 'day'")
+        since = f"attributes.start_time >= {_moment(days[0].day)}"
+        runs = search(client, place, f"tags.`{LEVEL}` = 'day' and {since}")
         known = {run.data.tags[DAY]: run for run in runs}
         new = [
             each

@@ -62,9 +62,10 @@ def test_a_message_belongs_to_the_incident_of_its_days_and_else_is_false():
     for number, kind, status in (
         (10, "contract", "opened"), (12, "contract", "resolved"), (13, "contract", "opened"),
         (15, "contract", "opened"), (23, "labels late", "opened"), (40, "alarm", "opened"),
+        (41, "rolled back", "opened"),
     ):  # fmt: skip
         drill._count(told, planned, number, [{"status": status, "kind": kind, "text": ""}])
 
     assert told.messages == {"column gone": 2, "labels late": 1}
     assert told.noticed == {"column gone": True, "labels late": True}
-    assert told.false_alarms == 2
+    assert (told.false_alarms, told.roll_backs) == (2, 1)

@@ -36,6 +36,21 @@ def lived(shop):
 NOW = BEGAN + timedelta(days=2, hours=4)
 
 
+def test_runs_of_days_long_ago_are_not_read_again(lived, uri, monkeypatch):
+    log_days(uri, lived.kept, VERSIONS, NOW + timedelta(days=1))
+    monkeypatch.setattr(daily, "MOST_DAYS", 1)
+    read = []
+
+    def seen(*given):
+        found = list(search(*given))
+        read.extend(run.info.run_name for run in found)
+        return found
+
+    monkeypatch.setattr(daily, "search", seen)
+    assert log_days(uri, lived.kept, VERSIONS, NOW + timedelta(days=1)) == []
+    assert read == ["sales 2026-01-03"]
+
+
 def test_each_closed_day_is_a_run_and_a_step_of_the_keeps(lived, uri):
     assert log_days(uri, lived.kept, VERSIONS, NOW, flow_run="f-1") == ["2026-01-02"], (
         "the first champion forecast no row of the first day before it was made"
