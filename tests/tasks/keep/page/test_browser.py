@@ -35,5 +35,5 @@ def test_links_and_folded_tables_open(silent_page, address):
     page = silent_page("file:", viewport={"width": 1280, "height": 900})
     page.goto(f"{address}#lineages")
     expect(page.locator("#lineages .barlayer .point").first).to_be_visible()
-    page.get_by_text("The numbers").click()
+    page.locator("#losses").get_by_text("The numbers").click()
     expect(page.locator("#losses-table")).to_be_visible()
