@@ -144,12 +144,12 @@ def checked(keeping: Keeping, batch: Batch) -> Work | None:
     alone = is_labels_alone(frame, data)
     contract = keeping.contract.of_labels(data) if alone else keeping.contract
     held = check(contract, frame, now=keeping.now)
+    if held.breaks:  # what else is odd is told when the batch is taken in
+        _tell_remarks(keeping, "contract", batch.name, held.breaks)
+        return None
     # How old it is, is told at the end, of the newest rows of all.
     told = [remark for remark in held.told if not remark.key.startswith("age of")]
-    for kind, remarks in (("data", told), ("contract", held.breaks)):
-        _tell_remarks(keeping, kind, batch.name, remarks)
-    if held.breaks:
-        return None
+    _tell_remarks(keeping, "data", batch.name, told)
     aside = [(each, values_in(frame.iloc[[each.position]])[0]) for each in held.aside]
     if aside:
         first = held.aside[0]
