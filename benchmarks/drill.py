@@ -117,7 +117,7 @@ class Told:
     roll_backs: int = 0
     """Told in the days of no incident: evidence, and no alarm."""
     lost: int = 0
-    """Rows that were delivered and are not in the state."""
+    """Rows that were delivered and are neither in the state nor set aside with a reason."""
     miscounted: int = 0
     """Rows that a lineage learned more than once, or never."""
     worse: int = 0
@@ -162,8 +162,9 @@ def replay(stream: DailyStream, seed: int, home: Path, plan: DrillPlan) -> Told:
         told.worse += _is_worse(keep, home)
         learned = now_learned
     state = state_of(keep, home)
-    known = state.rows_of(sorted(inbox.delivered))
-    told.lost = len(inbox.delivered) - len(known)
+    known = state.rows_of(sorted(inbox.delivered)).keys()
+    set_aside = {each["id"] for each in state.asides()}
+    told.lost = len(inbox.delivered - known - set_aside)
     told.miscounted += _unlike_their_count(state, home)
     told.champions = sum(each.kind == "champion" for each in state.history())
     webhook.shutdown()
