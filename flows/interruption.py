@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -41,8 +41,10 @@ def terminable() -> Iterator[None]:
 
 
 @contextmanager
-def resumable(home: Path) -> Iterator[None]:
+def resumable(home: Path, kept: Callable[[Path], str] | None = None) -> Iterator[None]:
     """Say what is kept in the run folder `home` when the run in it is interrupted.
+
+    `kept`: says it of the folder; how many jobs have finished by default.
 
     Raises InterruptedRunError: in place of KeyboardInterrupt, and of SystemExit after SIGTERM.
     """
@@ -50,18 +52,20 @@ def resumable(home: Path) -> Iterator[None]:
         with terminable():
             yield
     except KeyboardInterrupt as stop:
-        raise InterruptedRunError(_told("the user", home), SIGINT_EXIT) from stop
+        raise InterruptedRunError(_told("the user", home, kept), SIGINT_EXIT) from stop
     except SystemExit as stop:
         if stop.code != SIGTERM_EXIT:
             raise
-        raise InterruptedRunError(_told("SIGTERM", home), SIGTERM_EXIT) from stop
+        raise InterruptedRunError(_told("SIGTERM", home, kept), SIGTERM_EXIT) from stop
 
 
-def _told(who: str, home: Path) -> str:
+def _told(who: str, home: Path, kept: Callable[[Path], str] | None) -> str:
+    what = (kept or _finished_jobs)(home)
+    return f"stopped by {who}: {what}; run the same command again to resume"
+
+
+def _finished_jobs(home: Path) -> str:
     from tasks.folder.results import read_results
 
     done = sum(result.status == "ok" for result in read_results(home))
-    return (
-        f"stopped by {who}: {done} finished job{'s' * (done != 1)} kept in {str(home)!r};"
-        " run the same command again to resume"
-    )
+    return f"{done} finished job{'s' * (done != 1)} kept in {str(home)!r}"

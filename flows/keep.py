@@ -140,6 +140,7 @@ def take_turn(
         work = check(keeping, batch)
         if work is None:
             turned.held_back += 1
+            say(f"held back: {keeping.found[-1].what}")
             continue
         for step in (settle, watch, learn, compare, promote):
             step(keeping, work)

@@ -85,7 +85,7 @@ def keep(
     from flows.keep import run_turn, still_open
     from tasks.machine import paths
 
-    with resumable(home):
+    with resumable(home, _kept):
         turned = run_turn(
             settings, home, now,
             file=file, local=local, tracking_uri=paths.tracking_uri(tracking_uri),
@@ -93,7 +93,14 @@ def keep(
     if turned.open_incidents:
         say(still_open(turned, file))
         return 1
-    return 0 if turned.batches else 3
+    if not turned.batches:
+        say("nothing new came")
+        return 3
+    return 0
+
+
+def _kept(home: Path) -> str:
+    return f"each batch that was taken in is kept in {str(home)!r}"
 
 
 def _begin(

@@ -7,6 +7,7 @@ from datetime import date, datetime, timedelta
 from algorithms.errors import LeaseboardError
 from tasks.keep.changes import Changes, Happened
 from tasks.keep.conform import stale
+from tasks.keep.durations import in_words
 from tasks.keep.incidents import Case, Incident, Message, reconcile
 from tasks.keep.settings import Keep
 from tasks.keep.state import State
@@ -30,12 +31,13 @@ def look_for_what_did_not_come(keeping: Keeping) -> None:
     limit = (keeping.now - delay - GRACE).date().isoformat()
     late = {day: rows for day, rows in keeping.state.waiting().items() if day < limit}
     if late:
+        usual = f"after {in_words(delay)}" if delay else "at once"
         age = (keeping.now.date() - date.fromisoformat(min(late))).days
         keeping.incident(
             "labels late",
             keeping.keep.data.target,
             f"{sum(late.values())} rows wait for their {keeping.keep.data.target!r}, the oldest"
-            f" for {age} days: they usually come after {delay.days}",
+            f" for {age} days: they usually come {usual}",
         )
 
 
@@ -74,12 +76,17 @@ def close(keeping: Keeping, page: str) -> None:
 
 def tell(keeping: Keeping) -> list[Receipt]:
     """Send what is in the outbox, and strike out what was taken."""
-    return _deliver(keeping.state)
+    return _deliver(keeping.state, addresses_of(keeping.keep))
 
 
-def _deliver(state: State) -> list[Receipt]:
+def _deliver(state: State, addresses: list[str]) -> list[Receipt]:
+    """What waits for an address that FILE.yaml names no more goes to the first that it names."""
+    outbox = {
+        number: (written if written in addresses or not addresses else addresses[0], body)
+        for number, (written, body) in state.letters().items()
+    }
     receipts = []
-    for receipt in deliver(state.letters()):
+    for receipt in deliver(outbox):
         receipts.append(receipt)
         if not receipt.fault:
             state.strike_out(receipt.number)
@@ -109,7 +116,7 @@ def tell_failure(
                 letters=letters(found.messages, addresses, keep=keep.name, page=page),
             )
         )  # fmt: skip
-        _deliver(state)
+        _deliver(state, addresses)
     except LeaseboardError:
         sent = letters([Message("opened", incident)], addresses, keep=keep.name, page=page)
         list(deliver(dict(enumerate(sent))))

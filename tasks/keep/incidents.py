@@ -1,8 +1,9 @@
 """What is wrong, as incidents: each is told once when it opens, and once when it is resolved.
 
-An incident is not over at the first turn that does not find it, but when it has been quiet for two
-days; one that returns after that is told again, and has to be quiet for twice as long from then
-on. So one that comes and goes is told ever more rarely, and one that lasts once.
+An incident of a day is not over at the first turn that does not find it, but when it has been
+quiet for two days. One that every turn looks for, such as a file that is held back, is over when a
+turn does not find it any more. Each that returns is told again, and has to be quiet for longer
+from then on. So one that comes and goes is told ever more rarely, and one that lasts once.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from typing import Any, Literal, Self
 
 QUIET = timedelta(days=2)
 """How long an incident is not found before it is resolved; doubled each time that it returns."""
+
+LOOKED_AT = frozenset({"contract", "broken file", "labels late", "publish", "turn"})
+"""Kinds that each turn looks for anew, so that one which does not find them knows."""
 
 MEMORY = timedelta(days=60)
 """How long a resolved incident is remembered, so that one that returns is known."""
@@ -178,5 +182,6 @@ def _found(case: Case | None, incident: Incident, now: datetime) -> Case:
 def _missed(case: Case, now: datetime) -> Case | None:
     if case.resolved is not None:
         return case if now - case.resolved <= MEMORY else None
-    quiet = now - case.seen >= QUIET * 2**case.returns
+    doublings = 2**case.returns - (case.incident.kind in LOOKED_AT)
+    quiet = now >= case.seen and now - case.seen >= QUIET * doublings
     return replace(case, resolved=now) if quiet else case

@@ -120,7 +120,7 @@ def shown(address: str) -> str:
 
 def _body(message: Message, keep: str, page: str) -> dict[str, str]:
     incident = message.incident
-    since = incident.since.isoformat()
+    since = incident.since.isoformat(timespec="seconds")
     over = "resolved: " if message.status == "resolved" else ""
     return {
         "id": message.id,

@@ -118,7 +118,8 @@ def test_a_keep_comes_from_an_empty_folder_to_an_alert_as_written(shell):
     heard = [json.loads(line) for line in (shell.home / "heard.txt").read_text().splitlines()]
 
     assert "first.csv: 1770 new, 1770 labels" in printed
-    assert printed.count("exit code 1") == 2
+    assert printed.count("exit code 1") == 1
+    assert [each["status"] for each in heard] == ["opened", "resolved"]
     told = "second.csv: no column 'price': 'prize' is new, rename it back or mend the contract"
     assert told in (pages.DOCS / "how-to" / "keep.md").read_text()
     assert told in [each["what"] for each in heard]

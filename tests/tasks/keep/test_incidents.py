@@ -20,11 +20,11 @@ def incident(n=0, kind="alarm", subject="labels", what="unlike the days before")
     return Incident(kind, subject, what, day(n), "leaseboard keep sales.yaml --status")
 
 
-def told(days, most=60):
+def told(days, most=60, kind="alarm"):
     """The days on which something was told, and what, if it is found on `days`."""
     cases, said = [], []
     for n in range(most):
-        after = reconcile(cases, [incident(n)] if n in days else [], day(n))
+        after = reconcile(cases, [incident(n, kind)] if n in days else [], day(n))
         cases = [Case.from_dict(json.loads(json.dumps(case.to_dict()))) for case in after.cases]
         said += [(n, message.status) for message in after.messages]
     return said
@@ -42,11 +42,17 @@ def test_one_that_is_missed_for_a_day_lasts():
     assert told([5, 7, 9]) == [(5, "opened"), (11, "resolved")]
 
 
-@pytest.mark.parametrize("period", [2, 3, 4, 5, 7])
-def test_one_that_flaps_is_told_ever_more_rarely(period):
-    said = told(range(0, 200, period), 200)
+def test_one_that_every_turn_looks_for_is_over_when_a_turn_does_not_find_it():
+    assert told([5, 6], kind="contract") == [(5, "opened"), (7, "resolved")]
+    assert told([5, 7], kind="contract")[2:] == [(7, "opened"), (9, "resolved")]
 
-    assert sum(status == "opened" for _, status in said) <= 4
+
+@pytest.mark.parametrize("kind", ["alarm", "contract"])
+@pytest.mark.parametrize("period", [2, 3, 4, 5, 7])
+def test_one_that_flaps_is_told_ever_more_rarely(period, kind):
+    said = told(range(0, 200, period), 200, kind)
+
+    assert sum(status == "opened" for _, status in said) <= 5
 
 
 def test_one_that_returns_after_its_memory_is_new():

@@ -126,6 +126,24 @@ def test_a_turn_that_fails_is_told_once_and_raised(world, monkeypatch):
     assert world.turn(3).counts["new"] == 20
 
 
+def test_what_waits_for_an_address_that_was_mended_goes_to_the_new_one(world, monkeypatch):
+    edit(world, "contract: contract.yaml", "contract: contract.yaml\nalerts: {webhook: http://x/}")
+    asked = []
+
+    def deliver(outbox):
+        for number, (address, _) in outbox.items():
+            asked.append(address)
+            yield Receipt(number, address, "is down" if "x" in address else "")
+
+    monkeypatch.setattr(ending, "deliver", deliver)
+    world.deliver(1, world.day(1).drop(columns="a"))
+    world.turn(1)
+    edit(world, "http://x/", "http://y/")
+    world.turn(2)
+    world.turn(3)
+    assert asked == ["http://x/", "http://y/"]
+
+
 def test_a_failure_that_cannot_be_written_down_is_told_at_once(world, monkeypatch):
     edit(world, "contract: contract.yaml", "contract: contract.yaml\nalerts: {webhook: http://x/}")
     sent = []
