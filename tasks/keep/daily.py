@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from algorithms.benches.measures import skill_over
@@ -163,5 +163,5 @@ def _fill(
 
 def _moment(day: str, days: int = 0) -> int:
     """When a day begins, or so many later, in milliseconds."""
-    begins = datetime.combine(date.fromisoformat(day), time(), UTC) + timedelta(days=days)
+    begins = datetime.fromisoformat(day).replace(tzinfo=UTC) + timedelta(days=days)
     return int(begins.timestamp() * 1000)

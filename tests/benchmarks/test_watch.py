@@ -48,6 +48,6 @@ def test_every_fault_is_noticed(classes):
 
 def test_the_estimate_is_set_beside_the_last_week():
     stream = days(LENGTH + LATE + 1)
-    error, before, _ = estimated(stream, LENGTH + LATE)
+    found = estimated(stream, LENGTH + LATE)
 
-    assert 0 <= error < 3 * before + 0.1
+    assert 0 <= found.error < 3 * found.before + 0.1
