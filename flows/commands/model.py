@@ -129,11 +129,14 @@ def rollback(name: Name, out: KeepFolder = None, tracking_uri: TrackingUri = Non
         say(f"{name}: version {registry.roll_back(uri, name)} is champion again")
         return
 
-    from tasks.keep.publish import publish, roll_back
+    from tasks.keep.by_hand import roll_back
+    from tasks.keep.publish import publish
 
     kept = _kept(Path(file), out)
-    what = roll_back(kept.state, _now())
-    say(f"{name}: version {publish(uri, kept)['champion']} is champion: {what}")
+    with kept.state.turn():
+        what = roll_back(kept.state, _now())
+        version = publish(uri, kept)["champion"]
+    say(f"{name}: version {version} is champion: {what}")
 
 
 def _promote_kept(uri: str, name: str, file: Path, out: Path | None, anyway: bool) -> int:
@@ -141,11 +144,14 @@ def _promote_kept(uri: str, name: str, file: Path, out: Path | None, anyway: boo
     from tasks.keep.publish import publish
 
     kept = _kept(file, out)
-    done, evidence = promote_by_hand(kept.state, kept.keep.compare.alpha, _now(), anyway=anyway)
+    alpha = kept.keep.compare.alpha
+    with kept.state.turn():
+        done, evidence = promote_by_hand(kept.state, alpha, _now(), anyway=anyway)
+        version = publish(uri, kept)["champion"] if done else ""
     if not done:
         say(f"{name}: the challenger stays challenger: {evidence}; --anyway promotes it")
         return 1
-    say(f"{name}: version {publish(uri, kept)['champion']} is champion now: {evidence}")
+    say(f"{name}: version {version} is champion now: {evidence}")
     return 0
 
 

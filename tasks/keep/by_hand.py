@@ -1,4 +1,4 @@
-"""A challenger of a keep that a person promotes: on the evidence so far, or in spite of it."""
+"""What a person decides of a keep: to promote its challenger, or to go back to the one before."""
 
 from __future__ import annotations
 
@@ -48,31 +48,60 @@ def promote_by_hand(
     """Make the challenger champion if the evidence suffices, or `anyway`.
 
     Returns whether it was done, and the evidence in one line. The state of the keep alone is
-    changed: `tasks.keep.publish.publish` then.
+    changed. The caller holds its turn until it has published, or what another turn has learned in
+    between would be taken for what is published.
 
-    Raises UsageError if there is no challenger, or a turn is going on.
+    Raises UsageError if there is no challenger.
     """
-    with state.turn():
-        lineages = state.lineages()
-        champion, challenger = in_role(lineages, CHAMPION), in_role(lineages, CHALLENGER)
-        if champion is None or challenger is None:
-            raise UsageError(
-                f"the keep {state.name!r} has no challenger: a turn makes one, when `retrain:` of"
-                " its file says so"
-            )
-        duel = state.memory().get(DUELS, {}).get(CHALLENGER)
-        evidence = DuelSoFar(None if duel is None else Duel.from_dict(duel), alpha)
-        if not evidence.suffices and not anyway:
-            return False, evidence.words
-        moved = [renamed(champion, PREVIOUS), renamed(challenger, CHAMPION)]
-        what = f"{challenger.number} takes the place, by hand: {evidence.words}"
-        happened = [
-            Happened(at, PREVIOUS, str(champion.number), what),
-            Happened(at, CHAMPION, str(challenger.number), what),
-        ]
-        before = in_role(lineages, PREVIOUS)
-        if before is not None:
-            moved.insert(0, replace(renamed(before, RETIRED), model=None))
-            happened.insert(0, Happened(at, RETIRED, str(before.number), "two champions ago"))
-        state.commit(Changes(at, lineages=moved, memory={DUELS: {}}, happened=happened))
-        return True, evidence.words
+    lineages = state.lineages()
+    champion, challenger = in_role(lineages, CHAMPION), in_role(lineages, CHALLENGER)
+    if champion is None or challenger is None:
+        raise UsageError(
+            f"the keep {state.name!r} has no challenger: a turn makes one, when `retrain:` of"
+            " its file says so"
+        )
+    duel = state.memory().get(DUELS, {}).get(CHALLENGER)
+    evidence = DuelSoFar(None if duel is None else Duel.from_dict(duel), alpha)
+    if not evidence.suffices and not anyway:
+        return False, evidence.words
+    moved = [renamed(champion, PREVIOUS), renamed(challenger, CHAMPION)]
+    what = f"{challenger.number} takes the place, by hand: {evidence.words}"
+    happened = [
+        Happened(at, PREVIOUS, str(champion.number), what),
+        Happened(at, CHAMPION, str(challenger.number), what),
+    ]
+    before = in_role(lineages, PREVIOUS)
+    if before is not None:
+        moved.insert(0, replace(renamed(before, RETIRED), model=None))
+        happened.insert(0, Happened(at, RETIRED, str(before.number), "two champions ago"))
+    state.commit(Changes(at, lineages=moved, memory={DUELS: {}}, happened=happened))
+    return True, evidence.words
+
+
+def roll_back(state: State, at: str) -> str:
+    """Make the previous champion champion again, and the champion previous; says so in one line.
+
+    As with `promote_by_hand`, the caller holds the turn and publishes.
+
+    Raises UsageError if there is no previous champion.
+    """
+    lineages = state.lineages()
+    champion, previous = in_role(lineages, CHAMPION), in_role(lineages, PREVIOUS)
+    if champion is None or previous is None:
+        raise UsageError(
+            f"the keep {state.name!r} has no previous champion to go back to: it has one once a"
+            " challenger was promoted"
+        )
+    what = f"lineage {previous.number} again, in the place of {champion.number}: by hand"
+    state.commit(
+        Changes(
+            at,
+            lineages=[renamed(champion, PREVIOUS), renamed(previous, CHAMPION)],
+            memory={DUELS: {}},
+            happened=[
+                Happened(at, PREVIOUS, str(champion.number), what),
+                Happened(at, CHAMPION, str(previous.number), what),
+            ],
+        )
+    )
+    return what

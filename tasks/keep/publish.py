@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 from algorithms import registry
 from algorithms.errors import UsageError
 from tasks.keep.card import TrackRecord, card
-from tasks.keep.changes import Changes, Happened, Lineage, in_role, renamed
-from tasks.keep.comparing import DUELS
+from tasks.keep.changes import Lineage, in_role
 from tasks.keep.contract import Contract
 from tasks.keep.living import Recipe
 from tasks.keep.reading import as_sent, features_of
@@ -91,36 +90,6 @@ def publish(uri: str, kept: Publishable, *, flow_run: str = "") -> dict[str, str
         _point(client, name, found)
         _remove_old(client, uri, name, place, versions, record.lineages, set(found.values()))
     return found
-
-
-def roll_back(state: State, at: str) -> str:
-    """Make the previous champion champion again, and the champion previous; says so in one line.
-
-    The state of the keep alone is changed, and the caller holds its turn until it has published:
-    what another turn has learned in between would be taken for what is published.
-
-    Raises UsageError if there is no previous champion.
-    """
-    lineages = state.lineages()
-    champion, previous = in_role(lineages, CHAMPION), in_role(lineages, PREVIOUS)
-    if champion is None or previous is None:
-        raise UsageError(
-            f"the keep {state.name!r} has no previous champion to go back to: it has one once a"
-            " challenger was promoted"
-        )
-    what = f"lineage {previous.number} again, in the place of {champion.number}: by hand"
-    state.commit(
-        Changes(
-            at,
-            lineages=[renamed(champion, PREVIOUS), renamed(previous, CHAMPION)],
-            memory={DUELS: {}},
-            happened=[
-                Happened(at, PREVIOUS, str(champion.number), what),
-                Happened(at, CHAMPION, str(previous.number), what),
-            ],
-        )
-    )
-    return what
 
 
 def _claim(client: MlflowClient, name: str, file: Path) -> None:

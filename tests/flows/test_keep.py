@@ -14,6 +14,7 @@ import pytest
 from mlflow import MlflowClient
 
 from flows import server
+from tasks.keep.opening import state_of
 from tests.tasks.keep.world import BEGIN, World
 
 
@@ -101,6 +102,11 @@ def test_a_challenger_is_promoted_by_hand_on_evidence_or_anyway(call, tmp_path, 
     code, _, err = call("model", "promote", "sales", "--better")
     assert code == 64
     assert "sales is kept: its evidence decides" in err
+    state = state_of(world.keep, tmp_path / "runs" / "keep" / "sales")
+    with state.turn():
+        code, _, err = call("model", "promote", "sales", "--anyway")
+    assert code
+    assert len(err.strip().splitlines()) == 1
     code, out, _ = call("model", "promote", "sales", "--anyway")
     assert code == 0
     assert "is champion now: evidence" in out
@@ -110,6 +116,14 @@ def test_a_challenger_is_promoted_by_hand_on_evidence_or_anyway(call, tmp_path, 
     code, _, err = call("model", "promote", "sales")
     assert code == 64
     assert "has no challenger" in err
+    with state.turn():
+        code, _, err = call("model", "rollback", "sales")
+    assert code
+    assert len(err.strip().splitlines()) == 1
+    assert client.get_model_version_by_alias("sales", "champion").version == version.version
+    assert call("model", "rollback", "sales")[0] == 0
+    version = client.get_model_version_by_alias("sales", "champion")
+    assert version.tags["leaseboard.lineage"] != "4"
 
 
 def test_a_model_that_cannot_forecast_the_target_is_one_line_at_init(call, tmp_path, world):

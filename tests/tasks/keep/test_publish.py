@@ -10,8 +10,9 @@ import pytest
 
 from algorithms.errors import UsageError
 from tasks.keep import publish as publishing
+from tasks.keep.by_hand import roll_back
 from tasks.keep.changes import in_role
-from tasks.keep.publish import KEPT, publish, roll_back
+from tasks.keep.publish import KEPT, publish
 from tasks.keep.shadow import CHALLENGER, CHAMPION, PREVIOUS, RETIRED
 from tasks.models.registry import keep_of, listed, promote
 from tasks.track.client import every
