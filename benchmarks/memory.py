@@ -21,9 +21,10 @@ from pathlib import Path
 
 import psutil
 
+from algorithms.errors import DataError
 from tasks.machine.environment import prepare_environment
 
-_LOOK_SECONDS = 0.05
+_LOOK_SECONDS = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,11 @@ def measure(
     Probes are run unless stored.
 
     A process has one peak in its life, so call this once.
+
+    Raises
+    ------
+    DataError
+        If every probe ended before it was looked at.
     """
     # Loaded before the data are, so that what they take counts as the program's own.
     import pyarrow.parquet  # noqa: F401
@@ -73,6 +79,11 @@ def measure(
         for _ in play("abc", registry.build("abc"), bench, 0):
             pass
     peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # Linux counts kilobytes
+    if not private:
+        raise DataError(
+            f"{reference}: no probe lasted {_LOOK_SECONDS} s, so that its memory was not seen:"
+            " take more rows, or an empty store"
+        )
     rows, columns = dataset.features.shape
     return Memory(program, 4 * rows * columns, peak, max(private))
 
@@ -80,7 +91,7 @@ def measure(
 @contextmanager
 def _children_watched() -> Iterator[list[int]]:
     """Note the private bytes of every child while the body runs, many times a second."""
-    private, over = [0], threading.Event()
+    private, over = list[int](), threading.Event()
 
     def look() -> None:
         while not over.wait(_LOOK_SECONDS):

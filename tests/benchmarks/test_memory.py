@@ -15,10 +15,10 @@ def test_the_peak_is_counted_in_arrays_beyond_the_program():
 
 
 def test_a_generated_set():
-    data = "synthetic:separated?rows=300&features=6"
-    command = [sys.executable, "-m", "benchmarks.memory", data, "--configurations", "2"]
+    data = "synthetic:separated?rows=20000&features=25"  # so that a probe lasts many looks
+    command = [sys.executable, "-m", "benchmarks.memory", data, "--configurations", "3"]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     sizes = {name: float(size) for name, size in re.findall(r"(\w+) +([\d.]+) MB", text)}
-    assert sizes["array"] == 0.0  # 300 rows of six times four bytes, in MB
+    assert sizes["array"] == 2.0  # 20,000 rows of 25 times four bytes, in MB
     assert sizes["peak"] > sizes["program"] > 50
     assert sizes["probe"] > 1
