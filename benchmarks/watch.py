@@ -80,6 +80,8 @@ class WatchedDay:
     losses: pd.Series
     sure: pd.Series
     """The forecasts of numbers; of classes the probability of the one that was forecast."""
+    told: pd.Series | pd.DataFrame
+    """The forecasts of numbers; of classes the probability of each."""
 
 
 def days_of(kind: StreamKind, mirror: Path, kept: Path | None = None) -> list[WatchedDay]:
@@ -99,9 +101,14 @@ def days_of(kind: StreamKind, mirror: Path, kept: Path | None = None) -> list[Wa
         if kept is not None:
             told.to_parquet(kept)
     rows = pd.Series(kind.day(frame)).groupby(kind.day(frame)).groups.values()
-    told = told[["forecast", "loss", "sure"]]
+    shares = told[[name for name in told if name.startswith(PROBABILITY)]]
+    shares.columns = shares.columns.str.removeprefix(PROBABILITY)
+    whole = told["forecast"] if shares.empty else shares
+    first, losses, sure = (told[name] for name in ("forecast", "loss", "sure"))
     return [
-        WatchedDay(frame.loc[i], labels.loc[i], *(told[name].loc[i] for name in told))
+        WatchedDay(
+            frame.loc[i], labels.loc[i], first.loc[i], losses.loc[i], sure.loc[i], whole.loc[i]
+        )
         for i in rows
     ]
 
@@ -122,6 +129,7 @@ def _told(frame: pd.DataFrame, labels: pd.Series, day: Any) -> pd.DataFrame:
                 "forecast": forecasts.astype(str),
                 "sure": _shares(told, forecasts),
                 "loss": 1 - _shares(told, came),
+                **{name: told[name] for name in told if name.startswith(PROBABILITY)},
             }
         found.append(pd.DataFrame(each))
         if number >= LATE:
@@ -141,7 +149,7 @@ def seen(watch: StreamWatch, number: int, day: WatchedDay) -> tuple[Seen, Seen]:
     name = f"day {number}"
     return (
         watch.observe(name, day.features, day.forecasts),
-        watch.settle(name, day.labels, day.forecasts, day.losses),
+        watch.settle(name, day.labels, day.told, day.losses),
     )
 
 

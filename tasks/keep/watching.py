@@ -45,10 +45,10 @@ def watch(keeping: Keeping, work: Work) -> None:
     for day, rows, told in _days(keeping, work.settled, number, settled=True):
         labels = [label_of(row) for row in rows]
         losses = [_loss(each, label) for each, label in zip(told, labels, strict=True)]
+        forecasts: pd.Series | pd.DataFrame = pd.Series([_point(each) for each in told])
         if isinstance(told[0], Mapping):
-            labels = [str(label) for label in labels]
-        points = pd.Series([_point(each) for each in told])
-        found = seen.settle(day, pd.Series(labels), points, pd.Series(losses))
+            labels, forecasts = [str(label) for label in labels], pd.DataFrame(told).fillna(0.0)
+        found = seen.settle(day, pd.Series(labels), forecasts, pd.Series(losses))
         if work.has_begun:  # the past, which the first champion has learned just now
             continue
         _alarm(keeping, work, OUTCOMES, day, found.alarms)

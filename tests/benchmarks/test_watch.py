@@ -20,7 +20,10 @@ def days(count, classes=False):
             labels = pd.Series(np.where(x["x"] < 4, "low", "high"))
             forecasts, losses = labels, pd.Series(generator.random(50) / 4)
             sure = 1 - losses
-        found.append(WatchedDay(x, labels, forecasts, losses, sure))
+        told = pd.DataFrame({name: sure.where(labels == name, losses) for name in ("low", "high")})
+        found.append(
+            WatchedDay(x, labels, forecasts, losses, sure, told if classes else forecasts)
+        )
     return found
 
 

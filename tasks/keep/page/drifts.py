@@ -11,7 +11,7 @@ from typing import Any
 
 from tasks.keep.page.story import Story
 from tasks.keep.page.traces import layout, over_days
-from tasks.keep.watch.signature import shown, title_of
+from tasks.keep.watch.signature import STEP, divided, shown, title_of
 from tasks.keep.watching import WATCH
 from tasks.report.cells import Cell, number
 from tasks.report.draw.specs import Figure, Trace, colour, rounded
@@ -88,7 +88,8 @@ def distances(points: Mapping[str, float]) -> dict[str, float]:
 
 def _figure(part: Watched) -> Figure | None:
     """Those that alarmed, and those that went furthest; None if all series are constant."""
-    found = {name: points for name in part.values if (points := part.points(name))}
+    shown_names = [name for name in part.values if divided(name)[1] != STEP]
+    found = {name: points for name in shown_names if (points := part.points(name))}
     away = {name: distances(points) for name, points in found.items()}
     furthest = {name: max(map(abs, each.values())) for name, each in away.items()}
     moved = [name for name in found if furthest[name]]

@@ -7,15 +7,18 @@ was alarming has no second like it; a level that lasts has, after two days, and 
 
 A series is alarming when that distance exceeds `MARGIN` times the largest that any of the days
 before has among all of them, and 1 + ln m for m series; days that were alarming are near to
-others, and no measure of how far is usual. If days are exchangeable, the first alone happens to a
-series with a probability of at most 1 / (n + 1) on a day after n others, whatever its distribution
-and even at a margin of 1 (conformal prediction: Vovk, Gammerman and Shafer, 2005, chapter 2, with
-this distance as the measure of non-conformity); the second is the size to which the largest of m
-distances with exponential tails grows. Real days are not exchangeable, which is what the margin is
-for. ``python -m benchmarks.watch``, 20 replays of 60 clean days a stream: 0.5 incidents of bike
-sharing, 0.8 of electricity prices (which jump, and begin to be traded between states), 0.05 and 0
-of flights. A day of labels that is wrong is noticed where forecasts follow labels; where they do
-not, because these come a week late, only labels whose own distribution changes are.
+others, and no measure of how far is usual. How good forecasts were is judged together with what
+labels were like, by the mean of k distances, against `MARGIN_TOGETHER` times the largest and
+1 + ln m / k: wrong labels move each of them a little, and an honest day seldom all.
+
+If days are exchangeable, to be farther than all days before happens to a series with a probability
+of at most 1 / (n + 1) on a day after n others, whatever its distribution and even at a margin of 1
+(conformal prediction: Vovk, Gammerman and Shafer, 2005, chapter 2, with this distance as the
+measure of non-conformity); the logarithm is the size to which the largest of m distances with
+exponential tails grows. Real days are not exchangeable, which is what the margins are for. How
+often they alarm is measured by ``python -m benchmarks.watch`` and ``python -m benchmarks.drill``.
+Wrong labels are noticed where forecasts follow labels; where they do not, because these come a
+week late, only labels whose own distribution changes are.
 
 NannyML and Evidently set a day beside a fixed reference (three deviations of its chunks; a
 distance of 0.1), which the first change of season leaves for good; River's and frouros' detectors
@@ -29,13 +32,27 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tasks.keep.watch.signature import QUANTILES, divided
+from tasks.keep.watch.signature import QUANTILES, STEP, divided
 
 NEIGHBOUR = 2
 """Which of the nearest days counts."""
 
 MARGIN = 3.0
 """How much further than all others a day must be."""
+
+TOGETHER = frozenset(
+    {
+        "forecasts: loss",
+        "forecasts: error",
+        "forecasts: disagreement",
+        "labels: other",
+        "labels: middle",
+    }
+)
+"""Series that are judged by the mean of their distances, too: wrong labels move each a little."""
+
+MARGIN_TOGETHER = 2.0
+"""The margin of that mean: it is rarer that an honest day is off in all of them."""
 
 LEAST = 14
 """Days that a series must have before it is judged: two weeks."""
@@ -52,7 +69,11 @@ FLOORS = {
 """The least spread by statistic, for series that hardly move; of quantiles: a share of a day's."""
 
 _SHARE_OF_RANGE = 0.05
-ONE_SIDED = ("loss", "error", "disagreement")
+OF_FORECASTS = ("loss", "error", "disagreement")
+"""Statistics of how good the forecasts of a day were."""
+
+ONE_SIDED = ("commonest", *OF_FORECASTS)
+"""Only a rise is alarming: a sensor that sticks, forecasts that fail."""
 
 Numbers = npt.NDArray[np.float64]
 
@@ -81,28 +102,45 @@ def excess(
     Returns
     -------
     array of shape (m,)
+        What the series of `TOGETHER` come to together is that of the farthest of them.
     """
     bag = np.vstack([before, today])
-    distances = _distances(names, bag) / _spreads(names, bag)
-    distances[-1] *= min(1.0, np.sqrt(rows[-1] / max(np.median(rows[:-1]), 1)))
-    farthest = np.where(alarmed, 0.0, distances[:-1]).max(axis=0)
-    alarming = np.maximum(MARGIN * farthest, 1 + np.log(len(names)))
+    apart = _apart(names, bag)
+    few = min(1.0, float(np.sqrt(rows[-1] / max(np.median(rows[:-1]), 1))))
     judged = (~np.isnan(before)).sum(axis=0) >= LEAST
-    found: Numbers = np.where(
-        judged & ~_says_the_day(names, before), distances[-1] / alarming, 0.0
-    )
+    judged &= ~_says_the_day(names, before) & ~np.isnan(today)
+    size = np.log(sum(divided(name)[1] != STEP for name in names))
+    found = np.zeros(len(names))
+    together = [i for i in np.flatnonzero(judged) if names[i] in TOGETHER]
+    mine = [i for i in together if divided(names[i])[1] in OF_FORECASTS]
+    if len(together) > 1 and mine:
+        judged[mine] = False
+        distances = _nearest(apart[:, :, together].mean(axis=2))
+        usual = np.where(alarmed[:, together].any(axis=1), 0.0, distances[:-1]).max()
+        limit = max(MARGIN_TOGETHER * usual, 1 + size / len(together))
+        farthest = mine[int(np.argmax([_nearest(apart[:, :, i])[-1] for i in mine]))]
+        found[farthest] = distances[-1] * few / limit
+    for i in np.flatnonzero(judged):
+        distances = _nearest(apart[:, :, i])
+        usual = np.where(alarmed[:, i], 0.0, distances[:-1]).max()
+        found[i] = distances[-1] * few / max(MARGIN * usual, 1 + size)
     return found
 
 
-def _distances(names: Sequence[str], bag: Numbers) -> Numbers:
-    """To the second nearest other day, by day and series; 0 where there is none."""
+def _apart(names: Sequence[str], bag: Numbers) -> Numbers:
+    """In spreads, how far each day is from each other, by series; infinite if it is not known."""
     apart = bag[:, None, :] - bag[None, :, :]
     one_sided = [divided(name)[1] in ONE_SIDED for name in names]
     apart[:, :, one_sided] = np.maximum(apart[:, :, one_sided], 0)
-    apart = np.abs(apart)
+    apart = np.abs(apart) / _spreads(names, bag)
     apart[np.isnan(apart)] = np.inf
-    each = np.arange(len(bag))
-    apart[each, each] = np.inf
+    return apart
+
+
+def _nearest(apart: Numbers) -> Numbers:
+    """The distance of each day to its second nearest; 0 where there is none."""
+    apart = apart.copy()
+    np.fill_diagonal(apart, np.inf)
     nearest = np.partition(apart, NEIGHBOUR - 1, axis=1)[:, NEIGHBOUR - 1]
     return np.where(np.isfinite(nearest), nearest, 0.0)
 
@@ -116,9 +154,14 @@ def _spreads(names: Sequence[str], bag: Numbers) -> Numbers:
         if statistic in QUANTILES:
             ranges = bag[:, column[f"{of}: high"]] - bag[:, column[f"{of}: low"]]
             floor = _SHARE_OF_RANGE * _median(ranges)
+        elif statistic == STEP:
+            continue
         else:
             floor = FLOORS[statistic]
         spread = max(floor, 1.4826 * _median(np.abs(bag[:, i] - _median(bag[:, i]))))
+        step = column.get(f"{of}: {STEP}")
+        if spread > 0 and statistic in QUANTILES and step is not None:
+            spread = max(spread, _median(bag[:, step]))
         if spread > 0:
             spreads[i] = spread
     return spreads

@@ -27,10 +27,16 @@ WORDS = {
 }
 """What the statistics are called."""
 
+STEP = "step"
+"""The least difference of two values of a day: no quantile moves by less. It is not judged."""
+
 QUANTILES = {"low": 0.1, "middle": 0.5, "high": 0.9}
 
 MOST_CATEGORIES = 200
 """Of a column, whose usual shares are remembered."""
+
+LEAST_OTHERS = 5
+"""Rows of a day that are not of its commonest class: fewer cannot be told apart from chance."""
 
 _FORGET = 0.1
 """The weight of the last day in the usual shares."""
@@ -65,7 +71,7 @@ def shown(series: str, value: float) -> float:
     statistic = divided(series)[1]
     if statistic == "error":
         return float(np.exp(value))
-    return float(np.tanh(-value)) if statistic == "disagreement" else value
+    return -value if statistic == "disagreement" else value
 
 
 def title_of(series: str) -> str:
@@ -100,11 +106,19 @@ def of_columns(
     return found
 
 
-def of_errors(labels: pd.Series, forecasts: pd.Series, losses: pd.Series) -> Signature:
-    """How large the losses were; of numbers their logarithm, and whether these go together."""
+def of_errors(
+    labels: pd.Series, forecasts: pd.Series | pd.DataFrame, losses: pd.Series
+) -> Signature:
+    """How large the losses were, of numbers their logarithm, and whether forecasts follow labels.
+
+    Forecasts of classes are the probabilities, a column a class.
+    """
     loss = float(losses.mean())
-    if not is_number(labels):
-        return {"forecasts: loss": loss}
+    if isinstance(forecasts, pd.DataFrame):
+        return {
+            "forecasts: loss": loss,
+            "forecasts: disagreement": -_separation(labels, forecasts),
+        }
     return {
         "forecasts: error": float(np.log(max(loss, 1e-12))),
         "forecasts: disagreement": -_agreement(labels, forecasts),
@@ -133,6 +147,8 @@ def _numbers(values: pd.Series) -> Signature:
     starts = np.flatnonzero(np.diff(there, prepend=-np.inf))
     longest = int(np.diff(starts, append=len(there)).max())
     found |= {"commonest": longest / len(there), "low": low, "middle": middle, "high": high}
+    if len(starts) > 1:
+        found[STEP] = float(np.diff(there[starts]).min())
     if high > low:
         found["lean"] = (low + high - 2 * middle) / (high - low)
     return found
@@ -157,4 +173,24 @@ def _agreement(labels: pd.Series, forecasts: pd.Series) -> float:
     one, other = labels.rank().to_numpy(), forecasts.rank().to_numpy()
     if len(one) < 3 or np.ptp(one) == 0 or np.ptp(other) == 0:
         return np.nan
-    return float(np.arctanh(np.clip(np.corrcoef(one, other)[0, 1], -0.999, 0.999)))
+    return float(np.corrcoef(one, other)[0, 1])
+
+
+def _separation(labels: pd.Series, probabilities: pd.DataFrame) -> float:
+    """Somers' D of the probabilities: twice the area under the ROC curve, less 1.
+
+    Of more classes the mean of each against the rest, by the pairs of rows that tell of it; NaN
+    where fewer than `LEAST_OTHERS` rows are not of the commonest class.
+    """
+    texts, different = pd.factorize(labels.astype(str))
+    sizes = np.bincount(texts)
+    if len(labels) - sizes.max() < LEAST_OTHERS:
+        return np.nan
+    total = pairs = 0.0
+    for code, name in enumerate(different):
+        told = probabilities[name] if name in probabilities else pd.Series(0.0, labels.index)
+        ranks, is_it = told.rank().to_numpy(), texts == code
+        size, others = sizes[code], len(labels) - sizes[code]
+        total += 2 * (ranks[is_it].sum() - size * (size + 1) / 2) - size * others
+        pairs += size * others
+    return float(total / pairs)

@@ -106,7 +106,13 @@ class StreamWatch:
         columns = [(str(name), features[name]) for name in features]
         return self._parts[INPUTS].add(day, [*columns, ("forecasts", forecasts)])
 
-    def settle(self, day: str, labels: pd.Series, forecasts: pd.Series, losses: pd.Series) -> Seen:
+    def settle(
+        self,
+        day: str,
+        labels: pd.Series,
+        forecasts: pd.Series | pd.DataFrame,
+        losses: pd.Series,
+    ) -> Seen:
         """The labels of a day, once they are known.
 
         Parameters
@@ -114,8 +120,9 @@ class StreamWatch:
         day : str
         labels : Series
             Numbers, or classes as text.
-        forecasts : Series
-            What was forecast of the same rows.
+        forecasts : Series or DataFrame
+            What was forecast of the same rows: numbers, or the probabilities of classes, a column
+            each.
         losses : Series
             For numbers the absolute errors; for classes 1 minus the probability of the label.
         """

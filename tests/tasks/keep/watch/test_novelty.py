@@ -70,7 +70,36 @@ def test_a_column_of_one_value_a_day_says_the_day():
     months = np.array([[1, 1, 1, 1.0]] * 30)
 
     assert (excess_of(months, [2, 2, 2, 1.0], NAMES) == 0).all()
-    assert excess_of(months, [1, 1, 1, 0.1], NAMES)[3] > 1
+
+
+def test_a_value_that_becomes_common_alarms_and_one_that_becomes_rare_does_not():
+    before = np.random.default_rng(0).normal(0.5, 0.02, 30)
+
+    assert excess_of(before, 1.0, names=["x: commonest"])[0] > 1
+    assert excess_of(before, 0.1, names=["x: commonest"])[0] == 0
+
+
+def test_a_number_of_few_values_has_to_leave_them():
+    """A day of rain: quantiles of whole numbers leap by 1, on days whose quantiles hardly do."""
+    names = ["x: low", "x: middle", "x: high", "x: commonest", "x: step"]
+    generator = np.random.default_rng(0)
+    before = [[1, 1, 2 + (generator.random() < 0.1), 0.6, 1] for _ in range(40)]
+
+    assert excess_of(before, [1.3, 2, 3, 0.6, 1], names).max() < 1
+    assert excess_of(before, [1, 12, 13, 0.6, 1], names)[1] > 1
+    assert excess_of(before, [1, 1, 2, 0.6, 900], names)[4] == 0
+
+
+def test_wrong_labels_that_move_each_series_a_little_alarm_together():
+    names = ["labels: other", "forecasts: loss", "forecasts: disagreement"]
+    before = np.random.default_rng(0).normal([0.3, 0.3, -0.5], 0.1, (40, 3))
+    found = excess_of(before, [0.6, 0.6, -0.2], names)
+
+    assert found.max() > 1
+    assert found[0] < 1, "which is judged alone, too"
+    assert found[1] * found[2] == 0, "one is named for both"
+    for alone in ([0.6, 0.3, -0.5], [0.3, 0.6, -0.5], [0.3, 0.3, -0.2]):
+        assert excess_of(before, alone, names).max() < 1
 
 
 def test_exchangeable_days_exceed_all_others_no_more_often_than_theory_says(monkeypatch):

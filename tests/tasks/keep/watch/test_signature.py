@@ -27,6 +27,7 @@ def test_of_numbers_by_hand():
         "x: low": 1,
         "x: middle": 5,
         "x: high": 9,
+        "x: step": 1,
         "x: lean": 0,
     }
 
@@ -82,12 +83,45 @@ def test_errors_of_numbers_and_of_classes():
     found = of_errors(labels, labels * 10, pd.Series([np.e] * 4))
     assert found == {
         "forecasts: error": pytest.approx(1),
-        "forecasts: disagreement": pytest.approx(-np.arctanh(0.999)),
+        "forecasts: disagreement": pytest.approx(-1),
     }
-    classes = pd.Series(["a", "b"])
-    assert of_errors(classes, classes, pd.Series([0.2, 0.4])) == {
-        "forecasts: loss": pytest.approx(0.3)
+    classes = pd.Series(["a", "b"] * 5)
+    shares = pd.DataFrame({"a": [0.8, 0.6] * 5, "b": [0.2, 0.4] * 5})
+    assert of_errors(classes, shares, pd.Series([0.2, 0.6] * 5)) == {
+        "forecasts: loss": pytest.approx(0.4),
+        "forecasts: disagreement": -1,
     }
+
+
+def separation(labels, **shares):
+    labels = pd.Series(list(labels))
+    return -of_errors(labels, pd.DataFrame(shares), labels.map(len))["forecasts: disagreement"]
+
+
+def test_classes_agree_by_the_order_of_pairs():
+    p = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
+
+    assert separation("aaaaabbbbb", a=1 - p, b=p) == 1
+    assert separation("bbbbbaaaaa", a=1 - p, b=p) == -1
+    # 25 pairs, of which the b at .3 stands below the three a at .4, .5 and .6
+    assert separation("aabaaabbbb", a=1 - p, b=p) == pytest.approx((22 - 3) / 25)
+    assert separation("ab" * 5, a=p * 0 + 0.5, b=p * 0 + 0.5) == 0
+
+
+def test_of_many_classes_each_is_set_against_the_rest():
+    labels = "abc" * 4
+    told = {name: np.where(np.array(list(labels)) == name, 0.8, 0.1) for name in "abc"}
+
+    assert separation(labels, **told) == 1
+    assert separation(labels, **{**told, "c": np.full(12, 0.1)}) == pytest.approx(2 / 3)
+    assert separation(labels, a=told["a"], b=told["b"]) == pytest.approx(2 / 3), "c was not known"
+
+
+def test_few_rows_of_another_class_say_nothing():
+    p = np.arange(40) / 40
+
+    assert np.isnan(separation("a" * 36 + "bbbb", a=1 - p, b=p))
+    assert separation("a" * 35 + "bbbbb", a=1 - p, b=p) == 1
 
 
 def test_one_value_agrees_with_nothing():
