@@ -3,8 +3,10 @@ import uuid
 
 import pytest
 
+from flows import keep as flow
 from tasks.keep.state import State
 from tests.tasks.keep.shops import Shop
+from tests.tasks.keep.world import World
 
 
 class Taken:
@@ -64,3 +66,21 @@ def uri(tmp_path, empty_store):
 @pytest.fixture
 def shop(tmp_path):
     return Shop(tmp_path, b=3)
+
+
+@pytest.fixture
+def world(tmp_path):
+    """A world at its first day."""
+    return World(tmp_path)
+
+
+@pytest.fixture
+def make_world(tmp_path):
+    """Worlds, each in a folder of its own."""
+    return lambda name, **given: World(tmp_path / name, **given)
+
+
+@pytest.fixture
+def without_pages(monkeypatch):
+    """They have tests of their own, and take most of a turn."""
+    monkeypatch.setattr(flow, "build", lambda *_: None)

@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 
 from flows.keep import Turned, run_turn
+from tasks.keep import opening
 from tasks.keep.beginning import write_contract
-from tasks.keep.opening import state_of
 from tasks.keep.settings import Keep, read_keep
 from tasks.keep.state import State
+from tasks.keep.turn import Keeping
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -54,7 +55,7 @@ class World:
     @property
     def state(self) -> State:
         """The state."""
-        return state_of(self.keep, self.home)
+        return opening.state_of(self.keep, self.home)
 
     def day(self, number: int, rows: int | None = None) -> pd.DataFrame:
         """The rows of a day."""
@@ -90,7 +91,22 @@ class World:
                 self.deliver(number, self.day(number))
             self.turn(number)
 
+    def opened_turn(self, state: State) -> Keeping:
+        """What a turn on the next day would begin with."""
+        now = datetime.fromisoformat(state.memory()["clock"]) + timedelta(days=1)
+        return opening.opened(self.keep, state, now)
+
     def roles(self) -> dict[str, int]:
         """Who has which role, but for what has many."""
         return {each.role: each.number for each in self.state.lineages()
                 if each.role in ("champion", "challenger", "previous")}  # fmt: skip
+
+
+def models(world: World) -> dict[int, tuple[str, int, str | None]]:
+    """What each lineage has learned, by number."""
+    return {each.number: (each.role, each.learned, each.model) for each in world.state.lineages()}
+
+
+def opened(world: World) -> list[str]:
+    """What was told when it opened, by kind."""
+    return [each.what for each in world.state.history() if each.kind == "opened"]

@@ -1,0 +1,173 @@
+"""Files that repeat, contradict the contract, or come from another time."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from tests.tasks.keep.world import KEEP, models, opened
+
+pytestmark = pytest.mark.usefixtures("without_pages")
+
+
+def test_a_day_far_ahead_has_nothing_forgotten(world):
+    world.live(0, 1)
+    log = {"id": "x", "at": "2026-01-02", "snapshot": "sales/1", "level": 0.9, "forecast": "2"}
+    world.state.log_served([log])
+    before = world.state.holds()
+    frame = world.day(2)
+    frame.loc[3, "when"] = "2099-01-01T00:00:00"
+    world.deliver(2, frame)
+    world.turn(2)
+    assert world.state.holds()["rows"] == before["rows"] + 20
+    assert world.state.holds()["served"] == 1
+
+
+def edit(contract, column, line):
+    """Have a contract say something else of a column."""
+    lines = contract.read_text().splitlines()
+    contract.write_text("\n".join(line if x.startswith(f"  {column}:") else x for x in lines))
+
+
+def test_a_column_that_is_not_required_may_be_left_out(make_world):
+    world = make_world("optional")
+    edit(world.keep.contract, "shop", "  shop: {kind: category, missing: 1, required: false}")
+    world.live(0, 1)
+    whole = world.day(2)
+    world.deliver(2, whole.drop(columns="shop"))
+    assert world.turn(2).counts["new"] == 20
+    world.deliver(3, whole.assign(shop=None), "-again")
+    assert world.turn(3).counts["repeated"] == 20, "to lack it is to have none in it"
+
+
+def test_a_column_that_the_contract_names_no_more_is_missing_from_then_on(make_world):
+    world = make_world("fewer")
+    world.live(0, 1)
+    edit(world.keep.contract, "shop", "")
+    world.deliver(2, world.day(2))
+    assert world.turn(2).counts["new"] == 20
+
+
+def test_a_batch_that_breaks_the_contract_touches_nothing_and_is_told_until_mended(world):
+    world.live(0, 2)
+    before = models(world)
+    path = world.deliver(3, world.day(3).rename(columns={"a": "A new"}))
+    assert world.turn(3).held_back == 1
+    assert models(world) == before
+    (what,) = (each for each in opened(world) if "003.csv" in each)
+    assert "no column 'a'" in what
+    assert "'A new'" in what
+    path.unlink()
+    world.deliver(3, world.day(3), "-mended")
+    assert world.turn(4).counts["new"] == 20
+    assert models(world)[1][1] == 60 + 60
+
+
+def test_a_row_that_breaks_the_contract_is_set_aside_with_its_reason(world):
+    world.live(0, 1)
+    frame = world.day(2)
+    frame.loc[3, "a"] = 1e6
+    world.deliver(2, frame)
+    assert world.turn(2).counts == {"new": 19, "labels": 19, "repeated": 0, "aside": 1}
+    (aside,) = world.state.asides()
+    assert aside["id"] == "2-3"
+    assert "a" in aside["reason"]
+
+
+def test_a_day_that_comes_twice_is_learned_once_and_told(world):
+    world.live(0, 2)
+    world.deliver(3, world.day(2)[::-1], "-again")
+    turned = world.turn(3)
+    assert turned.counts["repeated"] == 20
+    assert models(world)[1][1] == 60 + 40
+    assert any("had come before" in each for each in opened(world))
+
+
+def test_a_file_to_which_each_day_is_added_is_no_news(world):
+    world.live(0, 0)
+    for number in (1, 2):
+        world.deliver(0, pd.concat([world.day(0, 60), *map(world.day, range(1, number + 1))]))
+        assert world.turn(number).counts["new"] == 20
+    assert opened(world) == []
+
+
+def test_an_export_of_all_days_is_learned_once_however_far_back_it_goes(make_world):
+    world = make_world("export", keep=KEEP.replace("every: 5d, window: 200", "window: 30"), rows=3)
+    days = [world.day(number) for number in range(110)]
+    for number in (109, 110):
+        world.deliver(0, pd.concat([*days, world.day(110)][: number + 1]))
+        counts = world.turn(number).counts
+    assert (counts["new"], counts["repeated"]) == (3, 330)
+    assert opened(world) == []
+    assert (world.state.forgotten() or [""])[0] == "2026-01-01"
+    world.deliver(0, world.day(5).assign(order=["x", "y", "z"]), "-late")
+    assert world.turn(110).counts["repeated"] == 3
+    assert ["may have been learned" in each for each in opened(world)] == [True]
+
+
+def test_a_row_of_the_far_future_forgets_no_other_and_is_not_the_newest(make_world):
+    world = make_world("far", keep=KEEP.replace("every: 5d, window: 200", "window: 10"))
+    world.live(0, 0)
+    frame = world.day(1)
+    frame.loc[7, "when"] = "2099-01-01T00:00:00"
+    world.deliver(1, frame)
+    world.turn(1)
+    world.deliver(2, pd.concat([frame, world.day(2)]))
+    assert world.turn(2).counts == {"new": 20, "labels": 20, "repeated": 20, "aside": 0}
+    assert world.state.memory()["newest"] < "2026-01-04"
+    assert world.state.forgotten() is None
+
+
+def test_without_days_of_their_own_rows_are_known_for_ever(make_world):
+    keep = KEEP.replace("time: when, ", "").replace("every: 5d, window: 200", "window: 10")
+    world = make_world("timeless", keep=keep)
+    world.turn(0)
+    world.deliver(1, world.day(1))
+    world.turn(200)
+    world.deliver(2, pd.concat([world.day(0, 60), world.day(2)]))
+    assert world.turn(201).counts["repeated"] == 60
+
+
+def test_a_gap_in_a_column_of_integers_changes_no_other_row(world):
+    text = (world.home / "contract.yaml").read_text()
+    (world.home / "contract.yaml").write_text(
+        text.replace("columns:\n", "columns:\n  n: {kind: integer, missing: 0.5}\n")
+    )
+    for number, n in enumerate(([7] * 60, [7] * 60 + [None] * 20)):
+        frame = pd.concat([world.day(0, 60), world.day(1)])[: len(n)]
+        world.deliver(0, frame.assign(n=pd.array(n, dtype="Int64")))
+        counts = world.turn(number).counts
+    assert counts == {"new": 20, "labels": 20, "repeated": 60, "aside": 0}
+
+
+def test_an_id_that_is_used_again_is_set_aside(world):
+    world.live(0, 1)
+    world.deliver(2, world.day(2).assign(order=world.day(1)["order"]))
+    assert world.turn(2).counts["aside"] == 20
+    assert models(world)[1][1] == 60 + 20
+
+
+def test_an_empty_inbox_is_no_error(world):
+    (world.inbox / "000.csv").unlink()
+    assert world.turn(0).batches == 0
+
+
+def test_a_contract_that_contradicts_the_data_holds_everything_back(world):
+    path = world.home / "contract.yaml"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text(
+        "".join("  shop: {kind: number}\n" if "  shop:" in each else each for each in lines)
+    )
+    assert world.turn(0).held_back == 1
+    (told,) = opened(world)
+    assert "shop" in told
+    assert "\n" not in told
+
+
+def test_what_is_wrong_once_does_not_stop_the_days_after(world):
+    world.live(0, 1)
+    world.deliver(2, world.day(2).drop(columns="shop"))
+    world.deliver(3, world.day(3))
+    turned = world.turn(3)
+    assert (turned.batches, turned.held_back) == (1, 1)
+    assert models(world)[1][1] == 60 + 40

@@ -1,0 +1,140 @@
+"""What is wrong with a day: told as one incident, and not learned."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pandas as pd
+import pytest
+
+from tasks.keep import opening, turn
+from tests.tasks.keep.world import KEEP, models, opened
+
+pytestmark = pytest.mark.usefixtures("without_pages")
+
+
+def test_wrong_labels_of_a_day_are_told_and_not_learned(make_world):
+    world = make_world("wrong", first=300)
+    world.live(0, 20)
+    learned = models(world)[1][1]
+    wrong = world.day(21)
+    world.deliver(21, wrong.assign(revenue=1.5 * wrong["revenue"] - 90))
+    world.turn(21)
+    assert any(each.startswith("2026-01-22") for each in opened(world))
+    assert models(world)[1][1] == learned, "they wait"
+    world.live(22, 22)
+    assert models(world)[1][1] == learned + 20, "the next day's alone"
+    assert [each.kind for each in world.state.history()].count("left out") == 1
+
+
+def test_flags_are_watched_by_their_shares(make_world):
+    world = make_world("flags")
+    for number in range(4):
+        frame = world.day(number)
+        flags = (frame["a"] > 0).astype(object)
+        flags[0] = None
+        world.deliver(number, frame.assign(flag=flags))
+        if not number:
+            path = world.home / "contract.yaml"
+            rule = "columns:\n  flag: {kind: flag, missing: 0.5}\n"
+            path.write_text(path.read_text().replace("columns:\n", rule))
+        world.turn(number)
+    seen = world.state.memory()["watch"]["inputs"]["values"]
+    assert [name for name in seen if name.startswith("flag: ")] == [
+        "flag: missing", "flag: commonest", "flag: other",
+    ]  # fmt: skip
+
+
+def in_two(frame):
+    """A day's rows in two batches."""
+    return frame.iloc[::2], frame.iloc[1::2]
+
+
+def test_an_incident_names_the_file_that_was_given(world):
+    for file, told in ((world.home / "my sales.yml", f"'{world.home}/my sales.yml'"),
+                       (None, "sales.yaml")):  # fmt: skip
+        with world.state.turn():
+            keeping = opening.opened(world.keep, world.state, datetime.now(UTC), file)
+        keeping.incident("alarm", "labels", "odd")
+        assert keeping.found[-1].command == f"leaseboard keep {told} --status"
+
+
+def test_a_day_in_many_batches_is_one_point_of_the_watch(make_world):
+    whole, split = make_world("whole"), make_world("split")
+    for number in range(22):
+        frame = whole.day(number)
+        if number:
+            whole.deliver(number, frame)
+            for part, rows in zip("ab", in_two(frame), strict=True):
+                split.deliver(number, rows, part)
+        whole.turn(number)
+        split.turn(number)
+    seen, alike = (each.state.memory()["watch"] for each in (split, whole))
+    assert seen["inputs"]["days"] == alike["inputs"]["days"]
+    assert seen["outcomes"]["rows"][-10:] == [20] * 10
+    for name in ("a: middle", "shop: commonest"):
+        assert seen["inputs"]["values"][name] == pytest.approx(alike["inputs"]["values"][name])
+
+
+def test_wrong_labels_of_a_day_in_two_batches_are_not_learned_either(make_world):
+    world = make_world("wrong", first=300)
+    world.live(0, 20)
+    learned = models(world)[1][1]
+    wrong = world.day(21)
+    wrong["revenue"] = 1.5 * wrong["revenue"] - 90
+    for part, rows in zip("ab", in_two(wrong), strict=True):
+        world.deliver(21, rows, part)
+    world.turn(21)
+    assert models(world)[1][1] == learned, "a day that goes on confirms nothing"
+    world.live(22, 22)
+    assert models(world)[1][1] == learned + 20, "the next day's alone"
+
+
+def test_a_challenger_does_not_learn_what_was_left_out(make_world):
+    world = make_world("left out", first=300)
+    world.live(0, 20)
+    wrong = world.day(21)
+    world.deliver(21, wrong.assign(revenue=1.5 * wrong["revenue"] - 90))
+    world.turn(21)
+    world.live(22, 26)
+    (happened,) = [each for each in world.state.history() if each.kind == "left out"]
+    born = [each for each in world.state.lineages() if each.born > happened.at][-1]
+    with world.state.turn():
+        left = set(world.opened_turn(world.state).memory[turn.LEFT_OUT])
+    assert left == {f"21-{i}" for i in range(20)}
+    settled = world.state.settled(200)
+    window = [row.id for row in settled if row.day < born.born[:10]]
+    assert left & set(window), "the window reaches so far"
+    assert born.learned <= len(settled) - 20
+
+
+def test_a_world_that_has_changed_is_learned_a_day_later(make_world):
+    world = make_world("changed", first=300)
+    world.live(0, 20)
+    learned = models(world)[1][1]
+    for number in (21, 22):
+        frame = world.day(number)
+        world.deliver(number, frame.assign(revenue=200 - frame["revenue"] + 40))
+        world.turn(number)
+    assert models(world)[1][1] == learned + 40
+
+
+def test_a_past_that_is_odd_raises_no_alarm(make_world):
+    world = make_world("past")
+    frames = [world.day(n) for n in range(1, 25)]
+    frames[20]["revenue"] *= 2
+    world.deliver(0, pd.concat(frames))
+    world.turn(24)
+    assert opened(world) == []
+
+
+def test_held_rows_that_the_window_has_left_stop_nothing(make_world):
+    text = KEEP.replace("window: 200", "window: 30").replace("every: 5d, ", "")
+    world = make_world("narrow", first=300, keep=text)
+    world.live(0, 1)
+    with world.state.turn():
+        keeping = world.opened_turn(world.state)
+        keeping.memory[turn.HELD] = {"day": "2026-01-01", "rows": ["0-0", "1-18"]}
+        work = turn.Work(None, None, doubtful={"2026-01-02": True})  # the second of such days
+        work.settled = keeping.state.settled(1)
+        assert [row.id for row in turn._believed(keeping, work)] == ["1-18", "1-19"]
