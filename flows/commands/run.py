@@ -100,14 +100,28 @@ def _show_plan(loaded: Suite, home: Path, mirror: list[Path] | None) -> int:
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Output folders of earlier runs.")],
     metric: Metric = None,
+    board: Annotated[
+        str | None,
+        typer.Option("--board", help="Print the board of one run as csv, latex or markdown."),
+    ] = None,
 ) -> None:
     """Build the report of one or several runs again from their results and events.
 
-    Example: leaseboard report runs/quick
+    With --board it prints the board alone, and leaves the page as it is.
+
+    Example: leaseboard report runs/quick --board latex > board.tex
     """
     for folder in runs:
         if not (folder / "results.parquet").is_file():
             raise UsageError(f"{str(folder)!r} has no results.parquet: name the --out of a run")
+    if board is not None:
+        from algorithms.errors import unknown
+        from tasks.score.written import FORMATS
+
+        if board not in FORMATS:
+            raise unknown("board", board, sorted(FORMATS))
+        if len(runs) > 1:
+            raise UsageError(f"--board {board} of {len(runs)} runs: name one")
 
     from tasks import report as page
 
@@ -116,7 +130,18 @@ def report(
         suite = page.suite_of(folder)
         if suite is None and metric is not None:
             raise UsageError(f"{str(folder)!r} is of no suite: run one, with --metric {metric}")
-        say(page.build(folder, suite and _ranked_by(metric, suite)))
+        ranked = suite and _ranked_by(metric, suite)
+        say(page.build(folder, ranked) if board is None else _written(board, folder, ranked))
+
+
+def _written(form: str, folder: Path, suite: Suite | None) -> str:
+    """The board of a run in one of the forms of `tasks.score.written`."""
+    from tasks.folder.results import shown_at
+    from tasks.score.compared import compared
+    from tasks.score.frame import as_frame
+    from tasks.score.written import FORMATS
+
+    return FORMATS[form](compared(as_frame(shown_at(folder)), suite)).rstrip("\n")
 
 
 def _ranked_by(metric: str | None, suite: Suite) -> Suite:

@@ -1,4 +1,4 @@
-"""The leaderboard on a terminal, as plain text and as markdown."""
+"""The leaderboard on a terminal and as plain text."""
 
 from __future__ import annotations
 
@@ -149,23 +149,3 @@ def plain(found: Compared, width: int = 120) -> str:
 def show(found: Compared) -> None:
     """Print the board on standard output."""
     terminal.show(leaderboard(found))
-
-
-def markdown(found: Compared) -> str:
-    """The board for a description or a comment; names are escaped."""
-    lines = [" ".join(_literal(line) for line in found.answer.lines()), ""]
-    names = list(columns(found))
-    lines.append(f"| {' | '.join(names)} |")
-    left = {"algorithm", "jobs"}
-    lines.append(f"| {' | '.join('---' if name in left else '---:' for name in names)} |")
-    shown = texts(found)
-    lines += [f"| {' | '.join(_literal(cell) for cell in row)} |" for row in shown]
-    lines += ["", _literal(legend(found))]
-    return "\n".join(lines) + "\n"
-
-
-def _literal(text: str) -> str:
-    """`text` as markdown shows it, not as markup."""
-    for old, new in (("&", "&amp;"), ("<", "&lt;"), ("|", "\\|"), ("*", "\\*"), ("_", "\\_")):
-        text = text.replace(old, new)
-    return text

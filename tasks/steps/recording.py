@@ -8,8 +8,8 @@ from pathlib import Path
 from tasks import report as page
 from tasks.jobs.job import Result
 from tasks.jobs.suites.suite import Suite
-from tasks.score.board import markdown
 from tasks.score.compared import Compared
+from tasks.score.written import markdown
 from tasks.track import log_all
 from tasks.track.publish import publish
 

@@ -1,9 +1,12 @@
 """From a suite's run to its report, to the comparison of runs, and back from a page's command."""
 
+import csv
+import io
 import json
 import os
 import shlex
 import shutil
+import statistics
 import sys
 import threading
 from collections import Counter
@@ -172,3 +175,25 @@ def test_a_measure_ranks_in_the_place_of_the_score_where_it_is_asked_for(call, t
     assert code == 64
     assert "no job can have the metric 'kappa' on these data" in printed.err
     assert not [*(tmp_path / "fresh").glob("jobs/*")]
+
+
+def test_a_board_is_printed_for_other_programs_and_the_page_stays(call, finished, tmp_path):
+    page = (tmp_path / "run" / "report.html").stat()
+    code, said = call("report", "run", "--board", "csv")
+    rows = list(csv.DictReader(io.StringIO(said.out)))
+
+    assert code == 0
+    assert {row["algorithm"] for row in rows} == {"vanilla", "paper"}
+    assert {float(row["score"]) for row in rows} == {
+        statistics.fmean(one.score for one in finished[0] if one.label == label)
+        for label in ("vanilla", "paper")
+    }
+    assert call("report", "run", "--board", "latex")[1].out.rstrip().endswith(r"\end{tabular}")
+    assert "| --- |" in call("report", "run", "--board", "markdown")[1].out
+    assert (tmp_path / "run" / "report.html").stat() == page
+    for words, why in (
+        (["run", "--board", "tex"], "unknown board 'tex'"),
+        (["run", "run", "--board", "csv"], "--board csv of 2 runs: name one"),
+    ):
+        code, said = call("report", *words)
+        assert (code, why in said.err) == (64, True), said.err

@@ -83,14 +83,6 @@ def test_a_coloured_terminal_gets_literal_names_too():
     assert "cha<b>[red]|_*" in console.file.getvalue()
 
 
-def test_markdown_escapes_names():
-    text = board.markdown(compared(results(), suite()))
-    assert "cha&lt;b>[red]\\|\\_\\*" in text
-    assert "| exhaustive | 2.05 | [2, 2.1] | 0.5 | 1 | 2/2 |" in text
-    ranked = board.markdown(compared(two_sets()))
-    assert "| 1 | exhaustive | 1.00 | 1.000 | [1.000, 1.000] | 4/0/0 | 0.5 | 1 | 4/4 |" in ranked
-
-
 def test_nothing_finished_is_said():
     failed = {(label, seed): "crash" for label in LOSSES for seed in (0, 1)}
     text = board.plain(compared(results(failed.items()), suite()))

@@ -1,0 +1,144 @@
+"""The leaderboard as text for other programs: csv, LaTeX and markdown.
+
+The csv has numbers in full and a column for each; the other two say what the terminal says.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Callable, Mapping
+
+from tasks.score.board import columns, legend, score_name, texts
+from tasks.score.compared import Compared
+from tasks.score.leaderboard import Row
+
+_LEFT = ("algorithm", "jobs")
+"""The columns that hold no numbers."""
+_TEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        **{sign: rf"\{sign}" for sign in "&%$#_{}"},
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': r"\textquotedbl{}",
+        "×": r"$\times$",
+        "–": "--",
+    }
+)
+_MARKDOWN = str.maketrans(
+    {
+        "&": "&amp;",
+        "<": "&lt;",
+        "\\": "&#92;",  # two of them before a bar would end the cell
+        "`": "&#96;",
+        "|": "\\|",
+        "*": "\\*",
+        "_": "\\_",
+        "~": "\\~",
+    }
+)
+
+
+def as_csv(found: Compared) -> str:
+    """The board with a row an algorithm, best first; what a row has not is empty.
+
+    On a board of one data set the score is the mean score itself, and nothing is ranked.
+    """
+    out = io.StringIO()
+    rows = [_fields(row, found) for row in found.board.rows]
+    writer = csv.DictWriter(out, list(rows[0]) if rows else ["algorithm"], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def latex(found: Compared) -> str:
+    """The board as a ``tabular``, which needs no package; title and legend stand as comments."""
+    names = list(columns(found))
+    align = "".join("l" if name in _LEFT else "r" for name in names)
+    rows = (f"{{}}{' & '.join(map(_tex, row))} \\\\" for row in texts(found))
+    return "\n".join(
+        [
+            f"% {' '.join(found.title.split())}",
+            f"% {legend(found)}",
+            f"\\begin{{tabular}}{{{align}}}",
+            "\\hline",
+            f"{' & '.join(map(_tex, names))} \\\\",
+            "\\hline",
+            *rows,  # each begins with {}: a bracket after \\ would be taken for its argument
+            "\\hline",
+            "\\end{tabular}\n",
+        ]
+    )
+
+
+def markdown(found: Compared) -> str:
+    """The board for a description or a comment; names are escaped."""
+    lines = [" ".join(_literal(line) for line in found.answer.lines()), ""]
+    names = list(columns(found))
+    lines.append(f"| {' | '.join(names)} |")
+    lines.append(f"| {' | '.join('---' if name in _LEFT else '---:' for name in names)} |")
+    lines += [f"| {' | '.join(map(_literal, row))} |" for row in texts(found)]
+    lines += ["", _literal(legend(found))]
+    return "\n".join(lines) + "\n"
+
+
+FORMATS: Mapping[str, Callable[[Compared], str]] = {
+    "csv": as_csv,
+    "latex": latex,
+    "markdown": markdown,
+}
+"""How a board can be written, by name."""
+
+
+def _fields(row: Row, found: Compared) -> dict[str, str | int]:
+    """A row of the csv."""
+    one_set, tested = found.board.one_set, found.tested
+    score = row.raw if one_set else row.score
+    numbers = {
+        "mean_rank": math.nan if one_set else row.rank.value,
+        "score": score.value,
+        "score_lower": score.lower,
+        "score_upper": score.upper,
+        "test": tested.scores.get(row.label, math.nan) if tested else math.nan,
+        "test_rank": tested.ranks.get(row.label, math.nan) if tested else math.nan,
+        "cpu_seconds": row.cpu_seconds,
+        "relative_cost": row.relative_cost,
+    }
+    return {
+        "place": "" if one_set else row.place,
+        "algorithm": row.label,
+        **{name: repr(float(v)) if math.isfinite(v) else "" for name, v in numbers.items()},
+        "score_is": score_name(found.board),
+        "wins": row.wins,
+        "ties": row.ties,
+        "losses": row.losses,
+        "ok": row.n_ok,
+        "ended_early": row.n_early,
+        "failed": row.n_failed,
+        "skipped": row.n_skipped,
+        "not_run": row.n_not_run,
+        "hindsight": str(row.hindsight).lower(),
+        "baseline": str(row.baseline).lower(),
+    }
+
+
+def _tex(text: str) -> str:
+    r"""`text` as LaTeX sets it, not as its commands.
+
+    Examples
+    --------
+    >>> print(_tex("a_b 95 % {x}"))
+    a\_b 95 \% \{x\}
+    """
+    return text.translate(_TEX)
+
+
+def _literal(text: str) -> str:
+    """`text` as markdown shows it, not as markup."""
+    return text.translate(_MARKDOWN).replace("](", "]&#40;")
