@@ -18,6 +18,7 @@ def summary(made: Material) -> dict[str, Any]:
         ("Does the test agree?", answer.on_test),
         ("Better than what one tries first?", answer.first_tries),
         ("By how much?", answer.by_how_much),
+        ("What does that number say?", answer.meaning),
         ("How sure?", answer.how_sure),
         ("At what cost?", answer.cost),
         ("What is missing?", answer.missing),

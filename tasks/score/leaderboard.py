@@ -28,6 +28,18 @@ ONE_SET_RULE = (
 )
 """What a board of one data set says in the place of places, mean ranks and tests."""
 
+NORMALISED_MEANS = (
+    "A normalised {metric} is the share of the way from what {zero} reaches (0) to what {one}"
+    " reaches (1), averaged over data sets: above 1 is better than {one}, below 0 worse than"
+    " {zero}."
+)
+SCALED_MEANS = (
+    "A scaled {metric} is the place between the worst algorithm of the run (0) and the best (1),"
+    " averaged over data sets: 0.9 is a tenth of that distance behind the best. It changes with"
+    " who takes part."
+)
+"""What a number on either scale says; the board shows it beside the numbers."""
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -84,6 +96,8 @@ class Board:
     """Data sets that the common scale leaves out, because it has no meaning there."""
     metric: str = "score"
     """What is compared: the score, or a measure in its place."""
+    meaning: str = ""
+    """What a number on the scale says, in sentences."""
 
     @property
     def one_set(self) -> bool:
@@ -108,15 +122,13 @@ def leaderboard(
     """
     table = score_table(frame)
     if zero is not None and one is not None:
-        values, scale = (
-            normalised(table, zero, one),
-            f"normalised {metric}: {zero} is 0, {one} is 1",
-        )
+        values = normalised(table, zero, one)
+        scale = f"normalised {metric}: {zero} is 0, {one} is 1"
+        meaning = NORMALISED_MEANS.format(metric=metric, zero=zero, one=one)
     else:
-        values, scale = (
-            scaled(table),
-            f"scaled {metric}: in each repetition the worst and any failure are 0, the best 1",
-        )
+        values = scaled(table)
+        scale = f"scaled {metric}: in each repetition the worst and any failure are 0, the best 1"
+        meaning = SCALED_MEANS.format(metric=metric)
     left_out = [p in meaningless for p in table.problems]
     values[:, left_out] = np.nan
     samples = resampled_means(values)
@@ -167,6 +179,7 @@ def leaderboard(
             p for p, there in zip(table.problems, everywhere.tolist(), strict=True) if not there
         ),
         metric=metric,
+        meaning=meaning,
     )
 
 

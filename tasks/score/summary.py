@@ -19,6 +19,7 @@ class Answer:
     on_test: str
     first_tries: str
     by_how_much: str
+    meaning: str
     how_sure: str
     cost: str
     missing: str
@@ -36,7 +37,14 @@ def summarise(board: Board, tests: Comparison, first_tries: str = "", on_test: s
     rows = board.rows
     if not rows or not any(row.n_ok for row in rows):
         return Answer(
-            "No job finished, so there is nothing to rank.", "", "", "", "", "", _missing(rows)
+            best="No job finished, so there is nothing to rank.",
+            on_test="",
+            first_tries="",
+            by_how_much="",
+            meaning="",
+            how_sure="",
+            cost="",
+            missing=_missing(rows),
         )
     leaders = [row for row in rows if row.place == 1]
     first = leaders[0]
@@ -45,6 +53,7 @@ def summarise(board: Board, tests: Comparison, first_tries: str = "", on_test: s
         on_test=on_test,
         first_tries=first_tries,
         by_how_much=_best_score(board) if board.one_set else _by_how_much(board),
+        meaning=_meaning(board),
         how_sure=_how_sure_of_one(board) if board.one_set else _how_sure(board, tests),
         cost=_cost(first),
         missing=_missing(rows),
@@ -99,6 +108,13 @@ def _by_how_much(board: Board) -> str:
             text += f", {_gap(board.lead.value)} {board.rows[1].label}, the next by rank"
         text += "."
     return text
+
+
+def _meaning(board: Board) -> str:
+    """What the number of `_by_how_much` says; a mean score of one data set says it itself."""
+    if board.one_set or not np.isfinite(board.rows[0].score.value):
+        return ""
+    return board.meaning
 
 
 def _best_score(board: Board) -> str:

@@ -8,6 +8,7 @@ from tasks.report.cells import Cell, Names, data_cell, finite, number, spread
 from tasks.report.material import Material
 from tasks.report.section import Section, Table
 from tasks.report.sections.selections import compared
+from tasks.score.leaderboard import NORMALISED_MEANS
 from tasks.score.published import Agreement, printed_decimals, published_against_measured
 from tasks.score.selection import with_metrics
 
@@ -35,8 +36,10 @@ def section(made: Material) -> Section | None:
         few=0,
         numeric_from=4,
     )  # fmt: skip
-    title = "Published against measured"
-    return Section("published", title, nav="Published", text=[_text(found)], tables=[table])
+    title, text = "Published against measured", [_text(found)]
+    if scale and any(one.claim.metric == "normalised_score" for one in found):
+        text.append(NORMALISED_MEANS.format(metric="score", zero=scale.zero, one=scale.one))
+    return Section("published", title, nav="Published", text=text, tables=[table])
 
 
 def _text(found: Sequence[Agreement]) -> str:

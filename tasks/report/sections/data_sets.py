@@ -99,7 +99,7 @@ def normalised(made: Material) -> Table | None:
         _columns(made),
         _rows(made, cell, usable),
         title=name.capitalize(),
-        text=f"{meaning.strip().capitalize()}."
+        text=f"{meaning.strip()[:1].upper()}{meaning.strip()[1:]}. {board.meaning}"
         " Data sets on which this has no meaning are left out.",
     )
 

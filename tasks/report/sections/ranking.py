@@ -41,8 +41,9 @@ def section(made: Material) -> Section:
             " The score is one of validation; the test score, which no algorithm saw, stands"
             " beside it on the same scale."
         )
+    means = "" if board.one_set else f" {board.meaning}"
     text = (
-        f"{order} Score: {terminal.score_name(board)}. Intervals are"
+        f"{order} Score: {terminal.score_name(board)}.{means} Intervals are"
         " two-level bootstrap intervals over data sets and repetitions, paired between"
         " algorithms. CPU seconds are the algorithm’s work alone; data loaded, kernels compiled."
     )

@@ -52,6 +52,14 @@ def test_the_page_holds_the_numbers(read):
     assert "not measured" in words or "–" in words
 
 
+def test_what_a_normalised_score_is_stands_with_every_number_that_is_one(page):
+    content = page.read_text(encoding="utf-8")
+    said = "A normalised score is the share of the way from what vanilla reaches (0)"
+    for place in ("summary", "leaderboard", "data", "published"):
+        section = re.search(rf'<section id="{place}".*?</section>', content, re.DOTALL)
+        assert section and said in section[0], place
+
+
 def test_names_are_text_not_markup(page, read):
     content = page.read_text(encoding="utf-8")
     assert "<script>alert" not in content

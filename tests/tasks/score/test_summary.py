@@ -28,6 +28,17 @@ def test_every_question_has_its_answer(make_frame):
     assert found.missing == "All 32 jobs finished."
 
 
+def test_what_the_number_says_stands_beside_it(make_frame):
+    scaled = answer(make_frame, many(8))
+    said = list(scaled.lines())
+
+    assert scaled.meaning.startswith("A scaled score is the place between the worst algorithm")
+    assert said.index(scaled.meaning) == said.index(scaled.by_how_much) + 1
+    normalised = answer(make_frame, many(8), "slow", "fast").meaning
+    assert "from what slow reaches (0) to what fast reaches (1)" in normalised
+    assert answer(make_frame, many(1)).meaning == ""  # a mean score says it itself
+
+
 def test_a_shared_first_place_is_shared(make_frame):
     found = answer(make_frame, many(8, gap=0.0) | {("fast", "d0"): [10.0, 10.0]})
     assert "fast" in found.best
