@@ -14,6 +14,15 @@ def see_all(page):
     page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
 
 
+def cut_off(page):
+    """What is seen of the head and of the still pictures only by scrolling them sideways."""
+    return page.evaluate(
+        """() => [...document.querySelectorAll(".top nav, figure:not(.chart)")]
+            .filter((each) => each.checkVisibility() && each.scrollWidth > each.clientWidth)
+            .map((each) => each.textContent)"""
+    )
+
+
 def assert_accessible(page):
     """Axe finds nothing."""
     found = Axe().run(page, options={"runOnly": RULES, "resultTypes": ["violations"]})

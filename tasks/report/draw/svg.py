@@ -132,6 +132,39 @@ def critical_difference(tests: Comparison) -> Markup:
     return _svg(width, height, "Critical difference diagram of mean ranks", parts)
 
 
+def ranks_upright(tests: Comparison) -> Markup:
+    """Demsar's diagram for a narrow screen: a row each, bars at the side join those alike."""
+    k = len(tests.labels)
+    if k < 2:
+        return Markup("")
+    width, top = 340, 50 if math.isfinite(tests.critical_difference) else 26
+    words = [
+        f"{_cut(label, 18)} {fixed(rank, 2)}"
+        for label, rank in zip(tests.labels, tests.mean_ranks, strict=True)
+    ]
+    left = 8 + CHARACTER * max(map(len, words))
+    scale = Scale(1, k, left + 10, width - 12 - 9 * len(tests.groups))
+    every = math.ceil(k / 10)  # numbers of an axis this short would meet
+    parts = [_axis(scale, top, k, every)]
+    if math.isfinite(tests.critical_difference):
+        parts.append(_ruler(scale, tests.critical_difference))
+    for i, (said, rank) in enumerate(zip(words, tests.mean_ranks, strict=True)):
+        y = top + ROW * (i + 0.75)
+        parts.append(_grid(left + 4, scale(k), y, y))
+        parts.append(_text(left, y + 4, said, "end"))
+        parts.append(_circle(scale(rank), y, f"{tests.labels[i]}: mean rank {fixed(rank, 2)}"))
+    places = {label: i for i, label in enumerate(tests.labels)}
+    for i, group in enumerate(tests.groups):
+        x = scale.stop + 10 + 9 * i
+        first = top + ROW * (places[group[0]] + 0.75) - 4
+        last = top + ROW * (places[group[-1]] + 0.75) + 4
+        parts.append(
+            f'<line class="clique" x1="{x:.1f}" x2="{x:.1f}" y1="{first:.1f}" y2="{last:.1f}"/>'
+        )
+    height = top + ROW * (k + 0.5)
+    return _svg(width, height, "Mean ranks, those that do not differ joined", parts)
+
+
 def sheet(pictures: Sequence[tuple[str, Markup]]) -> str:
     """Titled pictures on a page of their own, dark on white."""
     shown = "".join(
@@ -187,9 +220,9 @@ def _grid(x1: float, x2: float, y1: float, y2: float) -> str:
     return f'<line class="grid" x1="{x1:.1f}" x2="{x2:.1f}" y1="{y1:.1f}" y2="{y2:.1f}"/>'
 
 
-def _axis(scale: Scale, y: float, k: int) -> str:
+def _axis(scale: Scale, y: float, k: int, every: int = 1) -> str:
     parts = [f'<line class="axis" x1="{scale(1):.1f}" x2="{scale(k):.1f}" y1="{y}" y2="{y}"/>']
-    for rank in range(1, k + 1):
+    for rank in range(1, k + 1, every):
         x = scale(rank)
         parts.append(f'<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="{y - 6}" y2="{y}"/>')
         parts.append(_text(x, y - 10, str(rank), "middle", "tick"))

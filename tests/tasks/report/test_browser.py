@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browsing import assert_accessible, see_all
+from tests.browsing import assert_accessible, cut_off, see_all
 
 pytestmark = pytest.mark.browser
 
@@ -132,12 +132,14 @@ def test_a_job_without_a_log_says_so(page):
     expect(page.locator("#job .facts")).to_contain_text("stopped after 60 s")
 
 
-@pytest.mark.parametrize("width", [360, 390, 768, 1280])
+@pytest.mark.parametrize("width", [360, 400, 500, 768, 1280])
 def test_nothing_is_wider_than_the_screen(silent_page, address, width):
     size = {"width": width, "height": 800}
     page = silent_page("file:", viewport=size, is_mobile=width < 700)
     page.goto(address)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert cut_off(page) == []
+    expect(page.locator("#tests svg.plot:visible")).to_have_count(1)
     open_job(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 

@@ -57,7 +57,8 @@ def test_what_a_normalised_score_is_stands_with_every_number_that_is_one(page):
     said = "A normalised score is the share of the way from what vanilla reaches (0)"
     for place in ("summary", "leaderboard", "data", "published"):
         section = re.search(rf'<section id="{place}".*?</section>', content, re.DOTALL)
-        assert section and said in section[0], place
+        assert section is not None, place
+        assert said in section[0], place
 
 
 def test_names_are_text_not_markup(page, read):

@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from tasks.keep.page import build
 from tasks.keep.state import State
-from tests.browsing import assert_accessible, see_all
+from tests.browsing import assert_accessible, cut_off, see_all
 
 pytestmark = pytest.mark.browser
 
@@ -24,11 +24,14 @@ def test_axe_finds_nothing(silent_page, address, theme):
     assert_accessible(page)
 
 
-def test_nothing_is_wider_than_a_phone(silent_page, address):
+def test_nothing_is_wider_than_a_phone_and_no_link_is_cut(silent_page, address):
     page = silent_page("file:", viewport={"width": 390, "height": 800}, is_mobile=True)
     page.goto(address)
     see_all(page)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    for width in (360, 390, 500, 800):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert cut_off(page) == []
 
 
 def test_links_and_folded_tables_open(silent_page, address):
