@@ -38,6 +38,8 @@ class Figure:
     data: Sequence[Trace]
     layout: Mapping[str, Any]
     log: str = ""
+    folded: str = ""
+    """What a reader presses to see the figure; it is open if empty."""
 
     def payload(self) -> dict[str, Any]:
         """The figure as plain data for the page."""
@@ -47,6 +49,7 @@ class Figure:
             "data": list(self.data),
             "layout": dict(self.layout),
             "log": self.log,
+            **({"folded": self.folded} if self.folded else {}),
         }
 
 

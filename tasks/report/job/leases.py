@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from algorithms.configurations import Configuration
@@ -86,18 +86,27 @@ def reigns(events: Sequence[Event], end: float) -> list[tuple[int, float, float]
     ]
 
 
+def row_name(configurations: Sequence[Configuration]) -> str:
+    """What a row of the chart is."""
+    slotted = any(lease.slot is not None for c in configurations for lease in c.leases)
+    return "slot" if slotted else "configuration"
+
+
 def gantt(
-    configurations: Sequence[Configuration], events: Sequence[Event], unit: str, end: float
+    configurations: Sequence[Configuration],
+    events: Sequence[Event],
+    unit: str,
+    end: float,
+    only: Collection[int] | None = None,
 ) -> Figure | None:
-    """The slots over time, coloured by configuration, the champion underlined."""
-    every = segments(configurations)
+    """The slots over time, or `only` some, coloured by configuration, the champion underlined."""
+    every = [s for s in segments(configurations) if only is None or s.row in only]
     rows = sorted({segment.row for segment in every})
     if not rows:
         return None
     shown = rows[:MOST_ROWS]
     drawn = merged([segment for segment in every if segment.row in set(shown)])
     names = names_of(configurations, 80)
-    slotted = any(lease.slot is not None for c in configurations for lease in c.leases)
     bars: Trace = {
         "type": "bar",
         "orientation": "h",
@@ -115,7 +124,7 @@ def gantt(
         bars,
         *_champion_traces([s for s in every if s.row in kept], shown, events, names, end),
     ]
-    what = "slot" if slotted else "configuration"
+    what = row_name(configurations)
     note = f"A bar is one stay in a {what}; its colour is the configuration. "
     if len({segment.configuration for segment in drawn}) > len(PALETTE):
         note += f"The {len(PALETTE)} colours repeat: hover over a bar for its configuration. "

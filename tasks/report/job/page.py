@@ -10,7 +10,7 @@ from algorithms.configurations import OUTCOMES, Configuration, configurations
 from algorithms.events import Event, Finished, Started, of
 from tasks.jobs.benches.kinds import choosing
 from tasks.report.draw.specs import Figure, names_of, short_number
-from tasks.report.job import arms, bands, curve, leases
+from tasks.report.job import arms, bands, curve, mattering
 
 MOST_CONFIGURATIONS = 60
 MOST_DECISIONS = 80
@@ -35,9 +35,9 @@ def figures(records: Sequence[Configuration], events: Sequence[Event]) -> list[F
     metric = finished.metric if finished else "score"
     bench = started.bench if started else ""
     end = events[-1].at if events else 0.0
+    # Pulls are leases of one trial each: their allocation says more than a bar an arm.
+    leased = [] if bench in choosing("arm") else mattering.gantts(records, events, unit, end)
     makers: list[Callable[[], Figure | None]] = [
-        # Pulls are leases of one trial each: their allocation says more than a bar an arm.
-        lambda: None if bench in choosing("arm") else leases.gantt(records, events, unit, end),
         lambda: arms.allocation(records, events, unit),
         lambda: arms.rewards(records, events, unit),
         lambda: bands.bounds(records, events, unit, by_units=bench in choosing("configuration")),
@@ -45,7 +45,7 @@ def figures(records: Sequence[Configuration], events: Sequence[Event]) -> list[F
         lambda: curve.expansion_figure(events),
         lambda: curve.job_figure(events, unit, metric),
     ]
-    return [figure for make in makers if (figure := make()) is not None]
+    return [*leased, *(figure for make in makers if (figure := make()) is not None)]
 
 
 def configuration_table(records: Sequence[Configuration]) -> dict[str, Any]:

@@ -251,7 +251,8 @@
     if (!job.figures) body.append(make("p", { class: "callout" }, "This job left no event log."));
     for (const spec of job.figures || []) {
       const figure = make("figure", { class: "chart", "data-heading": "h2" });
-      body.append(figure);
+      body.append(spec.folded ? make("details", { class: "folded" },
+        make("summary", {}, spec.folded), figure) : figure);
       lazily(figure, async () => spec);
     }
     if (job.configurations?.rows.length) {

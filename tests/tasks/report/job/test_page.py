@@ -1,8 +1,18 @@
+import itertools
 import json
 
 import pytest
 
 from algorithms.configurations import configurations
+from algorithms.events import (
+    ChampionChanged,
+    ConfigurationAdmitted,
+    ConfigurationScored,
+    Finished,
+    LeaseGranted,
+    Paused,
+    Started,
+)
 from tasks.report.draw.specs import (
     compact,
     name_of,
@@ -12,7 +22,7 @@ from tasks.report.draw.specs import (
     text,
     thinned,
 )
-from tasks.report.job import arms, bands, leases
+from tasks.report.job import arms, bands, leases, mattering
 from tasks.report.job.leases import Segment, merged, reigns, segments
 from tasks.report.job.page import job_payload
 from tasks.report.pack import packed, unpacked
@@ -100,6 +110,43 @@ def test_the_gantt_holds_every_slot_and_marks_each_change_of_champion(logs):
     assert line["name"] == "champion"
     changes = [e.at for e in events if type(e).__name__ == "ChampionChanged" and e.at]
     assert stars["x"] == [at for at in changes if at < 20_000]
+
+
+def many_slots(n=14):
+    """Slot 3 holds the champion; slots 5 and 7 hold one for long, the others change holders."""
+    slots = range(n)
+    events = [Started(at=0, algorithm="chacha", bench="stream", unit="examples", budget=100,
+                      capacity=n, seed=1, settings={})]  # fmt: skip
+    numbers = {slot: slot for slot in slots}
+    admitted = itertools.count(n)
+    events += [ConfigurationAdmitted(at=0, configuration=c, parameters={"rate": c}) for c in slots]
+    events += [LeaseGranted(at=0, configuration=c, amount=100, slot=c) for c in slots]
+    events.append(ChampionChanged(at=0, configuration=3, previous=None))
+    for slot in set(slots) - {3, 5, 7}:
+        events.append(Paused(at=50, configuration=slot, units=50))
+        numbers[slot] = next(admitted)
+        events.append(
+            ConfigurationAdmitted(at=50, configuration=numbers[slot], parameters={"rate": -slot})
+        )
+        events.append(LeaseGranted(at=50, configuration=numbers[slot], amount=100, slot=slot))
+    for slot, number in numbers.items():
+        events.append(ConfigurationScored(at=100, configuration=number, value=-slot, units=50))
+    events.append(Finished(at=100, reason="done", score=1.0, metric="mse", direction="min"))
+    return events
+
+
+def test_of_many_slots_the_ten_that_mattered_are_drawn_and_the_rest_on_demand(logs):
+    events = many_slots()
+    few, whole = mattering.gantts(configurations(events), events, "examples", 100)
+
+    assert mattering.by_weight(configurations(events), events, 100)[:5] == [3, 7, 5, 13, 12]
+    assert [int(row) for row in few.layout["yaxis"]["ticktext"]] == [3, 5, *range(6, 14)]
+    assert "Of 14 slots these are the 10 that mattered" in few.note
+    assert whole.folded == "Leases of all 14 slots"
+    assert len(whole.layout["yaxis"]["ticktext"]) == 14
+    assert "folded" not in few.payload()
+    small = logs["stream"]()
+    assert len(mattering.gantts(configurations(small), small, "examples", 20_000)) == 1
 
 
 def test_bands_run_along_the_lower_and_back_along_the_upper_bound(logs):
