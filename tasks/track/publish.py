@@ -10,7 +10,7 @@ from tasks.jobs.job import Result
 from tasks.track.records import suite_key
 from tasks.track.store import TrackingError, open_store, reported
 from tasks.track.tracker import find_suite
-from tasks.track.views import JOBS, View, data_views
+from tasks.track.views import CONFIGURATIONS, JOBS, View, configuration_views, data_views
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
@@ -54,12 +54,16 @@ def publish(
         run_id = find_suite(client, jobs, key)
         if run_id is None:
             raise TrackingError(f"the store has no run of these jobs of {suite!r}: run it first")
-        note = f"{board}\n{_links(jobs, views)}\n"
-        for experiment, text in ((jobs, note), (configurations, _about(suite, jobs))):
+        considered = CONFIGURATIONS.link(configurations)
+        note = f"{board}\n{_links(jobs, views)} [All configurations]({considered}).\n"
+        about = _about(suite, jobs, considered)
+        for experiment, text in ((jobs, note), (configurations, about)):
             client.set_experiment_tag(experiment, KIND, MODEL_TRAINING)
             client.set_experiment_tag(experiment, NOTE, text)
         for view in (JOBS, *views):
             client.set_experiment_tag(jobs, *view.tag)
+        for view in (CONFIGURATIONS, *configuration_views(results, names or {})):
+            client.set_experiment_tag(configurations, *view.tag)
         client.set_tag(run_id, NOTE, note)
         for path in files:
             client.log_artifact(run_id, str(path))
@@ -85,9 +89,10 @@ def _links(experiment: str, views: Sequence[View]) -> str:
     )
 
 
-def _about(suite: str, jobs: str) -> str:
+def _about(suite: str, jobs: str, configurations: str) -> str:
     return (
-        f"Every configuration that the jobs of **{suite}** considered. The jobs themselves are in"
-        f" [the experiment {suite}]({JOBS.link(jobs)}); each job's description links to its"
-        " configurations here."
+        f"Every configuration that the jobs of **{suite}** considered: [with outcome, score, lease"
+        f" and bounds as columns]({configurations}), and by data set under *Views*. The jobs"
+        f" themselves are in [the experiment {suite}]({JOBS.link(jobs)}); each job's description"
+        " links to its configurations here."
     )

@@ -21,6 +21,12 @@ COLUMNS = (
     "params.`label`", "params.`data`", "params.`repetition`", "metrics.`score`",
     "metrics.`cpu_seconds`", "tags.`leaseboard.status`",
 )  # fmt: skip
+CONFIGURATION_COLUMNS = (
+    "tags.`leaseboard.outcome`", "metrics.`score`", "metrics.`units`", "metrics.`lease`",
+    "metrics.`bound.lower`", "metrics.`bound.upper`", "tags.`leaseboard.reason`",
+    "tags.`leaseboard.algorithm`", "tags.`leaseboard.data`",
+)  # fmt: skip
+"""What became of a configuration: its score, its last lease and bounds, and where it stands."""
 BY_ALGORITHM = {
     "aggregateFunction": "average",
     "groupByKeys": [{"mode": "param", "groupByData": "label"}],
@@ -57,6 +63,14 @@ JOBS = View(
      "orderByKey": "params.`data`", "orderByAsc": True},
 )  # fmt: skip
 
+CONFIGURATIONS = View(
+    "configurations", "All configurations",
+    {"searchFilter": "tags.leaseboard.level = 'configuration'",
+     "selectedColumns": list(CONFIGURATION_COLUMNS),
+     "orderByKey": "tags.`leaseboard.outcome`", "orderByAsc": True},
+)  # fmt: skip
+"""Champions come first: by outcome."""
+
 
 def data_views(results: Sequence[Result], names: Mapping[str, str]) -> list[View]:
     """A view of each data set: its jobs grouped by algorithm, the best first.
@@ -67,14 +81,42 @@ def data_views(results: Sequence[Result], names: Mapping[str, str]) -> list[View
     return [_data_view(data, names.get(data, data), directions[data]) for data in directions]
 
 
-def _data_view(data: str, name: str, direction: str) -> View:
+def configuration_views(results: Sequence[Result], names: Mapping[str, str]) -> list[View]:
+    """A view of each data set's configurations, those that consumed most first.
+
+    Not those of the best score: of few units it says little.
+    """
+    return [
+        View(
+            _key(data),
+            names.get(data, data),
+            {
+                "searchFilter": f"tags.leaseboard.data = {_quoted(data)}",
+                "selectedColumns": list(CONFIGURATION_COLUMNS),
+                "orderByKey": "metrics.`units`",
+                "orderByAsc": False,
+            },
+        )
+        for data in dict.fromkeys(result.data for result in results)
+    ]
+
+
+def _key(data: str) -> str:
+    return hashlib.sha256(data.encode()).hexdigest()[:12]
+
+
+def _quoted(data: str) -> str:
     quote = '"' if "'" in data else "'"
+    return f"{quote}{data}{quote}"
+
+
+def _data_view(data: str, name: str, direction: str) -> View:
     state = {
-        "searchFilter": f"params.data = {quote}{data}{quote}",
+        "searchFilter": f"params.data = {_quoted(data)}",
         "selectedColumns": list(COLUMNS),
         "groupBy": BY_ALGORITHM,
         "runsHiddenMode": "FIRST_20_RUNS",
         "orderByKey": "metrics.`score`",
         "orderByAsc": direction == "min",
     }
-    return View(hashlib.sha256(data.encode()).hexdigest()[:12], name, state)
+    return View(_key(data), name, state)

@@ -126,7 +126,8 @@ def gantt(
     ]
     what = row_name(configurations)
     note = f"A bar is one stay in a {what}; its colour is the configuration. "
-    if len({segment.configuration for segment in drawn}) > len(PALETTE):
+    held = {segment.configuration for segment in drawn if segment.configuration is not None}
+    if len(held) > len({colour(number) for number in held}):
         note += f"The {len(PALETTE)} colours repeat: hover over a bar for its configuration. "
     if len(data) > 1:
         note += "The line under the bars is the champion, a star marks a change of champion. "

@@ -1,3 +1,4 @@
+import json
 from types import SimpleNamespace
 
 import pytest
@@ -43,6 +44,22 @@ def test_the_suites_run_carries_the_board_the_report_and_its_figures(uri, tmp_pa
     tags = client.get_experiment_by_name("quick").tags
     assert tags["mlflow.note.content"] == note
     assert len([tag for tag in tags if tag.startswith("mlflow.sharedViewState.")]) == 2
+
+
+def test_configurations_open_with_what_became_of_each_as_columns(uri):
+    Tracker(uri, "quick", ["a"]).close("FINISHED", {})
+    publish(uri, "quick", results("a"), board="| # |")
+    client = open_store(uri)
+    kept = client.get_experiment_by_name("quick/configurations")
+    place = f"#/experiments/{kept.experiment_id}/runs?viewStateShareKey=configurations"
+
+    for name in ("quick", "quick/configurations"):
+        assert place in client.get_experiment_by_name(name).tags["mlflow.note.content"]
+    stored = json.loads(kept.tags["mlflow.sharedViewState.configurations"])
+    columns = json.loads(stored["state"])["selectedColumns"]
+    assert {"metrics.`score`", "metrics.`lease`", "metrics.`bound.lower`", "metrics.`bound.upper`",
+            "tags.`leaseboard.outcome`"} <= set(columns)  # fmt: skip
+    assert len([tag for tag in kept.tags if tag.startswith("mlflow.sharedViewState.")]) == 2
 
 
 def test_a_suite_that_was_never_tracked_is_named(uri):

@@ -4,7 +4,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from tasks.track.views import JOBS, TAG, data_views
+from tasks.track.views import CONFIGURATIONS, JOBS, TAG, configuration_views, data_views
 
 
 def result(data, direction="min", status="ok"):
@@ -40,6 +40,15 @@ def test_jobs_of_a_data_set_are_grouped_by_algorithm_with_the_best_first(directi
     assert view.state["searchFilter"] == "params.data = 'a'"
     assert view.state["groupBy"]["groupByKeys"] == [{"mode": "param", "groupByData": "label"}]
     assert view.state["orderByAsc"] is rising
+
+
+def test_configurations_of_a_data_set_have_their_own_columns_with_the_longest_first():
+    (view,) = configuration_views([result("a", "max")], {"a": "A"})
+
+    assert (view.name, view.state["orderByKey"]) == ("A", "metrics.`units`")
+    assert view.state["searchFilter"] == "tags.leaseboard.data = 'a'"
+    assert "metrics.`bound.lower`" in view.state["selectedColumns"]
+    assert all(len(each.tag[1]) < 5000 for each in (view, CONFIGURATIONS))
 
 
 def test_every_data_set_has_a_view_of_its_own():
