@@ -53,11 +53,14 @@ class Cost:
         As recorded.
     spent_cpu_seconds : float, optional
         What was really spent on those that nobody had run before, if the bench knows.
+    peak_memory_mb : float, optional
+        The most memory that a process of its own held, in millions of bytes.
     """
 
     cpu_seconds: float = 0.0
     wall_seconds: float = 0.0
     spent_cpu_seconds: float | None = None
+    peak_memory_mb: float | None = None
 
     def plus(self, cpu_seconds: float, wall_seconds: float) -> Cost:
         """The cost after a further charge."""
@@ -164,6 +167,9 @@ class Algorithm(ABC, Generic[B]):
     many_classes: ClassVar[bool] = False
     """Whether it predicts three and more classes: by a chance for each on a stream, by a number
     for each on a hold-out."""
+
+    tasks: ClassVar[frozenset[str]] = frozenset(("regression", "classification"))
+    """What it can do on a stream."""
 
     may_stop: ClassVar[bool] = False
     """Whether it may decide to end before its budget is spent, on a bench that wants it spent."""

@@ -41,6 +41,12 @@ APPLE = "Agarwal et al. 2014, Scalable nonlinear learning with adaptive polynomi
 FLAML = "Wang et al. 2021, FLAML"
 HPSKLEARN = "Komer et al. 2014, Hyperopt-Sklearn"
 TPOT = "Olson et al. 2016, TPOT"
+RIVER = "Montiel et al. 2021, River"
+HAT = "Bifet and Gavalda 2009, Adaptive learning from evolving data streams"
+ARF = "Gomes et al. 2017, Adaptive random forests"
+SRP = "Gomes, Read and Bifet 2019, Streaming random patches"
+AMRULES = "Almeida, Ferreira and Gama 2013, Adaptive model rules from data streams"
+ALMA = "Gentile 2001, A new approximate maximal margin classification algorithm"
 LIGHTGBM = "Ke et al. 2017, LightGBM"
 FOREST = "Breiman 2001, Random forests"
 EARLY_STOPPED = "after Bergman et al. 2024, Early stopping cross-validation"
@@ -70,6 +76,28 @@ ENTRIES: tuple[Entry, ...] = (
           "the default learner, frozen after a fifth", CHACHA),
     Entry("autovw", "algorithms.chacha.autovw:AutoVW",
           "FLAML's AutoVW, the authors' program", CHACHA, extra="flaml"),
+    Entry("river-linear", "algorithms.reference.stream_peers:StreamPeer",
+          "River's linear models, scaled and clipped, in an environment of their own", RIVER,
+          {"learner": "linear"}),
+    Entry("river-linear-plain", "algorithms.reference.stream_peers:StreamPeer",
+          "the same scaled alone, as its documentation has it", RIVER,
+          {"learner": "linear-plain"}),
+    Entry("river-hat", "algorithms.reference.stream_peers:StreamPeer",
+          "River's Hoeffding adaptive tree, in an environment of its own", HAT,
+          {"learner": "hat"}),
+    Entry("river-arf", "algorithms.reference.stream_peers:StreamPeer",
+          "River's adaptive random forest, in an environment of its own", ARF,
+          {"learner": "arf"}),
+    Entry("river-srp", "algorithms.reference.stream_peers:StreamPeer",
+          "River's streaming random patches, in an environment of their own", SRP,
+          {"learner": "srp"}),
+    Entry("river-amrules", "algorithms.reference.stream_peers:NumbersPeer",
+          "River's adaptive model rules for numbers, in an environment of their own", AMRULES),
+    Entry("river-alma", "algorithms.reference.stream_peers:TwoClassPeer",
+          "River's ALMA for two classes, in an environment of its own", ALMA),
+    Entry("river-bandit", "algorithms.reference.stream_peers:StreamPeer",
+          "River's bandit over learning rates, in an environment of its own", RIVER,
+          {"learner": "bandit"}),
     Entry("best-in-hindsight", "algorithms.chacha.baselines:BestInHindsight",
           "hindsight: the one configuration that turned out best", CHACHA),
     Entry("running-mean", "algorithms.reference.labels:RunningMean",

@@ -13,11 +13,13 @@ from algorithms.abc_selection.simulation import SimulatedFolds, SimulatedLearner
 from algorithms.base import Bench
 from algorithms.benches.folds import FoldProbe, FoldsBench
 from algorithms.benches.holdout import Holdout, HoldoutBench, Part
+from algorithms.benches.outside import OutsideForecasts, StreamToll
 from algorithms.benches.pulls import Feedback, PullsBench, Trial
 from algorithms.benches.samples import Probe, SamplesBench
 from algorithms.benches.stream import Namespace, Stream, StreamBench
 from algorithms.benches.systems import SystemFit, SystemsBench
 from algorithms.events import Event
+from algorithms.reference.labels import RunningMean
 from algorithms.seeds import generator
 
 
@@ -88,7 +90,32 @@ def _stream(tiny: Tiny) -> Bench:
         stream = Stream(features, labels, namespaces, names, "classification", classes=called)
     else:
         stream = Stream(features, labels, namespaces, names)
-    return StreamBench(stream, budget=tiny.budget)
+    return StreamBench(stream, budget=tiny.budget, outside=_Outsiders())
+
+
+class _Outsiders:
+    """Stand-ins for forecasters of other systems: each is the mean of the labels so far."""
+
+    def start(self, which: OutsideForecasts, stream: Stream, seed: int) -> _Outsider:
+        return _Outsider(len(stream.classes))
+
+
+class _Outsider:
+    def __init__(self, n_classes: int) -> None:
+        mean = RunningMean()
+        numbers = mean.forecaster(1, "regression")
+        self._mean = mean.of_classes(1, n_classes) if n_classes else numbers
+
+    def learn_many(
+        self, examples: NDArray[np.float32], labels: NDArray[np.float32]
+    ) -> NDArray[np.float64]:
+        return self._mean.learn_many(examples, labels).astype(np.float64)
+
+    def finish(self) -> StreamToll:
+        return StreamToll(cpu_seconds=0.5, wall_seconds=1.0, peak_memory_mb=100.0)
+
+    def close(self) -> None:
+        """There is nothing to end."""
 
 
 def _classes(values: NDArray[np.float32], tiny: Tiny) -> NDArray[np.float32]:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from algorithms.base import Algorithm, Bench, Score
+from algorithms.base import Algorithm, Bench, Cost, Score
 from algorithms.benches.measures import of_classes, of_margins, of_numbers
+from algorithms.benches.outside import Outside, OutsideForecasts, OutsideSession
 from algorithms.benches.predictions import likeliest, losses, taken, taken_chances
 from algorithms.benches.sealed import sealed
-from algorithms.errors import DivergedError
+from algorithms.errors import DivergedError, SkipError
 from algorithms.events import Measured
 
 CHECKED_ROWS = 1 << 16
@@ -72,6 +74,8 @@ class Stream:
         The names of three and more classes, by number; empty otherwise.
     origins : tuple of Origin
         What each column is made of, if that is not told by its name.
+    nominal : tuple of int
+        The columns whose numbers are those of categories.
     """
 
     features: NDArray[np.float32]
@@ -82,6 +86,7 @@ class Stream:
     shift: float | None = None
     classes: tuple[str, ...] = ()
     origins: tuple[Origin, ...] = ()
+    nominal: tuple[int, ...] = ()
 
     def in_own_unit(self, values: NDArray[np.float32]) -> NDArray[np.float64]:
         """Labels of a regression, or forecasts of them, in the unit of the target."""
@@ -148,6 +153,8 @@ class StreamBench(Bench):
         The environment's seed.
     budget : int, optional
         Stop after so many examples; the whole stream by default.
+    outside : Outside, optional
+        Where forecasters of other systems are started; without it they are skipped.
     """
 
     kind: ClassVar[str] = "stream"
@@ -155,7 +162,13 @@ class StreamBench(Bench):
     deeds: ClassVar[frozenset[str]] = frozenset(("record", "note"))
     unit = "examples"
 
-    def __init__(self, stream: Stream, seed: int = 0, budget: int | None = None) -> None:
+    def __init__(
+        self,
+        stream: Stream,
+        seed: int = 0,
+        budget: int | None = None,
+        outside: Outside | None = None,
+    ) -> None:
         super().__init__()
         n_examples = len(stream.labels)
         self.budget: int = n_examples if budget is None else min(budget, n_examples)
@@ -172,6 +185,29 @@ class StreamBench(Bench):
             self._is_new[np.unique(stream.labels, return_index=True)[1]] = True
         self._progressive = Progressive(self.stream.labels, self._task, self.budget)
         self._model_examples = 0.0
+        self._outside = outside
+        self._cost: Cost | None = None
+
+    @property
+    def cost(self) -> Cost | None:
+        """What a forecaster of another system took, if one ran to its end; see `Bench.cost`."""
+        return self._cost
+
+    @contextmanager
+    def outsider(self, which: OutsideForecasts, seed: int) -> Iterator[OutsideSession]:
+        """A forecaster of another system, which is ended whatever comes.
+
+        Raises SkipError where that system is missing.
+        """
+        if self._outside is None:
+            raise SkipError(f"{which.system} runs on jobs alone: take `leaseboard race`")
+        session = self._outside.start(which, self.stream, seed)
+        try:
+            yield session
+            toll = session.finish()
+        finally:
+            session.close()
+        self._cost = Cost(toll.cpu_seconds, toll.wall_seconds, peak_memory_mb=toll.peak_memory_mb)
 
     @property
     def predictions(self) -> NDArray[np.float32]:
@@ -257,6 +293,9 @@ class StreamBench(Bench):
     def bars(self, algorithm: Algorithm[Any]) -> str:
         """See `Bench.bars`: most algorithms forecast numbers or two classes."""
         n_classes = len(self.stream.classes)
+        if self.stream.task not in algorithm.tasks:
+            (known,) = algorithm.tasks
+            return f"does {known} alone, and the stream is a {self.stream.task}: leave it out"
         if not n_classes or algorithm.many_classes:
             return ""
         return f"forecasts numbers or two classes, and the stream has {n_classes}: leave it out"

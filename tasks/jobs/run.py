@@ -179,8 +179,8 @@ class _Watched:
 def _ending(auditor: Auditor, finished: Finished, run: _Watched, bench: Bench) -> dict[str, Any]:
     """What the events and the bench say of a complete run, as fields of a `Result`.
 
-    A bench that replays recorded trials or probes charges what they cost when they were run;
-    what this run really spent is then the metric ``spent_cpu_seconds``.
+    A bench that replays recorded trials or probes, or asks a process of its own, charges what
+    they cost there; what this run really spent is then the metric ``spent_cpu_seconds``.
     """
     started, champion, known = auditor.started, auditor.champion, auditor.parameters
     assert started is not None
@@ -189,6 +189,8 @@ def _ending(auditor: Auditor, finished: Finished, run: _Watched, bench: Bench) -
     if cost is not None:
         spent = cost.spent_cpu_seconds
         metrics["spent_cpu_seconds"] = run.cpu_seconds if spent is None else spent
+        if cost.peak_memory_mb is not None:
+            metrics["peak_memory_mb"] = cost.peak_memory_mb
     charged = cost or Cost(run.cpu_seconds, run.wall_seconds)
     finite = abs(finished.score) <= MOST_SCORE
     complete = finished.reason != ENDED_EARLY

@@ -7,11 +7,12 @@ from collections.abc import Hashable, Sequence
 from typing import Annotated, Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from algorithms import seeds
-from algorithms.benches.stream import MOST_CLASSES, Stream
+from algorithms.benches.stream import MOST_CLASSES, Origin, Stream
 from algorithms.errors import DataError
 from tasks.fetch import columns
 from tasks.fetch.dataset import Dataset
@@ -81,7 +82,23 @@ def as_stream(dataset: Dataset, options: StreamOptions | None = None, seed: int 
     names = tuple(encoder.names_)
     spaces, origins = encoder.namespaces(), encoder.origins()
     many = classes if len(classes) > 2 else ()
-    return Stream(features, told, spaces, names, dataset.task, shift, many, origins)
+    nominal = nominal_features(dataset.features, origins)
+    return Stream(features, told, spaces, names, dataset.task, shift, many, origins, nominal)
+
+
+def nominal_features(frame: pd.DataFrame, origins: Sequence[Origin]) -> tuple[int, ...]:
+    """The features that are the numbers of a column's categories.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"x": [0.5, 1.0], "c": pd.Categorical(["v", "u"])})
+    >>> nominal_features(rows, [Origin("x"), Origin("c"), Origin("c", "missing")])
+    (1,)
+    """
+    known = {str(name) for name, column in frame.items() if columns.is_nominal(column)}
+    return tuple(
+        place for place, origin in enumerate(origins) if origin.column in known and not origin.part
+    )
 
 
 def class_labels(

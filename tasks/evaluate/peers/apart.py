@@ -56,11 +56,16 @@ def run_apart(command: Sequence[str], who: str, folder: Path, patience: float) -
     if cpu_seconds is None:
         raise LeaseboardError(f"{who}: {over_wall(patience).reason}: lower the budget")
     if process.returncode:
-        lines = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        errors = [line for line in lines if _ERROR.match(line)]
         reason = post_mortem(process.returncode, who).reason
-        raise LeaseboardError(f"{reason}: {(errors or lines or ['no word'])[-1]}")
+        raise LeaseboardError(f"{reason}: {last_word(said)}")
     return OutsideCost(cpu_seconds, time.monotonic() - began)
+
+
+def last_word(said: Path) -> str:
+    """Of what a program said: its last error, or its last line."""
+    lines = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    errors = [line for line in lines if _ERROR.match(line)]
+    return (errors or lines or ["no word"])[-1]
 
 
 def _ended(process: subprocess.Popen[bytes], deadline: float) -> float | None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from algorithms.benches.stream import Stream, StreamBench
 from algorithms.errors import UsageError
+from tasks.evaluate.peers.forecasts import PeersOutside
 from tasks.fetch import Dataset
 from tasks.jobs.job import Job
 from tasks.preprocess import StreamOptions, as_stream
@@ -35,5 +36,8 @@ def make(dataset: Dataset, job: Job, parts: Stream | None = None) -> StreamBench
         raise UsageError(f"budget {job.budget:g} must be a whole number of examples, at least 1")
     stream = parts or as_stream(dataset, Options(**job.bench), job.environment_seed)
     return StreamBench(
-        stream, job.environment_seed, None if job.budget is None else int(job.budget)
+        stream,
+        job.environment_seed,
+        None if job.budget is None else int(job.budget),
+        outside=PeersOutside(),
     )

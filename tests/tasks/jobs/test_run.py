@@ -1,14 +1,17 @@
 import dataclasses
+import sys
 from itertools import islice
+from pathlib import Path
 
 import pytest
 
 from algorithms import registry
 from algorithms.base import _reason, play
-from algorithms.errors import AuditError, UsageError
+from algorithms.errors import AuditError, SkipError, UsageError
 from algorithms.events import Finished, Started, TrialFinished
 from algorithms.log_format import read_log, to_json
 from algorithms.tiny import tiny_bench
+from tasks.evaluate.peers import venv
 from tasks.jobs.job import Job
 from tasks.jobs.run import check, failed, route_settings, run_job
 from tests.algorithms import cheats
@@ -44,6 +47,22 @@ def test_a_job_gives_a_result_and_its_log(tmp_path):
     assert result.units == 500
     assert result.champion == {"interactions": [], "learning_rate": 0.5}
     assert model is not None
+
+
+def test_a_peer_is_charged_what_it_took_in_its_own_process(tmp_path, monkeypatch):
+    monkeypatch.setattr(venv, "python", lambda _: Path(sys.executable))
+    result, _ = run_job(dataclasses.replace(JOB, algorithm="river-linear"), tmp_path)
+
+    assert (result.status, result.units) == ("ok", 500)
+    assert 0 < result.cpu_seconds < result.metrics["spent_cpu_seconds"]  # which has its start
+    assert result.metrics["peak_memory_mb"] > 20
+
+
+def test_a_peer_that_is_not_installed_skips_its_job(tmp_path, monkeypatch):
+    monkeypatch.setattr(venv, "cache_dir", lambda: tmp_path)
+
+    with pytest.raises(SkipError, match="leaseboard peers install river"):
+        run_job(dataclasses.replace(JOB, algorithm="river-srp"), tmp_path)
 
 
 def test_sinks_see_every_event_in_order(tmp_path):

@@ -1,0 +1,98 @@
+"""Forecasters of other people's libraries on a stream, in environments of their own."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic.dataclasses import dataclass
+
+from algorithms.base import Algorithm, Run
+from algorithms.benches.outside import OutsideForecasts
+from algorithms.benches.stream import StreamBench, require_finite
+from algorithms.events import (
+    ChampionChanged,
+    ConfigurationAdmitted,
+    ConfigurationScored,
+    LeaseGranted,
+)
+from algorithms.reference.forecaster import BLOCK
+
+
+class _OutsideForecaster(Algorithm[StreamBench]):
+    """One forecaster that the bench asks for each example before it tells it the label."""
+
+    bench: ClassVar[str] = "stream"
+
+    system: str
+    learner: str
+
+    @property
+    def capacity(self) -> int:
+        """One, whatever it keeps within."""
+        return 1
+
+    def run(self, bench: StreamBench, seed: int) -> Run:
+        """Hand on its forecasts."""
+        stream, budget = bench.stream, bench.budget
+        if budget == 0:
+            return
+        require_finite(stream, budget)
+        which = OutsideForecasts(self.system, self.learner)
+        parameters = {"system": self.system, "learner": self.learner}
+        with bench.outsider(which, seed) as session:
+            yield ConfigurationAdmitted(at=0, configuration=0, parameters=parameters)
+            yield LeaseGranted(at=0, configuration=0, amount=budget, slot=0)
+            yield ChampionChanged(at=0, configuration=0, previous=None)
+            for start in range(0, budget, BLOCK):
+                rows = slice(start, min(start + BLOCK, budget))
+                told = session.learn_many(stream.features[rows], stream.labels[rows])
+                yield from bench.record(told)
+        score = float(bench.score().value)
+        yield ConfigurationScored(at=bench.at, configuration=0, value=score, units=budget)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamPeer(_OutsideForecaster):
+    """A forecaster of River, set up as its documentation advises, in its own environment.
+
+    It runs where ``leaseboard peers install river`` has been, on the rows, the order and the loss
+    of all others, and is told a label when its forecast of it has come.
+
+    Parameters
+    ----------
+    system : {"river"}
+    learner : {"linear", "linear-plain", "hat", "arf", "srp", "bandit"}
+        Linear models whose gradient is clipped, or is not; a Hoeffding adaptive tree; an adaptive
+        random forest; streaming random patches; linear models with a bandit over their learning
+        rates.
+
+    Notes
+    -----
+    CPU and wall seconds are those of forecasting and learning alone; ``peak_memory_mb`` is the
+    memory of its process. The event log does not tell what it does within.
+    """
+
+    many_classes: ClassVar[bool] = True
+
+    system: Literal["river"] = "river"
+    learner: Literal["linear", "linear-plain", "hat", "arf", "srp", "bandit"] = "linear"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumbersPeer(_OutsideForecaster):
+    """River's adaptive model rules, which forecast numbers alone; else as `StreamPeer`."""
+
+    tasks: ClassVar[frozenset[str]] = frozenset(("regression",))
+
+    system: Literal["river"] = "river"
+    learner: Literal["amrules"] = "amrules"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoClassPeer(_OutsideForecaster):
+    """River's ALMA, which tells two classes apart and no more; else as `StreamPeer`."""
+
+    tasks: ClassVar[frozenset[str]] = frozenset(("classification",))
+
+    system: Literal["river"] = "river"
+    learner: Literal["alma"] = "alma"
