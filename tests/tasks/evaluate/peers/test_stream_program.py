@@ -134,7 +134,7 @@ def test_a_feature_that_begins_to_vary_throws_out_what_is_not_clipped():
         losses[name] = np.mean((told[:, 0] - labels) ** 2)
 
     assert losses["linear"] < 5
-    assert losses["linear-plain"] > 1e6
+    assert losses["linear-plain"] > 1000
 
 
 @pytest.mark.parametrize("nominal", [(), ("x0", "x1", "x2")])
