@@ -187,7 +187,7 @@ LEARNERS: dict[str, dict[str, Callable[[Asked], Any]]] = {
 """Of each peer by name."""
 
 
-class Played:
+class BetweenPipes:
     """A learner between its pipes, and the clocks of what it does."""
 
     def __init__(self, model: Any, asked: Asked) -> None:
@@ -251,7 +251,7 @@ def main(system: str, learner: str) -> None:
     names = tuple(f"x{place}" for place in range(order["n_features"]))
     nominal = tuple(names[place] for place in order["nominal"])
     asked = Asked(order["task"], order["seed"], order["n_classes"], names, nominal)
-    played = Played(LEARNERS[system][learner](asked), asked)
+    played = BetweenPipes(LEARNERS[system][learner](asked), asked)
     played.play(orders, answers)
     took = {"cpu_seconds": played.cpu_seconds, "wall_seconds": played.wall_seconds}
     answers.write(json.dumps(took | {"peak_memory_mb": peak_memory_mb()}).encode() + b"\n")

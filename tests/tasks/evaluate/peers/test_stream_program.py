@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tasks.evaluate.peers import stream_program
-from tasks.evaluate.peers.stream_program import LEARNERS, Asked, Played, peak_memory_mb
+from tasks.evaluate.peers.stream_program import LEARNERS, Asked, BetweenPipes, peak_memory_mb
 
 CLASSES = {"regression": 0, "binary": 0, "classes": 3}
 
@@ -34,7 +34,7 @@ def played(asked, model, rows, labels):
     orders, answers = Orders(rows, labels), io.BytesIO()
     width = 8 * max(1, asked.n_classes)
     orders.forecasts = lambda: len(answers.getvalue()) // width
-    found = Played(model, asked)
+    found = BetweenPipes(model, asked)
     found.play(orders, answers)
     numbers = struct.unpack(f"<{len(answers.getvalue()) // 8}d", answers.getvalue())
     return found, np.array(numbers).reshape(len(labels), -1)
@@ -44,7 +44,7 @@ def asked_for(task, nominal=()):
     return Asked(task, 1, CLASSES[task], ("x0", "x1", "x2"), nominal)
 
 
-class Mean:
+class MeanOfLabels:
     """Tells what it has learned."""
 
     def __init__(self):
@@ -62,7 +62,7 @@ class Mean:
 
 
 def test_a_label_is_read_after_its_forecast_was_written():
-    model = Mean()
+    model = MeanOfLabels()
     found, told = played(asked_for("regression", ("x1",)), model, [[0.5, 2, 3]] * 3, [4, 6, 1])
 
     assert told[:, 0].tolist() == [0, 4, 5]
@@ -73,7 +73,7 @@ def test_a_label_is_read_after_its_forecast_was_written():
 
 
 def test_two_classes_are_told_by_log_odds():
-    model = Mean()
+    model = MeanOfLabels()
     _, told = played(asked_for("binary"), model, [[0, 0, 0]] * 5, [1, -1, -1, -1, 1])
 
     assert [label for _, label in model.seen] == [True, False, False, False, True]
@@ -82,7 +82,7 @@ def test_two_classes_are_told_by_log_odds():
 
 
 def test_many_classes_are_told_by_chances():
-    _, told = played(asked_for("classes"), Mean(), [[0, 0, 0]] * 3, [0, 1, 2])
+    _, told = played(asked_for("classes"), MeanOfLabels(), [[0, 0, 0]] * 3, [0, 1, 2])
 
     assert told.tolist() == [[0, 0, 0], [1, 0, 0], [0.5, 0.5, 0]]
 
