@@ -62,7 +62,7 @@ lock: $(STAMP)
 	$(PYTHON) -m venv $(VENV)/lock
 	$(VENV)/lock/bin/python -m pip install --quiet pip-tools
 	sed -n 's/\[.*\]//; s/ \\$$//; /==/p' requirements.lock > $(VENV)/pins.txt
-	$(BIN)/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb")); print(*p["project"]["dependencies"], *p["dependency-groups"]["dev"], *p["build-system"]["requires"], "editables", sep="\n")' > $(VENV)/wanted.txt
+	$(BIN)/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb")); o = p["project"]["optional-dependencies"]; print(*p["project"]["dependencies"], *o["tables"], *(r for r in o["flows"] if not r.startswith("leaseboard")), *p["dependency-groups"]["dev"], *p["build-system"]["requires"], "editables", sep="\n")' > $(VENV)/wanted.txt
 	sed -n '/^#/p' requirements.lock > $(VENV)/requirements.lock
 	$(VENV)/lock/bin/pip-compile --quiet --generate-hashes --no-strip-extras --allow-unsafe --no-header \
 		--no-annotate --no-emit-options --no-emit-index-url --no-emit-find-links \

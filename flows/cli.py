@@ -10,8 +10,10 @@ from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from algorithms.errors import DataUnavailableError, LeaseboardError, SkipError, UsageError
+from algorithms.parts import lacking, require
 from flows.commands import (
     bundles,
     check,
@@ -39,6 +41,21 @@ _CommandLineError: Any = typer.BadParameter.__base__
 PASSED, REGRESSION, FAILED, NOTHING, USAGE = 0, 1, 2, 3, 64
 """Exit codes; never a count."""
 
+
+class _TablesCommand(TyperCommand):
+    """A command that needs a part of the installation, and says so before it does anything."""
+
+    part = "tables"
+
+    def invoke(self, ctx: Any) -> Any:
+        require(self.part, f"leaseboard {self.name}")
+        return super().invoke(ctx)
+
+
+class _FlowsCommand(_TablesCommand):
+    part = "flows"
+
+
 app = typer.Typer(
     name="leaseboard",
     help="Benchmark schedulers of machine-learning work: ChaCha, apple, Rising Bandits,"
@@ -48,28 +65,28 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("run")(run.run)
+app.command("run", cls=_FlowsCommand)(run.run)
 app.command("plan")(run.plan)
-app.command("race")(race.race)
+app.command("race", cls=_TablesCommand)(race.race)
 app.command("list")(listing.list_all)
 app.add_typer(data.app, name="data")
 app.add_typer(peers.app, name="peers")
-app.command("report")(run.report)
-app.command("gate")(gate.gate)
-app.command("accept")(gate.accept)
+app.command("report", cls=_FlowsCommand)(run.report)
+app.command("gate", cls=_FlowsCommand)(gate.gate)
+app.command("accept", cls=_FlowsCommand)(gate.accept)
 app.command("compare")(compare.compare)
-app.command("learn")(learn.learn)
-app.command("predict")(learn.predict)
+app.command("learn", cls=_TablesCommand)(learn.learn)
+app.command("predict", cls=_TablesCommand)(learn.predict)
 app.add_typer(model.app, name="model")
-app.command("keep")(keep.keep)
-app.command("check")(check.check)
+app.command("keep", cls=_FlowsCommand)(keep.keep)
+app.command("check", cls=_TablesCommand)(check.check)
 app.command("export")(bundles.export)
-app.command("merge")(bundles.merge)
-app.command("prune")(tidy.prune)
-app.command("schedule")(schedule.schedule)
-app.command("serve")(serve.serve)
-app.command("ui")(operate.ui)
-app.command("doctor")(operate.doctor)
+app.command("merge", cls=_FlowsCommand)(bundles.merge)
+app.command("prune", cls=_FlowsCommand)(tidy.prune)
+app.command("schedule", cls=_FlowsCommand)(schedule.schedule)
+app.command("serve", cls=_FlowsCommand)(serve.serve)
+app.command("ui", cls=_FlowsCommand)(operate.ui)
+app.command("doctor", cls=_FlowsCommand)(operate.doctor)
 
 
 def _version(wanted: bool) -> None:
@@ -120,6 +137,8 @@ def _verdict(error: Exception) -> tuple[str, int]:
     """What to say of an error, and the exit code."""
     if isinstance(error, _CommandLineError):
         return error.format_message(), USAGE
+    if isinstance(error, ModuleNotFoundError) and (told := lacking(error.name)):
+        return told, USAGE
     match error:
         case UsageError():
             return str(error), USAGE

@@ -60,7 +60,13 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     # Who needs no more than the science may have a folder `tasks` of their own.
     check(*dict.fromkeys(("algorithms", _PLACES[name].partition(".")[0])))
-    value = getattr(import_module(_PLACES[name]), name)
+    try:
+        value = getattr(import_module(_PLACES[name]), name)
+    except ModuleNotFoundError as error:
+        told = import_module("algorithms.parts").lacking(error.name)
+        if told is None:
+            raise
+        raise ModuleNotFoundError(f"{name}: {told}", name=error.name) from error
     globals()[name] = value
     return value
 

@@ -1,0 +1,142 @@
+"""The parts of an installation: what each brings, and what is said where it is missing."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from algorithms.errors import UsageError
+from algorithms.parts import PARTS, lacking, require
+from flows import cli
+
+ROOT = Path(__file__).resolve().parents[2]
+IMPORTED_AS = {"scikit-learn": "sklearn", "liac-arff": "arff", "pyyaml": "yaml"}
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+FLOWS = [
+    "run quick",
+    "report RUN",
+    "gate ci",
+    "accept ci",
+    "keep k.yaml",
+    "merge b.zip --out RUN",
+    "prune",
+    "schedule",
+    "serve k.yaml",
+    "ui",
+    "doctor",
+]
+TABLES = ["race chacha DATA", "check mine.py:Mine", "learn a.model a.csv",
+          "predict a.model a.csv"]  # fmt: skip
+
+LEARN = """
+import sys
+sys.modules.update(dict.fromkeys({lacking}))  # as if they were not installed
+import leaseboard
+number, kind = leaseboard.ChaChaRegressor(), leaseboard.ChaChaClassifier()
+for i in range(30):
+    number.learn_one({{"a": i / 10, "c": "x"}}, 2.0 * i)
+    kind.learn_one({{"a": i / 10, "c": "x"}}, i % 3)
+number.predict_interval_one({{"a": 1.0}}, level=0.9), kind.predict_proba_one({{"a": 1.0}})
+number.save(sys.argv[1])
+leaseboard.ChaChaRegressor.load(sys.argv[1]).predict_one({{"a": 1.0}})
+print(*sorted({{name.partition(".")[0] for name in sys.modules}}))
+"""
+
+
+def modules(requirements):
+    """The names by which the packages of `requirements` are imported, without our own."""
+    names = [Requirement(line).name for line in requirements]
+    return {
+        IMPORTED_AS.get(name, name.replace("-", "_")) for name in names if name != "leaseboard"
+    }
+
+
+@pytest.fixture
+def without(monkeypatch):
+    """Makes packages impossible to import, as where they are not installed."""
+    return lambda *names: [monkeypatch.setitem(sys.modules, name, None) for name in names]
+
+
+def test_the_parts_are_those_of_the_project():
+    for part, names in PARTS.items():
+        assert modules(PROJECT["optional-dependencies"][part]) == set(names)
+    assert not {"prefect", "mlflow", *PARTS["tables"]} & modules(PROJECT["dependencies"])
+
+
+def test_a_stream_is_learned_with_the_base_alone(tmp_path):
+    others = {"river", "psycopg2", "flaml", "smac"}.union(*PARTS.values())
+    done = subprocess.run(
+        [sys.executable, "-c", LEARN.format(lacking=sorted(others)), str(tmp_path / "model")],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert {"numba", "numpy", "algorithms"} <= set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("module", "part", "line"),
+    [("prefect", "flows", line) for line in FLOWS]
+    + [("pandas", "tables", line) for line in TABLES],
+)
+def test_a_command_that_needs_more_says_so_in_a_line(module, part, line, without, capsys):
+    without(module)
+    with pytest.raises(SystemExit) as ended:
+        cli.main(line.split())
+
+    name = line.split()[0]
+    assert ended.value.code == cli.USAGE
+    assert capsys.readouterr().err == (
+        f"leaseboard: leaseboard {name} needs {module!r}, which is not installed:"
+        f" pip install 'leaseboard[{part}]'\n"
+    )
+
+
+def test_its_help_is_there_all_the_same(without, capsys):
+    without("prefect", "pandas")
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["run", "--help"])
+
+    assert ended.value.code == cli.PASSED
+    assert "Run a suite" in capsys.readouterr().out
+
+
+def test_so_does_one_that_finds_out_on_its_way(without, capsys):
+    without("pandas")
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["plan", "quick"])
+
+    assert ended.value.code == cli.USAGE
+    assert capsys.readouterr().err == (
+        "leaseboard: 'pandas' is not installed, and this needs it:"
+        " pip install 'leaseboard[tables]'\n"
+    )
+
+
+def test_so_does_a_name_that_is_imported():
+    told = "import sys; sys.modules['pandas'] = None; from leaseboard import StreamRegressor"
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, cwd=ROOT,
+                          check=False)  # fmt: skip
+
+    assert done.stderr.splitlines()[-1] == (
+        "ModuleNotFoundError: StreamRegressor: 'pandas' is not installed, and this needs it:"
+        " pip install 'leaseboard[tables]'"
+    )
+
+
+def test_another_package_is_no_part():
+    assert lacking("antigravity_2") is None
+    assert lacking(None) is None
+    require("flows", "this")
+
+
+def test_the_mend_names_the_part_that_is_asked_for(without):
+    without("sklearn")
+    with pytest.raises(UsageError, match=r"'sklearn'.*pip install 'leaseboard\[flows\]'"):
+        require("flows", "this")
