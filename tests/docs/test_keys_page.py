@@ -1,0 +1,109 @@
+"""The page of keys has every key of the files that people write, as the code has it."""
+
+import re
+import runpy
+from datetime import timedelta
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+from pydantic import BaseModel
+
+from tasks.jobs.benches import folds, holdout, pulls, samples, systems
+from tasks.jobs.limits import Limits
+from tasks.jobs.suites.promise import Promise
+from tasks.jobs.suites.suite import Contender, Data, Normalise, Printed, Suite, Tracking
+from tasks.jobs.suites.timetable import Scheduled
+from tasks.keep.settings import (
+    AlertSettings,
+    CompareSettings,
+    DataSettings,
+    Keep,
+    ModelSettings,
+    RetrainSettings,
+)
+from tasks.preprocess.streaming import StreamOptions
+
+pages = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("pages.py"))))
+TEXT = (pages.DOCS / "reference" / "keys.md").read_text()
+REFERENCE = "synthetic:fried?rows=500&seed=0"
+SOURCE = {"source": "folder:inbox/*.csv", "target": "revenue"}
+
+SECTIONS = {
+    "A suite": (Suite, {"title": "T", "data": [REFERENCE], "algorithms": ["chacha", "vanilla"]}),
+    "Data of a suite": (Data, {"data": REFERENCE}),
+    "Algorithms of a suite": (Contender, {"name": "chacha"}),
+    "Limits of a job": (Limits, {}),
+    "Tracking": (Tracking, {}),
+    "Normalise": (Normalise, {"zero": "vanilla", "one": "chacha"}),
+    "Published": (Printed, {"source": "Table 1", "algorithm": "chacha", "data": "openml:201",
+                            "metric": "score", "value": 0.5}),
+    "Promises": (Promise, {"algorithm": "abc", "metric": "loss", "at_most": 0.01,
+                           "reason": "proven"}),
+    "A stream": (StreamOptions, {}),
+    "Hold-out": (holdout.Options, {}),
+    "Pulls": (pulls.Options, {}),
+    "Samples": (samples.Options, {}),
+    "Folds": (folds.Options, {}),
+    "Systems": (systems.Options, {}),
+    "schedule.yaml": (Scheduled, {"name": "nightly", "cron": "0 3 * * *", "suite": "quick"}),
+    "A keep": (Keep, {"name": "sales", "data": SOURCE, "contract": "sales.contract.yaml"}),
+    "Data of a keep": (DataSettings, SOURCE),
+    "Model of a keep": (ModelSettings, {}),
+    "Retrain": (RetrainSettings, {}),
+    "Compare": (CompareSettings, {}),
+    "Alerts": (AlertSettings, {}),
+}  # fmt: skip
+"""What each section is of, and the least that such a mapping says."""
+
+
+def rows(title):
+    """The rows of the table of a section: key, type, default, what it says, example."""
+    found = re.search(rf"^##+ {re.escape(title)}\n(.*?)(?=^##|\Z)", TEXT, re.MULTILINE | re.DOTALL)
+    lines = [line for line in found[1].splitlines() if line.startswith("| `")]
+    return [re.fullmatch(r"\| `(.*?)` \| (.*?) \| (.*?) \| (.*) \| `(.*)` \|", one).groups()
+            for one in lines]  # fmt: skip
+
+
+def default(field):
+    """A key's default as the page writes it; None where a link stands for the keys of its own."""
+    value = field.get_default(call_default_factory=True)
+    if field.is_required():
+        return "required"
+    if isinstance(value, BaseModel):
+        return None
+    if isinstance(value, timedelta):
+        return f"`{value.total_seconds():g}s`"
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    words = {"": '`""`', (): "`[]`", None: "none"}
+    return words.get(value, f"`{value}`") if not isinstance(value, list | dict) else f"`{value}`"
+
+
+@pytest.mark.parametrize("title", SECTIONS)
+def test_the_page_has_every_key_and_its_default(title):
+    kind, _ = SECTIONS[title]
+    told = {key: said for key, _, said, _, _ in rows(title)}
+
+    assert set(told) == set(kind.model_fields)
+    for key, field in kind.model_fields.items():
+        expected = default(field)
+        assert told[key] == expected or (expected is None and "](#" in told[key]), key
+
+
+@pytest.mark.parametrize("title", SECTIONS)
+def test_every_example_is_one_of_its_key(title):
+    kind, least = SECTIONS[title]
+    for key, _, _, says, example in rows(title):
+        given = yaml.safe_load(example)
+
+        assert key in given, example
+        assert says
+        kind.model_validate(least | given)
+
+
+def test_every_section_with_keys_is_held():
+    titles = re.findall(r"^##+ (.*)\n(?:(?!^##)[\s\S])*?^\| key ", TEXT, re.MULTILINE)
+
+    assert set(titles) == set(SECTIONS)
