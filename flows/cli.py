@@ -48,7 +48,7 @@ class _TablesCommand(TyperCommand):
     part = "tables"
 
     def invoke(self, ctx: Any) -> Any:
-        require(self.part, f"leaseboard {self.name}")
+        require(self.part, str(self.name))
         return super().invoke(ctx)
 
 

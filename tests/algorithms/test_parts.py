@@ -93,7 +93,7 @@ def test_a_command_that_needs_more_says_so_in_a_line(module, part, line, without
     name = line.split()[0]
     assert ended.value.code == cli.USAGE
     assert capsys.readouterr().err == (
-        f"leaseboard: leaseboard {name} needs {module!r}, which is not installed:"
+        f"leaseboard: {name} needs {module!r}, which is not installed:"
         f" pip install 'leaseboard[{part}]'\n"
     )
 
