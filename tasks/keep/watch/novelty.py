@@ -4,6 +4,7 @@ For each series, a day's distance is that to its second nearest day (Ramaswamy, 
 2000), over the spread of the series (the median absolute deviation). Sundays have other Sundays
 near them, and on a slope the days before are near: so weeks and trends need no model. A day that
 was alarming has no second like it; a level that lasts has, after two days, and is the new normal.
+Not so forecasts that are worse than they were: they alarm as long as they last.
 
 A series is alarming when that distance exceeds `MARGIN` times the largest that any of the days
 before has among all of them, and 1 + ln m for m series; days that were alarming are near to
@@ -115,8 +116,11 @@ def excess(
     mine = [i for i in together if divided(names[i])[1] in OF_FORECASTS]
     if len(together) > 1 and mine:
         judged[mine] = False
-        distances = _nearest(apart[:, :, together].mean(axis=2))
-        usual = np.where(alarmed[:, together].any(axis=1), 0.0, distances[:-1]).max()
+        wrong = alarmed[:, together].any(axis=1)
+        away = apart[:, :, together].mean(axis=2)
+        away[:, :-1][:, wrong] = np.inf  # bad forecasts are not usual because they last
+        distances = _nearest(away)
+        usual = np.where(wrong, 0.0, distances[:-1]).max()
         limit = max(MARGIN_TOGETHER * usual, 1 + size / len(together))
         farthest = mine[int(np.argmax([_nearest(apart[:, :, i])[-1] for i in mine]))]
         found[farthest] = distances[-1] * few / limit
@@ -129,12 +133,31 @@ def excess(
 
 def _apart(names: Sequence[str], bag: Numbers) -> Numbers:
     """In spreads, how far each day is from each other, by series; infinite if it is not known."""
-    apart = bag[:, None, :] - bag[None, :, :]
+    bent = _bent(names, bag)
+    apart = bent[:, None, :] - bent[None, :, :]
     one_sided = [divided(name)[1] in ONE_SIDED for name in names]
     apart[:, :, one_sided] = np.maximum(apart[:, :, one_sided], 0)
     apart = np.abs(apart) / _spreads(names, bag)
     apart[np.isnan(apart)] = np.inf
     return apart
+
+
+def _bent(names: Sequence[str], bag: Numbers) -> Numbers:
+    """Quantiles on a scale that is linear among usual days and logarithmic far beyond them.
+
+    Prices that leap to three times their highest leap again, and to other heights.
+    """
+    column = {name: i for i, name in enumerate(names)}
+    bent = bag.copy()
+    for i, name in enumerate(names):
+        of, statistic = divided(name)
+        if statistic in QUANTILES:
+            middle = bag[:, column[f"{of}: middle"]]
+            ranges = bag[:, column[f"{of}: high"]] - bag[:, column[f"{of}: low"]]
+            scale = 2 * (_median(ranges) + 2 * _deviation(middle))
+            if scale > 0:
+                bent[:, i] = scale * np.arcsinh((bag[:, i] - _median(middle)) / scale)
+    return bent
 
 
 def _nearest(apart: Numbers) -> Numbers:
@@ -158,7 +181,7 @@ def _spreads(names: Sequence[str], bag: Numbers) -> Numbers:
             continue
         else:
             floor = FLOORS[statistic]
-        spread = max(floor, 1.4826 * _median(np.abs(bag[:, i] - _median(bag[:, i]))))
+        spread = max(floor, _deviation(bag[:, i]))
         step = column.get(f"{of}: {STEP}")
         if spread > 0 and statistic in QUANTILES and step is not None:
             spread = max(spread, _median(bag[:, step]))
@@ -178,6 +201,11 @@ def _says_the_day(names: Sequence[str], before: Numbers) -> npt.NDArray[np.bool_
             shares = before[:, commonest]
             found[i] = bool((shares[~np.isnan(shares)] >= 1).all())
     return found
+
+
+def _deviation(values: Numbers) -> float:
+    """The median distance from the median, as the deviation of normal values."""
+    return 1.4826 * _median(np.abs(values - _median(values)))
 
 
 def _median(values: Numbers) -> float:

@@ -90,6 +90,32 @@ def test_a_number_of_few_values_has_to_leave_them():
     assert excess_of(before, [1, 1, 2, 0.6, 900], names)[4] == 0
 
 
+def test_forecasts_that_stay_bad_alarm_as_long_as_they_are():
+    names = ["labels: other", "forecasts: loss", "forecasts: disagreement"]
+    generator = np.random.default_rng(0)
+    before = generator.normal([0.3, 0.3, -0.5], 0.05, (40, 3))
+    bad = generator.normal([0.3, 0.9, 0.3], 0.05, (9, 3))
+
+    for known in range(9):
+        days = np.vstack([before, bad[:known]])
+        assert excess_of(days, bad[known], names, alarmed=range(40, 40 + known)).max() > 1
+    days = np.vstack([before, bad])
+    assert excess_of(days, before[0], names, alarmed=range(40, 49)).max() < 1
+
+
+def test_a_price_that_leaps_leaps_again():
+    names = ["x: low", "x: middle", "x: high", "x: step"]
+    generator = np.random.default_rng(3)
+    level = 30 * np.exp(generator.normal(0, 0.15, 60))
+    leaps = [20, 35, 50]
+    level[leaps] *= [5, 9, 7]
+    before = np.stack([0.7 * level, level, 1.4 * level, level * 0 + 0.01], axis=1)
+    day = [0.7 * 180, 180, 1.4 * 180, 0.01]
+
+    assert excess_of(before, day, names, alarmed=leaps).max() < 1
+    assert excess_of(before, np.array(day) * 100, names, alarmed=leaps).max() > 1
+
+
 def test_wrong_labels_that_move_each_series_a_little_alarm_together():
     names = ["labels: other", "forecasts: loss", "forecasts: disagreement"]
     before = np.random.default_rng(0).normal([0.3, 0.3, -0.5], 0.1, (40, 3))
