@@ -31,6 +31,7 @@ from flows.commands import (
     schedule,
     serve,
     tidy,
+    verify,
 )
 from flows.interruption import SIGINT_EXIT, InterruptedRunError
 from flows.terminal import say
@@ -82,6 +83,7 @@ app.command("keep", cls=_FlowsCommand)(keep.keep)
 app.command("check", cls=_TablesCommand)(check.check)
 app.command("export")(bundles.export)
 app.command("merge", cls=_FlowsCommand)(bundles.merge)
+app.command("verify", cls=_TablesCommand)(verify.verify)
 app.command("prune", cls=_FlowsCommand)(tidy.prune)
 app.command("schedule", cls=_FlowsCommand)(schedule.schedule)
 app.command("serve", cls=_FlowsCommand)(serve.serve)

@@ -85,10 +85,12 @@ def _read_events(path: Path) -> tuple[list[Event], Exception | None]:
     return events, None
 
 
-def check_log(file: IO[bytes], *, complete: bool) -> None:
+def check_log(file: IO[bytes], *, complete: bool) -> Auditor:
     """Refuse a log that no run of ours can have written: readers of logs may then trust it.
 
     `complete`: of a job that is ok; else the log may end anywhere.
+
+    Returns the auditor, who knows how it began and ended.
 
     Raises ValueError with the line at which it is wrong.
     """
@@ -103,6 +105,7 @@ def check_log(file: IO[bytes], *, complete: bool) -> None:
             raise ValueError(f"line {number}: {error}") from error
     except _DAMAGE as error:
         raise ValueError(f"line {number}: {first_fault(error)}") from error
+    return auditor
 
 
 def _audited(file: IO[bytes], auditor: Auditor) -> Iterator[Event]:

@@ -45,7 +45,7 @@ def seal(result: Result, log: Log | None) -> bytes:
     tasks.folder.seal.DamagedError: was changed after it was written
     """
     content = plain(result) | {"log": log and log._asdict()}
-    return json.dumps(content | {"seal": _digest(content)}, indent=1).encode()
+    return json.dumps(content | {"seal": digest_of(content)}, indent=1).encode()
 
 
 def unseal(content: bytes) -> tuple[Result, Log | None]:
@@ -56,7 +56,7 @@ def unseal(content: bytes) -> tuple[Result, Log | None]:
         raise DamagedError(f"is damaged ({error})") from error
     if not isinstance(fields, dict) or "seal" not in fields:
         raise DamagedError("has no seal")
-    if fields.pop("seal") != _digest(fields):
+    if fields.pop("seal") != digest_of(fields):
         raise DamagedError("was changed after it was written")
     log = fields.pop("log", None)
     try:
@@ -77,6 +77,7 @@ def log_at(path: Path) -> Log | None:
         return None
 
 
-def _digest(content: dict[str, Any]) -> str:
+def digest_of(content: dict[str, Any]) -> str:
+    """What a seal holds of `content`, whatever the order of its keys."""
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()

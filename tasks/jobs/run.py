@@ -16,7 +16,7 @@ from algorithms.audit import Auditor
 from algorithms.base import ENDED_EARLY, Bench, Cost, play
 from algorithms.benches.referee import Referee
 from algorithms.errors import DivergedError, SkipError, UsageError
-from algorithms.events import Event, Finished
+from algorithms.events import Event
 from algorithms.log_format import LogWriter
 from tasks import fetch
 from tasks.jobs import benches
@@ -33,6 +33,9 @@ RUN_JOB = "tasks.jobs.run:run_job"
 """What runs a job, by name: a worker imports it."""
 
 Sink = Callable[[Event], None]
+
+BESIDE_EVENTS = frozenset(("spent_cpu_seconds", "peak_memory_mb"))
+"""Metrics that are measured beside the events, and are others in every run."""
 
 
 def route_settings(
@@ -136,7 +139,7 @@ def run_job(
             return made(status="diverged", reason=discreet(str(error))), None
         finished = auditor.close()
     referee.verify(finished)
-    result = made(**_ending(auditor, finished, run, bench))
+    result = made(**_ending(auditor, run, bench))
     return result, model if result.status == "ok" else None
 
 
@@ -176,22 +179,28 @@ class _Watched:
                 sink(event)
 
 
-def _ending(auditor: Auditor, finished: Finished, run: _Watched, bench: Bench) -> dict[str, Any]:
+def _ending(auditor: Auditor, run: _Watched, bench: Bench) -> dict[str, Any]:
     """What the events and the bench say of a complete run, as fields of a `Result`.
 
     A bench that replays recorded trials or probes, or asks a process of its own, charges what
     they cost there; what this run really spent is then the metric ``spent_cpu_seconds``.
     """
-    started, champion, known = auditor.started, auditor.champion, auditor.parameters
-    assert started is not None
-    metrics = dict(finished.metrics)
+    said = told(auditor)
     cost = bench.cost
     if cost is not None:
         spent = cost.spent_cpu_seconds
-        metrics["spent_cpu_seconds"] = run.cpu_seconds if spent is None else spent
+        said["metrics"]["spent_cpu_seconds"] = run.cpu_seconds if spent is None else spent
         if cost.peak_memory_mb is not None:
-            metrics["peak_memory_mb"] = cost.peak_memory_mb
+            said["metrics"]["peak_memory_mb"] = cost.peak_memory_mb
     charged = cost or Cost(run.cpu_seconds, run.wall_seconds)
+    return said | {"cpu_seconds": charged.cpu_seconds, "wall_seconds": charged.wall_seconds}
+
+
+def told(auditor: Auditor) -> dict[str, Any]:
+    """What the events of a complete run say of it, as fields of a `Result`."""
+    started, champion, known = auditor.started, auditor.champion, auditor.parameters
+    finished = auditor.close()
+    assert started is not None  # no other event comes first
     finite = abs(finished.score) <= MOST_SCORE
     complete = finished.reason != ENDED_EARLY
     early = f"ended early: {finished.at:g} of {started.budget:g} {started.unit}"
@@ -202,7 +211,7 @@ def _ending(auditor: Auditor, finished: Finished, run: _Watched, bench: Bench) -
         "score": finished.score if finite else None,
         "metric": finished.metric,
         "direction": finished.direction,
-        "metrics": metrics,
+        "metrics": dict(finished.metrics),
         "champion": None if champion is None else known[champion],
         "champion_seed": None if champion is None else auditor.seeds.get(champion),
         "unit": started.unit,
@@ -210,6 +219,4 @@ def _ending(auditor: Auditor, finished: Finished, run: _Watched, bench: Bench) -
         "budget": started.budget if math.isfinite(started.budget) else None,
         "complete": complete,
         "settings": started.settings,
-        "cpu_seconds": charged.cpu_seconds,
-        "wall_seconds": charged.wall_seconds,
     }

@@ -2,12 +2,14 @@
 
 ::
 
-    manifest.json                       format, suite, host, versions, digest of every other member
+    manifest.json                       format, suite, host, versions, the outcome of every job,
+                                        digest of every other member, and the seal of all that
     suite.json                          the suite, if the run has one
     jobs/<key>/result.json              the job's result
     jobs/<key>/events.jsonl.gz          its event log
     jobs/<key>/log.txt                  what it printed
     jobs/<key>/configurations.json      every configuration that it considered, as a table
+    verdict.json                        what `tasks.tend.verify` found, if it was asked
 
 A bundle comes from elsewhere. So it is read by names: a member that is not one of these, a link,
 a member twice, one that is too long unpacked, or that does not have the manifest's size and digest
@@ -19,6 +21,7 @@ passes.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import platform
@@ -35,26 +38,31 @@ from typing import Annotated, BinaryIO, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from algorithms.audit import Auditor
 from algorithms.configurations import configurations, table
 from algorithms.errors import UsageError, naming
 from tasks.folder import results
 from tasks.folder.event_logs import check_log, read_partial_log
-from tasks.folder.seal import DamagedError, unseal
-from tasks.jobs.job import Moment, Name, Result, Title, first_fault
+from tasks.folder.seal import DamagedError, digest_of, unseal
+from tasks.jobs.job import Key, Moment, Name, Result, Title, first_fault
 from tasks.jobs.suites.suite import Suite
 from tasks.machine import disk, zip_directory
 from tasks.machine.environment import versions
 
-FORMAT = "leaseboard-bundle-1"
+FORMAT = "leaseboard-bundle-2"
 MANIFEST = "manifest.json"
 CONFIGURATIONS = "configurations.json"
+VERDICT = "verdict.json"
+LEFT_OUT = "left out"
+"""The outcome of a job that is in the run and not in the bundle."""
 _JOB_FILES = (results.RESULT, results.EVENTS, results.LOG)
 _MEMBER = re.compile(
-    rf"{re.escape(MANIFEST)}|{re.escape(results.SUITE_FILE)}"
+    rf"{re.escape(MANIFEST)}|{re.escape(VERDICT)}|{re.escape(results.SUITE_FILE)}"
     rf"|jobs/[A-Za-z0-9_-]{{1,64}}/({'|'.join(map(re.escape, (*_JOB_FILES, CONFIGURATIONS)))})"
 )
 MOST_BYTES = {
     MANIFEST: 64 << 20,
+    VERDICT: 16 << 20,
     results.SUITE_FILE: 16 << 20,
     results.RESULT: 16 << 20,
     results.EVENTS: 1 << 30,
@@ -84,12 +92,20 @@ class Manifest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    format: Literal["leaseboard-bundle-1"]
+    format: Literal["leaseboard-bundle-2"]
     suite: Annotated[Title, Field(max_length=200, pattern=_NO_PATH)]
     host: Name
     created: Moment
     versions: dict[Name, Name]
     files: dict[str, Member]
+    outcomes: dict[Key, Name]
+    """By key, the status of every job, of one that is not in the file `LEFT_OUT`."""
+    seal: str = ""
+
+    @property
+    def whole_seal(self) -> str:
+        """What the seal must be."""
+        return digest_of(self.model_dump(mode="json", exclude={"seal"}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +116,17 @@ class Bundle:
     manifest: Manifest
     suite: Suite | None
     results: dict[str, Result]
+    verdict: bytes | None = None
+
+    def log(self, key: str) -> bytes:
+        """The event log of a job as it is in the file; empty if it has none."""
+        member = f"jobs/{key}/{results.EVENTS}"
+        with _opened(self.path) as archive:
+            return archive.read(member) if member in self.manifest.files else b""
+
+    def audited(self, key: str) -> Auditor:
+        """Who has seen all events of a job that is ok."""
+        return check_log(io.BytesIO(self.log(key)), complete=True)
 
     def size(self, key: str) -> int:
         """Bytes of the files that `extract` writes."""
@@ -176,7 +203,9 @@ def export(out: Path, file: Path, chosen: Iterable[Result] | None = None) -> Exp
                 created=datetime.now(UTC).isoformat(timespec="seconds"),
                 versions=versions(),
                 files=files,
+                outcomes={r.key: LEFT_OUT if r.key in left_out else r.status for r in rows},
             )
+            manifest = manifest.model_copy(update={"seal": manifest.whole_seal})
             archive.writestr(MANIFEST, manifest.model_dump_json(indent=1))
         part.replace(file)
     except BaseException:
@@ -214,8 +243,10 @@ def read(path: Path) -> Bundle:
     with _opened(path) as archive:
         members = _members(archive, path)
         manifest = _validated(Manifest, archive.read(MANIFEST), f"{path}: {MANIFEST}")
-        if manifest.files.keys() != members - {MANIFEST}:
-            odd = sorted(manifest.files.keys() ^ (members - {MANIFEST}))[0]
+        if manifest.seal != manifest.whole_seal:
+            raise _refused(path, f"its {MANIFEST} was changed after it was written")
+        if manifest.files.keys() != (listed := members - {MANIFEST, VERDICT}):
+            odd = sorted(manifest.files.keys() ^ listed)[0]
             raise _refused(path, f"{odd!r} is not both in the manifest and in the file")
         for name, known in manifest.files.items():
             _check(archive, name, known, path)
@@ -225,9 +256,10 @@ def read(path: Path) -> Bundle:
                 Suite, archive.read(results.SUITE_FILE), f"{path}: {results.SUITE_FILE}"
             )
         keys = sorted({name.split("/")[1] for name in members if name.startswith("jobs/")})
-        return Bundle(
-            path, manifest, suite, {k: _result(archive, k, manifest, path) for k in keys}
-        )
+        found = {key: _result(archive, key, manifest, path) for key in keys}
+        _check_outcomes(found, manifest, path)
+        verdict = archive.read(VERDICT) if VERDICT in members else None
+        return Bundle(path, manifest, suite, found, verdict)
 
 
 @contextmanager
@@ -319,6 +351,17 @@ def _result(archive: zipfile.ZipFile, key: str, manifest: Manifest, path: Path) 
     elif result.status == "ok":
         raise _refused(path, f"job {key} is ok and has no {results.EVENTS}")
     return result
+
+
+def _check_outcomes(found: dict[str, Result], manifest: Manifest, path: Path) -> None:
+    """Refuse a bundle from which a job was taken, or in which one ended otherwise."""
+    said = {key: status for key, status in manifest.outcomes.items() if status != LEFT_OUT}
+    for key in sorted(said.keys() | found.keys()):
+        there = found[key].status if key in found else "not in the file"
+        if said.get(key, "no job of it") != there:
+            raise _refused(
+                path, f"job {key} is {there}, its manifest says {said.get(key, 'no job of it')}"
+            )
 
 
 def _validated(kind: type[Model], text: bytes, where: str) -> Model:

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import re
 import shutil
 import stat
 import tempfile
@@ -103,7 +104,8 @@ class Forgery:
         with zipfile.ZipFile(path) as archive:
             self.files = {name: archive.read(name) for name in archive.namelist()}
         self.manifest = json.loads(self.files.pop(bundle.MANIFEST))
-        self.manifest.pop("files")
+        for derived in ("files", "outcomes", "seal"):
+            self.manifest.pop(derived)
         self.known, self.twice, self.infos = {}, [], {}
         self.broken = lambda content: content
 
@@ -114,7 +116,7 @@ class Forgery:
         fields = json.loads(self.files[name])
         change(fields)
         fields.pop("seal", None)
-        self.files[name] = json.dumps(fields | {"seal": seal._digest(fields)}).encode()
+        self.files[name] = json.dumps(fields | {"seal": seal.digest_of(fields)}).encode()
 
     def change_log(self, name, change):
         lines = gzip.decompress(self.files[name]).splitlines()
@@ -129,6 +131,11 @@ class Forgery:
             name: {"sha256": digest(content), "size": len(content)} | self.known.get(name, {})
             for name, content in self.files.items()
         })  # fmt: skip
+        self.manifest.setdefault("outcomes", {
+            name.split("/")[1]: status_of(self.files[name])
+            for name in self.named(results.RESULT)
+        })  # fmt: skip
+        self.manifest.setdefault("seal", seal.digest_of(self.manifest))
         files = [*self.files.items(), *self.twice]
         files.append((bundle.MANIFEST, json.dumps(self.manifest).encode()))
         with zipfile.ZipFile(path, "w") as archive, warnings.catch_warnings():
@@ -140,6 +147,12 @@ class Forgery:
                     setattr(info, attribute, value)
                 archive.writestr(info, content)
         path.write_bytes(self.broken(path.read_bytes()))
+
+
+def status_of(content):
+    """What a result says its status is, however odd the rest of it."""
+    found = re.search(rb'"status": "(\w+)"', content)
+    return found[1].decode() if found else "ok"
 
 
 def digest(content):

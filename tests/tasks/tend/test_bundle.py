@@ -53,7 +53,7 @@ def forged(content, **change):
     """A ``result.json`` with other fields and a seal that fits them, or the seal given."""
     fields = json.loads(content) | change
     del fields["seal"]
-    return json.dumps(fields | {"seal": seal._digest(fields)} | change).encode()
+    return json.dumps(fields | {"seal": seal.digest_of(fields)} | change).encode()
 
 
 def test_what_went_in_comes_out(run, made, tmp_path):

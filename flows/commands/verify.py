@@ -1,0 +1,85 @@
+"""``leaseboard verify``: is a bundle of somebody else's to be believed?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flows.commands.options import Mirrors
+from flows.folders import check_file
+from flows.terminal import say
+
+if TYPE_CHECKING:
+    from tasks.tend.verify import BundleVerdict
+
+MOST_LINES = 20
+_CODES = {"agreed": 0, "refuted": 1, "undecided": 3}
+
+
+def verify(
+    bundle: Annotated[Path, typer.Argument(help="A bundle of `leaseboard export`.")],
+    share: Annotated[
+        float, typer.Option(min=0.0001, max=1, help="Of its jobs, to run again; at least one is.")
+    ] = 0.02,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, max=2**31 - 1, help="Of the draw (default: one that nobody knows)."),
+    ] = None,
+    mirror: Mirrors = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Where to write the bundle with the verdict (default: there)."),
+    ] = None,
+) -> int:
+    """Check every seal of a bundle, run a random share of its jobs again, and say what came.
+
+    The verdict goes into the bundle. Exits with 1 if the bundle is refused or refuted, and with 3
+    if nothing that was run again can decide it.
+
+    Example: leaseboard verify there.zip --share 0.1
+    """
+    from secrets import SystemRandom
+
+    from tasks.machine.environment import prepare_environment
+
+    prepare_environment()
+
+    from algorithms.errors import UsageError
+    from tasks.machine import paths
+    from tasks.tend import verify as core
+    from tasks.tend.bundle import read
+
+    if not bundle.is_file():
+        raise UsageError(f"{str(bundle)!r}: no such file: name a bundle of `leaseboard export`")
+    check_file(out or bundle)
+    try:
+        found = read(bundle)
+    except UsageError as error:
+        say(f"refused: {error}", err=True)
+        return 1
+    verdict = core.judge(
+        found,
+        share=share,
+        seed=SystemRandom().randrange(2**31) if seed is None else seed,
+        mirrors=paths.mirrors(tuple(mirror or ())),
+        told=say,
+    )
+    _say(verdict)
+    core.put(verdict, bundle, out or bundle)
+    return _CODES[verdict.outcome]
+
+
+def _say(verdict: BundleVerdict) -> None:
+    for fault in verdict.faults[:MOST_LINES]:
+        say(f"refuted: {fault}", err=True)
+    if len(verdict.faults) > MOST_LINES:
+        say(f"refuted: and {len(verdict.faults) - MOST_LINES} more faults", err=True)
+    for data, why in verdict.unseen.items():
+        say(f"not seen: {data}: {why}", err=True)
+    for why, count in verdict.left.items():
+        say(f"never drawn, {count} jobs: {why}")
+    say(f"jobs:    {', '.join(f'{count} {status}' for status, count in verdict.jobs.items())}")
+    say(f"drawn:   {len(verdict.again)} of {verdict.could_run}, with --seed {verdict.seed}")
+    say(f"verdict: {verdict.outcome}")

@@ -1,0 +1,294 @@
+"""Verified bundles: honest ones agree, forged ones are refused or refuted, however well sealed."""
+
+import dataclasses
+import gzip
+import hashlib
+import json
+import shutil
+import zipfile
+
+import pytest
+
+from algorithms.errors import UsageError
+from tasks.folder import results, seal
+from tasks.jobs.attempt import attempt
+from tasks.jobs.suites.suite import Suite
+from tasks.tend import bundle, claims, rerun, verify
+
+SUITE = Suite(
+    title="T",
+    name="s",
+    data=["synthetic:fried?rows=300&seed=0"],
+    algorithms=["vanilla", {"name": "chacha-paper", "label": "paper"}],
+    repetitions=2,
+)
+FAILED = ("paper", 1)
+"""Label and repetition of the job that is a timeout."""
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory):
+    """The bundle of a real run, one job of which is a timeout."""
+    out = tmp_path_factory.mktemp("run")
+    made = []
+    for job in SUITE.jobs():
+        scratch = results.begin(out, "scratch")
+        result, _, _ = attempt(job, scratch)
+        scratch.rename(results.job_folder(out, result.key))
+        if (job.label, job.repetition) == FAILED:
+            result = dataclasses.replace(
+                result, status="timeout", score=None, reason="stopped after 1 s"
+            )
+        results.finish(out, result)
+        made.append(result)
+    results.assemble(out, made)
+    (out / results.SUITE_FILE).write_text(SUITE.model_dump_json())
+    bundle.export(out, out / "honest.zip")
+    return out / "honest.zip"
+
+
+class Forger:
+    """The members of a bundle, changed by one who computes every seal anew, unless told not to."""
+
+    def __init__(self, path, target):
+        with zipfile.ZipFile(path) as archive:
+            self.files = {name: archive.read(name) for name in archive.namelist()}
+        self.manifest = json.loads(self.files.pop(bundle.MANIFEST))
+        self.target = target
+
+    def key(self, label="vanilla", repetition=0):
+        for key in self.manifest["outcomes"]:
+            fields = json.loads(self.files[f"jobs/{key}/result.json"])
+            if (fields["label"], fields["repetition"]) == (label, repetition):
+                return key
+        raise KeyError(label)
+
+    def result(self, of, *, sealed=True, **change):
+        name = f"jobs/{of}/{results.RESULT}"
+        fields = json.loads(self.files[name]) | change
+        if sealed:
+            del fields["seal"]
+            fields["seal"] = seal.digest_of(fields)
+        self.files[name] = json.dumps(fields).encode()
+
+    def event(self, key, kind, **change):
+        name = f"jobs/{key}/{results.EVENTS}"
+        events = [json.loads(line) for line in gzip.decompress(self.files[name]).splitlines()]
+        next(event for event in reversed(events) if event["event"] == kind).update(change)
+        lines = "".join(json.dumps(event) + "\n" for event in events)
+        self.files[name] = packed = gzip.compress(lines.encode(), mtime=0)
+        self.result(key, log={"size": len(packed), "sha256": digest(packed)})
+
+    def rename(self, key, other):
+        for name in [name for name in self.files if f"/{key}/" in name]:
+            self.files[name.replace(key, other)] = self.files.pop(name)
+        self.manifest["outcomes"][other] = self.manifest["outcomes"].pop(key)
+        self.result(other, key=other)
+
+    def drop(self, key):
+        for name in [name for name in self.files if f"/{key}/" in name]:
+            del self.files[name]
+
+    def write(self, *, anew=True):
+        if anew:
+            self.manifest["files"] = {
+                name: {"sha256": digest(content), "size": len(content)}
+                for name, content in self.files.items()
+            }
+            self.manifest.pop("seal")
+            self.manifest["seal"] = seal.digest_of(self.manifest)
+        with zipfile.ZipFile(self.target, "w") as archive:
+            for name, content in self.files.items():
+                archive.writestr(name, content)
+            archive.writestr(bundle.MANIFEST, json.dumps(self.manifest))
+        return self.target
+
+
+def digest(content):
+    return hashlib.sha256(content).hexdigest()
+
+
+@pytest.fixture
+def forger(honest, tmp_path):
+    return Forger(honest, tmp_path / "forged.zip")
+
+
+def judged(path, share=1.0):
+    return verify.judge(bundle.read(path), share=share, seed=7)
+
+
+def faults(path):
+    return claims.faults(bundle.read(path))
+
+
+def test_an_honest_bundle_agrees_and_holds_the_verdict(honest, tmp_path):
+    path = tmp_path / "b.zip"
+    shutil.copy(honest, path)
+    verdict = judged(path, share=0.02)
+    verify.put(verdict, path, path)
+    again = bundle.read(path)
+
+    assert (verdict.outcome, verdict.faults, verdict.unseen) == ("agreed", [], {})
+    assert (len(verdict.again), verdict.could_run, verdict.seed) == (1, 3, 7)
+    assert verdict.jobs == {"ok": 3, "timeout": 1}
+    assert list(verdict.left.values()) == [1]
+    assert verify.verdict_of(again) == verdict
+    assert again.results == bundle.read(honest).results
+    verify.put(judged(path), path, path)
+    assert len(verify.verdict_of(bundle.read(path)).again) == 3
+    assert verify.verdict_of(bundle.read(honest)) is None
+
+
+def test_a_verdict_that_was_changed_or_is_of_another_bundle_is_seen(honest, tmp_path):
+    verdict = judged(honest, share=0.02)
+    for other in (
+        verdict.model_copy(update={"outcome": "refuted"}),
+        verdict.model_copy(update={"manifest": "x"}).sealed(),
+    ):
+        verify.put(other, honest, tmp_path / "b.zip")
+        with pytest.raises(UsageError, match="its verdict was changed, or is about another"):
+            verify.verdict_of(bundle.read(tmp_path / "b.zip"))
+
+
+def test_a_changed_score_is_refused(forger):
+    forger.result(forger.key(), sealed=False, score=0.001)
+    with pytest.raises(UsageError, match=r"is refused: .*not the (size|digest)"):
+        bundle.read(forger.write(anew=False))
+    with pytest.raises(UsageError, match="was changed after it was written"):
+        bundle.read(forger.write())
+
+
+def test_a_changed_score_under_new_seals_contradicts_its_events(forger):
+    forger.result(forger.key(), score=0.001)
+    (fault,) = faults(forger.write())
+
+    assert fault.startswith("vanilla on synthetic:fried?rows=300&seed=0, repetition 0: score is")
+    assert "its event log says" in fault
+    assert judged(forger.target).outcome == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("metrics", {"mae": 0.1}), ("champion", {"x": 1}), ("complete", False)]
+)
+def test_other_fields_that_the_events_tell_of_are_held_against_them(forger, name, value):
+    forger.result(forger.key(), **{name: value})
+
+    assert name in faults(forger.write())[0]
+
+
+def test_a_score_forged_in_result_and_events_is_refuted_when_it_is_drawn(forger):
+    key = forger.key()
+    forger.event(key, "Finished", score=0.001)
+    forger.result(key, score=0.001)
+    assert faults(forger.write()) == []
+    verdict = judged(forger.target)
+
+    assert verdict.outcome == "refuted"
+    (refuted,) = [one for one in verdict.again if one.outcome == "refuted"]
+    assert refuted.key == key
+    assert refuted.reason.startswith("score is 0.001, run again it is")
+
+
+def test_a_changed_event_is_refused_and_under_new_seals_refuted(forger):
+    key = forger.key()
+    name = f"jobs/{key}/{results.EVENTS}"
+    honest_log = forger.files[name]
+    forger.files[name] = gzip.compress(gzip.decompress(honest_log) + b"\n")
+    with pytest.raises(UsageError, match="is not the log of its result"):
+        bundle.read(forger.write())
+    forger.files[name] = honest_log
+    forger.event(key, "Measured", value=0.25)
+    verdict = judged(forger.write())
+
+    (refuted,) = [one for one in verdict.again if one.outcome == "refuted"]
+    assert refuted.key == key
+    assert refuted.reason.startswith("event ")
+    assert verdict.outcome == "refuted"
+
+
+def test_a_changed_seal_is_refused(forger):
+    forger.result(forger.key(), sealed=False, seal="0" * 64)
+    with pytest.raises(UsageError, match="was changed after it was written"):
+        bundle.read(forger.write())
+
+
+def test_a_changed_seal_of_the_manifest_is_refused(forger):
+    forger.manifest["seal"] = "0" * 64
+    with pytest.raises(UsageError, match=r"its manifest.json was changed after"):
+        bundle.read(forger.write(anew=False))
+
+
+def test_a_swapped_digest_of_data_is_not_what_the_key_was_made_of(forger):
+    forger.result(forger.key(), digest="f" * 64)
+    (fault,) = faults(forger.write())
+
+    assert "is not of this job, with the data ffff" in fault
+
+
+def test_a_swapped_digest_under_a_new_key_is_not_that_of_the_data(forger):
+    key, job = forger.key(), SUITE.jobs()[0]
+    version = json.loads(forger.files[f"jobs/{key}/{results.RESULT}"])["version"]
+    forger.result(key, digest="f" * 64)
+    forger.rename(key, job.key("f" * 64, version))
+    assert faults(forger.write()) == []
+    verdict = judged(forger.target)
+
+    assert verdict.outcome == "refuted"
+    assert "made on data of the digest ffff" in verdict.faults[0]
+    assert verdict.again == []
+
+
+def test_a_deleted_failure_is_refused_and_its_suite_still_asks_for_it(forger):
+    key = forger.key(*FAILED)
+    forger.drop(key)
+    with pytest.raises(UsageError, match=f"job {key} is not in the file, its manifest says timeo"):
+        bundle.read(forger.write())
+    del forger.manifest["outcomes"][key]
+    (fault,) = faults(forger.write())
+
+    assert fault.startswith("paper on synthetic:fried?rows=300&seed=0, repetition 1: its suite")
+    assert judged(forger.target).outcome == "refuted"
+
+
+def test_a_failure_that_is_called_otherwise_in_the_manifest_is_refused(forger):
+    forger.manifest["outcomes"][forger.key(*FAILED)] = "ok"
+    with pytest.raises(UsageError, match="is timeout, its manifest says ok"):
+        bundle.read(forger.write())
+
+
+def test_a_bundle_without_its_suite_is_refuted(forger):
+    del forger.files[results.SUITE_FILE]
+    assert faults(forger.write()) == [
+        "it has no suite.json, so nobody can say which jobs there were"
+    ]
+
+
+def test_data_that_are_not_here_leave_it_undecided(honest, monkeypatch):
+    def absent(reference, mirrors):
+        raise rerun.DataUnavailableError(f"{reference} is not here")
+
+    monkeypatch.setattr("tasks.fetch.load", absent)
+    verdict = judged(honest)
+
+    assert (verdict.outcome, verdict.could_run, verdict.again) == ("undecided", 0, [])
+    assert list(verdict.unseen) == ["synthetic:fried?rows=300&seed=0"]
+
+
+def test_what_other_packages_made_and_differs_is_undecided(forger):
+    key = forger.key()
+    forger.event(key, "Finished", score=0.001)
+    forger.result(key, score=0.001)
+    forger.manifest["versions"]["numpy"] = "1.0"
+    verdict = judged(forger.write())
+
+    (other,) = [one for one in verdict.again if one.outcome == "undecided"]
+    assert "it was made with numpy 1.0, here" in other.reason
+    assert verdict.outcome == "undecided"
+
+
+def test_the_same_seed_draws_the_same_jobs():
+    keys = [str(i) for i in range(300)]
+    assert verify.drawn(keys, 0.02, 5) == verify.drawn(keys, 0.02, 5)
+    assert verify.drawn(keys, 0.02, 5) != verify.drawn(keys, 0.02, 6)
+    assert sorted(verify.drawn(keys, 1.0, 5)) == sorted(keys)
+    assert verify.drawn([], 1.0, 5) == []
