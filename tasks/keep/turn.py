@@ -38,6 +38,9 @@ UNCLAIMED = timedelta(days=7)
 HELD = "held"
 """In the memory: the ``rows`` that wait to be learned, and their ``day``."""
 
+CHANGED = "changed"
+"""In the memory: whether the last days were doubtful and learned, as of a world that changed."""
+
 LEFT_OUT = "left out"
 """In the memory: the rows that are not learned, as far as a window may reach."""
 
@@ -271,11 +274,12 @@ def learn(keeping: Keeping, work: Work) -> None:
 def _believed(keeping: Keeping, work: Work) -> list[KeptRow]:
     """The rows to learn: a day's labels that are doubtful wait for those of the next day.
 
-    If these are as doubtful, the world has changed, and both are learned; if not, the labels of
-    the first were wrong, and are never learned. A day that is doubtful no more when the rest of it
-    has come is learned.
+    If these are as doubtful, the world has changed, and both are learned, with all that follow
+    until one is doubtful no more; if not, the labels of the first were wrong, and are never
+    learned. A day that is doubtful no more when the rest of it has come is learned.
     """
     memory, believed = keeping.memory, list[KeptRow]()
+    changed: bool = memory.get(CHANGED, False)
     held: dict[str, Any] = memory.get(HELD, {})
     new = {row.id: row for row in work.settled}
 
@@ -289,17 +293,19 @@ def _believed(keeping: Keeping, work: Work) -> list[KeptRow]:
         rows, is_doubtful = list(group), work.doubtful.get(day)
         if held and day == held["day"] and is_doubtful:
             held["rows"] += [row.id for row in rows]
-        elif is_doubtful and not held:
+        elif is_doubtful and not held and not changed:
             held = {"day": day, "rows": [row.id for row in rows]}
         elif held and (day == held["day"] or is_doubtful):
             believed += [*waited(), *rows]
+            changed = day != held["day"]
             held = {}
         else:
             believed += rows
+            changed &= is_doubtful is not False
             if held and is_doubtful is False and day > held["day"]:
                 _leave_out(keeping, held["rows"])
                 held = {}
-    memory[HELD] = held
+    memory[HELD], memory[CHANGED] = held, changed
     return believed
 
 
