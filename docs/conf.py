@@ -19,6 +19,7 @@ extensions = [
 html_theme = "furo"
 html_title = "Leaseboard"
 exclude_patterns = ["_build"]
+html_extra_path = ["llms.txt"]
 
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3

@@ -1,0 +1,33 @@
+"""`llms.txt` names every page by its own title, with a line on what it is for."""
+
+import re
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+
+import leaseboard
+
+pages = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("pages.py"))))
+TEXT = (pages.DOCS / "llms.txt").read_text()
+LINES = dict.fromkeys(re.findall(r"^- (.+)$", TEXT, re.MULTILINE))
+
+
+def title(page):
+    return re.search(r"^# (.*)", page.read_text(), re.MULTILINE)[1]
+
+
+def test_every_page_has_a_line_with_its_title():
+    named = {}
+    for line in LINES:
+        told, link, about = re.fullmatch(r"\[(.+)\]\((.+)\): (.+)", line).groups()
+        named[pages.DOCS / link] = told
+        assert about
+
+    assert named == {page: title(page) for page in pages.PAGES if pages.DOCS in page.parents}
+    assert len(named) == len(LINES)
+
+
+def test_what_it_says_is_imported_is_there():
+    imported = re.search(r"import\n?> ?([\w, >\n]+)`", TEXT)[1]
+
+    assert set(re.findall(r"\w+", imported)) <= set(leaseboard.__all__)
