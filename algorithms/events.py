@@ -281,7 +281,7 @@ class ClassChampionChanged(Decision):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnsGrouped(Decision):
-    """ChaCha's default says which columns are meant where configurations name some of a group."""
+    """ChaCha says which columns are meant where configurations name some of a group."""
 
     groups: Mapping[str, Sequence[str]]
     configuration: int = 0

@@ -13,6 +13,7 @@ from algorithms.base import Run
 from algorithms.benches.stream import StreamAlgorithm, StreamBench, require_finite
 from algorithms.chacha.oracle import Tune, make_oracle
 from algorithms.chacha.published.presets import Published, Tuning
+from algorithms.chacha.safe.in_words import words_of
 from algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,
@@ -187,7 +188,7 @@ class BestInHindsight(StreamAlgorithm):
             scores.append(loss)
             if champion is None or loss < least:
                 best, least, champion, predictions = number, loss, learner, own
-        yield from _admissions(configurations, bench.budget)
+        yield from _admissions(configurations, schema, bench.budget)
         yield from bench.record(predictions, live=len(configurations))
         yield ChampionChanged(at=bench.budget, configuration=best, previous=None)
         for number, score in enumerate(scores):
@@ -203,13 +204,18 @@ def frontier(tune: Tune | None, schema: Schema) -> list[VWConfiguration]:
     return oracle(VWConfiguration(), schema.namespaces, np.random.RandomState(0))
 
 
-def _admissions(configurations: list[VWConfiguration], budget: int) -> Iterator[Event]:
+def _admissions(
+    configurations: list[VWConfiguration], schema: Schema, budget: int
+) -> Iterator[Event]:
+    words = words_of(schema)
     for number, configuration in enumerate(configurations):
         yield ConfigurationAdmitted(
             at=0,
             configuration=number,
-            parameters=configuration.parameters(),
+            parameters=words.told(configuration),
             parent=0 if number else None,
             origin="oracle" if number else "initial",
         )
         yield LeaseGranted(at=0, configuration=number, amount=budget, slot=number)
+        if number == 0:
+            yield from words.tell(number)

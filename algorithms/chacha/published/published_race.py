@@ -27,6 +27,7 @@ from algorithms.chacha.published.state import (
     N,
 )
 from algorithms.chacha.race import EMPTY, Race
+from algorithms.chacha.safe.in_words import words_of
 from algorithms.events import BoundsUpdated, ChampionChanged, Event, LeaseGranted
 from algorithms.online.configuration import VWConfiguration
 from algorithms.online.layout import fits
@@ -64,6 +65,7 @@ class PublishedRace(Race):
         classes: bool = False,
     ) -> None:
         super().__init__(schema, models, oracle, random, b)
+        self.words = words_of(schema)
         self.rules = rules
         self.horizon = horizon
         self.slots = state.empty_slots(b)
@@ -73,6 +75,10 @@ class PublishedRace(Race):
         self.frontier: list[int] = []
         self.joined: list[int] = []
         self.pending: list[int] = []
+
+    def parameters(self, configuration: VWConfiguration) -> dict[str, Any]:
+        """See `Race.parameters`; in the names of columns."""
+        return self.words.told(configuration)
 
     def predict(self, example: Floats) -> float:
         """What the model that the selection names predicts."""
@@ -107,6 +113,7 @@ class PublishedRace(Race):
     def open(self) -> Iterator[Event]:
         """Algorithm 1, line 2: the champion is c_init, S its frontier; fill the slots."""
         champion = yield from self.admit(VWConfiguration(), None)
+        yield from self.words.tell(champion)
         self._join(champion)
         yield from self._crown(champion, previous=None)
         yield from self._grant(champion, 0)
@@ -325,6 +332,7 @@ class PublishedRace(Race):
         return float(self.slots[slot, N]), float(self.slots[slot, state.SCORE])
 
     def _measure(self) -> None:
+        self.words = words_of(self.schema)
         for candidate, configuration in zip(self.candidates, self.configurations, strict=True):
             candidate.dimension = self.schema.dimension(configuration.interactions)
         for slot in self.live.tolist():

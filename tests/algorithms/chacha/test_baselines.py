@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -78,7 +80,23 @@ def test_best_in_hindsight_is_no_worse_than_any_single_configuration():
     assert events[-1].score == pytest.approx(min(losses))
     (chosen,) = [e for e in events if isinstance(e, ChampionChanged)]
     admitted = [e for e in events if isinstance(e, ConfigurationAdmitted)]
-    assert admitted[chosen.configuration].parameters["interactions"] == ["bc"]
+    assert admitted[chosen.configuration].parameters["interactions"] == ["b × c"]
+
+
+@pytest.mark.parametrize(
+    "name", ["chacha-paper", "random-configs", "exhaustive", "best-in-hindsight"]
+)
+def test_configurations_are_told_in_the_names_of_columns(name):
+    data = replace(stream(), names=("wind", "rain", "office hours", "sun"))
+    events, _ = run(name, data=data)
+    told = [e.parameters["interactions"] for e in events if isinstance(e, ConfigurationAdmitted)]
+
+    assert told[0] == []
+    assert (
+        {"wind", "rain", "office hours", "sun"}
+        >= {column for one in told for product in one for column in product.split(" × ")}
+        != set()
+    )
 
 
 def test_the_offline_learner_stops_learning():

@@ -286,7 +286,7 @@ def test_an_own_oracle_is_asked():
     model.learn_one({"f": 1.0, "g": 2.0}, 1.0)
 
     assert asked == [(VWConfiguration(), ("a", "b"))]
-    assert [row["interactions"] for row in model.live] == [[], ["ab"]]
+    assert [row["interactions"] for row in model.live] == [[], ["f × g"]]
 
 
 def test_classes_are_learned_and_what_is_none_is_refused():
