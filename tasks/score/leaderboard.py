@@ -99,10 +99,13 @@ class Board:
     meaning: str = ""
     """What a number on the scale says, in sentences."""
 
+    only: int | None = None
+    """The place of the data set that alone has scores; None where several have."""
+
     @property
     def one_set(self) -> bool:
-        """Whether it is a board of one data set, which claims no rank: see `ONE_SET_RULE`."""
-        return len(self.table.problems) == 1
+        """Whether one data set alone has scores, which claims no rank: see `ONE_SET_RULE`."""
+        return self.only is not None
 
 
 def leaderboard(
@@ -140,8 +143,8 @@ def leaderboard(
     wins, ties, losses = duels(ranks)
     cost = _cpu(frame, table)
     relative = _relative_cost(cost)
-    single = len(table.problems) == 1
-    raw_samples = resampled_means(table.scores) if single else np.empty(0)
+    only = _only(table)
+    raw_samples = np.empty(0) if only is None else resampled_means(table.scores[:, [only]])
     hindsight, baselines = (set(frame["label"][frame[of]]) for of in ("hindsight", "baseline"))
     rows = []
     for i in _order(mean_ranks, estimates, relative):
@@ -152,7 +155,9 @@ def leaderboard(
                 place=1 + int((standing < standing[i] - 1e-9).sum()),
                 rank=interval(mean_ranks[i], rank_samples[:, i]),
                 score=interval(estimates[i], samples[:, i]),
-                raw=interval(table.means[i, 0], raw_samples[:, i]) if single else _NOTHING,
+                raw=_NOTHING
+                if only is None
+                else interval(table.means[i, only], raw_samples[:, i]),
                 wins=int(wins[i]),
                 ties=int(ties[i]),
                 losses=int(losses[i]),
@@ -180,7 +185,16 @@ def leaderboard(
         ),
         metric=metric,
         meaning=meaning,
+        only=only,
     )
+
+
+def _only(table: ScoreTable) -> int | None:
+    """The data set of a single one, or of several the one of which alone any job has a score."""
+    if len(table.problems) == 1:
+        return 0
+    scored = np.flatnonzero(np.isfinite(table.scores).any(axis=(0, 2))).tolist()
+    return int(scored[0]) if len(scored) == 1 else None
 
 
 def duels(ranks: Floats) -> tuple[Floats, Floats, Floats]:

@@ -44,8 +44,9 @@ def on_test(
     table = score_table(frame, METRIC)
     if not frame["bench"].isin(choosing("arm")).any() or not np.isfinite(table.scores).any():
         return None
-    if board.one_set:
-        means, standing = table.means[:, 0], -table.standings[:, 0]
+    if board.only is not None:
+        place = table.problems.index(board.table.problems[board.only])
+        means, standing = table.means[:, place], -table.standings[:, place]
     else:
         on_scale = normalised(table, zero, one) if zero and one else scaled(table)
         means = nanmean(nanmean(on_scale, axis=2), axis=1)

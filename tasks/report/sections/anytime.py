@@ -55,7 +55,7 @@ def anytime(made: Material) -> Iterator[tuple[str, Figure]]:
         scores.setdefault((row.label, row.data), []).append(score)
         costs.setdefault((row.label, row.data), []).append(cost)
     directions = dict(zip(table.problems, table.directions, strict=True))
-    if len(table.problems) > 1:
+    if not made.found.board.one_set:
         ranks = rank_figure(frame, scores, made.labels, directions)
         if ranks is not None:
             yield "All data sets: mean rank", ranks

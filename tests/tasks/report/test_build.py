@@ -4,11 +4,15 @@ import pytest
 
 from algorithms.errors import UsageError
 from tasks import report
-from tasks.folder.results import write_result
+from tasks.folder.results import shown_at, write_result
 from tasks.folder.seal import unseal
 from tasks.jobs.job import Job
 from tasks.report.commands import race_command
 from tasks.report.pack import unpacked
+from tasks.score.board import plain
+from tasks.score.compared import compared
+from tasks.score.leaderboard import ONE_SET_RULE
+from tasks.score.written import as_csv, latex, markdown
 from tests.page_reader import Reader, read_page
 
 
@@ -106,6 +110,23 @@ def test_a_folder_without_a_suite_gets_a_page_too(run_folder):
     content = report.build(run_folder).read_text(encoding="utf-8")
     assert "<title>quick · Leaseboard</title>" in content
     assert "scaled score" in content
+
+
+def test_a_page_on_which_one_data_set_alone_has_results_ranks_nothing(tmp_path, suite, make_run):
+    """The second data set is skipped, as one that cannot be downloaded is."""
+    suite = suite.model_copy(update={"data": [suite.data[0], suite.data[2]], "published": []})
+    make_run(tmp_path / "lone", suite, rounds=2)
+    page = report.build(tmp_path / "lone", suite)
+    found = compared(shown_at(tmp_path / "lone"), suite)
+
+    assert ONE_SET_RULE in page.read_text(encoding="utf-8")
+    texts = (report.figures(found), plain(found), markdown(found), as_csv(found), latex(found))
+    for text in (*read_page(page).words, *texts):
+        assert "mean rank" not in text.lower()
+        assert "w/t/l" not in text
+        assert "Wins / ties / losses" not in text
+        assert "Nemenyi" not in text
+    assert "tests" not in read_page(page).ids
 
 
 def test_a_suite_file_of_another_version_is_named(run_folder):

@@ -82,6 +82,17 @@ def test_a_single_data_set_tells_its_raw_score_and_claims_no_rank(make_frame):
     assert not any("rank" in line or "p =" in line for line in found.lines()[1:])
 
 
+def test_a_data_set_that_alone_was_run_claims_no_rank_either(make_frame):
+    """As where the other is not downloaded: neither its skips nor its crashes are results."""
+    one = {("a", "x"): [1.0, 1.2], ("b", "x"): [2.0, 2.2]}
+    for lost in ("skipped", "crash"):
+        other = {(label, data): [lost, lost] for label in "ab" for data in ("w", "y")}
+        found = answer(make_frame, other | one)
+        assert found.best == ONE_SET_RULE
+        assert found.by_how_much == "a has the best mean score, 1.1 [1, 1.2]; b has 2.1."
+        assert found.meaning == ""
+
+
 def test_a_single_data_set_tells_what_is_equal_and_what_ran_once(make_frame):
     found = answer(make_frame, {("a", "x"): [1.0], ("b", "x"): [1.0], ("c", "x"): [2.0]})
     assert found.by_how_much == "a and b share the best mean score, 1 [1, 1]; c has 2."
