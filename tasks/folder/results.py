@@ -17,7 +17,7 @@ import json
 import math
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -153,6 +153,13 @@ def current(out: Path) -> list[Result]:
         return found
     keys = set(read_table(out / TABLE)["key"])
     return [result for result in found if result.key in keys]
+
+
+def superseded(out: Path, keys: Collection[str]) -> list[Result]:
+    """The results of the folder but those of the jobs `keys`: what earlier code came to."""
+    others = (path.parent.name for path in sorted(out.glob(f"jobs/*/{RESULT}")))
+    found = (look(out, key) for key in others if key not in keys)
+    return [result for result in found if isinstance(result, Result)]
 
 
 def put(out: Path, folder: Path) -> None:

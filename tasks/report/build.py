@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from algorithms.errors import UsageError
-from tasks.folder.results import SUITE_FILE, shown_at, write_atomically
+from tasks.folder.results import SUITE_FILE, shown_at, superseded, write_atomically
 from tasks.jobs.suites.suite import Suite
 from tasks.report.draw import svg
 from tasks.report.material import Material, read_logs
@@ -37,7 +37,12 @@ def build(out: Path, suite: Suite | None = None, found: Compared | None = None) 
         write_atomically(out / SUITE_FILE, suite.model_dump_json(indent=1).encode())
     page = out / PAGE
     made = Material(
-        out.name, frame, suite, found or compared(frame, suite), *read_logs(out, frame, READERS)
+        out.name,
+        frame,
+        suite,
+        found or compared(frame, suite),
+        *read_logs(out, frame, READERS),
+        earlier=superseded(out, set(frame["key"])),
     )
     write_atomically(page, render(made, made_from=stamp(out, suite)).encode())
     return page

@@ -12,6 +12,7 @@ import pandas as pd
 from algorithms.events import Event
 from algorithms.log_format import read_log
 from tasks.folder.results import EVENTS
+from tasks.jobs.job import Result
 from tasks.jobs.suites.suite import Suite
 from tasks.report.cells import Names
 from tasks.score.compared import Compared
@@ -36,6 +37,8 @@ class Material:
     """The rows of the jobs whose logs hold anything for a reader, each with what that is."""
     damaged: Mapping[str, str]
     """What is wrong with a job's event log, by the job's key."""
+    earlier: Sequence[Result] = ()
+    """Results of the folder that newer ones superseded."""
 
     @property
     def names(self) -> Names:

@@ -95,8 +95,8 @@ def jobs_text(row: Row) -> str:
 
 def score_name(board: Board) -> str:
     """What the score column holds."""
-    if board.only is not None:
-        better = "less" if board.table.directions[board.only] == "min" else "more"
+    if board.table.only is not None:
+        better = "less" if board.table.directions[board.table.only] == "min" else "more"
         return f"mean {board.metric}, {better} is better"
     return board.scale
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from tasks.score.bootstrap import Interval, interval, resampled_means
 from tasks.score.frame import finished
-from tasks.score.normalise import normalised, scaled
+from tasks.score.normalise import on_scale
 from tasks.score.table import (
     EARLY,
     FAILED,
@@ -27,18 +27,6 @@ ONE_SET_RULE = (
     " their mean scores."
 )
 """What a board of one data set says in the place of places, mean ranks and tests."""
-
-NORMALISED_MEANS = (
-    "A normalised {metric} is the share of the way from what {zero} reaches (0) to what {one}"
-    " reaches (1), averaged over data sets: above 1 is better than {one}, below 0 worse than"
-    " {zero}."
-)
-SCALED_MEANS = (
-    "A scaled {metric} is the place between the worst algorithm of the run (0) and the best (1),"
-    " averaged over data sets: 0.9 is a tenth of that distance behind the best. It changes with"
-    " who takes part."
-)
-"""What a number on either scale says; the board shows it beside the numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +87,10 @@ class Board:
     meaning: str = ""
     """What a number on the scale says, in sentences."""
 
-    only: int | None = None
-    """The place of the data set that alone has scores; None where several have."""
-
     @property
     def one_set(self) -> bool:
         """Whether one data set alone has scores, which claims no rank: see `ONE_SET_RULE`."""
-        return self.only is not None
+        return self.table.only is not None
 
 
 def leaderboard(
@@ -124,16 +109,7 @@ def leaderboard(
     - `metric`: what the frame's scores are.
     """
     table = score_table(frame)
-    if zero is not None and one is not None:
-        values = normalised(table, zero, one)
-        scale = f"normalised {metric}: {zero} is 0, {one} is 1"
-        meaning = NORMALISED_MEANS.format(metric=metric, zero=zero, one=one)
-    else:
-        values = scaled(table)
-        scale = f"scaled {metric}: in each repetition the worst and any failure are 0, the best 1"
-        meaning = SCALED_MEANS.format(metric=metric)
-    left_out = [p in meaningless for p in table.problems]
-    values[:, left_out] = np.nan
+    values, scale, meaning = on_scale(table, zero, one, meaningless, metric)
     samples = resampled_means(values)
     estimates = nanmean(nanmean(values, axis=2), axis=1)
     ranks = table.ranks()
@@ -143,7 +119,7 @@ def leaderboard(
     wins, ties, losses = duels(ranks)
     cost = _cpu(frame, table)
     relative = _relative_cost(cost)
-    only = _only(table)
+    only = table.only
     raw_samples = np.empty(0) if only is None else resampled_means(table.scores[:, [only]])
     hindsight, baselines = (set(frame["label"][frame[of]]) for of in ("hindsight", "baseline"))
     rows = []
@@ -185,16 +161,7 @@ def leaderboard(
         ),
         metric=metric,
         meaning=meaning,
-        only=only,
     )
-
-
-def _only(table: ScoreTable) -> int | None:
-    """The data set of a single one, or of several the one of which alone any job has a score."""
-    if len(table.problems) == 1:
-        return 0
-    scored = np.flatnonzero(np.isfinite(table.scores).any(axis=(0, 2))).tolist()
-    return int(scored[0]) if len(scored) == 1 else None
 
 
 def duels(ranks: Floats) -> tuple[Floats, Floats, Floats]:

@@ -2,9 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from tasks.score.table import EARLY, FAILED, ROUNDING, Floats, ScoreTable, nanmean
+
+NORMALISED_MEANS = (
+    "A normalised {metric} is the share of the way from what {zero} reaches (0) to what {one}"
+    " reaches (1), averaged over data sets: above 1 is better than {one}, below 0 worse than"
+    " {zero}."
+)
+SCALED_MEANS = (
+    "A scaled {metric} is the place between the worst algorithm of the run (0) and the best (1),"
+    " averaged over data sets: 0.9 is a tenth of that distance behind the best. It changes with"
+    " who takes part."
+)
+"""What a number on either scale says; the board shows it beside the numbers."""
+
+
+def on_scale(
+    table: ScoreTable,
+    zero: str | None,
+    one: str | None,
+    meaningless: Collection[str] = (),
+    metric: str = "score",
+) -> tuple[Floats, str, str]:
+    """The values on the common scale, what the scale is called, and what a number on it says.
+
+    It is `normalised` where `zero` and `one` are named, else `scaled`; NaN on the data sets that
+    are `meaningless` on it.
+    """
+    if zero is not None and one is not None:
+        values = normalised(table, zero, one)
+        scale = f"normalised {metric}: {zero} is 0, {one} is 1"
+        meaning = NORMALISED_MEANS.format(metric=metric, zero=zero, one=one)
+    else:
+        values = scaled(table)
+        scale = f"scaled {metric}: in each repetition the worst and any failure are 0, the best 1"
+        meaning = SCALED_MEANS.format(metric=metric)
+    values[:, [problem in meaningless for problem in table.problems]] = np.nan
+    return values, scale, meaning
 
 
 def normalised(table: ScoreTable, zero: str, one: str) -> Floats:

@@ -50,6 +50,14 @@ class ScoreTable:
     """`OK`, `FAILED`, `SKIPPED`, `NOT_RUN`, or `EARLY` for an ending before the budget's."""
 
     @property
+    def only(self) -> int | None:
+        """The place of a single data set, or of the one of several that alone has any score."""
+        if len(self.problems) == 1:
+            return 0
+        scored = np.flatnonzero(np.isfinite(self.scores).any(axis=(0, 2))).tolist()
+        return int(scored[0]) if len(scored) == 1 else None
+
+    @property
     def means(self) -> Floats:
         """Mean score of the finished repetitions, shape (n_labels, n_problems)."""
         return nanmean(self.scores, axis=2)

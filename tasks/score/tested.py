@@ -44,8 +44,8 @@ def on_test(
     table = score_table(frame, METRIC)
     if not frame["bench"].isin(choosing("arm")).any() or not np.isfinite(table.scores).any():
         return None
-    if board.only is not None:
-        place = table.problems.index(board.table.problems[board.only])
+    if board.table.only is not None:
+        place = board.table.only
         means, standing = table.means[:, place], -table.standings[:, place]
     else:
         on_scale = normalised(table, zero, one) if zero and one else scaled(table)

@@ -11,6 +11,7 @@ from tasks.report.sections import (
     data_sets,
     every_job,
     exploitation,
+    over_nights,
     ranking,
     relative_error,
     repeat,
@@ -24,6 +25,7 @@ from tasks.report.sections import (
 SECTIONS: tuple[Callable[[Material], Section | None], ...] = (
     ranking.section,
     anytime.section,
+    over_nights.section,
     significance_tests.section,
     data_sets.section,
     selections.section,

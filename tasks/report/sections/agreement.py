@@ -8,7 +8,7 @@ from tasks.report.cells import Cell, Names, data_cell, finite, number, spread
 from tasks.report.material import Material
 from tasks.report.section import Section, Table
 from tasks.report.sections.selections import compared
-from tasks.score.leaderboard import NORMALISED_MEANS
+from tasks.score.normalise import NORMALISED_MEANS
 from tasks.score.published import Agreement, printed_decimals, published_against_measured
 from tasks.score.selection import with_metrics
 
