@@ -30,6 +30,7 @@ from flows.commands import (
     run,
     schedule,
     serve,
+    site,
     tidy,
     verify,
 )
@@ -84,6 +85,7 @@ app.command("check", cls=_TablesCommand)(check.check)
 app.command("export")(bundles.export)
 app.command("merge", cls=_FlowsCommand)(bundles.merge)
 app.command("verify", cls=_TablesCommand)(verify.verify)
+app.command("publish", cls=_FlowsCommand)(site.publish)
 app.command("prune", cls=_FlowsCommand)(tidy.prune)
 app.command("schedule", cls=_FlowsCommand)(schedule.schedule)
 app.command("serve", cls=_FlowsCommand)(serve.serve)

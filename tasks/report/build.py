@@ -80,13 +80,14 @@ def suite_of(out: Path) -> Suite | None:
         ) from error
 
 
-def render(made: Material, *, made_from: str) -> str:
-    """The page as HTML."""
+def render(made: Material, *, made_from: str, home: str = "") -> str:
+    """The page as HTML; `home`: the address of the site that it is of, if it is of one."""
     return page_of(
         "report.html",
         title=made.suite.title if made.suite else made.folder,
         description=made.suite.description if made.suite else "",
         made_from=made_from,
+        home=home,
         summary=summary(made),
         sections=[found for make in SECTIONS if (found := make(made)) is not None],
     )

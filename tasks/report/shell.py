@@ -21,13 +21,35 @@ def page_of(
     title: str,
     sections: Sequence[Section],
     package: str = "tasks.report",
+    home: str = "",
     **content: Any,
 ) -> str:
     """A page as HTML.
 
     - `template`: extends ``shell.html``; among the templates of `package`, or our own.
+    - `home`: the address of the site that the page is of, if it is of one.
     - `content`: what else the template asks for.
     """
+    script, plotly = static("report.js"), _plotly()
+    return (
+        jinja(package)
+        .get_template(template)
+        .render(
+            title=title,
+            sections=sections,
+            home=home,
+            leaseboard=packages().get("leaseboard", ""),
+            style=Markup(static("report.css")),  # noqa: S704  (our own files)
+            script=Markup(script),  # noqa: S704
+            plotly=packed_text(plotly),
+            policy=content_security_policy([script, plotly]),
+            **content,
+        )
+    )
+
+
+def jinja(package: str) -> Environment:
+    """What reads the templates of `package`, and ours: names are shown as they are."""
     loaders = [PackageLoader(name) for name in dict.fromkeys((package, "tasks.report"))]
     environment = Environment(
         loader=ChoiceLoader(loaders),
@@ -37,17 +59,7 @@ def page_of(
         lstrip_blocks=True,
     )
     environment.filters["packed"] = packed
-    script, plotly = _static("report.js"), _plotly()
-    return environment.get_template(template).render(
-        title=title,
-        sections=sections,
-        leaseboard=packages().get("leaseboard", ""),
-        style=Markup(_static("report.css")),  # noqa: S704  (our own files)
-        script=Markup(script),  # noqa: S704
-        plotly=packed_text(plotly),
-        policy=content_security_policy([script, plotly]),
-        **content,
-    )
+    return environment
 
 
 def _plotly() -> str:
@@ -57,5 +69,6 @@ def _plotly() -> str:
     return script
 
 
-def _static(name: str) -> str:
+def static(name: str) -> str:
+    """A file of ours that a page holds."""
     return (Path(__file__).parent / "static" / name).read_text(encoding="utf-8")

@@ -7,6 +7,7 @@ All other numbers agree if they differ by rounding alone, and everything else if
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import math
 import tempfile
@@ -100,7 +101,7 @@ def run_again(bundle: Bundle, key: str, job: Job, mirrors: tuple[Path, ...]) -> 
             return Came("undecided", made.reason)
         log = Path(folder) / EVENTS
         here = log.read_bytes() if log.is_file() else b""
-    why = _first_difference(known, made) or _first_other_event(bundle.log(key), here)
+    why = _first_difference(known, made) or first_other_event(bundle.log(key), here)
     if not why:
         return Came("agreed")
     if made.version != known.version:
@@ -128,7 +129,8 @@ def _first_difference(known: Result, made: Result) -> str:
     return ""
 
 
-def _first_other_event(said: bytes, now: bytes) -> str:
+def first_other_event(said: bytes, now: bytes) -> str:
+    """Where two event logs part; empty if they do not."""
     for number, (one, two) in enumerate(zip_longest(_events(said), _events(now)), 1):
         if not alike(one, two):
             return f"event {number} is {_short(one)}, run again it is {_short(two)}"
@@ -136,8 +138,14 @@ def _first_other_event(said: bytes, now: bytes) -> str:
 
 
 def _events(log: bytes) -> Iterator[Any]:
-    for line in gzip.decompress(log).splitlines() if log else ():
-        yield json.loads(line)
+    if not log:
+        return
+    with gzip.open(io.BytesIO(log)) as lines:
+        try:
+            for line in lines:
+                yield json.loads(line)
+        except EOFError:  # a job that failed may leave such a log, and no other has the same end
+            yield "the end of a log that was cut off"
 
 
 def _short(event: Any) -> str:

@@ -197,3 +197,18 @@ def test_a_board_is_printed_for_other_programs_and_the_page_stays(call, finished
     ):
         code, said = call("report", *words)
         assert (code, why in said.err) == (64, True), said.err
+
+
+def test_a_run_is_published_and_wrong_usage_leaves_nothing(call, finished, tmp_path):
+    code, said = call("publish", "run", "--out", "site")
+    (page,) = (tmp_path / "site" / "boards").glob("*.html")
+
+    assert code == 0
+    assert said.out.splitlines() == [
+        f"{page.stem}: Two learners, 4 jobs",
+        f"site:    {tmp_path / 'site' / 'index.html'}, 1 board",
+    ]
+    assert f"boards/{page.name}" in (tmp_path / "site" / "index.html").read_text()
+    code, said = call("publish", "absent", "--out", "other")
+    assert (code, "'absent' has no results.parquet" in said.err) == (64, True)
+    assert not (tmp_path / "other").exists()

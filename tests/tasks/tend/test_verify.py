@@ -286,6 +286,15 @@ def test_what_other_packages_made_and_differs_is_undecided(forger):
     assert verdict.outcome == "undecided"
 
 
+def test_a_log_that_was_cut_off_is_another_log():
+    whole = gzip.compress(b'{"at": 1, "cpu_seconds": 2}\n{"at": 2}\n' * 50, mtime=0)
+    found = rerun.first_other_event(whole[:-20], whole)
+
+    assert "the end of a log that was cut off" in found
+    assert rerun.first_other_event(whole, b"").endswith("run again it is missing")
+    assert rerun.first_other_event(whole, whole) == ""
+
+
 def test_the_same_seed_draws_the_same_jobs():
     keys = [str(i) for i in range(300)]
     assert verify.drawn(keys, 0.02, 5) == verify.drawn(keys, 0.02, 5)
