@@ -47,6 +47,8 @@ ARF = "Gomes et al. 2017, Adaptive random forests"
 SRP = "Gomes, Read and Bifet 2019, Streaming random patches"
 AMRULES = "Almeida, Ferreira and Gama 2013, Adaptive model rules from data streams"
 ALMA = "Gentile 2001, A new approximate maximal margin classification algorithm"
+SAMLB = "SAMLB 0.6, 2026"
+EVO = "Kulbach et al. 2022, Evolution-based online automated machine learning"
 LIGHTGBM = "Ke et al. 2017, LightGBM"
 FOREST = "Breiman 2001, Random forests"
 EARLY_STOPPED = "after Bergman et al. 2024, Early stopping cross-validation"
@@ -98,6 +100,19 @@ ENTRIES: tuple[Entry, ...] = (
     Entry("river-bandit", "algorithms.reference.stream_peers:StreamPeer",
           "River's bandit over learning rates, in an environment of its own", RIVER,
           {"learner": "bandit"}),
+    Entry("samlb-asml", "algorithms.reference.stream_peers:SamlbPeer",
+          "SAMLB's AutoStream, in an environment of its own", SAMLB, {"learner": "asml"}),
+    Entry("samlb-evolutionary", "algorithms.reference.stream_peers:SamlbPeer",
+          "EvOAutoML as SAMLB has it, in an environment of its own", EVO,
+          {"learner": "evolutionary"}),
+    Entry("samlb-autoclass", "algorithms.reference.stream_peers:SamlbClassesPeer",
+          "AutoClass as SAMLB has it, for classes, in an environment of its own", SAMLB,
+          {"learner": "autoclass"}),
+    Entry("samlb-oaml", "algorithms.reference.stream_peers:SamlbClassesPeer",
+          "OAML as SAMLB has it, for classes, in an environment of its own", SAMLB,
+          {"learner": "oaml"}),
+    Entry("samlb-chacha", "algorithms.reference.stream_peers:SamlbChaCha",
+          "AutoVW as SAMLB calls it: one namespace, so no interactions", SAMLB),
     Entry("best-in-hindsight", "algorithms.chacha.baselines:BestInHindsight",
           "hindsight: the one configuration that turned out best", CHACHA),
     Entry("running-mean", "algorithms.reference.labels:RunningMean",

@@ -96,3 +96,41 @@ class TwoClassPeer(_OutsideForecaster):
 
     system: Literal["river"] = "river"
     learner: Literal["alma"] = "alma"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SamlbPeer(_OutsideForecaster):
+    """An AutoML system for streams as SAMLB 0.6 has it, at its defaults; else as `StreamPeer`.
+
+    It runs where ``leaseboard peers install samlb`` has been.
+    """
+
+    many_classes: ClassVar[bool] = True
+
+    system: Literal["samlb"] = "samlb"
+    learner: Literal["asml", "evolutionary"] = "asml"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SamlbClassesPeer(_OutsideForecaster):
+    """One of SAMLB's systems for classes alone; else as `SamlbPeer`."""
+
+    many_classes: ClassVar[bool] = True
+    tasks: ClassVar[frozenset[str]] = frozenset(("classification",))
+
+    system: Literal["samlb"] = "samlb"
+    learner: Literal["autoclass", "oaml"] = "autoclass"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SamlbChaCha(_OutsideForecaster):
+    """FLAML's AutoVW as SAMLB calls it, for numbers alone; else as `SamlbPeer`.
+
+    It writes all features into one namespace, so AutoVW, which tries interactions of namespaces,
+    has none to try: it is no ChaCha but a choice of learning rates.
+    """
+
+    tasks: ClassVar[frozenset[str]] = frozenset(("regression",))
+
+    system: Literal["samlb"] = "samlb"
+    learner: Literal["chacha"] = "chacha"

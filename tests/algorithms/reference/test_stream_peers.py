@@ -12,7 +12,7 @@ from algorithms.events import Finished
 from algorithms.reference.forecaster import BLOCK
 from algorithms.tiny import Tiny, tiny_bench
 
-NAMES = [name for name in registry.names() if name.startswith("river-")]
+NAMES = [name for name in registry.names() if name.startswith(("river-", "samlb-"))]
 ROWS = BLOCK + 5
 
 
@@ -97,7 +97,8 @@ def test_without_a_place_to_run_it_is_skipped(bench):
 def test_every_name_is_the_learner_that_it_says(name):
     log = list(play("x", registry.build(name), tiny_bench("stream"), 0))
 
-    assert log[1].parameters == {"system": "river", "learner": name.removeprefix("river-")}
+    system, _, learner = name.partition("-")
+    assert log[1].parameters == {"system": system, "learner": learner}
     assert isinstance(log[-1], Finished)
 
 
@@ -107,6 +108,9 @@ def test_every_name_is_the_learner_that_it_says(name):
         ("river-linear", True, True, True),
         ("river-amrules", True, False, False),
         ("river-alma", False, True, False),
+        ("samlb-evolutionary", True, True, True),
+        ("samlb-oaml", False, True, True),
+        ("samlb-chacha", True, False, False),
     ],
 )
 def test_who_cannot_do_a_task_is_barred_from_it(name, regression, binary, classes):
