@@ -34,7 +34,7 @@ def run(tmp_path, put_job):
     def make(name, suite, *, host="here", **fields):
         made = [
             put_job(
-                tmp_path / name, job.key("d", host), host=host, algorithm=job.algorithm,
+                tmp_path / name, job.key("d", "v"), host=host, algorithm=job.algorithm,
                 label=job.label, data=job.data, seed=job.seed, repetition=job.repetition,
                 environment_seed=job.environment_seed, events=results.EVENTS,
                 bench="stream", unit="examples", **fields,
@@ -49,8 +49,9 @@ def run(tmp_path, put_job):
 
 
 def test_bundles_of_two_machines_make_equal_bytes_in_either_order(run, tmp_path):
-    here = run("here", suite_of("synthetic:fried", "vanilla", "chacha"), host="here")
-    there = run("there", suite_of("synthetic:mv", "vanilla", "apple"), host="there")
+    here = run("here", suite_of("synthetic:fried", "vanilla", "chacha"), cpu_seconds=1.0)
+    there = run("there", suite_of("synthetic:fried", "apple", "vanilla"), cpu_seconds=2.0,
+                host="there", started="2026-02-01T00:00:00+00:00")  # fmt: skip
     bundles = []
     for folder in (here, there):
         bundle.export(folder, folder.with_suffix(".zip"))

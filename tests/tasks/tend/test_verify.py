@@ -12,8 +12,9 @@ import pytest
 from algorithms.errors import UsageError
 from tasks.folder import results, seal
 from tasks.jobs.attempt import attempt
-from tasks.jobs.suites.suite import Suite
+from tasks.jobs.suites.suite import Contender, Suite
 from tasks.tend import bundle, claims, rerun, verify
+from tasks.tend.merge import merge
 
 SUITE = Suite(
     title="T",
@@ -29,9 +30,13 @@ FAILED = ("paper", 1)
 @pytest.fixture(scope="module")
 def honest(tmp_path_factory):
     """The bundle of a real run, one job of which is a timeout."""
-    out = tmp_path_factory.mktemp("run")
+    return ran(tmp_path_factory.mktemp("run"), SUITE)
+
+
+def ran(out, suite):
+    """The bundle of a real run of `suite` in the folder `out`."""
     made = []
-    for job in SUITE.jobs():
+    for job in suite.jobs():
         scratch = results.begin(out, "scratch")
         result, _, _ = attempt(job, scratch)
         scratch.rename(results.job_folder(out, result.key))
@@ -42,7 +47,7 @@ def honest(tmp_path_factory):
         results.finish(out, result)
         made.append(result)
     results.assemble(out, made)
-    (out / results.SUITE_FILE).write_text(SUITE.model_dump_json())
+    (out / results.SUITE_FILE).write_text(suite.model_dump_json())
     bundle.export(out, out / "honest.zip")
     return out / "honest.zip"
 
@@ -137,6 +142,19 @@ def test_an_honest_bundle_agrees_and_holds_the_verdict(honest, tmp_path):
     verify.put(judged(path), path, path)
     assert len(verify.verdict_of(bundle.read(path)).again) == 3
     assert verify.verdict_of(bundle.read(honest)) is None
+
+
+def test_halves_of_two_machines_agree_when_they_are_merged(tmp_path):
+    halves = []
+    for name in ("vanilla", "running-mean"):
+        half = {"algorithms": [Contender(name=name)], "repetitions": 1}
+        halves.append(bundle.read(ran(tmp_path / name, SUITE.model_copy(update=half))))
+    (tmp_path / "both").mkdir()
+    merge(halves, tmp_path / "both")
+    bundle.export(tmp_path / "both", tmp_path / "both.zip")
+
+    verdict = judged(tmp_path / "both.zip")
+    assert (verdict.outcome, len(verdict.again)) == ("agreed", 2)
 
 
 def test_a_verdict_that_was_changed_or_is_of_another_bundle_is_seen(honest, tmp_path):
