@@ -31,10 +31,11 @@ autodoc_typehints = "none"  # the docstrings say it, with shapes and units
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 # numpydoc renames footnotes docstring by docstring, and then misses those of modules.
-suppress_warnings = ["ref.citation"]
+# What scikit-learn's estimators hand on refers to scikit-learn's glossary and guide.
+suppress_warnings = ["ref.citation", "ref.ref", "ref.term"]
 
 
-_SIZE = re.compile(r"\|(\w[^|\s]*)\|")
+_SIZE = re.compile(r"\|(\w[^|]*)\|")
 
 
 def as_rst(_app, _what, _name, _object, _options, lines):
