@@ -76,7 +76,15 @@ class PeerSession:
                 env=_environment(),
                 start_new_session=True,
             )
+        self._answers = select.poll()  # which knows no limit of descriptors, as `select` does
+        self._answers.register(self._pipe, select.POLLIN)
         self._send(json.dumps(order).encode() + b"\n")
+
+    @property
+    def _pipe(self) -> int:
+        """What it answers through."""
+        assert self._process.stdout is not None
+        return self._process.stdout.fileno()
 
     def learn_many(
         self, examples: NDArray[np.float32], labels: NDArray[np.float32]
@@ -122,14 +130,12 @@ class PeerSession:
 
     def _receive(self, n: int) -> bytes:
         """The next `n` bytes that it answers."""
-        assert self._process.stdout is not None
-        pipe = self._process.stdout.fileno()
         content = b""
         while len(content) < n:
-            if not select.select([pipe], [], [], self._patience)[0]:
+            if not self._answers.poll(1000 * self._patience):
                 reason = over_wall(self._patience).reason
                 raise LeaseboardError(f"{self._who} at example {self._at}: {reason}")
-            part = os.read(pipe, n - len(content))
+            part = os.read(self._pipe, n - len(content))
             if not part:
                 raise self._ended()
             content += part
