@@ -80,6 +80,12 @@ def test_a_stream_is_learned_with_the_base_alone(tmp_path):
     assert {"numba", "numpy", "algorithms"} <= set(done.stdout.split())
 
 
+def test_every_other_extra_brings_the_part_that_it_adds_to():
+    for name in PROJECT["optional-dependencies"].keys() - PARTS.keys():
+        brought = PROJECT["optional-dependencies"][name][0]
+        assert brought in {f"leaseboard[{part}]" for part in PARTS}, name
+
+
 @pytest.mark.parametrize(
     ("module", "part", "line"),
     [("prefect", "flows", line) for line in FLOWS]
