@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import math
 import shutil
 from collections.abc import Callable, Sequence
@@ -18,6 +20,7 @@ from algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
     ConfigurationAdmitted,
+    ConfigurationScored,
     Eliminated,
     Event,
     FeaturesExpanded,
@@ -156,6 +159,28 @@ def apple_events(epochs: int = 6) -> list[Event]:
     return events
 
 
+def slots_events(n: int = 14) -> list[Event]:
+    """Slot 3 holds the champion; slots 5 and 7 hold one for long, the others change holders."""
+    slots = range(n)
+    events: list[Event] = [start("chacha", "stream", "examples", 100, n)]
+    numbers = {slot: slot for slot in slots}
+    admitted = itertools.count(n)
+    events += [ConfigurationAdmitted(at=0, configuration=c, parameters={"rate": c}) for c in slots]
+    events += [LeaseGranted(at=0, configuration=c, amount=100, slot=c) for c in slots]
+    events.append(ChampionChanged(at=0, configuration=3, previous=None))
+    for slot in set(slots) - {3, 5, 7}:
+        events.append(Paused(at=50, configuration=slot, units=50))
+        numbers[slot] = next(admitted)
+        events.append(
+            ConfigurationAdmitted(at=50, configuration=numbers[slot], parameters={"rate": -slot})
+        )
+        events.append(LeaseGranted(at=50, configuration=numbers[slot], amount=100, slot=slot))
+    for slot, number in numbers.items():
+        events.append(ConfigurationScored(at=100, configuration=number, value=-slot, units=50))
+    events.append(finish(100, 1.0, "progressive_mse", "min"))
+    return events
+
+
 def finish(at: float, score: float, metric: str, direction: str) -> Finished:
     return Finished(at=at, reason="budget spent", score=score, metric=metric, direction=direction)
 
@@ -278,6 +303,26 @@ LOGS: dict[str, Callable[[], list[Event]]] = {
 def log(request: pytest.FixtureRequest) -> Sequence[Event]:
     """A complete log of each kind of bench in turn."""
     return audited(LOGS[request.param]())
+
+
+@pytest.fixture
+def many_slots() -> list[Event]:
+    return slots_events()
+
+
+@pytest.fixture
+def with_a_night(run_folder: Path) -> Path:
+    """A run folder that has results of earlier code, by which one algorithm was worse."""
+    for result in runs.read_results(run_folder):
+        if result.status == "ok":
+            assert result.score is not None
+            score = result.score + 0.2 * result.label.startswith("random")
+            old = dataclasses.replace(
+                result, key=result.key[::-1], started="2026-11-19T03:00:00+00:00", score=score
+            )
+            shutil.copytree(run_folder / "jobs" / result.key, run_folder / "jobs" / old.key)
+            runs.finish(run_folder, old)
+    return run_folder
 
 
 @pytest.fixture

@@ -1,18 +1,8 @@
-import itertools
 import json
 
 import pytest
 
 from algorithms.configurations import configurations
-from algorithms.events import (
-    ChampionChanged,
-    ConfigurationAdmitted,
-    ConfigurationScored,
-    Finished,
-    LeaseGranted,
-    Paused,
-    Started,
-)
 from tasks.report.draw.specs import (
     compact,
     name_of,
@@ -112,31 +102,8 @@ def test_the_gantt_holds_every_slot_and_marks_each_change_of_champion(logs):
     assert stars["x"] == [at for at in changes if at < 20_000]
 
 
-def many_slots(n=14):
-    """Slot 3 holds the champion; slots 5 and 7 hold one for long, the others change holders."""
-    slots = range(n)
-    events = [Started(at=0, algorithm="chacha", bench="stream", unit="examples", budget=100,
-                      capacity=n, seed=1, settings={})]  # fmt: skip
-    numbers = {slot: slot for slot in slots}
-    admitted = itertools.count(n)
-    events += [ConfigurationAdmitted(at=0, configuration=c, parameters={"rate": c}) for c in slots]
-    events += [LeaseGranted(at=0, configuration=c, amount=100, slot=c) for c in slots]
-    events.append(ChampionChanged(at=0, configuration=3, previous=None))
-    for slot in set(slots) - {3, 5, 7}:
-        events.append(Paused(at=50, configuration=slot, units=50))
-        numbers[slot] = next(admitted)
-        events.append(
-            ConfigurationAdmitted(at=50, configuration=numbers[slot], parameters={"rate": -slot})
-        )
-        events.append(LeaseGranted(at=50, configuration=numbers[slot], amount=100, slot=slot))
-    for slot, number in numbers.items():
-        events.append(ConfigurationScored(at=100, configuration=number, value=-slot, units=50))
-    events.append(Finished(at=100, reason="done", score=1.0, metric="mse", direction="min"))
-    return events
-
-
-def test_of_many_slots_the_ten_that_mattered_are_drawn_and_the_rest_on_demand(logs):
-    events = many_slots()
+def test_of_many_slots_the_ten_that_mattered_are_drawn_and_the_rest_on_demand(logs, many_slots):
+    events = many_slots
     few, whole = mattering.gantts(configurations(events), events, "examples", 100)
 
     assert mattering.by_weight(configurations(events), events, 100)[:5] == [3, 7, 5, 13, 12]
