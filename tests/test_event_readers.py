@@ -183,6 +183,7 @@ def test_the_union_of_the_nodes_parents_is_on_the_page_and_in_mlflow():
 
 ONE_KIND = (
     "algorithms/audit.py",  # is the first event Started?
+    "tasks/tend/claims.py",  # the same, of a log that was read
     "algorithms/checks.py",  # is the last event Finished?
     "algorithms/benches/pulls.py",  # adds the test score to trials, passes all others on
     "algorithms/look_ahead.py",  # compares all events, but for test scores and the end

@@ -88,9 +88,9 @@ def board_id(rows: Iterable[Mapping[str, Any]], suite: Suite | None) -> str:
     Examples
     --------
     >>> board_id([{"score": 0.5}, {"score": 0.25}], None)
-    'b2ce9d98e3ee2a9e'
+    'ad55ee1656a4e591'
     >>> board_id([{"score": 0.25}, {"score": 0.5}], None)
-    'b2ce9d98e3ee2a9e'
+    'ad55ee1656a4e591'
     """
     texts = sorted(json.dumps(row, sort_keys=True, default=str) for row in rows)
     content = json.dumps([texts, None if suite is None else suite.model_dump(mode="json")])

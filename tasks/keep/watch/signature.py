@@ -65,8 +65,8 @@ def shown(series: str, value: float) -> float:
 
     Examples
     --------
-    >>> round(shown("forecasts: disagreement", -1.5), 3), shown("price: middle", 7.0)
-    (0.905, 7.0)
+    >>> shown("forecasts: disagreement", -0.9), shown("price: middle", 7.0)
+    (0.9, 7.0)
     """
     statistic = divided(series)[1]
     if statistic == "error":
