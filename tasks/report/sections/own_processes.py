@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 
+from tasks.jobs.job import FAILURES
 from tasks.report.cells import Cell, number
 from tasks.report.material import Material
 from tasks.report.section import Section, Table
@@ -48,7 +49,7 @@ def _row(label: str, jobs: pd.DataFrame) -> list[Cell]:
     done = jobs[finished(jobs)]
     memory = _memory(done)
     diverged = int((jobs["status"] == "diverged").sum())
-    failed = int((~jobs["status"].isin(("ok", "skipped", "diverged"))).sum())
+    failed = int(jobs["status"].isin(FAILURES - {"diverged"}).sum())
     return [
         Cell(label, label),
         Cell(str(len(done)), len(done)),
