@@ -154,7 +154,7 @@ def _bent(names: Sequence[str], bag: Numbers) -> Numbers:
         if statistic in QUANTILES:
             middle = bag[:, column[f"{of}: middle"]]
             ranges = bag[:, column[f"{of}: high"]] - bag[:, column[f"{of}: low"]]
-            scale = 2 * (_median(ranges) + 2 * _deviation(middle))
+            scale = 1.5 * (_median(ranges) + 2 * _deviation(middle))
             if scale > 0:
                 bent[:, i] = scale * np.arcsinh((bag[:, i] - _median(middle)) / scale)
     return bent
