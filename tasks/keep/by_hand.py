@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from algorithms.errors import UsageError
 from algorithms.sequential.duel import Duel
-from tasks.keep.changes import Changes, Happened, in_role, renamed
+from tasks.keep.changes import Changes, Happened, Lineage, in_role, renamed
 from tasks.keep.comparing import DUELS
 from tasks.keep.shadow import CHALLENGER, CHAMPION, PREVIOUS, RETIRED
 from tasks.keep.state import State
@@ -64,12 +64,8 @@ def promote_by_hand(
     evidence = DuelSoFar(None if duel is None else Duel.from_dict(duel), alpha)
     if not evidence.suffices and not anyway:
         return False, evidence.words
-    moved = [renamed(champion, PREVIOUS), renamed(challenger, CHAMPION)]
     what = f"{challenger.number} takes the place, by hand: {evidence.words}"
-    happened = [
-        Happened(at, PREVIOUS, str(champion.number), what),
-        Happened(at, CHAMPION, str(challenger.number), what),
-    ]
+    moved, happened = _succeeded(champion, challenger, at, what)
     before = in_role(lineages, PREVIOUS)
     if before is not None:
         moved.insert(0, replace(renamed(before, RETIRED), model=None))
@@ -93,15 +89,17 @@ def roll_back(state: State, at: str) -> str:
             " challenger was promoted"
         )
     what = f"lineage {previous.number} again, in the place of {champion.number}: by hand"
-    state.commit(
-        Changes(
-            at,
-            lineages=[renamed(champion, PREVIOUS), renamed(previous, CHAMPION)],
-            memory={DUELS: {}},
-            happened=[
-                Happened(at, PREVIOUS, str(champion.number), what),
-                Happened(at, CHAMPION, str(previous.number), what),
-            ],
-        )
-    )
+    moved, happened = _succeeded(champion, previous, at, what)
+    state.commit(Changes(at, lineages=moved, memory={DUELS: {}}, happened=happened))
     return what
+
+
+def _succeeded(
+    champion: Lineage, successor: Lineage, at: str, what: str
+) -> tuple[list[Lineage], list[Happened]]:
+    """The two in their new roles, and what is said of each."""
+    roles = {PREVIOUS: champion, CHAMPION: successor}
+    return (
+        [renamed(lineage, role) for role, lineage in roles.items()],
+        [Happened(at, role, str(lineage.number), what) for role, lineage in roles.items()],
+    )

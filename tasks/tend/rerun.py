@@ -177,7 +177,7 @@ def alike(one: Any, other: Any) -> bool:
         case (bool(), _) | (_, bool()):
             return one is other
         case ((int() | float()), (int() | float())):
-            both_nan = one != one and other != other  # noqa: PLR0124  (NaN differs from itself)
+            both_nan = math.isnan(one) and math.isnan(other)
             return both_nan or math.isclose(one, other, rel_tol=SAME_SCORE, abs_tol=1e-12)
         case _:
             return bool(one == other)
