@@ -6,53 +6,11 @@ from typing import ClassVar, Literal
 
 from pydantic.dataclasses import dataclass
 
-from algorithms.base import Algorithm, Run
-from algorithms.benches.outside import OutsideForecasts
-from algorithms.benches.stream import StreamBench, require_finite
-from algorithms.events import (
-    ChampionChanged,
-    ConfigurationAdmitted,
-    ConfigurationScored,
-    LeaseGranted,
-)
-from algorithms.reference.forecaster import BLOCK
-
-
-class _OutsideForecaster(Algorithm[StreamBench]):
-    """One forecaster that the bench asks for each example before it tells it the label."""
-
-    bench: ClassVar[str] = "stream"
-
-    system: str
-    learner: str
-
-    @property
-    def capacity(self) -> int:
-        """One, whatever it keeps within."""
-        return 1
-
-    def run(self, bench: StreamBench, seed: int) -> Run:
-        """Hand on its forecasts."""
-        stream, budget = bench.stream, bench.budget
-        if budget == 0:
-            return
-        require_finite(stream, budget)
-        which = OutsideForecasts(self.system, self.learner)
-        parameters = {"system": self.system, "learner": self.learner}
-        with bench.outsider(which, seed) as session:
-            yield ConfigurationAdmitted(at=0, configuration=0, parameters=parameters)
-            yield LeaseGranted(at=0, configuration=0, amount=budget, slot=0)
-            yield ChampionChanged(at=0, configuration=0, previous=None)
-            for start in range(0, budget, BLOCK):
-                rows = slice(start, min(start + BLOCK, budget))
-                told = session.learn_many(stream.features[rows], stream.labels[rows])
-                yield from bench.record(told)
-        score = float(bench.score().value)
-        yield ConfigurationScored(at=bench.at, configuration=0, value=score, units=budget)
+from algorithms.reference.outside_forecaster import OutsideForecaster
 
 
 @dataclass(frozen=True, kw_only=True)
-class StreamPeer(_OutsideForecaster):
+class StreamPeer(OutsideForecaster):
     """A forecaster of River, set up as its documentation advises, in its own environment.
 
     It runs where ``leaseboard peers install river`` has been, on the rows, the order and the loss
@@ -79,7 +37,7 @@ class StreamPeer(_OutsideForecaster):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NumbersPeer(_OutsideForecaster):
+class NumbersPeer(OutsideForecaster):
     """River's adaptive model rules, which forecast numbers alone; else as `StreamPeer`."""
 
     tasks: ClassVar[frozenset[str]] = frozenset(("regression",))
@@ -89,7 +47,7 @@ class NumbersPeer(_OutsideForecaster):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TwoClassPeer(_OutsideForecaster):
+class TwoClassPeer(OutsideForecaster):
     """River's ALMA, which tells two classes apart and no more; else as `StreamPeer`."""
 
     tasks: ClassVar[frozenset[str]] = frozenset(("classification",))
@@ -99,7 +57,7 @@ class TwoClassPeer(_OutsideForecaster):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SamlbPeer(_OutsideForecaster):
+class SamlbPeer(OutsideForecaster):
     """An AutoML system for streams as SAMLB 0.6 has it, at its defaults; else as `StreamPeer`.
 
     It runs where ``leaseboard peers install samlb`` has been.
@@ -112,7 +70,7 @@ class SamlbPeer(_OutsideForecaster):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SamlbClassesPeer(_OutsideForecaster):
+class SamlbClassesPeer(OutsideForecaster):
     """One of SAMLB's systems for classes alone; else as `SamlbPeer`."""
 
     many_classes: ClassVar[bool] = True
@@ -123,7 +81,7 @@ class SamlbClassesPeer(_OutsideForecaster):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SamlbChaCha(_OutsideForecaster):
+class SamlbChaCha(OutsideForecaster):
     """FLAML's AutoVW as SAMLB calls it, for numbers alone; else as `SamlbPeer`.
 
     It writes all features into one namespace, so AutoVW, which tries interactions of namespaces,

@@ -22,6 +22,7 @@ from tasks import fetch
 from tasks.jobs import benches
 from tasks.jobs.benches.kinds import KINDS
 from tasks.jobs.described import describe
+from tasks.jobs.elsewhere import programs
 from tasks.jobs.foreign import classes, files
 from tasks.jobs.job import MOST_SCORE, Job, Result
 from tasks.jobs.prepared import Prepared
@@ -72,7 +73,8 @@ def identify(job: Job, bench: str) -> tuple[str, str]:
 
     That is, beside the job itself and the digest of its data.
     """
-    version = code_version(job.algorithm, bench, files(job), classes(job, bench))
+    given = files(job), classes(job, bench), programs(job)
+    version = code_version(job.algorithm, bench, *given)
     return version, version + benches.identity(bench, job.bench)
 
 

@@ -56,7 +56,11 @@ LIBRARIES = ("numpy", "scikit-learn", "scipy")
 
 
 def code_version(
-    algorithm: str, bench: str, files: Iterable[Path] = (), classes: Iterable[str] = ()
+    algorithm: str,
+    bench: str,
+    files: Iterable[Path] = (),
+    classes: Iterable[str] = (),
+    programs: Iterable[str] = (),
 ) -> str:
     """A hash of the algorithm's module, its bench and all they import of this project.
 
@@ -69,13 +73,14 @@ def code_version(
     - `bench`: the kind of its bench.
     - `files`: those of the user that its settings and its bench's options name.
     - `classes`: those that it trains, as ``package.module:Class``.
+    - `programs`: modules of this project that it runs elsewhere, so that no import names them.
     """
     file = file_of(algorithm)
     named = {each.resolve() for each in (*files, *([file] if file else []))}
     beside = frozenset(each.parent for each in named)
     modules_of_classes = {name.partition(":")[0].partition(".")[0] for name in classes}
     users = named.union(*(files_of(top, beside) for top in modules_of_classes))
-    modules = [f"tasks.jobs.benches.{bench}"]
+    modules = [f"tasks.jobs.benches.{bench}", *programs]
     if file is None:
         modules.append(registry.entry(algorithm).target.partition(":")[0])
     start = frozenset(map(module_file, modules))

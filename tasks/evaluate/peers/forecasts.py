@@ -63,6 +63,7 @@ class PeerSession:
             "n_classes": many,
             "n_features": stream.features.shape[1],
             "nominal": stream.nominal,
+            "namespaces": [(each.start, each.stop) for each in stream.namespaces],
         }
         command = [str(python), "-s", "-P", stream_program.__file__]
         with self._said.open("wb") as said:

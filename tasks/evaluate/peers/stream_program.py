@@ -1,7 +1,8 @@
 """Runs inside a peer's environment: ``python stream_program.py SYSTEM LEARNER``, over its pipes.
 
-It imports nothing of Leaseboard. The first line that it reads is the order as JSON: seed, task,
-classes, features and which of them are numbers of categories. Then it reads an example, writes
+It imports nothing of Leaseboard but, by its path, the file beside it that has the learners of that
+system. The first line that it reads is the order as JSON: seed, task, classes, features, which of
+them are numbers of categories, and which belong together. Then it reads an example, writes
 its forecast, reads the label and learns it, and so on: a label is not sent before the forecast
 has come. Examples and labels are float32, forecasts float64. When no example comes any more it
 writes a line of JSON: what forecasting and learning took, and the memory of its process.
@@ -9,6 +10,7 @@ writes a line of JSON: what forecasting and learning took, and the memory of its
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
 import os
@@ -26,12 +28,6 @@ Row = dict[str, float]
 LEAST = 1e-15
 """The least chance whose logarithm is told."""
 
-RATES = 1e-5, 1e-4, 1e-3, 1e-2
-"""The learning rates that a bandit chooses from for numbers, those of the documentation."""
-
-RATES_OF_CLASSES = 1e-4, 1e-3, 1e-2, 1e-1
-"""Those for classes: a logistic loss bears a larger step than a squared one."""
-
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -42,219 +38,8 @@ class Asked:
     n_classes: int
     names: tuple[str, ...]
     nominal: tuple[str, ...]
-
-
-def scaled(asked: Asked, *, sparse: bool = False) -> Any:
-    """Numbers behind ``StandardScaler``, categories behind ``OneHotEncoder``.
-
-    River's documentation puts the scaler before whatever descends a gradient and before the
-    regressors whose leaves hold linear models. `sparse`: categories that an example does not
-    have are left out of it, which linear models do not notice and trees would take for gaps.
-    """
-    from river import compose, preprocessing
-
-    numbers = [name for name in asked.names if name not in asked.nominal]
-    scaler = preprocessing.StandardScaler()
-    if not asked.nominal:
-        return scaler
-    encoder = compose.Select(*asked.nominal) | preprocessing.OneHotEncoder(drop_zeros=sparse)
-    return (compose.Select(*numbers) | scaler) + encoder if numbers else encoder
-
-
-def linear(asked: Asked, *, clipped: bool = True) -> Any:
-    """Linear, logistic or one-against-the-rest logistic regression, otherwise at its defaults.
-
-    Features are scaled; the target of a regression is too, as the page of
-    ``TargetStandardScaler`` shows, so that the step fits whatever the unit is. The gradient of a
-    squared loss is cut off at 1, an option of the class: a feature that hardly varied so far is
-    scaled to a huge number when it does, and without that most of our streams throw it out for
-    good.
-    """
-    from river import linear_model, multiclass, preprocessing
-
-    features = scaled(asked, sparse=True)
-    if asked.task == "regression":
-        limit = {"clip_gradient": 1.0} if clipped else {}
-        model = linear_model.LinearRegression(**limit)
-        return features | preprocessing.TargetStandardScaler(model)
-    logistic = linear_model.LogisticRegression()
-    binary = asked.task == "binary"
-    return features | (logistic if binary else multiclass.OneVsRestClassifier(logistic))
-
-
-def linear_plain(asked: Asked) -> Any:
-    """`linear` with scalers and nothing else, as the documentation has it: a warning."""
-    return linear(asked, clipped=False)
-
-
-def hat(asked: Asked) -> Any:
-    """Hoeffding adaptive tree at its defaults, scaled for numbers, as River's benchmark has it.
-
-    A tree of classes splits on any scale, and is told which features are categories; the leaves
-    of one of numbers hold linear models, which need a scale.
-    """
-    from river import tree
-
-    if asked.task == "regression":
-        return scaled(asked) | tree.HoeffdingAdaptiveTreeRegressor(seed=asked.seed)
-    return tree.HoeffdingAdaptiveTreeClassifier(
-        nominal_attributes=list(asked.nominal), seed=asked.seed
-    )
-
-
-def arf(asked: Asked) -> Any:
-    """Adaptive random forest at its defaults, ten trees, scaled for numbers; see `hat`."""
-    from river import forest
-
-    if asked.task == "regression":
-        return scaled(asked) | forest.ARFRegressor(seed=asked.seed)
-    return forest.ARFClassifier(nominal_attributes=list(asked.nominal), seed=asked.seed)
-
-
-def srp(asked: Asked) -> Any:
-    """Streaming random patches at its defaults, ten Hoeffding trees, scaled for numbers.
-
-    The tree of classes is the default one that is told which features are categories.
-    """
-    from river import ensemble, tree
-
-    if asked.task == "regression":
-        return scaled(asked) | ensemble.SRPRegressor(seed=asked.seed)
-    grown = tree.HoeffdingTreeClassifier(
-        grace_period=50, delta=0.01, nominal_attributes=list(asked.nominal)
-    )
-    return ensemble.SRPClassifier(model=grown, seed=asked.seed)
-
-
-def amrules(asked: Asked) -> Any:
-    """Adaptive model rules, scaled, with the settings of the page of ``AMRules``.
-
-    Its own page tests rules every 50 examples at delta = 0.01 with ADWIN against drift; the
-    defaults of the class, 200 and 1e-7, hardly grow a rule in ten thousand examples.
-    """
-    from river import drift, rules
-
-    found = rules.AMRules(delta=0.01, n_min=50, drift_detector=drift.ADWIN())
-    return scaled(asked) | found
-
-
-def alma(asked: Asked) -> Any:
-    """ALMA at its defaults on scaled features, as its page shows: the best of River on Elec2."""
-    from river import linear_model
-
-    return scaled(asked, sparse=True) | linear_model.ALMAClassifier()
-
-
-def bandit(asked: Asked) -> Any:
-    """River's choice among models by a bandit: linear ones that differ in their learning rate.
-
-    As the pages of ``BanditRegressor`` and ``BanditClassifier`` show it: epsilon-greedy with a
-    decay and a hundred examples for each, behind a scaler; numbers by the absolute error, classes
-    by the accuracy. The target is scaled. Larger steps with a clipped gradient were tried on
-    eight of the mirror's regressions and were worse on five of them: it never forgets how a
-    model began.
-    """
-    from river import bandit as bandits
-    from river import linear_model, metrics, model_selection, optim, preprocessing
-
-    policy = bandits.EpsilonGreedy(epsilon=0.1, decay=0.001, burn_in=100, seed=asked.seed)
-    features = scaled(asked, sparse=True)
-    if asked.task == "regression":
-        numbers = [linear_model.LinearRegression(optimizer=optim.SGD(rate)) for rate in RATES]
-        chosen = model_selection.BanditRegressor(numbers, metric=metrics.MAE(), policy=policy)
-        return features | preprocessing.TargetStandardScaler(chosen)
-    kind = linear_model.LogisticRegression
-    if asked.task == "classes":
-        kind = linear_model.SoftmaxRegression
-    models = [kind(optimizer=optim.SGD(rate)) for rate in RATES_OF_CLASSES]
-    return features | model_selection.BanditClassifier(
-        models, metric=metrics.Accuracy(), policy=policy
-    )
-
-
-class Voting:
-    """SAMLB's classifiers take numbers as labels, and most tell a class and no chances.
-
-    What they tell has all chance, so their log loss means nothing; before they tell any, none has.
-    """
-
-    def __init__(self, model: Any) -> None:
-        self._model = model
-
-    def predict_proba_one(self, example: Row) -> dict[int, float]:
-        """Chances by class."""
-        if hasattr(self._model, "predict_proba_one"):
-            return dict(self._model.predict_proba_one(example))
-        found = self._model.predict_one(example)
-        return {} if found is None else {found: 1.0}
-
-    def learn_one(self, example: Row, label: int) -> None:
-        """Learn it."""
-        self._model.learn_one(example, int(label))
-
-
-def samlb(name: str, asked: Asked) -> Any:
-    """A system of SAMLB at its defaults; its pipelines scale by themselves.
-
-    Categories are their numbers, as in the data sets that it brings along.
-    """
-    from samlb import framework
-
-    model = getattr(framework, name)(seed=asked.seed)
-    return model if asked.task == "regression" else Voting(model)
-
-
-def asml(asked: Asked) -> Any:
-    """AutoStream: a budget of pipelines explored every thousand examples; an ensemble tells."""
-    kind = "Regressor" if asked.task == "regression" else "Classifier"
-    return samlb(f"AutoStream{kind}", asked)
-
-
-def evolutionary(asked: Asked) -> Any:
-    """EvOAutoML as SAMLB has it: ten pipelines that are bagged, the worst replaced by a mutant."""
-    kind = "Regressor" if asked.task == "regression" else "Classifier"
-    return samlb(f"EvolutionaryBagging{kind}", asked)
-
-
-def autoclass(asked: Asked) -> Any:
-    """AutoClass: a population of classifiers that evolves."""
-    return samlb("AutoClass", asked)
-
-
-def oaml(asked: Asked) -> Any:
-    """OAML: a genetic search over a window, again when the stream drifts."""
-    return samlb("OAMLClassifier", asked)
-
-
-def samlb_chacha(asked: Asked) -> Any:
-    """FLAML's AutoVW as SAMLB feeds it: all features in one namespace, so none interact.
-
-    It tells 0 where AutoVW raises an error. AutoVW goes through a set in the order of memory
-    addresses, so two runs of one seed may differ.
-    """
-    return samlb("ChaChaRegressor", asked)
-
-
-LEARNERS: dict[str, dict[str, Callable[[Asked], Any]]] = {
-    "river": {
-        "linear": linear,
-        "linear-plain": linear_plain,
-        "hat": hat,
-        "arf": arf,
-        "srp": srp,
-        "amrules": amrules,
-        "alma": alma,
-        "bandit": bandit,
-    },
-    "samlb": {
-        "asml": asml,
-        "evolutionary": evolutionary,
-        "autoclass": autoclass,
-        "oaml": oaml,
-        "chacha": samlb_chacha,
-    },
-}
-"""Of each peer by name."""
+    namespaces: tuple[tuple[str, ...], ...] = ()
+    """The names of the features in groups, as the bench has them."""
 
 
 class BetweenPipes:
@@ -320,12 +105,25 @@ def main(system: str, learner: str) -> None:
     order = json.loads(orders.readline())
     names = tuple(f"x{place}" for place in range(order["n_features"]))
     nominal = tuple(names[place] for place in order["nominal"])
-    asked = Asked(order["task"], order["seed"], order["n_classes"], names, nominal)
-    played = BetweenPipes(LEARNERS[system][learner](asked), asked)
+    groups = tuple(names[start:stop] for start, stop in order["namespaces"])
+    asked = Asked(order["task"], order["seed"], order["n_classes"], names, nominal, groups)
+    played = BetweenPipes(learners(system)[learner](asked), asked)
     played.play(orders, answers)
     took = {"cpu_seconds": played.cpu_seconds, "wall_seconds": played.wall_seconds}
     answers.write(json.dumps(took | {"peak_memory_mb": peak_memory_mb()}).encode() + b"\n")
     answers.flush()
+
+
+def learners(system: str) -> dict[str, Callable[[Asked], Any]]:
+    """Those of `system` by name; its module is beside this one, where nothing is searched for."""
+    name = f"stream_{system}"
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found: dict[str, Callable[[Asked], Any]] = module.LEARNERS
+    return found
 
 
 def peak_memory_mb() -> float:

@@ -255,3 +255,19 @@ def test_what_leaseboard_hands_on_is_reached_at_its_place(tmp_path, wanted, plac
         assert found >= reachable([long]) - {long}
     else:
         assert found == reachable([long]) - {long}
+
+
+def test_what_a_peer_runs_counts_for_its_jobs_alone():
+    def closure(*programs):
+        return {
+            path.name
+            for path in versions._making(
+                map(versions.module_file, ("tasks.jobs.benches.stream", *programs))
+            )
+        }
+
+    assert not closure() & {"stream_river.py", "stream_samlb.py"}
+    assert "stream_river.py" in closure("tasks.evaluate.peers.stream_river")
+    assert code_version("river-arf", "stream") != code_version(
+        "river-arf", "stream", programs=["tasks.evaluate.peers.stream_river"]
+    )
