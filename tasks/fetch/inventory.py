@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from algorithms.errors import DataError, UsageError
-from tasks.fetch import cache, entries, files, mirror, named, sklearn_source, synthetic
+from tasks.fetch import (
+    cache,
+    entries,
+    files,
+    mirror,
+    named,
+    river_source,
+    sklearn_source,
+    synthetic,
+)
 from tasks.fetch.dataset import finish
 from tasks.fetch.entries import Catalogued
 from tasks.fetch.references import Reference
@@ -58,6 +67,12 @@ def catalogue(conf: Path | None = None, mirrors: Iterable[str | Path] = ()) -> l
             Listed(f"sklearn:{name}", f"{name}, {task}", "scikit-learn", task,
                    licence=sklearn_source.LICENCE)
         )  # fmt: skip
+    if river_source.is_here():
+        for name, task in river_source.PACKAGED.items():
+            listed.append(
+                Listed(f"river:{name}", f"{name}, {task}", "River", task,
+                       licence=river_source.LICENCE)
+            )  # fmt: skip
     return listed + [_listed(reference, entry) for reference, entry in _entries(mirrors)]
 
 

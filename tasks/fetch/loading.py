@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from tasks.fetch import files, mirror, named, openml_source, references, sklearn_source, synthetic
+from tasks.fetch import (
+    files,
+    mirror,
+    named,
+    openml_source,
+    references,
+    river_source,
+    sklearn_source,
+    synthetic,
+)
 from tasks.fetch.dataset import Dataset, General, RawTable, finish
 from tasks.fetch.entries import table_of
 from tasks.fetch.references import Reference
@@ -16,7 +25,8 @@ def load(reference: str, *, mirrors: Iterable[str | Path] = ()) -> Dataset:
     """The data set that `reference` names, checked, with rows and columns in their order.
 
     - `reference`: such as ``openml:215``, ``mirror:flights_3m?threshold=15``, ``sklearn:digits``,
-      ``synthetic:fried?rows=1000&seed=0``, ``file:data.csv?target=y``, a path, or a name of
+      ``river:Phishing``, ``synthetic:fried?rows=1000&seed=0``, ``file:data.csv?target=y``, a path,
+      or a name of
       ``conf/data``.
     - `mirrors`: asked before the network; by default those of ``LEASEBOARD_MIRROR``.
 
@@ -46,6 +56,8 @@ def _parse(text: str) -> Reference:
     references.check_options(reference, own)
     if reference.source == "sklearn":
         sklearn_source.check(reference.name)
+    if reference.source == "river":
+        river_source.check(reference.name)
     return reference
 
 
@@ -56,6 +68,8 @@ def _read(reference: Reference, mirrors: tuple[Path, ...]) -> RawTable:
             return synthetic.read(reference)
         case "sklearn":
             return sklearn_source.read(reference.name)
+        case "river":
+            return river_source.read(reference.name)
         case "mirror":
             return mirror.read(reference.name, mirrors, rows)
         case "openml":

@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote
 
 from algorithms.errors import UsageError, unknown
 
-SOURCES = ("openml", "mirror", "sklearn", "synthetic", "file")
+SOURCES = ("openml", "mirror", "sklearn", "river", "synthetic", "file")
 """Every source a reference can name."""
 
 GENERAL_OPTIONS = ("rows", "first_rows", "target", "task", "threshold", "missing_target")
