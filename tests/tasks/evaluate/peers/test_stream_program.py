@@ -31,7 +31,9 @@ def test_many_classes_are_told_by_chances():
     assert told.tolist() == [[0, 0, 0], [1, 0, 0], [0.5, 0.5, 0]]
 
 
-@pytest.mark.parametrize(("system", "name"), [("river", "linear"), ("samlb", "chacha")])
+@pytest.mark.parametrize(
+    ("system", "name"), [("river", "linear"), ("samlb", "chacha"), ("autovw", "stock")]
+)
 def test_a_systems_learners_are_in_a_file_beside_the_program(system, name):
     assert name in learners(system)
 
