@@ -40,6 +40,7 @@ FIRST = "what a person tries first"
 APPLE = "Agarwal et al. 2014, Scalable nonlinear learning with adaptive polynomial expansions"
 FLAML = "Wang et al. 2021, FLAML"
 HPSKLEARN = "Komer et al. 2014, Hyperopt-Sklearn"
+AUTOGLUON = "Erickson et al. 2020, AutoGluon-Tabular"
 TPOT = "Olson et al. 2016, TPOT"
 RIVER = "Montiel et al. 2021, River"
 HAT = "Bifet and Gavalda 2009, Adaptive learning from evolving data streams"
@@ -199,6 +200,12 @@ ENTRIES: tuple[Entry, ...] = (
     Entry("tpot-default", "algorithms.reference.tables:TableSystem",
           "TPOT on a table, at its defaults, in an environment of its own", TPOT,
           {"system": "tpot"}),
+    Entry("hyperopt-sklearn-default", "algorithms.reference.tables:TableSystem",
+          "hyperopt-sklearn on a table, any learner, in an environment of its own", HPSKLEARN,
+          {"system": "hyperopt-sklearn"}),
+    Entry("autogluon-default", "algorithms.reference.tables:TableSystem",
+          "AutoGluon on a table, at its defaults, in an environment of its own", AUTOGLUON,
+          {"system": "autogluon"}),
     Entry("lightgbm-default", "algorithms.reference.tables:TableBaseline",
           "baseline: LightGBM on a table, at its defaults", LIGHTGBM, {"system": "lightgbm"}),
     Entry("forest-default", "algorithms.reference.tables:TableBaseline",

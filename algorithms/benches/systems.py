@@ -27,12 +27,15 @@ class SystemFit:
         Of the fit alone, all processes of the system counted.
     spent_cpu_seconds : float
         What was really spent: nothing on a fit that was recorded before.
+    peak_memory_mb : float, optional
+        Of the largest of its processes, libraries included, in millions of bytes.
     """
 
     forecasts: Values
     cpu_seconds: float
     wall_seconds: float
     spent_cpu_seconds: float = 0.0
+    peak_memory_mb: float | None = None
 
 
 class Fits(Protocol):
@@ -87,7 +90,7 @@ class SystemsBench(Bench):
         fit = self._fit
         if fit is None:
             return Cost(spent_cpu_seconds=0.0)
-        return Cost(fit.cpu_seconds, fit.wall_seconds, fit.spent_cpu_seconds)
+        return Cost(fit.cpu_seconds, fit.wall_seconds, fit.spent_cpu_seconds, fit.peak_memory_mb)
 
     def fit(self, system: str, seed: int) -> None:
         """Let `system` learn and forecast, once; the budget is charged its recorded cost.

@@ -33,12 +33,12 @@ class TableSystem(_OnTable):
 
     Parameters
     ----------
-    system : {"leaseboard", "flaml", "tpot"}
+    system : {"leaseboard", "flaml", "tpot", "hyperopt-sklearn", "autogluon"}
         ``leaseboard`` is `PolicyClassifier` or `PolicyRegressor`. The others run in an
-        environment of their own: ``leaseboard peers install flaml``.
+        environment of their own: ``leaseboard peers install flaml``. AutoGluon takes no seed.
     """
 
-    system: Literal["leaseboard", "flaml", "tpot"] = "leaseboard"
+    system: Literal["leaseboard", "flaml", "tpot", "hyperopt-sklearn", "autogluon"] = "leaseboard"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -91,6 +91,7 @@ class SystemFits:
             found["cpu_seconds"],
             found["wall_seconds"],
             spent,
+            found["peak_memory_mb"],
         )
 
     def _run(self, system: str, python: Path, seed: int, seconds: float) -> Record:
@@ -116,6 +117,7 @@ class SystemFits:
             "forecasts": forecasts.tolist(),
             "cpu_seconds": max(0.0, whole.cpu_seconds - besides[0]),
             "wall_seconds": max(0.0, whole.wall_seconds - besides[1]),
+            "peak_memory_mb": answer["peak_memory_mb"],
         }
 
     def _arrays(self) -> dict[str, NDArray[Any]]:

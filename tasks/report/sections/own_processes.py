@@ -1,4 +1,4 @@
-"""Forecasters of other libraries on streams: seconds, memory and failures of their processes."""
+"""Systems in processes of their own: what they took of seconds and memory, how they failed."""
 
 from __future__ import annotations
 
@@ -7,59 +7,91 @@ import math
 import numpy as np
 import pandas as pd
 
+from algorithms import registry
+from algorithms.errors import short
 from tasks.jobs.job import FAILURES
 from tasks.report.cells import Cell, number
 from tasks.report.material import Material
 from tasks.report.section import Section, Table
-from tasks.score.frame import finished
+from tasks.score.frame import finished, scoreless
 
 MEMORY = "peak_memory_mb"
+WORD = 120
+"""Signs of a last word that are shown; the whole is its hint."""
 
 
-def section(made: Material) -> Section | None:
-    """What they took; None where no job ran in a process of another library."""
-    rows = [
-        _row(label, jobs)
-        for label in made.labels
-        if len(jobs := made.frame[made.frame["label"] == label])
-        and np.isfinite(_memory(jobs)).any()
-    ]
-    if not rows:
-        return None
-    text = (
+STREAMS = "algorithms.reference.stream_peers"
+TABLES = "algorithms.reference.tables"
+TEXTS = {
+    STREAMS: (
         "Learners of other libraries, each job in a process of its library's own environment: it"
         " is sent a row, forecasts it, and is sent the label. CPU and wall seconds are means over"
         " finished jobs, of forecasting and learning alone; the memory is that of the whole"
         " process, library included. A forecast that is no finite number, or an overflow, is"
         " diverged; an absurd but finite forecast counts in the score."
-    )
+    ),
+    TABLES: (
+        "Whole systems on tables, each fit in a process of its own, that of another library in"
+        " its library's environment. CPU and wall seconds are means over finished fits with all"
+        " their processes; neither loading libraries before nor the forecast counts. The memory is"
+        " that of the largest process, libraries included. Who fails has no score, and the last"
+        " word of its last failure stands here."
+    ),
+}
+"""What is said of the algorithms of a module, all of which run in processes of their own."""
+
+
+def section(made: Material) -> Section | None:
+    """What they took and how they ended; None where none ran in a process of its own."""
+    homes = {entry.name: entry.target.partition(":")[0] for entry in registry.ENTRIES}
+    rows, texts = [], []
+    for label in made.labels:
+        jobs = made.frame[made.frame["label"] == label]
+        found = {homes.get(name, "") for name in jobs["algorithm"]} & TEXTS.keys()
+        if found:
+            rows.append(_row(label, jobs))
+            texts += [text for home, text in TEXTS.items() if home in found and text not in texts]
+    if not rows:
+        return None
     table = Table(
         "own-processes-table",
         "In processes of their own",
         ["Algorithm", "Finished", "CPU s a job", "Wall s a job", "Median peak MB",
-         "Largest peak MB", "Diverged", "Other failures"],
+         "Largest peak MB", "Diverged", "Other failures", "Skipped", "Last word"],
         rows,
     )  # fmt: skip
     return Section(
-        "own-processes", "Other libraries", nav="Other libraries", text=[text], tables=[table]
+        "own-processes", "Other libraries", nav="Other libraries", text=texts, tables=[table]
     )
 
 
 def _row(label: str, jobs: pd.DataFrame) -> list[Cell]:
     done = jobs[finished(jobs)]
     memory = _memory(done)
+    known = memory[np.isfinite(memory)]
     diverged = int((jobs["status"] == "diverged").sum())
     failed = int(jobs["status"].isin(FAILURES - {"diverged"}).sum())
+    skipped = int((jobs["status"] == "skipped").sum())
+    word = _last_word(jobs)
     return [
         Cell(label, label),
         Cell(str(len(done)), len(done)),
         number(float(done["cpu_seconds"].mean()), 3),
         number(float(done["wall_seconds"].mean()), 3),
-        number(float(np.nanmedian(memory)) if len(memory) else math.nan, 4),
-        number(float(np.nanmax(memory)) if len(memory) else math.nan, 4),
+        number(float(np.median(known)) if len(known) else math.nan, 4),
+        number(float(known.max()) if len(known) else math.nan, 4),
         Cell(str(diverged), diverged, "bad" if diverged else ""),
         Cell(str(failed), failed, "bad" if failed else ""),
+        Cell(str(skipped), skipped),
+        Cell(short(word, WORD) if word else "–", word, hint=word if len(word) > WORD else ""),
     ]
+
+
+def _last_word(jobs: pd.DataFrame) -> str:
+    """Of the last job that failed; why the last was skipped, where all were."""
+    told = jobs[scoreless(jobs)]
+    told = jobs if told.empty and (jobs["status"] == "skipped").all() else told
+    return "" if told.empty else str(told["reason"].iloc[-1])
 
 
 def _memory(jobs: pd.DataFrame) -> np.ndarray:

@@ -20,7 +20,7 @@ class Fits:
 
     def fit(self, system, seed, seconds):
         self.asked.append((system, seed, seconds))
-        return SystemFit(self.forecasts, self.cpu_seconds, 3.0, spent_cpu_seconds=1.0)
+        return SystemFit(self.forecasts, self.cpu_seconds, 3.0, 1.0, peak_memory_mb=90.0)
 
 
 def played(fits, truth=CLASSES, task="classification", budget=4.0):
@@ -37,6 +37,7 @@ def test_the_score_is_the_test_accuracy_and_the_cost_is_the_fits():
     assert (log[-1].score, log[-1].metric, log[-1].at) == (0.75, "test_accuracy", 2.0)
     assert log[-1].metrics == {"balanced_accuracy": pytest.approx(5 / 6), "overrun": 0.0}
     assert (bench.cost.cpu_seconds, bench.cost.spent_cpu_seconds) == (2.0, 1.0)
+    assert bench.cost.peak_memory_mb == 90.0
 
 
 def test_an_overrun_is_told_and_not_hidden():

@@ -49,6 +49,7 @@ def test_gaps_and_nominal_columns_are_learned_as_the_library_advises(fits, syste
     assert np.mean(fit.forecasts == truth(mixed())[rows.test]) > 0.9
     assert 0 < fit.cpu_seconds < 30
     assert fit.spent_cpu_seconds == fit.cpu_seconds
+    assert 50 < fit.peak_memory_mb < 2000
 
 
 def test_a_regression_is_learned(fits):
@@ -66,6 +67,7 @@ def test_a_fit_is_run_once_and_replayed(fits):
 
     assert again.spent_cpu_seconds == 0
     assert (again.cpu_seconds, *again.forecasts) == (first.cpu_seconds, *first.forecasts)
+    assert again.peak_memory_mb == first.peak_memory_mb
     assert fits(mixed())[0].fit("lightgbm", 1, 30.0).spent_cpu_seconds > 0
 
 

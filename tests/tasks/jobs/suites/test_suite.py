@@ -188,3 +188,14 @@ def test_an_algorithm_under_two_labels_is_a_duplicate(tmp_path):
     text = MINIMAL.replace("[vanilla]", "[vanilla, {name: vanilla, label: again}]")
 
     assert "vanilla and again are the same work" in message(tmp_path, text)
+
+
+def test_a_job_of_the_suite_of_tables_is_one_of_the_larger_suite():
+    conf = Path(__file__).parents[4] / "conf"
+    of = {name: load_suite(name, conf) for name in ("tables", "peers-tables")}
+    keys = {
+        name: {job.key(job.data, "version") for job in suite.jobs()} for name, suite in of.items()
+    }
+
+    assert keys["tables"] < keys["peers-tables"]
+    assert of["tables"].limits == of["peers-tables"].limits

@@ -2,41 +2,78 @@ from types import SimpleNamespace
 
 from tasks.jobs.job import Result
 from tasks.report.sections.own_processes import section
+from tasks.score.compared import compared
 from tasks.score.frame import as_frame
 
 JOBS = {
-    "ours": [("ok", None), ("ok", None)],
+    "chacha": [("ok", None), ("crash", None)],
     "river-arf": [("ok", 120.0), ("ok", 140.0), ("crash", None), ("diverged", None)],
     "river-alma": [("skipped", None), ("ok", 118.0)],
 }
+SYSTEMS = {
+    "flaml-default": [("crash", None), ("timeout", None)],
+    "tpot-default": [("skipped", None), ("skipped", None)],
+    "lightgbm-default": [("ok", 150.0), ("ok", 160.0)],
+}
 
 
-def made(jobs=JOBS):
+def made(jobs=JOBS, bench="stream"):
     frame = as_frame(
         [
             Result(
                 key=f"{label}{i}", algorithm=label, label=label, data="x", digest="d",
-                seed=i, environment_seed=i, repetition=i, bench="stream", direction="min",
-                status=status, score=0.5 if status == "ok" else None, metric="progressive_mse",
+                seed=i, environment_seed=i, repetition=i, bench=bench if memory else "",
+                direction="min", status=status, score=0.5 if status == "ok" else None,
+                metric="progressive_mse",
                 metrics={} if memory is None else {"peak_memory_mb": memory},
                 cpu_seconds=2.0 + i, wall_seconds=4.0,
+                reason="" if status == "ok" else f"{status} {i}: " + i * "why " * 20,
             )
             for label, ended in jobs.items()
             for i, (status, memory) in enumerate(ended)
         ]
     )  # fmt: skip
-    return SimpleNamespace(frame=frame, labels=list(jobs))
+    labels = [row.label for row in compared(frame).board.rows]
+    return SimpleNamespace(frame=frame, labels=sorted(labels))
+
+
+def lines(found):
+    (table,) = found.tables
+    assert {len(line) for line in table.rows} == {len(table.columns)}
+    return {line[0].text: [cell.text for cell in line[1:-1]] for line in table.rows}
 
 
 def test_what_other_libraries_took_and_how_they_failed():
-    (table,) = section(made()).tables
+    found = section(made())
 
-    lines = {line[0].text: [cell.text for cell in line[1:]] for line in table.rows}
-    assert lines == {
-        "river-arf": ["2", "2.5", "4", "130", "140", "1", "1"],
-        "river-alma": ["1", "3", "4", "118", "118", "0", "0"],
+    assert lines(found) == {
+        "river-arf": ["2", "2.5", "4", "130", "140", "1", "1", "0"],
+        "river-alma": ["1", "3", "4", "118", "118", "0", "0", "1"],
     }
+    assert [text[:28] for text in found.text] == ["Learners of other libraries,"]
+
+
+def test_a_system_that_never_finished_is_there_with_its_last_word():
+    found = section(made(SYSTEMS, "systems"))
+
+    assert lines(found) == {
+        "flaml-default": ["0", "–", "–", "–", "–", "0", "2", "0"],
+        "tpot-default": ["0", "–", "–", "–", "–", "0", "0", "2"],
+        "lightgbm-default": ["2", "2.5", "4", "155", "160", "0", "0", "0"],
+    }
+    words = {line[0].text: line[-1].text[:11] for line in found.tables[0].rows}
+    assert words == {
+        "flaml-default": "timeout 1: ", "tpot-default": "skipped 1: ", "lightgbm-default": "–",
+    }  # fmt: skip
+    assert [text[:13] for text in found.text] == ["Whole systems"]
+
+
+def test_a_long_last_word_is_cut_and_whole_in_its_hint():
+    jobs = {"flaml-default": [("crash", None)] * 3, "river-hat": [("ok", 1.0)]}
+    word = section(made(jobs)).tables[0].rows[0][-1]
+
+    assert (len(word.text), len(word.hint)) == (120, len("crash 2: ") + 2 * 80)
 
 
 def test_without_them_there_is_no_section():
-    assert section(made({"ours": JOBS["ours"]})) is None
+    assert section(made({"chacha": JOBS["chacha"]})) is None
