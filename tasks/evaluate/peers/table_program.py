@@ -200,7 +200,7 @@ def process_of_trials() -> Any:
     """
     from multiprocessing import Process
 
-    class Trial(Process):
+    class LimitedTrial(Process):
         most = 1
 
         def start(self) -> None:
@@ -212,7 +212,7 @@ def process_of_trials() -> Any:
             resource.setrlimit(resource.RLIMIT_CPU, (self.most, self.most))
             super().run()
 
-    return Trial
+    return LimitedTrial
 
 
 def _count_without_least() -> None:

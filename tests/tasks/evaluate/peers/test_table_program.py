@@ -70,7 +70,7 @@ def test_every_system_is_an_algorithm_and_has_pins_or_runs_in_our_environment():
     assert names - set(venv.names()) == {"leaseboard", "lightgbm", "forest"}
 
 
-class Trials:
+class StandInSearch:
     """A stand-in for the search of hyperopt-sklearn: what each trial does is given."""
 
     def __init__(self, *does, seconds=0.5):
@@ -129,7 +129,7 @@ def search(monkeypatch):
 
 
 def test_a_trial_that_raises_has_failed_and_the_search_goes_on(search):
-    trials = Trials("fit", "raise")
+    trials = StandInSearch("fit", "raise")
 
     made, frame, labels = search(trials)
 
@@ -140,7 +140,7 @@ def test_a_trial_that_raises_has_failed_and_the_search_goes_on(search):
 
 
 def test_seeds_of_trials_follow_from_the_seed(search):
-    first, again = Trials("fit", "fit"), Trials("fit", "fit")
+    first, again = StandInSearch("fit", "fit"), StandInSearch("fit", "fit")
     search(first)
     search(again)
 
@@ -149,14 +149,14 @@ def test_seeds_of_trials_follow_from_the_seed(search):
 
 def test_a_search_without_a_trial_that_ended_says_the_last_word(search):
     with pytest.raises(RuntimeError, match="failed or took too long: ValueError: three classes"):
-        search(Trials("raise"))
+        search(StandInSearch("raise"))
     with pytest.raises(RuntimeError, match="too long: no trial ended in time"):
-        search(Trials())
+        search(StandInSearch())
 
 
 def test_an_error_of_the_search_itself_is_no_failed_trial(search):
     with pytest.raises(ValueError, match="three classes"):
-        search(Trials("fit", "fault"))
+        search(StandInSearch("fit", "fault"))
 
 
 def test_a_trial_beyond_its_cpu_seconds_is_ended_and_that_is_noticed():
