@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -109,6 +109,8 @@ class ABC(SamplesAlgorithm):
     >>> bench.champion, round(bench.cost.cpu_seconds, 1)
     (1, 0.8)
     """
+
+    by_seconds: ClassVar[bool] = True
 
     epsilon: Annotated[float, Field(ge=0, lt=1)] = 0.01
     delta: Annotated[float, Field(gt=0, lt=1)] = 0.5

@@ -278,6 +278,10 @@ class SamplesAlgorithm(Algorithm[SamplesBench]):
 
     bench: ClassVar[str] = "samples"
 
+    by_seconds: ClassVar[bool] = False
+    """Whether the seconds that probes took decide what it does: where they are measured anew, it
+    may do something else."""
+
 
 def geometric_sizes(initial: int, full: int, ratio: float = 2.0) -> list[int]:
     """The sample sizes s_0, c s_0, c^2 s_0, ... and at last the full size.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from algorithms.caches import cache_dir
@@ -11,6 +13,7 @@ from algorithms.errors import UsageError
 CONF_KINDS = ("suites", "data", "spaces", "baselines")
 """The folders of a configuration folder."""
 
+_STORE = "LEASEBOARD_STORE"
 _PACKAGED_CONF = Path(__file__).resolve().parents[2] / "flows" / "_conf"
 _CHECKOUT_CONF = Path(__file__).resolve().parents[2] / "conf"
 
@@ -20,7 +23,21 @@ def store_place() -> Path | str:
 
     The variable holds an address as SQLAlchemy takes it.
     """
-    return os.environ.get("LEASEBOARD_STORE") or cache_dir() / "recorded" / "store.sqlite"
+    return os.environ.get(_STORE) or cache_dir() / "recorded" / "store.sqlite"
+
+
+@contextmanager
+def other_store(place: Path) -> Iterator[None]:
+    """Record at `place` meanwhile, in this process and those that it starts."""
+    before = os.environ.get(_STORE)
+    os.environ[_STORE] = str(place)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_STORE]
+        else:
+            os.environ[_STORE] = before
 
 
 def conf_dir(named: Path | None = None) -> Path:

@@ -16,6 +16,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from algorithms import registry
 from algorithms.errors import DataError, DataUnavailableError, LeaseboardError, UsageError
 from tasks import fetch
 from tasks.folder.results import EVENTS
@@ -33,6 +34,7 @@ _COMPARED = (
 )  # fmt: skip
 """Fields of a result that a second run has too."""
 _SECONDS = "_seconds"
+BY_SECONDS = "what it measured agrees, but seconds decide what it does, and it did otherwise here"
 
 
 class Came(NamedTuple):
@@ -101,14 +103,66 @@ def run_again(bundle: Bundle, key: str, job: Job, mirrors: tuple[Path, ...]) -> 
             return Came("undecided", made.reason)
         log = Path(folder) / EVENTS
         here = log.read_bytes() if log.is_file() else b""
-    why = _first_difference(known, made) or first_other_event(bundle.log(key), here)
+    said = bundle.log(key)
+    why = _first_difference(known, made) or first_other_event(said, here)
     if not why:
         return Came("agreed")
+    if _by_seconds(job):
+        other = _other_champion(known, made) or first_other_probe(said, here)
+        if not other:
+            return Came("undecided", f"{BY_SECONDS}: {why}")
+        why = other
     if made.version != known.version:
         return Came("undecided", f"{why}; the code was {known.version}, here it is {made.version}")
     if other := _other_packages(bundle.manifest.versions):
         return Came("undecided", f"{why}; it was made with {other}")
     return Came("refuted", why)
+
+
+def _by_seconds(job: Job) -> bool:
+    return getattr(registry.algorithm_class(job.algorithm), "by_seconds", False)
+
+
+def _other_champion(known: Result, made: Result) -> str:
+    """Of the same champion, in what its score differs; empty if another one was chosen."""
+    if known.champion != made.champion or alike(known.score, made.score):
+        return ""
+    return f"score is {known.score!r}, run again it is {made.score!r}"
+
+
+def first_other_probe(said: bytes, now: bytes) -> str:
+    """In what two runs differ of a probe that both have made, but for its seconds.
+
+    A probe that was given up after its seconds, and an accuracy that one of them did not ask for,
+    differ from nothing.
+    """
+    known = _probes(said)
+    for place, probe in _probes(now).items():
+        other = known.get(place)
+        if other is None or "timeout" in (probe["status"], other["status"]):
+            continue
+        for name in ("status", "train_accuracy", "test_accuracy"):
+            if _told(other[name]) and _told(probe[name]) and not alike(other[name], probe[name]):
+                configuration, rows, _ = place
+                return (
+                    f"of configuration {configuration} on {rows} rows {name} is {other[name]!r},"
+                    f" run again it is {probe[name]!r}"
+                )
+    return ""
+
+
+def _told(value: Any) -> bool:
+    """Whether it is no NaN, which a log holds as an object."""
+    return isinstance(value, str | int | float)
+
+
+def _probes(log: bytes) -> dict[tuple[int, int, int], Any]:
+    """By configuration, training rows and test rows."""
+    return {
+        (event["configuration"], event["rows"], event["test_rows"]): event
+        for event in _events(log)
+        if isinstance(event, dict) and event["event"] == "ProbeFinished"
+    }
 
 
 def _other_packages(made_with: Mapping[str, str]) -> str:

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -23,6 +24,7 @@ from algorithms.errors import UsageError, naming
 from tasks.folder.seal import digest_of
 from tasks.jobs.job import Key, Moment, Name, Remark, Seed, first_fault
 from tasks.machine.environment import versions
+from tasks.machine.paths import other_store
 from tasks.tend.bundle import VERDICT, Bundle
 from tasks.tend.claims import asked, faults, named, place
 from tasks.tend.rerun import other_data, run_again, why_not
@@ -108,11 +110,13 @@ def judge(
     }
     can = sorted(key for key, why in barred.items() if not why)
     again = []
-    for key in [] if wrong else drawn(can, share, seed):
-        result = bundle.results[key]
-        came = run_again(bundle, key, jobs[place(result)], mirrors)
-        again.append(Rerun(key=key, job=named(result), outcome=came.outcome, reason=came.reason))
-        told(f"{came.outcome}: {named(result)}" + (f": {came.reason}" if came.reason else ""))
+    # What this machine recorded is not asked: it may be what the bundle was made from.
+    with TemporaryDirectory() as folder, other_store(Path(folder) / "store.sqlite"):
+        for key in [] if wrong else drawn(can, share, seed):
+            result = bundle.results[key]
+            came = run_again(bundle, key, jobs[place(result)], mirrors)
+            again.append(Rerun(key=key, job=named(result), **came._asdict()))
+            told(f"{came.outcome}: {named(result)}" + (f": {came.reason}" if came.reason else ""))
     return BundleVerdict(
         manifest=bundle.manifest.seal,
         outcome=_outcome(wrong, again),

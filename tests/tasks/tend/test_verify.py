@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import json
 import shutil
+import sqlite3
 import zipfile
 
 import pytest
@@ -13,6 +14,7 @@ from algorithms.errors import UsageError
 from tasks.folder import results, seal
 from tasks.jobs.attempt import attempt
 from tasks.jobs.suites.suite import Contender, Suite
+from tasks.machine import paths
 from tasks.tend import bundle, claims, rerun, verify
 from tasks.tend.merge import merge
 
@@ -22,6 +24,13 @@ SUITE = Suite(
     data=["synthetic:fried?rows=300&seed=0"],
     algorithms=["vanilla", {"name": "chacha-paper", "label": "paper"}],
     repetitions=2,
+)
+BY_SECONDS = Suite(
+    title="T",
+    name="s",
+    data=["synthetic:separated?rows=4000&seed=0"],
+    algorithms=["abc"],
+    bench={"configurations": 3},
 )
 FAILED = ("paper", 1)
 """Label and repetition of the job that is a timeout."""
@@ -77,9 +86,16 @@ class Forger:
         self.files[name] = json.dumps(fields).encode()
 
     def event(self, key, kind, **change):
-        name = f"jobs/{key}/{results.EVENTS}"
-        events = [json.loads(line) for line in gzip.decompress(self.files[name]).splitlines()]
+        events = self.events(key)
         next(event for event in reversed(events) if event["event"] == kind).update(change)
+        self.log(key, events)
+
+    def events(self, key):
+        log = gzip.decompress(self.files[f"jobs/{key}/{results.EVENTS}"])
+        return [json.loads(line) for line in log.splitlines()]
+
+    def log(self, key, events):
+        name = f"jobs/{key}/{results.EVENTS}"
         lines = "".join(json.dumps(event) + "\n" for event in events)
         self.files[name] = packed = gzip.compress(lines.encode(), mtime=0)
         self.result(key, log={"size": len(packed), "sha256": digest(packed)})
@@ -311,6 +327,47 @@ def test_a_log_that_was_cut_off_is_another_log():
     assert "the end of a log that was cut off" in found
     assert rerun.first_other_event(whole, b"").endswith("run again it is missing")
     assert rerun.first_other_event(whole, whole) == ""
+
+
+def test_trials_that_this_machine_recorded_are_not_what_it_judges_by(tmp_path, monkeypatch):
+    place = tmp_path / "store.sqlite"
+    monkeypatch.setenv("LEASEBOARD_STORE", str(place))
+    suite = BY_SECONDS.model_copy(update={"algorithms": [Contender(name="full-run")]})
+    made = ran(tmp_path / "run", suite)
+    with sqlite3.connect(place) as recorded:  # what is recorded here is what was forged
+        (kept,) = recorded.execute("SELECT count(*) FROM leaseboard_records").fetchone()
+        recorded.execute("UPDATE leaseboard_records SET record = 'null'")
+    assert kept
+    assert judged(made).outcome == "agreed"
+    assert paths.store_place() == str(place)
+
+
+def test_what_seconds_decided_otherwise_is_undecided_and_no_lie(tmp_path):
+    forger = Forger(ran(tmp_path / "run", BY_SECONDS), tmp_path / "forged.zip")
+    events = forger.events(key := forger.key("abc"))
+    events.remove(next(event for event in events if event["event"] == "BoundsUpdated"))
+    forger.log(key, events)
+    verdict = judged(forger.write())
+    assert (verdict.outcome, verdict.faults) == ("undecided", [])
+    assert verdict.again[0].reason.startswith(rerun.BY_SECONDS)
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "said"),
+    [
+        ("ProbeFinished", {"test_accuracy": 0.99}, "test_accuracy is 0.99, run again it is"),
+        ("ProbeFinished", {"status": "crash"}, "status is 'crash', run again it is 'ok'"),
+        ("Finished", {"score": 0.99}, "score is 0.99, run again it is"),
+    ],
+)
+def test_what_was_measured_is_refuted_though_seconds_decide(tmp_path, kind, change, said):
+    forger = Forger(ran(tmp_path / "run", BY_SECONDS), tmp_path / "forged.zip")
+    forger.event(key := forger.key("abc"), kind, **change)
+    if kind == "Finished":
+        forger.result(key, **change)
+    (again,) = judged(forger.write()).again
+    assert again.outcome == "refuted"
+    assert said in again.reason
 
 
 def test_the_same_seed_draws_the_same_jobs():
