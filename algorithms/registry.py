@@ -52,6 +52,9 @@ SAMLB = "SAMLB 0.6, 2026"
 EVO = "Kulbach et al. 2022, Evolution-based online automated machine learning"
 LIGHTGBM = "Ke et al. 2017, LightGBM"
 FOREST = "Breiman 2001, Random forests"
+SKLEARN = "scikit-learn, after Jamieson and Talwalkar 2016"
+OPTUNA = "Akiba et al. 2019, Optuna"
+HYPERBAND = "Li et al. 2018, Hyperband, as Optuna has it"
 EARLY_STOPPED = "after Bergman et al. 2024, Early stopping cross-validation"
 ABC = "Huang et al. 2019, ABC"
 
@@ -224,6 +227,22 @@ ENTRIES: tuple[Entry, ...] = (
           "every configuration on every fold", FIRST),
     Entry("random-configuration", "algorithms.abc_selection.baselines:RandomConfiguration",
           "one configuration at random", ABC),
+    Entry("sklearn-halving", "algorithms.reference.selection_peers:HalvingSearch",
+          "scikit-learn's HalvingGridSearchCV over the same fits", SKLEARN),
+    Entry("sklearn-halving-random", "algorithms.reference.selection_peers:HalvingSearch",
+          "scikit-learn's HalvingRandomSearchCV over the same fits", SKLEARN,
+          {"search": "random"}),
+    Entry("optuna-tpe", "algorithms.reference.selection_peers:PrunedStudy",
+          "Optuna's default study, TPE and MedianPruner, in an environment of its own", OPTUNA,
+          {"sampler": "tpe"}),
+    Entry("optuna-median", "algorithms.reference.selection_peers:PrunedStudy",
+          "each configuration once, pruned by Optuna's MedianPruner", OPTUNA),
+    Entry("optuna-halving", "algorithms.reference.selection_peers:PrunedStudy",
+          "each configuration once, pruned by Optuna's SuccessiveHalvingPruner", OPTUNA,
+          {"pruner": "halving"}),
+    Entry("optuna-hyperband", "algorithms.reference.selection_peers:PrunedStudy",
+          "each configuration once, pruned by Optuna's HyperbandPruner", HYPERBAND,
+          {"pruner": "hyperband"}),
 )  # fmt: skip
 
 _BY_NAME = {entry.name: entry for entry in ENTRIES}

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from algorithms.abc_selection.simulation import SimulatedFolds, SimulatedLearners
 from algorithms.base import Bench
+from algorithms.benches.deciders import Decided, OutsideDecider, ProbeAsked
 from algorithms.benches.folds import FoldProbe, FoldsBench
 from algorithms.benches.holdout import Holdout, HoldoutBench, Part
 from algorithms.benches.outside import OutsideForecasts, StreamToll
@@ -231,12 +232,53 @@ class _Learners(SimulatedLearners):
             return Probe(rows=rows, test_rows=test_rows, status="crash", reason="NaN in the loss")
         return super().measure(configuration, rows, test_rows)
 
+    def measure_fold(self, configuration: int, rows: int, fold: int, folds: int) -> Probe:
+        """As a probe on the rows of the other folds."""
+        tested = len(range(fold, rows, folds))
+        probe = self.measure(configuration, rows - tested, tested)
+        return replace(probe, train_correct=None, half_correct=None)
+
+
+class _Deciders:
+    """Stand-ins for searches of other libraries: the best on the first rows, or of two folds."""
+
+    def start(self, which: OutsideDecider, seed: int) -> _Decider:
+        return _Decider(which)
+
+
+class _Decider:
+    def __init__(self, which: OutsideDecider) -> None:
+        folds = which.settings.get("folds", 1)
+        numbers = range(which.configurations)
+        if folds == 1:
+            self._left = [ProbeAsked(each, which.initial_rows) for each in numbers]
+        else:
+            rows = max(folds, which.initial_rows)
+            self._left = [ProbeAsked(n, rows, f, folds) for n in numbers for f in (0, 1)]
+        self._asked: list[int] = []
+        self._told: dict[int, float] = {}
+
+    def hear(self) -> ProbeAsked | Decided:
+        if self._left:
+            self._asked.append(self._left[0].configuration)
+            return self._left.pop(0)
+        best = max(self._told, key=lambda each: self._told[each], default=None)
+        others = sorted({*self._asked} - {best})
+        return Decided(best, dict.fromkeys(others, "it is not the best"))
+
+    def tell(self, accuracy: float | None) -> None:
+        number = self._asked[-1]
+        self._told[number] = max(accuracy or 0.0, self._told.get(number, 0.0))
+
+    def close(self) -> None:
+        """There is nothing to end."""
+
 
 def _samples(tiny: Tiny) -> Bench:
     learners = _Learners([0.7 + 0.2 * i / tiny.choices for i in range(tiny.choices)], 1500, 500, 0)
     learners.broken = tiny.broken
     if tiny.same is None:
-        return SamplesBench(learners, budget=tiny.budget, initial_rows=100)
+        return SamplesBench(learners, budget=tiny.budget, initial_rows=100, deciders=_Deciders())
     return _VeiledSamples(_VeiledLearners(learners, tiny.same), tiny.budget)
 
 
@@ -249,18 +291,26 @@ class _VeiledLearners:
         self.test_rows = learners.test_rows
         self.left = left
         self._learners = learners
-        self._paid: set[tuple[int, int]] = set()
+        self._paid: set[tuple[int, ...]] = set()
 
-    def pay(self, configuration: int, rows: int) -> None:
+    def pay(self, *asked: int) -> None:
         """One more probe is as it is, while any are left."""
         if self.left:
             self.left -= 1
-            self._paid.add((configuration, rows))
+            self._paid.add(asked)
 
     def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
         probe = self._learners.measure(configuration, rows, test_rows)
-        if (configuration, rows) in self._paid or probe.status != "ok":
+        return self._veiled(probe, configuration, rows)
+
+    def measure_fold(self, configuration: int, rows: int, fold: int, folds: int) -> Probe:
+        probe = self._learners.measure_fold(configuration, rows, fold, folds)
+        return self._veiled(probe, configuration, rows, fold)
+
+    def _veiled(self, probe: Probe, *asked: int) -> Probe:
+        if asked in self._paid or probe.status != "ok":
             return probe
+        rows, test_rows = probe.rows, probe.test_rows
         wrong = None if probe.train_correct is None else rows - probe.train_correct
         return replace(
             probe,
@@ -276,7 +326,7 @@ class _VeiledSamples(SamplesBench):
     """Pays for a probe before it is run."""
 
     def __init__(self, learners: _VeiledLearners, budget: float | None) -> None:
-        super().__init__(learners, budget=budget, initial_rows=100)
+        super().__init__(learners, budget=budget, initial_rows=100, deciders=_Deciders())
         self._veil = learners
 
     def probe(
@@ -291,6 +341,12 @@ class _VeiledSamples(SamplesBench):
         self._veil.pay(configuration, rows)
         asked = super().probe(configuration, rows, train=train, seconds=seconds, tested=tested)
         return (yield from asked)
+
+    def probe_fold(
+        self, configuration: int, rows: int, fold: int, folds: int
+    ) -> Generator[Event, None, Probe | None]:
+        self._veil.pay(configuration, rows, fold)
+        return (yield from super().probe_fold(configuration, rows, fold, folds))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 from algorithms.base import Algorithm, Cost, Score
+from algorithms.benches.deciders import Deciders, DecidingSession, OutsideDecider
 from algorithms.benches.selecting import SelectionBench
-from algorithms.errors import LeaseboardError
+from algorithms.errors import LeaseboardError, SkipError
 from algorithms.events import (
     Event,
     LeaseGranted,
@@ -96,6 +98,14 @@ class Environment(Protocol):
         """Train on the first `rows` training rows and test on the first `test_rows` test rows."""
 
 
+@runtime_checkable
+class Folded(Protocol):
+    """An environment that cross-validates on a sample as well."""
+
+    def measure_fold(self, configuration: int, rows: int, fold: int, folds: int) -> Probe:
+        """Train on the first `rows` training rows but those of a fold, test on that fold."""
+
+
 class SamplesBench(SelectionBench):
     """Selection among given configurations by probes; it keeps the ledger and the score.
 
@@ -111,6 +121,8 @@ class SamplesBench(SelectionBench):
         What the budget counts: training rows, or CPU seconds as recorded.
     initial_rows : int
         s_0, the training rows of a first probe.
+    deciders : Deciders, optional
+        Where searches of other libraries are started; without it they are skipped.
 
     Notes
     -----
@@ -122,7 +134,7 @@ class SamplesBench(SelectionBench):
 
     kind: ClassVar[str] = "samples"
     to_be_spent: ClassVar[bool] = False
-    paid: ClassVar[frozenset[str]] = frozenset(("probe", "train", "retest"))
+    paid: ClassVar[frozenset[str]] = frozenset(("probe", "probe_fold", "train", "retest"))
     deeds: ClassVar[frozenset[str]] = paid | SelectionBench.deeds
 
     def __init__(
@@ -132,6 +144,7 @@ class SamplesBench(SelectionBench):
         budget: float | None = None,
         unit: str = "rows",
         initial_rows: int = 1000,
+        deciders: Deciders | None = None,
     ) -> None:
         super().__init__(environment.configurations)
         if unit not in ("rows", "seconds"):
@@ -149,6 +162,7 @@ class SamplesBench(SelectionBench):
         self._sizes: list[tuple[int, int]] = []
         self._selection: Cost | None = None
         self._last_failure = "none was probed"
+        self._deciders = deciders
 
     @property
     def cost(self) -> Cost:
@@ -186,12 +200,81 @@ class SamplesBench(SelectionBench):
             None when the budget or `seconds` ended before the probe did: nothing is learned
             from it, and the time that was left is spent.
         """
+        full = rows == self.train_rows
+        return (
+            yield from self._paid_for(
+                configuration,
+                rows,
+                lambda: self._environment.measure(
+                    configuration, rows, self.tested_on(rows, tested)
+                ),
+                train=train and not full,
+                seconds=seconds,
+            )
+        )
+
+    def probe_fold(
+        self, configuration: int, rows: int, fold: int, folds: int
+    ) -> Generator[Event, None, Probe | None]:
+        """Cross-validate a configuration on one fold of a sample and pay for it.
+
+        No held-out row is part of it. None when the budget ended before it did.
+
+        Parameters
+        ----------
+        configuration : int
+        rows : int
+            Of the sample, those to be tested on among them.
+        fold, folds : int
+            Which of how many is tested on.
+
+        Raises
+        ------
+        SkipError
+            If the environment knows no folds.
+        """
+        environment = self._environment
+        if not isinstance(environment, Folded):
+            raise SkipError("folds need configurations that are trained: set folds=1")
+        trained = rows - len(range(fold, rows, folds))
+        return (
+            yield from self._paid_for(
+                configuration,
+                trained,
+                lambda: environment.measure_fold(configuration, rows, fold, folds),
+                train=False,
+            )
+        )
+
+    @contextmanager
+    def decider(self, which: OutsideDecider, seed: int) -> Iterator[DecidingSession]:
+        """A search of another library, which is ended whatever comes.
+
+        Raises SkipError where that library is missing.
+        """
+        if self._deciders is None:
+            raise SkipError(f"{which.system} runs on jobs alone: take `leaseboard race`")
+        session = self._deciders.start(which, seed)
+        try:
+            yield session
+        finally:
+            session.close()
+
+    def _paid_for(
+        self,
+        configuration: int,
+        rows: int,
+        measure: Callable[[], Probe],
+        *,
+        train: bool,
+        seconds: float = math.inf,
+    ) -> Generator[Event, None, Probe | None]:
+        """Lease, measure, charge and tell a probe that trains on `rows` rows."""
         if self.unit == "rows" and self.at + rows > self.budget:
             return None
         start = self.at
         yield LeaseGranted(at=start, configuration=configuration, amount=rows)
-        probe = self._environment.measure(configuration, rows, self.tested_on(rows, tested))
-        train = train and rows < self.train_rows
+        probe = measure()
         cpu, wall = probe.cpu(train=train), probe.wall(train=train)
         left = min(seconds, self.budget - start) if self.unit == "seconds" else seconds
         if cpu > left:

@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from algorithms.benches.folds import FoldsBench
 from algorithms.errors import LeaseboardError, UsageError
+from tasks.evaluate.learners import candidates
 from tasks.evaluate.probes import sampled
 from tasks.evaluate.probes.fitting import able
 from tasks.evaluate.trials import plans, recipes
@@ -119,9 +120,9 @@ def _of_selection(dataset: Dataset, job: Job, result: Result) -> Fit:
         options = folds.Options(**job.bench).sampled
     else:
         options = samples.Options(**job.bench)
-    divided = sampled.split(dataset, job.environment_seed, options.test_fraction)
+    divided, drawn = candidates.on_split(dataset, options, job.environment_seed)
     train, test = divided.rows()
     encoder, labels = sampled.encoder(dataset, train), sampled.labels_of(dataset)
     chosen = dict(result.champion or {})
-    model = samples.learners(options, divided, job.environment_seed).build(chosen)
+    model = drawn.build(chosen)
     return Fit(dataset, train, test, encoder, able(model, labels[train]), labels)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from algorithms.benches.folds import FoldProbe
 from algorithms.benches.samples import Probe
 from algorithms.events import Parameters
 from tasks.evaluate.probes.fitting import Classifier, fit_and_test
+from tasks.evaluate.probes.folded import RecordedFolds
 from tasks.evaluate.probes.recording import Build, RecordedFits
 from tasks.evaluate.probes.split import Shuffled
 from tasks.evaluate.store import Store
@@ -25,6 +28,8 @@ class RecordedProbes(RecordedFits[Probe]):
         **options: Any,
     ) -> None:
         super().__init__(configurations, build, store, **options)
+        self._given = {"configurations": configurations, "build": build, "store": store, **options}
+        self._folded: dict[tuple[int, int], SampleFolds] = {}
         self.split = split
         self.train_rows = split.train_rows
         self.test_rows = split.test_rows
@@ -32,6 +37,13 @@ class RecordedProbes(RecordedFits[Probe]):
     def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
         """The recorded probe, or a new one, recorded."""
         return self._known(configuration, rows, test_rows)
+
+    def measure_fold(self, configuration: int, rows: int, fold: int, folds: int) -> FoldProbe:
+        """The same of one fold of the first `rows` training rows, without any test row."""
+        if (rows, folds) not in self._folded:
+            sample = self.split.first(rows)
+            self._folded[rows, folds] = SampleFolds(sample, folds=folds, **self._given)
+        return self._folded[rows, folds].measure(configuration, fold)
 
     def _asked(self, *asked: int) -> dict[str, Any]:
         _, rows, test_rows = asked
@@ -45,3 +57,10 @@ class RecordedProbes(RecordedFits[Probe]):
 
     def _make(self) -> None:
         self.split.samples  # noqa: B018  (made at the first use)
+
+
+class SampleFolds(RecordedFolds):
+    """Folds of a sample, of which only the counts are kept: a large one has many rows."""
+
+    def _fit(self, model: Classifier, *asked: int) -> FoldProbe:
+        return replace(super()._fit(model, *asked), right="")

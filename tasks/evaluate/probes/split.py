@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -108,6 +108,16 @@ class Shuffled:
         order = np.arange(self.n_rows, dtype=np.int32)
         generator(self.seed, "samples", "order").shuffle(order)
         return order[: self.train_rows], order[self.train_rows :]
+
+    def first(self, rows: int) -> Shuffled:
+        """The first training rows by themselves, none of them to test on."""
+        return replace(
+            self,
+            digest=f"{self.identity}/first {rows}",
+            n_rows=rows,
+            test_fraction=0.0,
+            make=lambda: self.samples,
+        )
 
     @cached_property
     def samples(self) -> Prefixes:

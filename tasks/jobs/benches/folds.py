@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from algorithms.benches.folds import FoldsBench
+from tasks.evaluate.learners import candidates
 from tasks.evaluate.probes.folded import RecordedFolds
 from tasks.evaluate.probes.sampled import split
 from tasks.evaluate.probes.split import Prefixes
@@ -61,15 +62,14 @@ def parts(dataset: Dataset, options: Options, seed: int) -> Prefixes | None:
 def make(dataset: Dataset, job: Job, parts: Prefixes | None = None) -> FoldsBench:
     """The bench of `job` on `dataset`; probes are recorded in the store."""
     options = Options(**job.bench)
-    rows = split(dataset, job.environment_seed, options.test_fraction, parts)
-    drawn = samples.learners(options.sampled, rows, job.environment_seed)
+    rows, drawn = candidates.on_split(dataset, options.sampled, job.environment_seed, parts)
     folds = RecordedFolds(
         rows,
         drawn.configurations,
         drawn.build,
         Store(),
         folds=options.folds,
-        code=__name__,
+        code=candidates.__name__,
         classes=drawn.classes,
         probe_seconds=options.probe_seconds,
         prepare=drawn.prepare,

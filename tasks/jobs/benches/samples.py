@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from algorithms.benches.samples import SamplesBench
-from algorithms.events import Parameters
-from algorithms.seeds import derive_seed
+from tasks.evaluate.learners import candidates
+from tasks.evaluate.peers.deciders import PeersDeciding
 from tasks.evaluate.probes.client import RecordedProbes
-from tasks.evaluate.probes.fitting import Classifier
-from tasks.evaluate.probes.recording import Build
 from tasks.evaluate.probes.sampled import split
-from tasks.evaluate.probes.split import Prefixes, Shuffled
+from tasks.evaluate.probes.split import Prefixes
 from tasks.evaluate.probes.verdicts import RecordedVerdicts
 from tasks.evaluate.store import Store
 from tasks.fetch import Dataset
 from tasks.jobs.job import Job
-
-if TYPE_CHECKING:
-    from tasks.evaluate.learners.shared_bins import SharedBins
 
 
 class Options(BaseModel):
@@ -92,76 +84,30 @@ def make(dataset: Dataset, job: Job, parts: Prefixes | None = None) -> SamplesBe
     if options.protocol == "verdicts":
         verdicts = RecordedVerdicts(dataset.features, job.environment_seed, options.test_fraction)
         return SamplesBench(
-            verdicts, job.environment_seed, job.budget, options.unit, options.initial_rows
+            verdicts,
+            job.environment_seed,
+            job.budget,
+            options.unit,
+            options.initial_rows,
+            PeersDeciding(),
         )
-    rows = split(dataset, job.environment_seed, options.test_fraction, parts)
-    drawn = learners(options, rows, job.environment_seed)
+    rows, drawn = candidates.on_split(dataset, options, job.environment_seed, parts)
     probes = RecordedProbes(
         rows,
         drawn.configurations,
         drawn.build,
         Store(),
-        code=__name__,
+        code=candidates.__name__,
         classes=drawn.classes,
         probe_seconds=options.probe_seconds,
         variant="shared bins" if options.shared_bins else "",
         prepare=drawn.prepare,
     )
     return SamplesBench(
-        probes, job.environment_seed, job.budget, options.unit, options.initial_rows
+        probes,
+        job.environment_seed,
+        job.budget,
+        options.unit,
+        options.initial_rows,
+        PeersDeciding(),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Learners:
-    """The candidates, what builds them, and what to make before the first is built."""
-
-    configurations: list[Parameters]
-    build: Build
-    prepare: Callable[[], object] = lambda: None
-    classes: Sequence[str] = ()
-
-
-def learners(options: Options, rows: Shuffled, seed: int) -> Learners:
-    """The candidates of `options` on a split; the same seed draws and builds the same ones."""
-    if options.pipelines is not None:
-        from tasks.evaluate.learners import pipelines
-
-        own = pipelines.read(options.pipelines)
-        return Learners(own.configurations(), own.build, classes=own.classes())
-
-    from tasks.evaluate.learners import spaces
-
-    learner_seed = derive_seed(seed, "learner")
-    drawn = spaces.draw_configurations(options.profile, options.configurations, seed)
-
-    def build(parameters: Parameters) -> Classifier:
-        from tasks.evaluate.learners.build import build
-
-        model: Classifier = build(parameters, learner_seed)
-        return model
-
-    if not options.shared_bins:
-        return Learners(drawn, build, prepare=_import_learners)
-
-    @cache
-    def bins() -> SharedBins:
-        from tasks.evaluate.learners.shared_bins import SharedBins
-
-        return SharedBins(*rows.samples.train(rows.train_rows))
-
-    def build_on_bins(parameters: Parameters) -> Classifier:
-        if parameters["learner"] == "LightGBM":
-            return bins().classifier(parameters, learner_seed)
-        return build(parameters)
-
-    def prepare() -> None:
-        _import_learners()
-        bins()
-
-    return Learners(drawn, build_on_bins, prepare)
-
-
-def _import_learners() -> None:
-    """Load the learners' libraries before a probe's process is forked; a replay needs none."""
-    import tasks.evaluate.learners.build  # noqa: F401

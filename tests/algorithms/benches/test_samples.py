@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from algorithms.abc_selection.simulation import SimulatedLearners
@@ -83,3 +85,28 @@ def test_a_unit_is_rows_or_seconds():
 def test_geometric_sizes_end_at_the_full_size():
     assert geometric_sizes(1000, 1000) == [1000]
     assert geometric_sizes(1000, 2000, 2**0.5) == [1000, 1414, 2000]
+
+
+class FoldedLearners(SimulatedLearners):
+    """Simulated learners with folds of samples."""
+
+    def measure_fold(self, configuration, rows, fold, folds):
+        tested = len(range(fold, rows, folds))
+        return self.measure(configuration, rows - tested, tested)
+
+
+def test_a_fold_costs_what_it_is_trained_on_and_is_no_full_training():
+    samples = SamplesBench(FoldedLearners((0.8, 0.6), 1000, 200, 0), initial_rows=100)
+    events = [*samples.probe_fold(0, 1000, 2, 5), *samples.crown(0)]
+    probe = events[1]
+
+    assert (events[0].amount, probe.rows, probe.test_rows) == (800, 800, 200)
+    assert math.isnan(probe.train_accuracy)
+    assert (samples.at, samples.cost.cpu_seconds) == (800, pytest.approx(0.8))
+    assert samples.score().metrics["largest_rows"] == 800
+
+
+def test_a_fold_beyond_the_budget_is_not_bought():
+    samples = SamplesBench(FoldedLearners((0.8, 0.6), 1000, 200, 0), budget=799)
+    assert list(samples.probe_fold(0, 1000, 0, 5)) == []
+    assert samples.at == 0

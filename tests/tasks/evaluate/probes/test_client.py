@@ -145,3 +145,29 @@ def test_a_probe_that_was_killed_is_not_recorded(samples, tmp_path):
         "crash", "killed by SIGKILL (the system does that when memory runs out)"
     )  # fmt: skip
     assert probes(samples, tmp_path).measure(0, 100, 200).status == "ok"
+
+
+def test_folds_of_a_sample_hold_its_rows_and_no_others(samples, tmp_path):
+    environment = probes(samples, tmp_path)
+    found = [environment.measure_fold(0, 203, fold, 5) for fold in range(5)]
+
+    assert all(each.rows + each.test_rows == 203 for each in found)
+    assert sum(each.test_rows for each in found) == 203
+    assert {each.status for each in found} == {"ok"}
+    assert {each.right for each in found} == {""}
+
+
+def test_a_fold_of_a_sample_is_replayed_and_is_no_probe_of_the_sample(samples, tmp_path):
+    first = probes(samples, tmp_path).measure_fold(0, 100, 1, 5)
+    again = probes(samples, tmp_path)
+    again._build = again._given["build"] = never
+    assert again.measure_fold(0, 100, 1, 5) == first
+    others = [again.measure_fold(*asked) for asked in ((0, 101, 1, 5), (0, 100, 2, 5))]
+    others += [again.measure_fold(0, 100, 1, 4), again.measure(0, first.rows, first.test_rows)]
+    assert all("was run again" in each.reason for each in others)
+
+
+def test_a_fold_that_crashes_says_so(samples, tmp_path):
+    found = probes(samples, tmp_path).measure_fold(1, 200, 0, 5)
+    assert (found.status, found.test_correct) == ("crash", 0)
+    assert "more rows than I can take" in found.reason

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from algorithms.errors import DataError, UsageError
+from algorithms.errors import DataError, SkipError, UsageError
 from algorithms.events import ConfigurationAdmitted, Eliminated, ProbeFinished
 from algorithms.log_format import read_log
 from tasks.jobs import benches
@@ -184,3 +184,44 @@ def test_verdicts_that_are_none_are_refused(tmp_path):
     drawn = {"protocol": "verdicts", "configurations": 3}
     with pytest.raises(UsageError, match="verdicts are taken as they are: remove configurations"):
         benches.check_options("samples", drawn)
+
+
+@pytest.mark.parametrize("folds", [1, 5])
+def test_scikit_learns_search_is_charged_the_recorded_fits(run, folds):
+    settings = {"folds": folds, "min_resources": 300}
+    result, events = run("sklearn-halving", settings=settings)
+    again, replayed = run("sklearn-halving", settings=settings)
+
+    assert result.status == "ok"
+    assert result.champion["name"] == "bayes"
+    paid = sum(event.cpu_seconds for event in events if isinstance(event, ProbeFinished))
+    assert result.cpu_seconds == pytest.approx(paid)
+    assert again.cpu_seconds == result.cpu_seconds
+    assert replayed == events
+
+
+def test_a_fit_costs_the_same_whoever_asks_for_it(run):
+    _, whole = run("full-run")
+    _, searched = run("sklearn-halving", settings={"folds": 1, "min_resources": 2400})
+    spent = [
+        {event.configuration: event.cpu_seconds for event in log
+         if isinstance(event, ProbeFinished) and event.rows == 2400}
+        for log in (whole, searched)
+    ]  # fmt: skip
+
+    assert spent[0] == spent[1]
+    assert len(spent[0]) == 4
+
+
+def test_a_search_that_is_not_installed_is_skipped(run):
+    with pytest.raises(SkipError, match="leaseboard peers install optuna"):
+        run("optuna-median")
+
+
+def test_an_accuracy_on_folds_is_none_on_test_rows(run):
+    """What a search sees of the test rows, its choice is judged on: the folds see nothing."""
+    _, events = run("sklearn-halving", settings={"min_resources": 300})
+    found = [event for event in events if isinstance(event, ProbeFinished)]
+
+    assert {event.rows + event.test_rows for event in found} <= {300, 900}
+    assert all(event.test_rows in (60, 180) for event in found)

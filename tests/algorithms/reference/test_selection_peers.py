@@ -1,0 +1,180 @@
+import pytest
+
+from algorithms import registry
+from algorithms.abc_selection.simulation import SimulatedLearners
+from algorithms.audit import Auditor
+from algorithms.base import play
+from algorithms.benches.deciders import Decided, ProbeAsked
+from algorithms.benches.samples import Probe, SamplesBench
+from algorithms.errors import LeaseboardError, SkipError
+from algorithms.events import (
+    ChampionChanged,
+    ConfigurationFailed,
+    Eliminated,
+    LeaseGranted,
+    ProbeFinished,
+)
+
+NAMES = [
+    name
+    for name in registry.names()
+    if "selection_peers" in registry.entry(name).target
+]  # fmt: skip
+
+
+class ThreeLearners(SimulatedLearners):
+    """Three, the last of which crashes on more than 500 rows, and folds of samples."""
+
+    def __init__(self):
+        super().__init__((0.6, 0.9, 0.7), 2000, 500, seed=0)
+
+    def measure(self, configuration, rows, test_rows):
+        if configuration == 2 and rows > 500:
+            return Probe(rows=rows, test_rows=test_rows, status="crash", reason="boom")
+        return super().measure(configuration, rows, test_rows)
+
+    def measure_fold(self, configuration, rows, fold, folds):
+        tested = len(range(fold, rows, folds))
+        return self.measure(configuration, rows - tested, tested)
+
+
+class Saying:
+    """A search that says what it is told to say, and keeps what it hears."""
+
+    def __init__(self, *says):
+        self.says = list(says)
+        self.heard = []
+
+    def start(self, which, seed):
+        self.heard.append((which.system, dict(which.settings), which.configurations, seed))
+        return self
+
+    def hear(self):
+        return self.says.pop(0)
+
+    def tell(self, accuracy):
+        self.heard.append(accuracy)
+
+    def close(self):
+        self.heard.append("closed")
+
+
+def run(saying, name="optuna-median", settings=None, learners=None, **options):
+    bench = SamplesBench(learners or ThreeLearners(), initial_rows=100, deciders=saying, **options)
+    auditor, log = Auditor(), []
+    for event in play(name, registry.build(name, settings), bench, 7):
+        auditor(event)
+        log.append(event)
+    auditor.close()
+    return bench, log
+
+
+def of(kind, log):
+    return [event for event in log if isinstance(event, kind)]
+
+
+def test_it_probes_what_is_asked_and_chooses_what_is_chosen():
+    saying = Saying(
+        ProbeAsked(0, 400), ProbeAsked(1, 400), ProbeAsked(1, 2000), Decided(1, {0: "is pruned"})
+    )
+    bench, log = run(saying)
+
+    probes = of(ProbeFinished, log)
+    assert [(each.configuration, each.rows) for each in probes] == [(0, 400), (1, 400), (1, 2000)]
+    assert saying.heard[1:4] == [each.test_accuracy for each in probes]
+    assert saying.heard[-1] == "closed"
+    assert bench.champion == 1
+    assert [(each.configuration, each.reason) for each in of(Eliminated, log)] == [
+        (0, "is pruned")
+    ]
+    assert log[-1].score == ThreeLearners().real_accuracy(1)
+
+
+def test_it_pays_for_each_fit_what_a_scheduler_of_ours_pays():
+    saying = Saying(*(ProbeAsked(each, 2000) for each in (0, 1)), Decided(1))
+    bench, _ = run(saying)
+    ours = SamplesBench(ThreeLearners(), initial_rows=100)
+    for each in (0, 1):
+        list(ours.probe(each, 2000, train=False))
+
+    assert bench.cost.cpu_seconds == ours.cost.cpu_seconds
+    assert bench.at == ours.at == 4000
+
+
+def test_what_is_asked_twice_is_paid_twice():
+    bench, _ = run(Saying(ProbeAsked(1, 400), ProbeAsked(1, 400), Decided(1)))
+
+    assert bench.at == 800
+    assert bench.cost.cpu_seconds == pytest.approx(0.8)
+
+
+def test_what_crashes_has_no_accuracy_and_is_never_chosen():
+    saying = Saying(ProbeAsked(2, 400), ProbeAsked(2, 1600), ProbeAsked(0, 400), Decided(0, {}))
+    _, log = run(saying)
+
+    assert saying.heard[2] is None
+    assert [(each.configuration, each.reason) for each in of(ConfigurationFailed, log)] == [
+        (2, "crash at 1600 rows: boom")
+    ]
+
+
+def test_who_finds_nothing_that_can_be_trained_fails_with_the_last_reason():
+    with pytest.raises(LeaseboardError, match=r"could be trained: configuration 2 .* boom"):
+        run(Saying(ProbeAsked(2, 1600), Decided(None)))
+
+
+def test_a_choice_that_cannot_be_trained_in_full_is_no_score():
+    with pytest.raises(LeaseboardError, match="configuration 2 cannot be trained on all 2000"):
+        run(Saying(ProbeAsked(2, 400), Decided(2)))
+
+
+def test_a_fold_is_leased_the_rows_that_it_is_trained_on():
+    saying = Saying(*(ProbeAsked(1, 403, fold, 5) for fold in range(5)), Decided(1))
+    bench, log = run(saying, "sklearn-halving")
+
+    assert [each.amount for each in of(LeaseGranted, log)] == [322, 322, 322, 323, 323]
+    assert [each.test_rows for each in of(ProbeFinished, log)] == [81, 81, 81, 80, 80]
+    assert bench.at == 4 * 403
+
+
+@pytest.mark.parametrize(("budget", "champion"), [(2000, 1), (300, 0)])
+def test_when_the_budget_ends_the_best_until_then_is_the_answer(budget, champion):
+    asked = [ProbeAsked(each, 400) for each in (0, 1, 2)]
+    bench, log = run(Saying(*asked, ProbeAsked(0, 2000)), budget=budget)
+
+    assert bench.champion == champion
+    assert len(of(ChampionChanged, log)) == 1
+
+
+def test_duplicates_are_not_searched():
+    learners = SimulatedLearners((0.6, 0.9, 0.7), 2000, 500, seed=0)
+    learners.configurations[1] = learners.configurations[0]
+    saying = Saying(ProbeAsked(1, 400), Decided(1, {0: "is pruned"}))
+    bench, log = run(saying, learners=learners)
+
+    assert saying.heard[0][2] == 2
+    assert bench.champion == 2
+    assert [each.configuration for each in of(Eliminated, log)] == [1, 0]
+
+
+def test_where_there_are_no_folds_it_is_skipped():
+    learners = SimulatedLearners((0.6, 0.9), 2000, 500, seed=0)
+
+    with pytest.raises(SkipError, match="set folds=1"):
+        run(Saying(ProbeAsked(0, 400, 0, 5)), "sklearn-halving", learners=learners)
+
+
+def test_without_a_place_to_run_it_is_skipped():
+    with pytest.raises(SkipError, match="optuna runs on jobs alone"):
+        run(None)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_search_is_told_its_settings(name):
+    saying = Saying(Decided(0))
+    run(saying, name)
+
+    system, settings, configurations, seed = saying.heard[0]
+    assert system == ("optuna" if name.startswith("optuna") else "scikit-learn")
+    assert settings
+    assert (configurations, seed) == (3, 7)
