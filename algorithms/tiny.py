@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from algorithms.abc_selection.simulation import SimulatedFolds, SimulatedLearners
 from algorithms.base import Bench
-from algorithms.benches.deciders import Decided, OutsideDecider, ProbeAsked
 from algorithms.benches.folds import FoldProbe, FoldsBench
 from algorithms.benches.holdout import Holdout, HoldoutBench, Part
 from algorithms.benches.outside import OutsideForecasts, StreamToll
@@ -22,6 +21,7 @@ from algorithms.benches.systems import SystemFit, SystemsBench
 from algorithms.events import Event
 from algorithms.reference.labels import RunningMean
 from algorithms.seeds import generator
+from algorithms.tiny_search import TinySearches
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,46 +239,13 @@ class _Learners(SimulatedLearners):
         return replace(probe, train_correct=None, half_correct=None)
 
 
-class _Deciders:
-    """Stand-ins for searches of other libraries: the best on the first rows, or of two folds."""
-
-    def start(self, which: OutsideDecider, seed: int) -> _Decider:
-        return _Decider(which)
-
-
-class _Decider:
-    def __init__(self, which: OutsideDecider) -> None:
-        folds = which.settings.get("folds", 1)
-        numbers = range(which.configurations)
-        if folds == 1:
-            self._left = [ProbeAsked(each, which.initial_rows) for each in numbers]
-        else:
-            rows = max(folds, which.initial_rows)
-            self._left = [ProbeAsked(n, rows, f, folds) for n in numbers for f in (0, 1)]
-        self._asked: list[int] = []
-        self._told: dict[int, float] = {}
-
-    def hear(self) -> ProbeAsked | Decided:
-        if self._left:
-            self._asked.append(self._left[0].configuration)
-            return self._left.pop(0)
-        best = max(self._told, key=lambda each: self._told[each], default=None)
-        others = sorted({*self._asked} - {best})
-        return Decided(best, dict.fromkeys(others, "it is not the best"))
-
-    def tell(self, accuracy: float | None) -> None:
-        number = self._asked[-1]
-        self._told[number] = max(accuracy or 0.0, self._told.get(number, 0.0))
-
-    def close(self) -> None:
-        """There is nothing to end."""
-
-
 def _samples(tiny: Tiny) -> Bench:
     learners = _Learners([0.7 + 0.2 * i / tiny.choices for i in range(tiny.choices)], 1500, 500, 0)
     learners.broken = tiny.broken
     if tiny.same is None:
-        return SamplesBench(learners, budget=tiny.budget, initial_rows=100, deciders=_Deciders())
+        return SamplesBench(
+            learners, budget=tiny.budget, initial_rows=100, deciders=TinySearches()
+        )
     return _VeiledSamples(_VeiledLearners(learners, tiny.same), tiny.budget)
 
 
@@ -326,7 +293,7 @@ class _VeiledSamples(SamplesBench):
     """Pays for a probe before it is run."""
 
     def __init__(self, learners: _VeiledLearners, budget: float | None) -> None:
-        super().__init__(learners, budget=budget, initial_rows=100, deciders=_Deciders())
+        super().__init__(learners, budget=budget, initial_rows=100, deciders=TinySearches())
         self._veil = learners
 
     def probe(

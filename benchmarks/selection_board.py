@@ -1,0 +1,50 @@
+"""The ranks of a run of selections by loss and seconds, as a table in Markdown.
+
+``python -m benchmarks.selection_board runs/peers-selection`` prints what the page of that run says
+in its section *Selection: loss and seconds*.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from tasks.folder.results import shown_at
+from tasks.score.frame import as_frame
+from tasks.score.selection_ranks import TOLERATED, standings
+from tasks.score.summary import fixed, short
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table; 1 if the run has none."""
+    parser = argparse.ArgumentParser(description="ranks of selections by loss and seconds")
+    parser.add_argument("run", type=Path, help="the folder of a run")
+    given = parser.parse_args(arguments)
+    found = standings(as_frame(shown_at(given.run)))
+    if not found:
+        print(f"{given.run}: no selections of one size beside Full-run")
+        return 1
+    names = [f"{100 * each:g} %" for each in TOLERATED]
+    print(
+        f"| algorithm | {' | '.join(f'rank, {each} may be lost' for each in names)} | rank by loss"
+        f" | rank by seconds | mean loss | worst loss | {' | '.join(f'above {n}' for n in names)}"
+        " | CPU s | wall s | times faster | finished | failed | skipped |"
+    )
+    print("| --- |" + " ---: |" * (10 + 2 * len(names)))
+    for each in found:
+        cells = [
+            each.label,
+            *(fixed(rank, 2) for rank in (*each.ranks, each.by_loss, each.by_seconds)),
+            fixed(each.loss, 4),
+            fixed(each.worst, 4),
+            *map(str, each.above),
+            *(short(value, 3) for value in (each.cpu_seconds, each.wall_seconds, each.speedup)),
+            *map(str, (each.finished, each.failed, each.skipped)),
+        ]
+        print("| " + " | ".join(cells) + " |")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
