@@ -50,6 +50,7 @@ AMRULES = "Almeida, Ferreira and Gama 2013, Adaptive model rules from data strea
 ALMA = "Gentile 2001, A new approximate maximal margin classification algorithm"
 SAMLB = "SAMLB 0.6, 2026"
 EVO = "Kulbach et al. 2022, Evolution-based online automated machine learning"
+CAPYMOA = "Gomes et al. 2025, CapyMOA"
 LIGHTGBM = "Ke et al. 2017, LightGBM"
 FOREST = "Breiman 2001, Random forests"
 SKLEARN = "scikit-learn, after Jamieson and Talwalkar 2016"
@@ -117,6 +118,25 @@ ENTRIES: tuple[Entry, ...] = (
           {"learner": "oaml"}),
     Entry("samlb-chacha", "algorithms.reference.stream_peers:SamlbChaCha",
           "AutoVW as SAMLB calls it: one namespace, so no interactions", SAMLB),
+    Entry("capymoa-hat", "algorithms.reference.capymoa_peers:CapyMoaClassesPeer",
+          "CapyMOA's Hoeffding adaptive tree, in an environment of its own", HAT,
+          {"learner": "hat"}),
+    Entry("capymoa-arf", "algorithms.reference.capymoa_peers:CapyMoaForest",
+          "CapyMOA's adaptive random forest, in an environment of its own", ARF),
+    Entry("capymoa-srp", "algorithms.reference.capymoa_peers:CapyMoaClassesPeer",
+          "CapyMOA's streaming random patches, in an environment of their own", SRP,
+          {"learner": "srp"}),
+    Entry("capymoa-boost", "algorithms.reference.capymoa_peers:CapyMoaClassesPeer",
+          "CapyMOA's OzaBoost, in an environment of its own", CAPYMOA,
+          {"learner": "boost"}),
+    Entry("capymoa-leveraging", "algorithms.reference.capymoa_peers:CapyMoaClassesPeer",
+          "CapyMOA's leveraging bagging, in an environment of its own", CAPYMOA,
+          {"learner": "leveraging"}),
+    Entry("capymoa-autoclass", "algorithms.reference.capymoa_peers:CapyMoaClassesPeer",
+          "AutoClass as CapyMOA has it, in an environment of its own", CAPYMOA,
+          {"learner": "autoclass"}),
+    Entry("capymoa-soknl", "algorithms.reference.capymoa_peers:CapyMoaNumbersPeer",
+          "CapyMOA's k nearest leaves for numbers, in an environment of its own", CAPYMOA),
     Entry("flaml-autovw", "algorithms.reference.autovw_peers:AutoVWPeer",
           "FLAML's AutoVW as it is, in an environment of its own", CHACHA),
     Entry("flaml-autovw-patched", "algorithms.reference.autovw_peers:AutoVWPeer",

@@ -119,6 +119,9 @@ def test_every_name_is_the_learner_that_it_says(name):
         ("samlb-oaml", False, True, True),
         ("samlb-chacha", True, False, False),
         ("flaml-autovw", True, False, False),
+        ("capymoa-arf", True, True, True),
+        ("capymoa-autoclass", False, True, True),
+        ("capymoa-soknl", True, False, False),
     ],
 )
 def test_who_cannot_do_a_task_is_barred_from_it(name, regression, binary, classes):

@@ -32,7 +32,8 @@ def test_many_classes_are_told_by_chances():
 
 
 @pytest.mark.parametrize(
-    ("system", "name"), [("river", "linear"), ("samlb", "chacha"), ("autovw", "stock")]
+    ("system", "name"),
+    [("river", "linear"), ("samlb", "chacha"), ("autovw", "stock"), ("capymoa", "hat")],
 )
 def test_a_systems_learners_are_in_a_file_beside_the_program(system, name):
     assert name in learners(system)
