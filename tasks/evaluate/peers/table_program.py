@@ -143,6 +143,8 @@ class TrialsInTime:
 
     def fit(self, frame: Any, labels: Any) -> None:
         """Search, and fit the best again."""
+        from multiprocessing import active_children
+
         import numpy as np
         from sklearn.pipeline import make_pipeline
 
@@ -161,6 +163,8 @@ class TrialsInTime:
                 if self._failed() == failed:  # it was not a trial that raised
                     raise
                 said = f"{type(error).__name__}: {error}"
+                for trial in active_children():
+                    trial.join()  # its seconds count once it has been waited for
                 steps = self._steps(rows, labels, warm_start=True)
         best = self.search.best_model()
         if best["learner"] is None:

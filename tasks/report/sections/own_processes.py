@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 
 from algorithms import registry
+from algorithms.benches.systems import SystemsAlgorithm
 from algorithms.errors import short
+from algorithms.reference.outside_forecaster import OutsideForecaster
 from tasks.jobs.job import FAILURES
 from tasks.report.cells import Cell, number
 from tasks.report.material import Material
@@ -20,17 +22,15 @@ WORD = 120
 """Signs of a last word that are shown; the whole is its hint."""
 
 
-STREAMS = "algorithms.reference.stream_peers"
-TABLES = "algorithms.reference.tables"
-TEXTS = {
-    STREAMS: (
+TEXTS: dict[type, str] = {
+    OutsideForecaster: (
         "Learners of other libraries, each job in a process of its library's own environment: it"
         " is sent a row, forecasts it, and is sent the label. CPU and wall seconds are means over"
         " finished jobs, of forecasting and learning alone; the memory is that of the whole"
         " process, library included. A forecast that is no finite number, or an overflow, is"
         " diverged; an absurd but finite forecast counts in the score."
     ),
-    TABLES: (
+    SystemsAlgorithm: (
         "Whole systems on tables, each fit in a process of its own, that of another library in"
         " its library's environment. CPU and wall seconds are means over finished fits with all"
         " their processes; neither loading libraries before nor the forecast counts. The memory is"
@@ -38,19 +38,20 @@ TEXTS = {
         " word of its last failure stands here."
     ),
 }
-"""What is said of the algorithms of a module, all of which run in processes of their own."""
+"""What is said of algorithms whose jobs run in processes of their own, by their class."""
 
 
 def section(made: Material) -> Section | None:
     """What they took and how they ended; None where none ran in a process of its own."""
-    homes = {entry.name: entry.target.partition(":")[0] for entry in registry.ENTRIES}
-    rows, texts = [], []
+    rows, said = [], set()
     for label in made.labels:
         jobs = made.frame[made.frame["label"] == label]
-        found = {homes.get(name, "") for name in jobs["algorithm"]} & TEXTS.keys()
+        registered = [name for name in jobs["algorithm"].unique() if name in registry.names()]
+        classes = [registry.algorithm_class(name) for name in registered]
+        found = {base for base in TEXTS for cls in classes if issubclass(cls, base)}
         if found:
             rows.append(_row(label, jobs))
-            texts += [text for home, text in TEXTS.items() if home in found and text not in texts]
+            said |= found
     if not rows:
         return None
     table = Table(
@@ -60,6 +61,7 @@ def section(made: Material) -> Section | None:
          "Largest peak MB", "Diverged", "Other failures", "Skipped", "Last word"],
         rows,
     )  # fmt: skip
+    texts = [text for base, text in TEXTS.items() if base in said]
     return Section(
         "own-processes", "Other libraries", nav="Other libraries", text=texts, tables=[table]
     )

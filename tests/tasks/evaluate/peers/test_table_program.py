@@ -1,4 +1,6 @@
 import json
+import multiprocessing
+import os
 import subprocess
 import sys
 import time
@@ -88,7 +90,7 @@ class StandInSearch:
         self.starts.append(warm_start)
         while True:
             yield
-            self.seeds.append(table_program.os.environ["HYPEROPT_FMIN_SEED"])
+            self.seeds.append(os.environ["HYPEROPT_FMIN_SEED"])
             does = self.does.pop(0) if self.does else "wait"
             if does == "wait":
                 until = time.process_time() + self.seconds
@@ -97,7 +99,10 @@ class StandInSearch:
             elif does == "fit":
                 self.learner = DecisionTreeClassifier(random_state=0)
             else:
-                self.failed += does == "raise"
+                if does == "killed":
+                    self.child = multiprocessing.get_context("spawn").Process(target=os.getpid)
+                    self.child.start()
+                self.failed += does != "fault"
                 raise ValueError("three classes")
 
     def best_model(self):
@@ -137,6 +142,14 @@ def test_a_trial_that_raises_has_failed_and_the_search_goes_on(search):
     assert trials.starts == [False, True]
     assert len(set(trials.seeds)) == len(trials.seeds) == 3
     assert made.process.most == 1
+
+
+def test_a_trial_that_was_killed_is_waited_for_so_that_its_seconds_count(search):
+    trials = StandInSearch("fit", "killed")
+
+    search(trials)
+
+    assert trials.child._popen.returncode == 0
 
 
 def test_seeds_of_trials_follow_from_the_seed(search):

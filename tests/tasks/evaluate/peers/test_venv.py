@@ -71,9 +71,7 @@ def test_an_unknown_peer_names_those_that_are_known():
 
 
 def test_every_pin_that_is_shipped_is_exact():
-    assert venv.names() == [
-        "autovw", "capymoa", "flaml", "hyperopt-sklearn", "river", "samlb", "tpot"
-    ]  # fmt: skip
+    assert {"autogluon", "flaml", "river"} <= set(venv.names())
     for name in venv.names():
         assert venv.pins(name).is_relative_to(shipped_conf())
         for line in venv.pins(name).read_text(encoding="utf-8").splitlines():

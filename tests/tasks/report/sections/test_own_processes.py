@@ -9,6 +9,7 @@ JOBS = {
     "chacha": [("ok", None), ("crash", None)],
     "river-arf": [("ok", 120.0), ("ok", 140.0), ("crash", None), ("diverged", None)],
     "river-alma": [("skipped", None), ("ok", 118.0)],
+    "flaml-autovw": [("crash", None)],
 }
 SYSTEMS = {
     "flaml-default": [("crash", None), ("timeout", None)],
@@ -49,6 +50,7 @@ def test_what_other_libraries_took_and_how_they_failed():
     assert lines(found) == {
         "river-arf": ["2", "2.5", "4", "130", "140", "1", "1", "0"],
         "river-alma": ["1", "3", "4", "118", "118", "0", "0", "1"],
+        "flaml-autovw": ["0", "–", "–", "–", "–", "0", "1", "0"],
     }
     assert [text[:28] for text in found.text] == ["Learners of other libraries,"]
 
