@@ -66,6 +66,8 @@ class SearchProcess:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._orders, self._answers = self._process.stdin, self._process.stdout
+        self._ready = select.poll()  # which knows no limit of descriptors, as `select` does
+        self._ready.register(self._answers, select.POLLIN)
         self._send(asdict(which) | {"seed": seed % 2**31})
 
     def hear(self) -> ProbeAsked | Decided:
@@ -118,7 +120,7 @@ class SearchProcess:
         deadline = time.monotonic() + self._patience
         while b"\n" not in self._heard:
             left = max(0.0, deadline - time.monotonic())
-            if not select.select([self._answers], [], [], left)[0]:
+            if not self._ready.poll(1000 * left):
                 reason = over_wall(self._patience).reason
                 raise LeaseboardError(f"{self._which.system}: {reason} for a decision")
             part = os.read(self._answers.fileno(), _PIECE)

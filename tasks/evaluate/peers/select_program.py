@@ -112,7 +112,9 @@ def sklearn_halving(order: Answer, wire: Wire) -> Answer:
         warnings.simplefilter("ignore", UserWarning)  # scores that are NaN, which `told` counts
         search.fit(np.arange(max(2, folds)).reshape(-1, 1))
     told = search.cv_results_
-    best = int(search.best_params_[CONFIGURATION]) if np.isfinite(search.best_score_) else None
+    # Its choice is of the last round, also where nobody there could be trained.
+    trained = np.isfinite(told["mean_test_score"]).any()
+    best = int(search.best_params_[CONFIGURATION]) if trained else None
     dropped = {}
     for candidate, found, rows in zip(
         told["params"], told["mean_test_score"], told["n_resources"], strict=True

@@ -8,6 +8,7 @@ from typing import Any
 
 from algorithms.benches.folds import FoldProbe
 from algorithms.benches.samples import Probe
+from algorithms.errors import UsageError
 from algorithms.events import Parameters
 from tasks.evaluate.probes.fitting import Classifier, fit_and_test
 from tasks.evaluate.probes.folded import RecordedFolds
@@ -39,7 +40,15 @@ class RecordedProbes(RecordedFits[Probe]):
         return self._known(configuration, rows, test_rows)
 
     def measure_fold(self, configuration: int, rows: int, fold: int, folds: int) -> FoldProbe:
-        """The same of one fold of the first `rows` training rows, without any test row."""
+        """The same of one fold of the first `rows` training rows, without any test row.
+
+        Raises UsageError for a `variant`, whose models may take a sample for the first rows.
+        """
+        if self._variant:
+            raise UsageError(
+                f"{self._variant} know samples of the first rows alone: set folds=1, or leave"
+                " them out"
+            )
         if (rows, folds) not in self._folded:
             sample = self.split.first(rows)
             self._folded[rows, folds] = SampleFolds(sample, folds=folds, **self._given)

@@ -82,6 +82,17 @@ def test_a_crash_is_no_score(start):
     assert len(asked) == 10
 
 
+def test_its_choice_is_of_the_last_round_also_where_that_crashes(start):
+    """Then its refit would raise; our bench says that the choice cannot be trained."""
+    asked, decided = searched(
+        start(halving(3)),
+        lambda each: None if each.rows == 9000 else 0.5 + each.configuration / 10,
+    )
+
+    assert asked[-1] == ProbeAsked(2, 9000)
+    assert decided.chosen == 2
+
+
 def test_where_all_crash_nothing_is_chosen(start):
     _, decided = searched(start(halving()), lambda _: None)
 

@@ -225,3 +225,12 @@ def test_an_accuracy_on_folds_is_none_on_test_rows(run):
 
     assert {event.rows + event.test_rows for event in found} <= {300, 900}
     assert all(event.test_rows in (60, 180) for event in found)
+
+
+def test_folds_and_shared_bins_are_refused(tmp_path):
+    """A model on shared bins takes the rows of its sample by number: a fold's would be others."""
+    bench = {"configurations": 3, "initial_rows": 300, "shared_bins": True}
+    settings = {"min_resources": 300}
+
+    with pytest.raises(UsageError, match="shared bins know samples of the first rows alone"):
+        run_job(Job("sklearn-halving", DATA, 1, 7, settings=settings, bench=bench), tmp_path)
