@@ -159,11 +159,23 @@ def plan(
                 version, identity = identify(job, bench)
                 for i in alike:
                     key = jobs[i].key(found, identity)
-                    planned[i] = Planned(jobs[i], key, earlier(key), "", found, version)
+                    known = _as_asked(earlier(key), jobs[i])
+                    planned[i] = Planned(jobs[i], key, known, "", found, version)
             continue
         for i in (i for alike in mine for i in alike):
             planned[i] = Planned(jobs[i], jobs[i].key("", reference), obstacle=obstacle)
     return [planned[i] for i in range(len(jobs))]
+
+
+def _as_asked(known: Result | None, job: Job) -> Result | None:
+    """An earlier result, unless a board would show it in another place than the job's.
+
+    Its log and its seal hold the place, so under another label it is made anew.
+    """
+    if known is None:
+        return None
+    there = known.label, known.data, known.repetition
+    return known if there == (job.label, job.data, job.repetition) else None
 
 
 def _repetitions(jobs: list[Job]) -> list[list[int]]:

@@ -1,6 +1,7 @@
 """What is wrong with a suite is said with file, line and key; data in trouble cost their jobs."""
 
 import hashlib
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from algorithms.errors import UsageError
 from tasks import fetch
 from tasks.jobs.job import Job
+from tasks.jobs.run import failed
 from tasks.jobs.suites.plan import check_suite, plan
 from tasks.jobs.suites.suite import load_suite
 
@@ -140,3 +142,12 @@ def test_a_source_that_is_down_is_an_obstacle(two_sets):
     (entry,) = plan([job], lambda _: None, digests(folder))
 
     assert entry.obstacle.startswith("data not available: mirror:three is not available")
+
+
+@pytest.mark.parametrize("change", [{}, {"label": "two"}, {"repetition": 1}])
+def test_a_result_is_reused_only_where_a_board_would_show_it(two_sets, change):
+    folder, _ = two_sets
+    job = Job(algorithm="vanilla", data="mirror:one", seed=1, environment_seed=1, label="one")
+    known = failed(job, "timeout", "")
+    (entry,) = plan([replace(job, **change)], lambda _: known, digests(folder))
+    assert entry.done == (not change)
