@@ -26,8 +26,7 @@ def load(reference: str, *, mirrors: Iterable[str | Path] = ()) -> Dataset:
 
     - `reference`: such as ``openml:215``, ``mirror:flights_3m?threshold=15``, ``sklearn:digits``,
       ``river:Phishing``, ``synthetic:fried?rows=1000&seed=0``, ``file:data.csv?target=y``, a path,
-      or a name of
-      ``conf/data``.
+      or a name of ``conf/data``.
     - `mirrors`: asked before the network; by default those of ``LEASEBOARD_MIRROR``.
 
     Raises
