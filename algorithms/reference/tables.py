@@ -11,7 +11,7 @@ from algorithms.benches.systems import SystemsAlgorithm, SystemsBench
 from algorithms.events import ChampionChanged, ConfigurationAdmitted, LeaseGranted
 
 
-class _OnTable(SystemsAlgorithm):
+class OnTable(SystemsAlgorithm):
     """One fit, with all of the budget."""
 
     system: str
@@ -28,7 +28,7 @@ class _OnTable(SystemsAlgorithm):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TableSystem(_OnTable):
+class TableSystem(OnTable):
     """An AutoML system that is told the task, the metric, the seconds and a seed, no more.
 
     Parameters
@@ -42,7 +42,7 @@ class TableSystem(_OnTable):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TableBaseline(_OnTable):
+class TableBaseline(OnTable):
     """A learner at its library's defaults, which takes the seconds that it takes.
 
     Parameters

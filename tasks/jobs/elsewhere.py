@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from algorithms import registry
 from algorithms.reference.outside_forecaster import OutsideForecaster
+from algorithms.reference.tables import OnTable
 from algorithms.user_files import file_of
+from tasks.evaluate.peers import fits
 from tasks.jobs.job import Job
 
 
 def programs(job: Job) -> list[str]:
-    """The modules with the learners of `job`'s system, which its key must hold.
+    """The modules that set up the system of `job`, which its key must hold.
 
     So a change to what River runs is one for River's jobs alone.
 
@@ -22,7 +24,11 @@ def programs(job: Job) -> list[str]:
     """
     if file_of(job.algorithm):
         return []
-    algorithm = registry.algorithm_class(job.algorithm)
-    if not issubclass(algorithm, OutsideForecaster):
-        return []
-    return [f"tasks.evaluate.peers.stream_{algorithm.system}"]
+    cls = registry.algorithm_class(job.algorithm)
+    if issubclass(cls, OutsideForecaster):
+        return [f"tasks.evaluate.peers.stream_{cls.system}"]
+    if issubclass(cls, OnTable):
+        built = registry.build(job.algorithm, job.settings)
+        assert isinstance(built, OnTable)
+        return fits.programs(built.system)
+    return []

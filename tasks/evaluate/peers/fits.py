@@ -67,10 +67,12 @@ class SystemFits:
         """
         isolated = system in venv.names()
         python = venv.python(system) if isolated else Path(sys.executable)
-        ours = (ESTIMATORS,) if system == "leaseboard" else ()
+        modules = [table_program.__name__, *programs(system)]
+        if system == "leaseboard":
+            modules.append(ESTIMATORS)
         records = self._store.records(
             recorded_key(
-                code=(table_program.__name__, *ours),
+                code=modules,
                 libraries=() if isolated else LEARNERS,
                 system=system,
                 environment=venv.digest(system) if isolated else "",
@@ -127,6 +129,12 @@ class SystemFits:
             for number, (_, column) in enumerate(self._dataset.features.items())
         }
         return arrays | {"labels": truth(self._dataset)[self._rows["train"]]}
+
+
+def programs(system: str) -> list[str]:
+    """The modules that set `system` up in its environment, where no import names them."""
+    name = table_program.module_of(system)
+    return [f"{__package__}.{name}"] if name else []
 
 
 def truth(dataset: Dataset) -> NDArray[Any]:
