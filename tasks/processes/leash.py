@@ -97,7 +97,7 @@ def kill_below(pid: int, kept: Collection[int] = ()) -> bool:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
         met = _stop_below(pid, kept, over, deadline)
-        if not met:
+        if not met and time.monotonic() < deadline:  # else the look itself was cut short
             return True
         for other in met:
             _signal(other, signal.SIGKILL)

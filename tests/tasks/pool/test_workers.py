@@ -4,6 +4,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -182,6 +183,15 @@ def test_a_fork_bomb_holds_up_nobody(monkeypatch):
     monkeypatch.setattr(leash, "PATIENCE_SECONDS", 0.2)
     monkeypatch.setattr(leash, "_children", lambda pid: [2**22 + 1] if pid == 1 else [])
     monkeypatch.setattr(leash, "is_over", lambda _: False)
+
+    assert not leash.kill_below(1)
+
+
+def test_a_look_that_was_cut_short_has_not_seen_that_nobody_is_left(monkeypatch):
+    late = leash.PATIENCE_SECONDS + 1
+    clock = iter([0.0, 0.0])  # it is paused once it has begun to look
+    monkeypatch.setattr(leash, "time", SimpleNamespace(monotonic=lambda: next(clock, late)))
+    monkeypatch.setattr(leash, "_children", lambda _: pytest.fail("it looked too late"))
 
     assert not leash.kill_below(1)
 
