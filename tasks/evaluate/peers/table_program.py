@@ -60,7 +60,11 @@ def leaseboard(request: Request) -> Made:
     sys.path.insert(0, request["root"])  # this program is alone in its process
     ours = import_module(request["estimators"])
     cls = ours.PolicyClassifier if _classifies(request) else ours.PolicyRegressor
-    given = {"budget": request["seconds"], "unit": "cpu_seconds", "random_state": request["seed"]}
+    given = {
+        "budget": request["seconds"],
+        "unit": "cpu_seconds",
+        "random_state": request["seed"],
+    }
     return cls(**given), {}
 
 
@@ -114,7 +118,7 @@ def made(system: str, request: Request) -> Made:
         _count_cpu_time()
     if system in SYSTEMS:
         return SYSTEMS[system](request)
-    found: Made = _beside(system).make(request, cpu_seconds)
+    found: Made = _beside(system).make(request, spent_seconds)
     return found
 
 
@@ -140,13 +144,13 @@ def main(system: str, folder: Path) -> None:
     with np.load(folder / "data.npz") as stored:
         train, test = (_frame(request["columns"], stored, part) for part in ("train", "test"))
         labels = stored["labels"]
-    setup = cpu_seconds(), wall() - began
+    setup = spent_seconds(), wall() - began
     model.fit(train, labels, **options)
-    fitted = cpu_seconds(), wall()
+    fitted = spent_seconds(), wall()
     forecasts = np.asarray(model.predict(test), dtype=np.float64).ravel()
     answer = {
         "setup": setup,
-        "forecast": (cpu_seconds() - fitted[0], wall() - fitted[1]),
+        "forecast": (spent_seconds() - fitted[0], wall() - fitted[1]),
         "peak_memory_mb": _peak_memory_mb(),
     }
     np.save(folder / "forecasts.npy", forecasts)
@@ -198,7 +202,7 @@ def _count_cpu_time() -> None:
     time.time = lambda: began + time.process_time()
 
 
-def cpu_seconds() -> float:
+def spent_seconds() -> float:
     """Of this process and of those that it started and that have ended."""
     own, children = (
         resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)

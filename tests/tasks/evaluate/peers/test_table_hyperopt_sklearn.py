@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from tasks.evaluate.peers import table_hyperopt_sklearn
 from tasks.evaluate.peers.table_hyperopt_sklearn import TrialsInTime
-from tasks.evaluate.peers.table_program import cpu_seconds
+from tasks.evaluate.peers.table_program import spent_seconds
 
 
 class StandInSearch:
@@ -70,7 +70,7 @@ def search(monkeypatch):
     )
 
     def run(trials, seconds=0.4):
-        made = TrialsInTime(trials, SimpleNamespace(), cpu_seconds, seconds, seed=7)
+        made = TrialsInTime(trials, SimpleNamespace(), spent_seconds, seconds, seed=7)
         made.fit(frame, n % 3)
         return made, frame, n % 3
 
