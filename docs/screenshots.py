@@ -1,7 +1,8 @@
 """Pictures of a suite as people see it: its report, and its pages in the MLflow UI.
 
 ``make screenshots`` runs the suite `quick` and writes them to docs/_build/screenshots; of another
-run: ``python docs/screenshots.py runs/mine --tracking-uri URI``.
+run: ``python docs/screenshots.py runs/mine --tracking-uri URI``. The answer of a run alone, as the
+pages of docs/board show it: ``python docs/screenshots.py runs/mine --answer docs/board/mine.png``.
 """
 
 from __future__ import annotations
@@ -51,6 +52,18 @@ def report(browser: Browser, page_file: Path, out: Path) -> None:
         see_all(page)
         page.screenshot(path=out / f"report-{name}-job.png", full_page=True)
         page.close()
+
+
+def answer(browser: Browser, page_file: Path, out: Path) -> None:
+    """Who is best, by how much, how sure and at what cost, with its two charts."""
+    page = browser.new_page(viewport=SCREEN, color_scheme="light")
+    page.goto(page_file.resolve().as_uri())
+    page.locator("body > header").evaluate("bar => bar.remove()")  # it would lie over the picture
+    shown = page.locator(".answer").first
+    shown.scroll_into_view_if_needed()
+    shown.screenshot(path=out)
+    page.close()
+    smaller(out, out)
 
 
 def see_all(page: Page) -> None:
@@ -141,12 +154,21 @@ def main() -> None:
     parser.add_argument("--tracking-uri", help="the MLflow store (default: mlruns/mlflow.db here)")
     parser.add_argument("--to", type=Path, default=Path("docs/_build/screenshots"))
     parser.add_argument("--readme", type=Path, help="also write the small picture of README here")
+    parser.add_argument(
+        "--answer", type=Path, help="write only a small picture of the answer here"
+    )
     given = parser.parse_args()
     program = next((found for name in BROWSERS if (found := shutil.which(name))), None)
     suite = suite_of(given.run)
     if program is None or suite is None:
         what = "no Chromium on the path" if program is None else f"no run in {str(given.run)!r}"
         parser.error(f"{what}: install one first, or run the suite first")
+    if given.answer:
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=program, args=["--disable-gpu"])
+            answer(browser, given.run / "report.html", given.answer)
+        print(given.answer)
+        return
     prepare_environment()
     given.to.mkdir(parents=True, exist_ok=True)
     uri = paths.tracking_uri(given.tracking_uri)
