@@ -142,6 +142,8 @@ ENTRIES: tuple[Entry, ...] = (
     Entry("flaml-autovw-patched", "algorithms.reference.autovw_peers:AutoVWPeer",
           "the same with the absolute error of one number computed without scikit-learn", CHACHA,
           {"learner": "patched"}),
+    Entry("flaml-autovw-squared", "algorithms.reference.autovw_peers:AutoVWPeer",
+          "the same, told that the squared error counts", CHACHA, {"learner": "squared"}),
     Entry("best-in-hindsight", "algorithms.chacha.baselines:BestInHindsight",
           "hindsight: the one configuration that turned out best", CHACHA),
     Entry("running-mean", "algorithms.reference.labels:RunningMean",

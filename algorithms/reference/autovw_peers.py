@@ -19,16 +19,18 @@ class AutoVWPeer(OutsideForecaster):
     Parameters
     ----------
     system : {"autovw"}
-    learner : {"stock", "patched"}
-        As it is; or with the absolute error of one number computed without scikit-learn.
+    learner : {"stock", "patched", "squared"}
+        As it is; or with the error of one number computed without scikit-learn; or this, and told
+        that the squared error is what counts.
 
     Notes
     -----
     It goes through a set in the order of memory addresses, so two runs of one seed may differ.
-    Its page knows regressions alone.
+    Its page knows regressions alone. Unless it is told otherwise it chooses by the absolute error
+    of forecasts within the labels seen so far; the bench scores the squared one.
     """
 
     tasks: ClassVar[frozenset[str]] = frozenset(("regression",))
 
     system: Literal["autovw"] = "autovw"
-    learner: Literal["stock", "patched"] = "stock"
+    learner: Literal["stock", "patched", "squared"] = "stock"

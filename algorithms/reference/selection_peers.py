@@ -13,7 +13,7 @@ from algorithms.benches.samples import Probe, SamplesAlgorithm, SamplesBench
 from algorithms.events import Eliminated, Measured
 
 
-class _OutsideSearch(SamplesAlgorithm):
+class OutsideSearch(SamplesAlgorithm):
     """A search that is asked, probe by probe, what it wants to know."""
 
     system: ClassVar[str]
@@ -67,7 +67,7 @@ class _OutsideSearch(SamplesAlgorithm):
 
 
 @dataclass(frozen=True, kw_only=True)
-class HalvingSearch(_OutsideSearch):
+class HalvingSearch(OutsideSearch):
     """scikit-learn's successive halving over given configurations, the class itself.
 
     ``HalvingGridSearchCV`` or ``HalvingRandomSearchCV`` runs in a process of its own and asks for
@@ -95,7 +95,7 @@ class HalvingSearch(_OutsideSearch):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrunedStudy(_OutsideSearch):
+class PrunedStudy(OutsideSearch):
     """Optuna with a pruner over given configurations, in its own environment.
 
     It runs where ``leaseboard peers install optuna`` has been. A trial is one configuration on

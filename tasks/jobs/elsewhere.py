@@ -1,12 +1,13 @@
-"""Which of our modules a job runs in an environment of other people's: no import names them."""
+"""What a job runs in an environment of other people's: modules that no import names, and pins."""
 
 from __future__ import annotations
 
 from algorithms import registry
 from algorithms.reference.outside_forecaster import OutsideForecaster
+from algorithms.reference.selection_peers import OutsideSearch
 from algorithms.reference.tables import OnTable
 from algorithms.user_files import file_of
-from tasks.evaluate.peers import fits
+from tasks.evaluate.peers import fits, venv
 from tasks.jobs.job import Job
 
 
@@ -22,13 +23,32 @@ def programs(job: Job) -> list[str]:
     >>> programs(Job("chacha", "synthetic:fried", seed=0, environment_seed=0))
     []
     """
-    if file_of(job.algorithm):
-        return []
-    cls = registry.algorithm_class(job.algorithm)
-    if issubclass(cls, OutsideForecaster):
-        return [f"tasks.evaluate.peers.stream_{cls.system}"]
-    if issubclass(cls, OnTable):
-        built = registry.build(job.algorithm, job.settings)
-        assert isinstance(built, OnTable)
-        return fits.programs(built.system)
-    return []
+    system, algorithm = _system(job), _built(job)
+    if isinstance(algorithm, OutsideForecaster):
+        return [f"tasks.evaluate.peers.stream_{system}"]
+    return fits.programs(system) if isinstance(algorithm, OnTable) else []
+
+
+def pinned(job: Job) -> str:
+    """What is installed where the system of `job` runs, for the job's key; empty if that is here.
+
+    So River of another version has other results, and not those of the one before.
+
+    Examples
+    --------
+    >>> pinned(Job("chacha", "synthetic:fried", seed=0, environment_seed=0))
+    ''
+    """
+    system = _system(job)
+    return f" pins {venv.digest(system)}" if system in venv.names() else ""
+
+
+def _system(job: Job) -> str:
+    """Who computes elsewhere for `job`; empty if nobody does."""
+    algorithm = _built(job)
+    elsewhere = isinstance(algorithm, OutsideForecaster | OnTable | OutsideSearch)
+    return algorithm.system if elsewhere else ""
+
+
+def _built(job: Job) -> object:
+    return None if file_of(job.algorithm) else registry.build(job.algorithm, job.settings)

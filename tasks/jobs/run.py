@@ -22,7 +22,7 @@ from tasks import fetch
 from tasks.jobs import benches
 from tasks.jobs.benches.kinds import KINDS
 from tasks.jobs.described import describe
-from tasks.jobs.elsewhere import programs
+from tasks.jobs.elsewhere import pinned, programs
 from tasks.jobs.foreign import classes, files
 from tasks.jobs.job import MOST_SCORE, Job, Result
 from tasks.jobs.prepared import Prepared
@@ -75,7 +75,7 @@ def identify(job: Job, bench: str) -> tuple[str, str]:
     """
     given = files(job), classes(job, bench), programs(job)
     version = code_version(job.algorithm, bench, *given)
-    return version, version + benches.identity(bench, job.bench)
+    return version, version + benches.identity(bench, job.bench) + pinned(job)
 
 
 def run_job(

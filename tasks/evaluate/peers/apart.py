@@ -45,7 +45,7 @@ def run_apart(command: Sequence[str], who: str, folder: Path, patience: float) -
             stdout=output,
             stderr=subprocess.STDOUT,
             cwd=folder,
-            env={**os.environ, **ONE_THREAD},
+            env=environment(),
             start_new_session=True,
         )
         try:
@@ -59,6 +59,12 @@ def run_apart(command: Sequence[str], who: str, folder: Path, patience: float) -
         reason = post_mortem(process.returncode, who).reason
         raise LeaseboardError(f"{reason}: {last_word(said)}")
     return OutsideCost(cpu_seconds, time.monotonic() - began)
+
+
+def environment() -> dict[str, str]:
+    """Ours without what steers Python, and with the hashes of texts the same in every process."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return ours | ONE_THREAD | {"PYTHONHASHSEED": "0"}
 
 
 def last_word(said: Path) -> str:

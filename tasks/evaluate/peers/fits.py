@@ -109,7 +109,7 @@ class SystemFits:
             folder = Path(name)
             (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")
             np.savez(folder / "data.npz", **self._arrays())
-            command = [str(python), "-I", table_program.__file__, system, str(folder)]
+            command = [str(python), "-s", "-P", table_program.__file__, system, str(folder)]
             least, times = PATIENCE
             whole = run_apart(command, system, folder, least + times * seconds)
             answer = json.loads((folder / "answer.json").read_text(encoding="utf-8"))

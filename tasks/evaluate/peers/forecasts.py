@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import select
-import subprocess
-import tempfile
-from contextlib import suppress
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.benches.outside import OutsideForecasts, StreamToll
 from algorithms.benches.stream import Stream
-from algorithms.errors import DivergedError, LeaseboardError
+from algorithms.errors import DivergedError
 from tasks.evaluate.peers import stream_program, venv
-from tasks.evaluate.peers.apart import last_word
-from tasks.machine.threads import ONE_THREAD
-from tasks.processes.endings import over_wall, post_mortem
-from tasks.processes.leash import kill_tree
-
-PATIENCE = 300.0
-"""Wall seconds after which a forecaster that does not answer is ended, and its job fails."""
+from tasks.evaluate.peers.talking import PATIENCE, GoneError, TalkingProcess
 
 _OVERFLOWS = "OverflowError", "FloatingPointError"
 """What Python raises where the numbers of a model have left the range."""
@@ -49,13 +39,9 @@ class PeerSession:
     ) -> None:
         python = venv.python(which.system)
         many = len(stream.classes)
-        self._who = f"{which.system}'s {which.learner}"
         self._n_classes = many
-        self._patience = patience
         self._at = 0
         self._owed = b""
-        self._folder = tempfile.TemporaryDirectory(prefix="peer-")
-        self._said = Path(self._folder.name) / "said.txt"
         binary = "regression" if stream.task == "regression" else "binary"
         order = {
             "seed": seed % 2**31,
@@ -65,27 +51,9 @@ class PeerSession:
             "nominal": stream.nominal,
             "namespaces": [(each.start, each.stop) for each in stream.namespaces],
         }
-        command = [str(python), "-s", "-P", stream_program.__file__]
-        with self._said.open("wb") as said:
-            self._process = subprocess.Popen(
-                [*command, which.system, which.learner],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=said,
-                bufsize=0,
-                cwd=self._folder.name,
-                env=_environment(),
-                start_new_session=True,
-            )
-        self._answers = select.poll()  # which knows no limit of descriptors, as `select` does
-        self._answers.register(self._pipe, select.POLLIN)
-        self._send(json.dumps(order).encode() + b"\n")
-
-    @property
-    def _pipe(self) -> int:
-        """What it answers through."""
-        assert self._process.stdout is not None
-        return self._process.stdout.fileno()
+        command = [str(python), "-s", "-P", stream_program.__file__, which.system, which.learner]
+        self._process = TalkingProcess(command, f"{which.system}'s {which.learner}", patience)
+        self._process.send(json.dumps(order).encode() + b"\n")
 
     def learn_many(
         self, examples: NDArray[np.float32], labels: NDArray[np.float32]
@@ -94,64 +62,36 @@ class PeerSession:
         width = self._n_classes or 1
         told = np.empty((len(labels), width))
         rows, answers = examples.astype("<f4", order="C"), labels.astype("<f4")
-        for i in range(len(labels)):
-            self._send(self._owed + rows[i].tobytes())
-            told[i] = np.frombuffer(self._receive(8 * width), dtype="<f8")
-            self._owed = answers[i].tobytes()
-            self._at += 1
+        with _overflows_diverge():
+            for i in range(len(labels)):
+                self._process.send(self._owed + rows[i].tobytes())
+                told[i] = np.frombuffer(self._process.receive(8 * width, self._where), dtype="<f8")
+                self._owed = answers[i].tobytes()
+                self._at += 1
         return told if self._n_classes else told[:, 0]
 
     def finish(self) -> StreamToll:
         """See `OutsideSession.finish`."""
-        self._send(self._owed)
-        stdin = self._process.stdin
-        assert stdin is not None
-        with suppress(BrokenPipeError):  # it has gone, which the next line tells
-            stdin.close()
-        line = b""
-        while not line.endswith(b"\n"):
-            line += self._receive(1)
-        return StreamToll(**json.loads(line))
+        self._process.send(self._owed)
+        self._process.end()
+        with _overflows_diverge():
+            return StreamToll(**json.loads(self._process.line(self._where)))
 
     def close(self) -> None:
         """See `OutsideSession.close`."""
-        kill_tree(self._process.pid)
-        self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            assert pipe is not None
-            with suppress(BrokenPipeError):  # nobody needs what was left in it
-                pipe.close()
-        self._folder.cleanup()
+        self._process.close()
 
-    def _send(self, content: bytes) -> None:
-        stdin = self._process.stdin
-        assert stdin is not None
-        with suppress(BrokenPipeError):  # it has gone, which is told when its answer is awaited
-            stdin.write(content)
-
-    def _receive(self, n: int) -> bytes:
-        """The next `n` bytes that it answers."""
-        content = b""
-        while len(content) < n:
-            if not self._answers.poll(1000 * self._patience):
-                reason = over_wall(self._patience).reason
-                raise LeaseboardError(f"{self._who} at example {self._at}: {reason}")
-            part = os.read(self._pipe, n - len(content))
-            if not part:
-                raise self._ended()
-            content += part
-        return content
-
-    def _ended(self) -> LeaseboardError:
-        """Why it has gone before it answered."""
-        code = self._process.wait()
-        word = last_word(self._said)
-        reason = f"{post_mortem(code, self._who).reason} at example {self._at}: {word}"
-        overflown = word.startswith(_OVERFLOWS)
-        return DivergedError(reason) if overflown else LeaseboardError(reason)
+    @property
+    def _where(self) -> str:
+        return f" at example {self._at}"
 
 
-def _environment() -> dict[str, str]:
-    """Ours without what steers Python, and with the hashes of texts the same in every process."""
-    ours = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    return ours | ONE_THREAD | {"PYTHONHASHSEED": "0"}
+@contextmanager
+def _overflows_diverge() -> Iterator[None]:
+    """Whoever ended because its numbers left the range has diverged."""
+    try:
+        yield
+    except GoneError as error:
+        if error.word.startswith(_OVERFLOWS):
+            raise DivergedError(str(error)) from error
+        raise

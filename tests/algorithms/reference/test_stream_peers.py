@@ -19,7 +19,8 @@ NAMES = [
     if issubclass(registry.algorithm_class(name), OutsideForecaster)
 ]
 ROWS = BLOCK + 5
-CALLED = {"stock": ["flaml-autovw"], "patched": ["flaml-autovw-patched"]}
+CALLED = {"stock": ["flaml-autovw"], "patched": ["flaml-autovw-patched"],
+          "squared": ["flaml-autovw-squared"]}  # fmt: skip
 """Learners whose names do not begin with their environment's."""
 
 

@@ -2,8 +2,10 @@ import pytest
 
 from algorithms import registry
 from algorithms.reference.outside_forecaster import OutsideForecaster
-from tasks.jobs.elsewhere import programs
+from tasks.evaluate.peers import venv
+from tasks.jobs.elsewhere import pinned, programs
 from tasks.jobs.job import Job
+from tasks.jobs.run import identify
 from tasks.keys.closure import module_file
 
 PEERS = [
@@ -42,3 +44,21 @@ def test_a_users_file_has_none(tmp_path):
     mine = f"{tmp_path / 'mine.py'}:Mine"
 
     assert programs(Job(mine, "synthetic:fried", seed=0, environment_seed=0)) == []
+
+
+@pytest.mark.parametrize("algorithm", ["river-arf", "optuna-median", "flaml-default"])
+def test_other_pins_are_another_job(algorithm, monkeypatch, tmp_path):
+    job = Job(algorithm, "sklearn:wine", seed=0, environment_seed=0)
+    bench = registry.algorithm_class(algorithm).bench
+    version, before = identify(job, bench)
+    newer = tmp_path / "newer.txt"
+    newer.write_text("river==99.0\n")
+    monkeypatch.setattr(venv, "pins", lambda _: newer)
+
+    assert identify(job, bench)[0] == version
+    assert identify(job, bench)[1] != before
+
+
+@pytest.mark.parametrize("algorithm", ["chacha", "sklearn-halving", "lightgbm-default"])
+def test_what_runs_here_has_no_pins(algorithm):
+    assert pinned(Job(algorithm, "sklearn:wine", seed=0, environment_seed=0)) == ""

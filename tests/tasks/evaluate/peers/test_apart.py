@@ -29,6 +29,14 @@ def test_the_last_word_is_the_error_and_not_what_threads_say_after_it(tmp_path):
         run(tmp_path, "raise SystemExit(4)")
 
 
+def test_hashes_of_texts_are_the_same_in_every_process(tmp_path):
+    for name in ("one", "two"):
+        program = f"open({name!r}, 'w').write(str(hash('a text')))"
+        run_apart([sys.executable, "-s", "-P", "-c", program], "ours", tmp_path, 60.0)
+
+    assert (tmp_path / "one").read_text() == (tmp_path / "two").read_text()
+
+
 def test_what_takes_too_long_is_ended(tmp_path):
     with pytest.raises(LeaseboardError, match=r"ours: over the limit of 0\.5 s of wall time"):
         run(tmp_path, "import time; time.sleep(60)", patience=0.5)

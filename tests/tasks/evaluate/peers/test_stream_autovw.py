@@ -30,7 +30,9 @@ class AutoVWStandIn:
 @pytest.fixture
 def trial(monkeypatch):
     """FLAML's module that names the error; `flaml` has the stand-in while it is here."""
-    module = SimpleNamespace(mean_absolute_error="of scikit-learn")
+    module = SimpleNamespace(
+        mean_absolute_error="of scikit-learn", mean_squared_error="of scikit-learn"
+    )
     monkeypatch.setitem(sys.modules, "flaml", SimpleNamespace(AutoVW=AutoVWStandIn))
     monkeypatch.setitem(sys.modules, "flaml.onlineml", SimpleNamespace(trial=module))
     return module
@@ -73,3 +75,12 @@ def test_only_the_patched_one_computes_the_error_itself(trial):
 
     made("patched")
     assert trial.mean_absolute_error([2.0], [5.5]) == 3.5
+
+
+def test_the_squared_one_is_told_so_and_computes_it_itself(trial):
+    _, patched = made("patched")
+    _, squared = made("squared")
+
+    assert "metric" not in patched._model.given
+    assert squared._model.given["metric"] == "mse"
+    assert trial.mean_squared_error([2.0], [5.5]) == 12.25
