@@ -140,7 +140,7 @@ def _refuse_gap(column: pd.Series) -> None:
     if missing:
         raise DataError(
             f"column {column.name!r} is missing (NaN) in {missing} rows: impute it, or set"
-            " missing=zero for the hold-out"
+            " --set missing=zero for the hold-out"
         )
 
 

@@ -153,9 +153,11 @@ def _columns(dataset: Dataset) -> list[dict[str, Any]]:
     """Of each column its categories, None if it holds numbers."""
     for name, column in dataset.features.items():
         if columns.is_text(column) or columns.is_date(column):
+            kind = "dates" if columns.is_date(column) else "free text"
             raise UsageError(
-                f"{dataset.reference}: column {str(name)!r} holds text or dates, which not every"
-                " system takes: leave it out of the table"
+                f"{dataset.reference}: column {str(name)!r} holds {kind}, which not every system"
+                " that is compared takes: leave it out of the table; for a model of your own that"
+                " takes it, fit PolicyClassifier or PolicyRegressor"
             )
     return [
         {"categories": list(column.cat.categories) if columns.is_nominal(column) else None}

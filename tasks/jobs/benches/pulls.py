@@ -64,6 +64,10 @@ class Options(BaseModel):
     """The limits of one trial."""
 
 
+_SUITED = {"classification": spaces.DEFAULT_SPACE, "regression": "regressors"}
+"""A space for each task."""
+
+
 def measure(options: Options) -> str:
     """What its scores measure."""
     return "best feedback" if options.protocol == "table" else "validation score"
@@ -127,7 +131,7 @@ def stored_trials(dataset: Dataset, options: Options, seed: int) -> StoredTrials
     if dataset.task != space.task:
         raise UsageError(
             f"{dataset.reference} is a {dataset.task} and space {options.space} is for"
-            f" {space.task}: name one for a {dataset.task} with space="
+            f" {space.task}: name one for a {dataset.task}, --set space={_SUITED[dataset.task]}"
         )
     if options.protocol == "cv" and dataset.task == "regression":
         raise UsageError("protocol=cv is for classification: use protocol=holdout")

@@ -1,0 +1,114 @@
+"""A run of streams as boards by task: ranks, CPU seconds, failures, and every stream's losses.
+
+``python -m benchmarks.streams_board runs/peers-streams`` prints tables in Markdown. Regressions
+and classifications are ranked apart, by the score of each. A repetition of a stream in which jobs
+are missing is left out, and said.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from tasks.folder.results import read_results
+from tasks.report import suite_of
+from tasks.score.frame import as_frame, finished
+from tasks.score.leaderboard import Row, leaderboard
+from tasks.score.summary import fixed, short
+
+MEASURED = {
+    "progressive_mse": "mean squared error, 1 is that of `{zero}`",
+    "progressive_error": "error rate",
+}
+"""What the table of losses holds, for each score."""
+
+
+def whole(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """The repetitions in which everybody has a job, and the names of those that are left out."""
+    everybody = frame["label"].nunique()
+    there = frame.groupby(["data", "repetition"])["label"].transform("nunique") == everybody
+    left = frame[~there].drop_duplicates(["data", "repetition"])
+    names = [f"{row.data}, repetition {row.repetition + 1}" for row in left.itertuples()]
+    return frame[there].reset_index(drop=True), names
+
+
+def ranks(frame: pd.DataFrame, reference: str) -> Iterator[str]:
+    """The lines of a table of ranks, best first."""
+    yield (
+        "| algorithm | mean rank | wins/ties/losses | CPU s a stream"
+        f" | times that of `{reference}` | finished | failed |"
+    )
+    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+    seconds = frame[finished(frame)].groupby(["label", "data"])["cpu_seconds"].mean().unstack()
+    logs = np.log(seconds.where(seconds > 0))
+    times = np.exp((logs - logs.loc[reference]).mean(axis=1))
+    for row in _there(leaderboard(frame).rows):
+        cells = (
+            f"`{row.label}`",
+            fixed(row.rank.value, 2),
+            f"{row.wins}/{row.ties}/{row.losses}",
+            short(row.cpu_seconds, 2),
+            short(float(times.get(row.label, np.nan)), 2),
+            str(row.n_ok),
+            str(row.n_failed),
+        )
+        yield f"| {' | '.join(cells)} |"
+
+
+def losses(frame: pd.DataFrame, zero: str | None, names: dict[str, str]) -> Iterator[str]:
+    """The lines of a table of mean losses of finished runs, a column a stream.
+
+    `zero`: whose losses are 1; None for losses as they are.
+    """
+    found = frame[finished(frame)].groupby(["label", "data"])["score"].mean().unstack()
+    sets = list(dict.fromkeys(frame["data"]))
+    if zero is not None:
+        found = found / found.loc[zero]
+    yield f"| algorithm | {' | '.join(names.get(each, each) for each in sets)} |"
+    yield f"| --- |{' ---: |' * len(sets)}"
+    for row in _there(leaderboard(frame).rows):
+        if row.label in found.index:
+            mine = found.loc[row.label, sets]
+            yield f"| `{row.label}` | {' | '.join(short(float(each), 3) for each in mine)} |"
+
+
+def _there(rows: Sequence[Row]) -> list[Row]:
+    """Those who did anything but skip."""
+    return [row for row in rows if row.n_ok or row.n_failed]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the boards; 1 if the run has no scores of streams."""
+    parser = argparse.ArgumentParser(description="boards of a run of streams, task by task")
+    parser.add_argument("run", type=Path, help="the folder of a run, which may be unfinished")
+    parser.add_argument("--reference", default="chacha", help="whose CPU seconds are 1")
+    parser.add_argument("--zero", default="running-mean", help="whose squared error is 1")
+    given = parser.parse_args(arguments)
+    frame = as_frame(list(read_results(given.run)))
+    frame, left = whole(frame)
+    suite = suite_of(given.run)
+    names = {each.data: each.name or each.data for each in suite.data} if suite else {}
+    scored = frame.groupby("data")["metric"].transform(lambda each: each[each != ""].iloc[0])
+    printed = 0
+    for metric, meaning in MEASURED.items():
+        mine = frame[scored == metric].reset_index(drop=True)
+        if not len(mine):
+            continue
+        n = mine["data"].nunique()
+        print(f"\n{n} streams by {metric}\n")
+        print("\n".join(ranks(mine, given.reference)))
+        print(f"\n{meaning.format(zero=given.zero)}:\n")
+        zero = given.zero if metric == "progressive_mse" else None
+        print("\n".join(losses(mine, zero, names)))
+        printed += 1
+    for each in left:
+        print(f"\nleft out, for jobs are missing: {each}")
+    return 0 if printed else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,63 @@
+"""The boards of a run of streams, task by task, as text."""
+
+import shutil
+
+import pytest
+
+from benchmarks.streams_board import main
+from tasks.folder import results
+from tasks.jobs.job import Job
+from tasks.jobs.run import run_job
+
+NUMBERS, CLASSES = "synthetic:fried?rows=300&seed=0", "sklearn:iris"
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Runs the algorithms on the streams; the folder."""
+
+    def made(*jobs):
+        for name, data, repetition in jobs:
+            job = Job(name, data, 1 + repetition, 7, repetition=repetition)
+            result, _ = run_job(job, tmp_path)
+            folder = results.begin(tmp_path / "run", result.key)
+            shutil.copy(tmp_path / "events.jsonl.gz", folder)
+            results.finish(tmp_path / "run", result.kept_for(job))
+        return tmp_path / "run"
+
+    return made
+
+
+def told(capsys, *arguments):
+    code = main([*map(str, arguments), "--reference", "last-label"])
+    return code, capsys.readouterr().out
+
+
+def test_tasks_are_ranked_apart_and_losses_are_shares_of_the_means(run, capsys):
+    both = "running-mean", "last-label"
+    folder = run(*((name, data, 0) for name in both for data in (NUMBERS, CLASSES)))
+
+    code, out = told(capsys, folder)
+
+    assert code == 0
+    numbers, classes = out.split("1 streams by progressive_error")
+    assert "1 streams by progressive_mse" in numbers
+    assert "| `running-mean` | 1.00 | 1/0/0 |" in numbers
+    assert "| `running-mean` | 1 |" in numbers
+    assert "error rate:" in classes
+    assert all(f"`{name}`" in part for part in (numbers, classes) for name in both)
+
+
+def test_a_repetition_in_which_a_job_is_missing_is_left_out_and_said(run, capsys):
+    folder = run(
+        ("running-mean", NUMBERS, 0), ("last-label", NUMBERS, 0), ("last-label", NUMBERS, 1)
+    )
+
+    _, out = told(capsys, folder)
+
+    assert "| `last-label` | 2.00 | 0/0/1 |" in out
+    assert f"left out, for jobs are missing: {NUMBERS}, repetition 2" in out
+
+
+def test_a_run_without_streams_has_none(tmp_path, capsys):
+    assert told(capsys, tmp_path)[0] == 1
