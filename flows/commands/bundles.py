@@ -53,8 +53,10 @@ def merge(
     Example: leaseboard merge here.zip there.zip --out runs/both
     """
     from tasks.tend import bundle
+    from tasks.tend.verdict import verdict_of
 
     bundles = [bundle.read(file) for file in files]  # all, before anything is written
+    verdicts = {str(each.path): verdict_of(each) for each in bundles}
 
     from tasks.machine.environment import prepare_environment
 
@@ -84,6 +86,9 @@ def merge(
             steps, merged.rows, merged.suite, name, home, known, found=merged.found
         )
     say(f"merged:  {len(merged.results)} jobs, {merged.added} of them new")
+    for file, verdict in verdicts.items():
+        if verdict is not None:  # whoever wrote it: a seal is no signature
+            say(f"verdict: {file}: {verdict.outcome}, says somebody who did not sign")
     for line in merged.conflicts:
         say(f"leaseboard: conflict: {line}", err=True)
     problems = [*recorder.problems, *filter(None, [problem])]

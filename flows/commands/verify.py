@@ -12,10 +12,10 @@ from flows.folders import check_file
 from flows.terminal import say
 
 if TYPE_CHECKING:
-    from tasks.tend.verify import BundleVerdict
+    from tasks.tend.verdict import BundleVerdict, Covered
 
 MOST_LINES = 20
-_CODES = {"agreed": 0, "refuted": 1, "undecided": 3}
+_CODES = {"agreed": 0, "refuted": 1, "agreed in part": 3, "undecided": 3}
 
 
 def verify(
@@ -36,7 +36,7 @@ def verify(
     """Check every seal of a bundle, run a random share of its jobs again, and say what came.
 
     The verdict goes into the bundle. Exits with 1 if the bundle is refused or refuted, and with 3
-    if nothing that was run again can decide it.
+    if it agrees in part, as some jobs or data could not be looked at, or nothing can decide it.
 
     Example: leaseboard verify there.zip --share 0.1
     """
@@ -50,6 +50,7 @@ def verify(
     from tasks.machine import paths
     from tasks.tend import verify as core
     from tasks.tend.bundle import read
+    from tasks.tend.verdict import put
 
     if not bundle.is_file():
         raise UsageError(f"{str(bundle)!r}: no such file: name a bundle of `leaseboard export`")
@@ -67,7 +68,7 @@ def verify(
         told=say,
     )
     _say(verdict)
-    core.put(verdict, bundle, out or bundle)
+    put(verdict, bundle, out or bundle)
     return _CODES[verdict.outcome]
 
 
@@ -81,5 +82,12 @@ def _say(verdict: BundleVerdict) -> None:
     for why, count in verdict.left.items():
         say(f"never drawn, {count} jobs: {why}")
     say(f"jobs:    {', '.join(f'{count} {status}' for status, count in verdict.jobs.items())}")
+    say(f"covered: {', '.join(_looked_at(*each) for each in verdict.covered.items())}")
+    say(f"suite:   {verdict.suite}")
     say(f"drawn:   {len(verdict.again)} of {verdict.could_run}, with --seed {verdict.seed}")
-    say(f"verdict: {verdict.outcome}")
+    say(f"verdict: {verdict.outcome}; {', '.join(verdict.unverified)} were not verified")
+
+
+def _looked_at(label: str, covered: Covered) -> str:
+    skipped = f" ({covered.skipped} skipped)" if covered.skipped else ""
+    return f"{label} {covered.could_run} of {covered.ran}{skipped}"

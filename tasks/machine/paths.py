@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from algorithms.caches import cache_dir
 from algorithms.errors import UsageError
+from tasks.machine.variables import variable_set
 
 CONF_KINDS = ("suites", "data", "spaces", "baselines")
 """The folders of a configuration folder."""
@@ -26,18 +26,9 @@ def store_place() -> Path | str:
     return os.environ.get(_STORE) or cache_dir() / "recorded" / "store.sqlite"
 
 
-@contextmanager
-def other_store(place: Path) -> Iterator[None]:
+def other_store(place: Path) -> AbstractContextManager[None]:
     """Record at `place` meanwhile, in this process and those that it starts."""
-    before = os.environ.get(_STORE)
-    os.environ[_STORE] = str(place)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[_STORE]
-        else:
-            os.environ[_STORE] = before
+    return variable_set(_STORE, str(place))
 
 
 def conf_dir(named: Path | None = None) -> Path:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import logging
-import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from tasks.machine.environment import installed
+from tasks.machine.variables import variable_set
 from tasks.models.saved import SavedModel
 
 if TYPE_CHECKING:
@@ -73,18 +73,9 @@ def log(
         )
 
 
-@contextmanager
-def default_store(uri: str) -> Iterator[None]:
+def default_store(uri: str) -> AbstractContextManager[None]:
     """Make `uri` the process's default: MLflow's SQL registry looks for logged models there."""
-    before = os.environ.get(_DEFAULT)
-    os.environ[_DEFAULT] = uri
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[_DEFAULT]
-        else:
-            os.environ[_DEFAULT] = before
+    return variable_set(_DEFAULT, uri)
 
 
 def is_ours(loaded: PyFuncModel) -> bool:

@@ -7,12 +7,17 @@ are there, the key of a job with all that it stands for, and a result with its e
 
 from __future__ import annotations
 
+import gzip
+import math
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 from algorithms.errors import LeaseboardError
-from algorithms.events import Started
+from algorithms.events import LeaseGranted, ProbeFinished, Started, of
+from algorithms.log_format import from_json
 from tasks.jobs import benches
+from tasks.jobs.benches.units import unit_of
 from tasks.jobs.described import describe
 from tasks.jobs.foreign import references
 from tasks.jobs.job import Job, Result, plain_value
@@ -68,31 +73,37 @@ def _of_one(bundle: Bundle, result: Result, job: Job | None) -> Iterator[str]:
     for name in same:
         if getattr(result, name) != getattr(job, name):
             yield f"{name} {getattr(result, name)!r}, its suite says {getattr(job, name)!r}"
-    if (why := _other_key(result, job)) is not None:
-        yield why
+    yield from _against_job(result, job)
+    if result.status in ("ok", "diverged") and not result.digest:
+        yield "no digest of its data"
     if result.status == "ok":
         yield from _against_log(bundle, result)
 
 
-def _other_key(result: Result, job: Job) -> str | None:
-    """Why the key is not that of the job on these data; None if it is, or nobody here can say.
+def _against_job(result: Result, job: Job) -> Iterator[str]:
+    """Where a result is not of the job's bench, data and code; nothing if nobody here can say.
 
     A bench whose options name files, and code of a user's, make keys of what only their owner has.
+    What cannot be asked for here is never drawn, and the verdict says so.
     """
     if any(True for _ in references(job)):
-        return None
+        return
     try:
-        kind = result.bench or describe(job.algorithm, job.settings).bench
+        kind = describe(job.algorithm, job.settings).bench
+        asked = {"bench": kind, "unit": unit_of(kind, job.bench)}
         more = benches.identity(kind, job.bench)
-    except LeaseboardError as error:
-        return f"cannot be asked for here: {error}"
+    except LeaseboardError:
+        return
+    for name, value in asked.items():
+        said = getattr(result, name)  # of a job that failed it may be empty
+        if said != value and (said or result.status == "ok"):
+            yield f"{name} is {said!r}, that of its job is {value!r}"
     ours = job.key(result.digest, result.version if result.digest else job.data)
-    if more or result.key == ours:
-        return None
-    return (
-        f"its key {result.key} is not of this job, with the data {result.digest or 'of no digest'}"
-        f" and the code {result.version or 'of no version'}"
-    )
+    if not more and result.key != ours:
+        yield (
+            f"its key {result.key} is not of this job, with the data"
+            f" {result.digest or 'of no digest'} and the code {result.version or 'of no version'}"
+        )
 
 
 def _against_log(bundle: Bundle, result: Result) -> Iterator[str]:
@@ -107,6 +118,32 @@ def _against_log(bundle: Bundle, result: Result) -> Iterator[str]:
         yield from _differs(name, getattr(result, name), value)
     for name in sorted((metrics.keys() | result.metrics.keys()) - BESIDE_EVENTS):
         yield from _differs(f"metrics.{name}", result.metrics.get(name), metrics.get(name))
+    if "selection_cpu_seconds" in metrics:
+        yield from _other_seconds(result, bundle.log(result.key), auditor.champion)
+
+
+def _other_seconds(result: Result, log: bytes, champion: int | None) -> Iterator[str]:
+    """Where a selection took other seconds than its probes did."""
+    events = [from_json(line) for line in gzip.decompress(log).decode().splitlines()]
+    probes = of(events, ProbeFinished)
+    cut = any(
+        isinstance(one, LeaseGranted) and not isinstance(other, ProbeFinished)
+        for one, other in pairwise(events)
+    )
+    for clock in ("cpu_seconds", "wall_seconds"):
+        said = result.metrics.get(f"selection_{clock}", math.nan)
+        spent = sum(getattr(probe, clock) for probe in probes)
+        may = [spent]
+        if probes and probes[-1].configuration == champion:  # trained in full, after selection
+            may.append(spent - getattr(probes[-1], clock))
+        if not (cut and said > spent) and not any(_near(said, one) for one in may):
+            yield f"metrics.selection_{clock} is {said!r}, its probes took {spent!r}"
+        if getattr(result, clock) < spent and not _near(getattr(result, clock), spent):
+            yield f"{clock} is {getattr(result, clock)!r}, its probes took {spent!r}"
+
+
+def _near(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-9)
 
 
 def _differs(name: str, said: Any, logged: Any) -> Iterator[str]:

@@ -6,83 +6,25 @@ The verdict is sealed and goes into the bundle, beside the manifest that it is a
 from __future__ import annotations
 
 import math
-import os
 import platform
 import random
-import shutil
-import zipfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
-from algorithms.errors import UsageError, naming
-from tasks.folder.seal import digest_of
-from tasks.jobs.job import Key, Moment, Name, Remark, Seed, first_fault
+from tasks.jobs.job import Result
 from tasks.machine.environment import versions
 from tasks.machine.paths import other_store
-from tasks.tend.bundle import VERDICT, Bundle
+from tasks.tend.bundle import Bundle
 from tasks.tend.claims import asked, faults, named, place
-from tasks.tend.rerun import other_data, run_again, why_not
+from tasks.tend.drawable import SKIPPED, other_data, why_not
+from tasks.tend.rerun import run_again
+from tasks.tend.shipped import beside_shipped
+from tasks.tend.verdict import BundleVerdict, Covered, Outcome, Rerun
 
-Outcome = Literal["agreed", "refuted", "undecided"]
 MOST_FAULTS = 1000
-
-
-class Rerun(BaseModel):
-    """A job that was run again."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    key: Key
-    job: Remark
-    outcome: Outcome
-    reason: Remark = ""
-
-
-class BundleVerdict(BaseModel):
-    """What `verify` found; the bundle's ``verdict.json``."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    format: Literal["leaseboard-verdict-1"] = "leaseboard-verdict-1"
-    manifest: Name
-    """The seal of the manifest that was judged."""
-    outcome: Outcome
-    jobs: dict[str, int]
-    """How many jobs ended how."""
-    seed: Seed
-    """Of the draw."""
-    share: Annotated[float, Field(gt=0, le=1)]
-    could_run: Annotated[int, Field(ge=0)]
-    """How many jobs could have been drawn."""
-    faults: list[Remark]
-    """In what the bundle contradicts itself, or the data."""
-    again: list[Rerun]
-    left: dict[str, int]
-    """Why other jobs cannot be drawn, with how many."""
-    unseen: dict[str, Remark]
-    """Data that nobody could look at here, with the reason."""
-    versions: dict[Name, Name]
-    host: Name
-    created: Moment
-    seal: str = ""
-
-    def sealed(self) -> BundleVerdict:
-        """The same with its seal."""
-        return self.model_copy(update={"seal": self._digest()})
-
-    @property
-    def whole(self) -> bool:
-        """Whether it is as it was sealed."""
-        return self.seal == self._digest()
-
-    def _digest(self) -> str:
-        return digest_of(self.model_dump(mode="json", exclude={"seal"}))
 
 
 def judge(
@@ -119,7 +61,7 @@ def judge(
             told(f"{came.outcome}: {named(result)}" + (f": {came.reason}" if came.reason else ""))
     return BundleVerdict(
         manifest=bundle.manifest.seal,
-        outcome=_outcome(wrong, again),
+        outcome=_outcome(wrong, again, barred.values()),
         jobs=dict(sorted(Counter(r.status for r in bundle.results.values()).items())),
         seed=seed,
         share=share,
@@ -128,6 +70,8 @@ def judge(
         again=again,
         left=dict(sorted(Counter(filter(None, barred.values())).items())),
         unseen=unseen,
+        covered=_covered(bundle.results, barred),
+        suite=beside_shipped(bundle.suite) if bundle.suite else "it has none",
         versions=versions(),
         host=platform.node(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -148,47 +92,25 @@ def drawn(keys: list[str], share: float, seed: int) -> list[str]:
     return random.Random(seed).sample(keys, count)  # noqa: S311  (a draw that can be repeated)
 
 
-def _outcome(wrong: list[str], again: list[Rerun]) -> Outcome:
+def _outcome(wrong: list[str], again: list[Rerun], barred: Iterable[str]) -> Outcome:
+    """Only where every job that the sender ran could have been drawn is all of it agreed."""
     found = {one.outcome for one in again}
     if wrong or "refuted" in found:
         return "refuted"
-    return "agreed" if found == {"agreed"} else "undecided"
+    if found != {"agreed"}:
+        return "undecided"
+    return "agreed" if set(barred) <= {"", SKIPPED} else "agreed in part"
 
 
-def put(verdict: BundleVerdict, bundle: Path, out: Path) -> None:
-    """Write the file `bundle` with `verdict` in it to `out`, which may be the same file."""
-    part = out.with_name(f"{out.name}.{os.getpid()}.part")
-    try:
-        with (
-            naming(out),
-            zipfile.ZipFile(bundle) as old,
-            zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as new,
-        ):
-            for info in old.infolist():
-                if info.filename != VERDICT:
-                    with old.open(info) as source, new.open(info.filename, "w") as copy:
-                        shutil.copyfileobj(source, copy, 1 << 20)
-            new.writestr(VERDICT, verdict.model_dump_json(indent=1))
-        part.replace(out)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-
-
-def verdict_of(bundle: Bundle) -> BundleVerdict | None:
-    """The verdict in a bundle, None if it has none.
-
-    Raises UsageError if it was changed, or is about another manifest.
-    """
-    if bundle.verdict is None:
-        return None
-    try:
-        found = BundleVerdict.model_validate_json(bundle.verdict)
-    except ValidationError as error:
-        raise UsageError(f"{bundle.path}: {VERDICT}: {first_fault(error)}") from error
-    if not found.whole or found.manifest != bundle.manifest.seal:
-        raise UsageError(
-            f"{str(bundle.path)!r}: its verdict was changed, or is about another bundle:"
-            " run `leaseboard verify` again"
+def _covered(results: Mapping[str, Result], barred: Mapping[str, str]) -> dict[str, Covered]:
+    found: dict[str, list[str]] = {}
+    for key, result in sorted(results.items(), key=lambda each: place(each[1])):
+        found.setdefault(result.label, []).append(barred[key])
+    return {
+        label: Covered(
+            ran=len(reasons) - reasons.count(SKIPPED),
+            could_run=reasons.count(""),
+            skipped=reasons.count(SKIPPED),
         )
-    return found
+        for label, reasons in found.items()
+    }

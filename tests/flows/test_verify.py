@@ -5,9 +5,10 @@ import zipfile
 import pytest
 
 from tasks.folder import results
-from tasks.jobs.run import run_job
+from tasks.jobs.run import failed, run_job
 from tasks.jobs.suites.suite import Suite
-from tasks.tend import bundle, verify
+from tasks.tend import bundle
+from tasks.tend.verdict import verdict_of
 
 SUITE = Suite(
     title="T", name="s", data=["synthetic:fried?rows=200&seed=0"], algorithms=["vanilla"]
@@ -36,13 +37,15 @@ def test_it_says_what_it_did_and_seals_the_verdict_into_the_bundle(call, made):
     assert out.splitlines() == [
         "agreed: vanilla on synthetic:fried?rows=200&seed=0, repetition 0",
         "jobs:    1 ok",
+        "covered: vanilla 1 of 1",
+        "suite:   none of its name or title is shipped",
         "drawn:   1 of 1, with --seed 3",
-        "verdict: agreed",
+        "verdict: agreed; seconds, memory, hosts, dates were not verified",
     ]
     assert bundle.read(made).verdict is None
-    assert verify.verdict_of(bundle.read(made.with_name("b.zip"))).seed == 3
+    assert verdict_of(bundle.read(made.with_name("b.zip"))).seed == 3
     assert call("verify", "a.zip")[0] == 0
-    assert verify.verdict_of(bundle.read(made)).outcome == "agreed"
+    assert verdict_of(bundle.read(made)).outcome == "agreed"
 
 
 def test_what_is_refused_or_refuted_exits_with_1(call, made, tmp_path):
@@ -56,6 +59,27 @@ def test_what_is_refused_or_refuted_exits_with_1(call, made, tmp_path):
     code, out, err = call("verify", "a.zip")
     assert (code, "verdict: refuted" in out) == (1, True)
     assert err == "refuted: it has no suite.json, so nobody can say which jobs there were\n"
+
+
+def test_what_could_not_all_be_looked_at_exits_with_3_and_merge_tells_it(call, made, tmp_path):
+    suite = SUITE.model_copy(update={"repetitions": 2})
+    _, job = suite.jobs()
+    results.begin(tmp_path / "run", "scratch").rename(
+        results.job_folder(tmp_path / "run", key := job.key("", job.data))
+    )
+    results.finish(tmp_path / "run", crashed := failed(job, "crash", "it went wrong", key=key))
+    (fine,) = bundle.read(made).results.values()
+    results.assemble(tmp_path / "run", [fine, crashed])
+    (tmp_path / "run" / results.SUITE_FILE).write_text(suite.model_dump_json())
+    bundle.export(tmp_path / "run", made)
+    code, out, _ = call("verify", "a.zip")
+
+    assert code == 3
+    assert "never drawn, 1 jobs: crash: that it failed is the sender's word" in out
+    assert "covered: vanilla 1 of 2" in out
+    assert "verdict: agreed in part;" in out
+    out = call("merge", "a.zip", "--out", "both", "--tracking-uri", "sqlite:///m.db")[1]
+    assert "verdict: a.zip: agreed in part, says somebody who did not sign" in out
 
 
 def test_no_file_is_wrong_usage(call):

@@ -1,10 +1,10 @@
 """A bench for a job: the data set as the environment that the algorithm's kind works against.
 
-Each module but `kinds` and `frozen` is named after a kind of bench and offers ``Options``, a
-pydantic model of the bench's own options, ``make(dataset, job, parts)``, and ``measure(options)``:
-what its scores measure. One that preprocesses all of the data at the start offers
-``parts(dataset, options, seed)``, which does so, and ``shared_by(options, seed)``: what the parts
-depend on beside the data.
+Each module but `kinds`, `frozen` and `units` is named after a kind of bench and offers
+``Options``, a pydantic model of the bench's own options, ``make(dataset, job, parts)``, and
+``measure(options)``: what its scores measure. One that preprocesses all of the data at the start
+offers ``parts(dataset, options, seed)``, which does so, and ``shared_by(options, seed)``: what the
+parts depend on beside the data.
 """
 
 from __future__ import annotations

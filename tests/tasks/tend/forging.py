@@ -1,0 +1,124 @@
+"""Bundles of real runs, and one who forges them and computes every seal anew."""
+
+import dataclasses
+import gzip
+import hashlib
+import json
+import zipfile
+
+from tasks.folder import results, seal
+from tasks.jobs.attempt import attempt
+from tasks.jobs.suites.suite import Suite
+from tasks.tend import bundle, claims, verify
+
+SUITE = Suite(
+    title="T",
+    name="s",
+    data=["synthetic:fried?rows=300&seed=0"],
+    algorithms=["vanilla", {"name": "chacha-paper", "label": "paper"}],
+    repetitions=2,
+)
+BY_SECONDS = Suite(
+    title="T",
+    name="s",
+    data=["synthetic:separated?rows=4000&seed=0"],
+    algorithms=["abc"],
+    bench={"configurations": 3},
+)
+FAILED = ("paper", 1)
+"""Label and repetition of the job that is a timeout."""
+
+
+def ran(out, suite):
+    """The bundle of a real run of `suite` in the folder `out`."""
+    made = []
+    for job in suite.jobs():
+        scratch = results.begin(out, "scratch")
+        result, _, _ = attempt(job, scratch)
+        scratch.rename(results.job_folder(out, result.key))
+        if (job.label, job.repetition) == FAILED:
+            result = dataclasses.replace(
+                result, status="timeout", score=None, reason="stopped after 1 s"
+            )
+        results.finish(out, result)
+        made.append(result)
+    results.assemble(out, made)
+    (out / results.SUITE_FILE).write_text(suite.model_dump_json())
+    bundle.export(out, out / "honest.zip")
+    return out / "honest.zip"
+
+
+class Forger:
+    """The members of a bundle, changed by one who computes every seal anew, unless told not to."""
+
+    def __init__(self, path, target):
+        with zipfile.ZipFile(path) as archive:
+            self.files = {name: archive.read(name) for name in archive.namelist()}
+        self.manifest = json.loads(self.files.pop(bundle.MANIFEST))
+        self.target = target
+
+    def key(self, label="vanilla", repetition=0):
+        for key in self.manifest["outcomes"]:
+            fields = json.loads(self.files[f"jobs/{key}/result.json"])
+            if (fields["label"], fields["repetition"]) == (label, repetition):
+                return key
+        raise KeyError(label)
+
+    def result(self, of, *, sealed=True, **change):
+        name = f"jobs/{of}/{results.RESULT}"
+        fields = json.loads(self.files[name]) | change
+        if sealed:
+            del fields["seal"]
+            fields["seal"] = seal.digest_of(fields)
+        self.files[name] = json.dumps(fields).encode()
+
+    def event(self, key, kind, **change):
+        events = self.events(key)
+        next(event for event in reversed(events) if event["event"] == kind).update(change)
+        self.log(key, events)
+
+    def events(self, key):
+        log = gzip.decompress(self.files[f"jobs/{key}/{results.EVENTS}"])
+        return [json.loads(line) for line in log.splitlines()]
+
+    def log(self, key, events):
+        name = f"jobs/{key}/{results.EVENTS}"
+        lines = "".join(json.dumps(event) + "\n" for event in events)
+        self.files[name] = packed = gzip.compress(lines.encode(), mtime=0)
+        self.result(key, log={"size": len(packed), "sha256": digest(packed)})
+
+    def rename(self, key, other):
+        for name in [name for name in self.files if f"/{key}/" in name]:
+            self.files[name.replace(key, other)] = self.files.pop(name)
+        self.manifest["outcomes"][other] = self.manifest["outcomes"].pop(key)
+        self.result(other, key=other)
+
+    def drop(self, key):
+        for name in [name for name in self.files if f"/{key}/" in name]:
+            del self.files[name]
+
+    def write(self, *, anew=True):
+        if anew:
+            self.manifest["files"] = {
+                name: {"sha256": digest(content), "size": len(content)}
+                for name, content in self.files.items()
+            }
+            self.manifest.pop("seal")
+            self.manifest["seal"] = seal.digest_of(self.manifest)
+        with zipfile.ZipFile(self.target, "w") as archive:
+            for name, content in self.files.items():
+                archive.writestr(name, content)
+            archive.writestr(bundle.MANIFEST, json.dumps(self.manifest))
+        return self.target
+
+
+def digest(content):
+    return hashlib.sha256(content).hexdigest()
+
+
+def judged(path, share=1.0):
+    return verify.judge(bundle.read(path), share=share, seed=7)
+
+
+def faults(path):
+    return claims.faults(bundle.read(path))

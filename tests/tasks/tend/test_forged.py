@@ -1,0 +1,199 @@
+"""Forgeries that were once believed: each is refuted, left undecided, or agrees in part."""
+
+import json
+
+import pytest
+
+from algorithms import registry
+from algorithms.errors import LeaseboardError
+from algorithms.reference.unrepeatable import UNREPEATABLE
+from tasks.folder import results
+from tasks.jobs import benches
+from tasks.jobs.benches.kinds import KINDS
+from tasks.jobs.benches.units import unit_of
+from tasks.jobs.suites.suite import Contender, load_suite
+from tasks.machine.paths import shipped_conf
+from tasks.tend import bundle, rerun
+from tasks.tend.shipped import beside_shipped
+from tests.tasks.tend.forging import BY_SECONDS, SUITE, Forger, faults, judged, ran
+
+ONCE = SUITE.model_copy(update={"repetitions": 1})
+SELECTED = BY_SECONDS.model_copy(update={"algorithms": [Contender(name="full-run")]})
+
+
+@pytest.fixture(scope="module")
+def clean(tmp_path_factory):
+    """The bundle of a run of which every job is ok."""
+    return ran(tmp_path_factory.mktemp("clean"), ONCE)
+
+
+@pytest.fixture(scope="module")
+def guided_run(tmp_path_factory):
+    """The bundle of a run that measured seconds guide."""
+    return ran(tmp_path_factory.mktemp("guided"), BY_SECONDS)
+
+
+@pytest.fixture
+def forger(clean, tmp_path):
+    return Forger(clean, tmp_path / "forged.zip")
+
+
+def test_where_all_could_be_looked_at_it_agrees(clean):
+    verdict = judged(clean, share=0.02)
+
+    assert (verdict.outcome, verdict.left) == ("agreed", {})
+    assert {label: (each.could_run, each.ran) for label, each in verdict.covered.items()} == {
+        "paper": (1, 1),
+        "vanilla": (1, 1),
+    }
+
+
+def test_a_unit_that_is_not_the_jobs_hides_no_score(forger):
+    key = forger.key()
+    forger.event(key, "Started", unit="cpu_seconds")
+    forger.event(key, "Finished", score=1e-6)
+    forger.result(key, score=1e-6, unit="cpu_seconds")
+    (fault,) = faults(forger.write())
+
+    assert fault.endswith("unit is 'cpu_seconds', that of its job is 'examples'")
+    assert judged(forger.target).outcome == "refuted"
+
+
+def test_a_bench_that_is_not_the_jobs_hides_no_other_data(forger):
+    key = forger.key()
+    forger.event(key, "Started", bench="systems")
+    forger.result(key, bench="systems", digest="f" * 64)
+    found = faults(forger.write())
+
+    assert [fault.partition("repetition 0: ")[2][:12] for fault in found] == [
+        "bench is 'sy",
+        "its key " + key[:4],
+    ]
+
+
+def test_a_score_on_data_of_no_digest_is_a_fault(forger):
+    job = next(job for job in ONCE.jobs() if job.label == "vanilla")
+    forger.result(key := forger.key(), digest="")
+    forger.rename(key, job.key("", job.data))
+
+    assert faults(forger.write())[0].endswith("no digest of its data")
+
+
+@pytest.mark.parametrize("status", ["crash", "timeout", "memout"])
+def test_a_failure_that_is_the_senders_word_leaves_it_agreed_in_part(forger, status):
+    forger.result(forger.key("paper"), status=status, score=None, reason="it went wrong")
+    forger.manifest["outcomes"][forger.key("paper")] = status
+    verdict = judged(forger.write())
+
+    assert verdict.outcome == "agreed in part"
+    assert verdict.covered["paper"].could_run == 0
+    assert verdict.left == {f"{status}: that it failed is the sender's word": 1}
+
+
+def test_a_job_that_was_skipped_is_no_failure_and_is_told(forger):
+    forger.result(forger.key("paper"), status="skipped", score=None, reason="not installed")
+    forger.manifest["outcomes"][forger.key("paper")] = "skipped"
+    verdict = judged(forger.write())
+
+    assert (verdict.outcome, verdict.covered["paper"].skipped) == ("agreed", 1)
+    assert list(verdict.left) == ["skipped: the sender did not run it"]
+
+
+def swapped(path, target, score):
+    """A forgery of `path` in which `abc` chose another configuration, with that score."""
+    forger = Forger(path, target)
+    key = forger.key("abc")
+    events = [each for each in forger.events(key) if each["event"] != "Eliminated"]
+    offered = [each for each in events if each["event"] == "ConfigurationAdmitted"]
+    champion = [each for each in events if each["event"] == "ChampionChanged"][-1]["configuration"]
+    other = next(each for each in offered if each["configuration"] != champion)
+    at = events[-1]["at"]
+    number = other["configuration"]
+    events.insert(-1, {"event": "ChampionChanged", "at": at, "configuration": number,
+                       "previous": champion})  # fmt: skip
+    for event in events:
+        if event["event"] == "ProbeFinished":
+            event |= {"status": "timeout", "reason": "too long"}
+    events[-1]["score"] = score
+    forger.log(key, events)
+    forger.result(key, score=score, champion=other["parameters"])
+    return forger.write()
+
+
+def test_a_score_beside_another_champion_is_that_champions_or_refuted(guided_run, tmp_path):
+    (forged,) = judged(swapped(guided_run, tmp_path / "f.zip", 0.99)).again
+    lie, _, truth = forged.reason.partition(", its champion, trained in full here, has ")
+    assert (forged.outcome, lie) == ("refuted", "score is 0.99")
+
+    (honest,) = judged(swapped(guided_run, tmp_path / "h.zip", float(truth))).again
+    assert honest.outcome == "undecided"
+    assert "trained in full here, has the score that it says; 0 of its" in honest.reason
+
+
+def test_a_score_that_cannot_be_checked_is_said_to_be_unchecked(guided_run, tmp_path, monkeypatch):
+    path, make = swapped(guided_run, tmp_path / "f.zip", 0.99), benches.make
+
+    def no_bench(kind, dataset, job, *parts):
+        if not parts:
+            raise LeaseboardError("no room")
+        return make(kind, dataset, job, *parts)
+
+    monkeypatch.setattr(benches, "make", no_bench)
+    (again,) = judged(path).again
+
+    assert again.outcome == "undecided"
+    assert "its score was NOT checked: no room" in again.reason
+
+
+def test_what_one_seed_makes_two_runs_of_is_undecided_unless_its_shape_differs(
+    forger, monkeypatch
+):
+    monkeypatch.setattr(rerun, "UNREPEATABLE", {"vanilla": "by memory addresses"})
+    forger.event(key := forger.key(), "Finished", score=0.25)
+    forger.result(key, score=0.25)
+    verdict = judged(forger.write())
+
+    (again,) = [one for one in verdict.again if one.outcome != "agreed"]
+    assert verdict.outcome == "undecided"
+    assert again.reason.startswith("its score was NOT checked: by memory addresses: score is 0.25")
+
+    forger.event(key, "Finished", metric="luck")
+    forger.result(key, metric="luck")
+    assert judged(forger.write()).outcome == "refuted"
+
+
+def test_what_is_unrepeatable_is_registered():
+    assert set(registry.names()) >= UNREPEATABLE.keys()
+
+
+@pytest.mark.parametrize("clock", ["cpu_seconds", "wall_seconds"])
+def test_seconds_of_a_selection_are_those_of_its_probes(tmp_path, clock):
+    path = ran(tmp_path / "run", SELECTED)
+    assert faults(path) == []
+    forger = Forger(path, tmp_path / "forged.zip")
+    key = forger.key("full-run")
+    metrics = json.loads(forger.files[f"jobs/{key}/{results.RESULT}"])["metrics"]
+    forger.event(key, "Finished", metrics=(less := metrics | {f"selection_{clock}": 1e-9}))
+    forger.result(key, metrics=less, **{clock: 1e-9})
+    forger.event(key, "Finished", metrics={k: v for k, v in less.items() if "spent" not in k})
+    first, second = faults(forger.write())
+
+    assert f"metrics.selection_{clock} is 1e-09, its probes took " in first
+    assert f"repetition 0: {clock} is 1e-09, its probes took " in second
+
+
+def test_a_suite_with_the_name_or_title_of_a_shipped_one_is_held_against_it(clean):
+    shipped = load_suite("quick", shipped_conf())
+    fewer = {"algorithms": shipped.algorithms[1:], "repetitions": 1, "name": "other"}
+    changed = beside_shipped(shipped.model_copy(update=fewer))
+
+    assert beside_shipped(shipped) == "equals the shipped 'quick'"
+    assert changed == (
+        f"NOT the shipped 'quick': without algorithm {shipped.algorithms[0].title};"
+        f" repetitions 1, shipped {shipped.repetitions}"
+    )
+    assert beside_shipped(bundle.read(clean).suite) == "none of its name or title is shipped"
+
+
+def test_every_kind_of_bench_has_a_unit():
+    assert all(unit_of(kind, {}) for kind in KINDS)
