@@ -29,6 +29,7 @@ from flows.terminal import say
 if TYPE_CHECKING:
     from tasks.jobs.suites.plan import Planned
     from tasks.jobs.suites.suite import Suite
+    from tasks.score.compared import Compared
 
 
 def run(
@@ -107,41 +108,52 @@ def report(
 ) -> None:
     """Build the report of one or several runs again from their results and events.
 
-    With --board it prints the board alone, and leaves the page as it is.
+    With --board it prints the board alone, and leaves the page as it is. --metric is of this page
+    or board alone: the run stays what it is.
 
     Example: leaseboard report runs/quick --board latex > board.tex
     """
     for folder in runs:
         if not (folder / "results.parquet").is_file():
             raise UsageError(f"{str(folder)!r} has no results.parquet: name the --out of a run")
+    from tasks.report import build
+    from tasks.score.written import FORMATS
+
     if board is not None:
         from algorithms.errors import unknown
-        from tasks.score.written import FORMATS
 
         if board not in FORMATS:
             raise unknown("board", board, sorted(FORMATS))
         if len(runs) > 1:
             raise UsageError(f"--board {board} of {len(runs)} runs: name one")
 
-    from tasks import report as page
-
+    found = []
     for folder in runs:
         check_folder(folder)
-        suite = page.suite_of(folder)
-        if suite is None and metric is not None:
-            raise UsageError(f"{str(folder)!r} is of no suite: run one, with --metric {metric}")
-        ranked = suite and _ranked_by(metric, suite)
-        say(page.build(folder, ranked) if board is None else _written(board, folder, ranked))
+        found.append((folder, *_ranked(folder, metric)))
+    for folder, suite, ranked, compared in found:  # now that all of them can be ranked
+        if board is None:
+            say(build(folder, suite, compared, ranked=ranked))
+        else:
+            say(FORMATS[board](compared).rstrip("\n"))
 
 
-def _written(form: str, folder: Path, suite: Suite | None) -> str:
-    """The board of a run in one of the forms of `tasks.score.written`."""
+def _ranked(folder: Path, metric: str | None) -> tuple[Suite | None, Suite | None, Compared]:
+    """The suite of a run, the same by `metric` if it is given, and the comparison by that."""
     from tasks.folder.results import shown_at
+    from tasks.report import suite_of
     from tasks.score.compared import compared
     from tasks.score.frame import as_frame
-    from tasks.score.written import FORMATS
 
-    return FORMATS[form](compared(as_frame(shown_at(folder)), suite)).rstrip("\n")
+    suite = ranked = suite_of(folder)
+    if metric is not None:
+        if suite is None:
+            raise UsageError(f"{str(folder)!r} is of no suite: run one, with --metric {metric}")
+        ranked = _ranked_by(metric, suite)
+    try:
+        return suite, ranked, compared(as_frame(shown_at(folder)), ranked)
+    except UsageError as error:
+        raise UsageError(f"{str(folder)!r}: {error}") from error
 
 
 def _ranked_by(metric: str | None, suite: Suite) -> Suite:

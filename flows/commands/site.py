@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from flows.damage import check_folder
-from flows.folders import output_folder
+from flows.folders import new_folder
 from flows.terminal import say
 
 
@@ -32,7 +32,8 @@ def publish(
 
     for folder in runs:
         check_folder(folder)
-    made = core.publish(runs, output_folder(out))
+    with new_folder(out) as place:
+        made = core.publish(runs, place)
     for board in made.new:
         say(f"{board.id}: {board.title}, {board.jobs} jobs")
     say(f"site:    {made.page}, {len(made.listed)} board{'s' * (len(made.listed) != 1)}")

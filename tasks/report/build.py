@@ -22,36 +22,46 @@ from tasks.score.frame import as_frame
 PAGE = "report.html"
 
 
-def build(out: Path, suite: Suite | None = None, found: Compared | None = None) -> Path:
+def build(
+    out: Path,
+    suite: Suite | None = None,
+    found: Compared | None = None,
+    *,
+    ranked: Suite | None = None,
+) -> Path:
     """Write ``report.html`` of the run folder `out`, whole or not at all.
 
     - `out`: holds ``results.parquet`` and ``jobs/<key>/events.jsonl.gz``.
     - `suite`: gives title, scale, published numbers and the commands; it is stored beside the
       page, so that `suite_of` finds it when the report is built again.
     - `found`: the comparison of these results, where it has been made already.
+    - `ranked`: the suite by another measure, for this page alone; it is not stored.
 
     Returns the path of the page.
     """
     frame = as_frame(shown_at(out))
-    if suite is not None:
-        write_atomically(out / SUITE_FILE, suite.model_dump_json(indent=1).encode())
-    page = out / PAGE
+    page, shown = out / PAGE, ranked or suite
     made = Material(
         out.name,
         frame,
-        suite,
-        found or compared(frame, suite),
+        shown,
+        found or compared(frame, shown),
         *read_logs(out, frame, READERS),
         earlier=superseded(out, set(frame["key"])),
     )
-    write_atomically(page, render(made, made_from=stamp(out, suite)).encode())
+    content = render(made, made_from=stamp(out, shown)).encode()
+    _store(out, suite)  # only now: what cannot be compared leaves the folder as it is
+    write_atomically(page, content)
     return page
 
 
 def refresh(out: Path, suite: Suite | None, found: Compared) -> Path:
     """`build` the page, unless it is there and would come out the same."""
     page = out / PAGE
-    return page if is_stamped(page, stamp(out, suite)) else build(out, suite, found)
+    if not is_stamped(page, stamp(out, suite)):
+        return build(out, suite, found)
+    _store(out, suite)
+    return page
 
 
 def figures(found: Compared) -> str:
@@ -78,6 +88,15 @@ def suite_of(out: Path) -> Suite | None:
         raise UsageError(
             f"{path} is of another version ({error.error_count()} errors): run the suite again"
         ) from error
+
+
+def _store(out: Path, suite: Suite | None) -> None:
+    """Write what `suite_of` finds, unless it is there."""
+    if suite is None:
+        return
+    path, content = out / SUITE_FILE, suite.model_dump_json(indent=1).encode()
+    if not (path.is_file() and path.read_bytes() == content):
+        write_atomically(path, content)
 
 
 def render(made: Material, *, made_from: str, home: str = "") -> str:

@@ -71,11 +71,18 @@ class Site(NamedTuple):
 def publish(runs: Iterable[Path], out: Path) -> Site:
     """Add the boards of run folders to the site in the folder `out`, and write its index anew.
 
-    Raises UsageError if a record that is there already is not one of ours.
+    Raises UsageError, before anything is written, if a run has no board, or a record that is there
+    already is not one of ours.
     """
+    there = {path.stem: _record(path) for path in (out / BOARDS).glob("*.json")}
+    made = [_board(run) for run in runs]
+    new = [board for board, _ in made]
     (out / BOARDS).mkdir(parents=True, exist_ok=True)
-    new = [_add(run, out) for run in runs]
-    listed = [_record(path) for path in (out / BOARDS).glob("*.json")]
+    for board, page in made:
+        write_atomically(out / BOARDS / f"{board.id}.html", page)
+        text = json.dumps(board.model_dump(), indent=1, sort_keys=True)
+        write_atomically(out / BOARDS / f"{board.id}.json", text.encode())
+    listed = list((there | {board.id: board for board in new}).values())
     listed.sort(key=lambda board: (board.title, board.id))
     listed.sort(key=lambda board: board.date, reverse=True)
     write_atomically(out / INDEX, _index(listed).encode())
@@ -97,11 +104,14 @@ def board_id(rows: Iterable[Mapping[str, Any]], suite: Suite | None) -> str:
     return hashlib.sha256(content.encode()).hexdigest()[:_ID_SIGNS]
 
 
-def _add(run: Path, out: Path) -> BoardRecord:
-    """Write the page and the record of a run's board."""
+def _board(run: Path) -> tuple[BoardRecord, bytes]:
+    """The record and the page of a run's board."""
     frame, suite = as_frame(shown_at(run)), suite_of(run)
     id_ = board_id(frame.to_dict("records"), suite)
-    found = compared(frame, suite)
+    try:
+        found = compared(frame, suite)
+    except UsageError as error:
+        raise UsageError(f"{run}: {error}") from error
     made = Material(run.name, frame, suite, found, *read_logs(run, frame, READERS))
     names = made.names
     started = [text[:10] for text in frame["started"] if text]
@@ -117,11 +127,7 @@ def _add(run: Path, out: Path) -> BoardRecord:
         unfinished=int((frame["status"] != "ok").sum()),
         date=max(started, default=""),
     )
-    page = render(made, made_from=id_, home=f"../{INDEX}")
-    write_atomically(out / BOARDS / f"{id_}.html", page.encode())
-    text = json.dumps(listed.model_dump(), indent=1, sort_keys=True)
-    write_atomically(out / BOARDS / f"{id_}.json", text.encode())
-    return listed
+    return listed, render(made, made_from=id_, home=f"../{INDEX}").encode()
 
 
 def _record(path: Path) -> BoardRecord:

@@ -168,13 +168,46 @@ def test_a_measure_ranks_in_the_place_of_the_score_where_it_is_asked_for(call, t
     assert by_mae.split("\n")[0].rstrip() == "Two learners, by mae"
     assert suite_of(tmp_path / "out").metric == "mae"
     assert call("report", "out", "--metric", "skill")[0] == 0
-    assert suite_of(tmp_path / "out").metric == "skill"
+    assert "the best mean skill" in (tmp_path / "out" / "report.html").read_text()
+    assert suite_of(tmp_path / "out").metric == "mae"  # by which it was run
     assert call("report", "out", "--metric", "skil")[0] == 64
     assert call(*asked, "--metric", "kappa")[0] == 64
     code, printed = call("run", "two.yaml", "--local", "--out", "fresh", "--metric", "kappa")
     assert code == 64
     assert "no job can have the metric 'kappa' on these data" in printed.err
     assert not [*(tmp_path / "fresh").glob("jobs/*")]
+
+
+def test_a_report_by_another_measure_leaves_the_run_what_it_is(call, finished, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(folder, tmp_path / "other")
+
+    def held():
+        return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+    before = held()
+    code, said = call("report", "other", "run", "--metric", "kappa")
+    assert (code, "'other': no job has the metric 'kappa'" in said.err) == (64, True)
+    assert held() == before
+    board = call("report", "run", "--board", "csv")[1].out
+    assert call("report", "run", "--metric", "mae")[0] == 0
+    assert "the best mean mae" in (folder / "report.html").read_text()
+    assert call("report", "run", "--board", "csv")[1].out == board
+    assert call("report", "run")[0] == 0
+    assert held() == before
+    (page,) = call("publish", "run", "--out", "site")[1].out.splitlines()[:1]
+    assert "by mae" not in page
+
+
+def test_of_runs_one_without_a_board_leaves_the_site_as_it_is(call, finished, tmp_path):
+    shutil.copytree(tmp_path / "run", tmp_path / "bad")
+    stored = suite_of(tmp_path / "bad").model_copy(update={"metric": "kappa"})
+    (tmp_path / "bad" / "suite.json").write_text(stored.model_dump_json())
+    code, said = call("publish", "run", "bad", "--out", "site")
+
+    assert (code, "bad: no job has the metric 'kappa'" in said.err) == (64, True)
+    assert not (tmp_path / "site").exists()
+    assert call("publish", "run", "--out", "site")[0] == 0
 
 
 def test_a_board_is_printed_for_other_programs_and_the_page_stays(call, finished, tmp_path):

@@ -78,6 +78,16 @@ def test_another_version_of_a_package_makes_the_page_anew(refreshed, monkeypatch
     assert refreshed()
 
 
+def test_a_suite_file_of_another_board_is_mended_though_the_page_stays(
+    refreshed, built_folder, suite
+):
+    other = suite.model_copy(update={"metric": "kappa"})
+    (built_folder / "suite.json").write_text(other.model_dump_json())
+
+    assert not refreshed()
+    assert report.suite_of(built_folder) == suite
+
+
 def test_a_page_that_is_gone_is_made_anew(built_folder, suite):
     found = compared(as_frame(shown_at(built_folder)), suite)
     page = report.refresh(built_folder, suite, found)
