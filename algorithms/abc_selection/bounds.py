@@ -30,7 +30,7 @@ Four kinds of interval:
     the answer to be right. All intervals of a run need not hold at once.
 
 Theorem A (``serfling``, ``exact``): all intervals of a run hold at once
------------------------------------------------------------------------
+------------------------------------------------------------------------
 The rows of D are in random order; S_tr, S_te and D_te are positions in that order. H*, trained
 on the set D, does not depend on the order.
 

@@ -80,8 +80,7 @@ one-sided pairs to those that need some hundred disagreements."""
 PRECISION = 1e-6
 """Of an upper bound, which is rounded up."""
 
-Pairing = tuple[int, int, int]
-"""Wins, ties and losses of one configuration against another."""
+Pairing = tuple[int, int, int]  # wins, ties and losses of one configuration against another
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -256,7 +256,7 @@ class AppleRegressor(RegressorMixin, AppleEstimator):
     row_scale_ : algorithms.apple.scaling.RowScale
         What becomes of the columns.
     n_features_in_ : int
-    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+    feature_names_in_ : ndarray of str, shape (n_features,)
         Where X had names that are all strings.
 
     Notes

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import math
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
@@ -202,7 +203,9 @@ class PullsBench(Bench):
         self._next = [0] * len(trials.arms)
         self._pulls = [0] * len(trials.arms)
         self._best: Trial | None = None
-        self._untold: tuple[deque[Trial], ...] = tuple(deque() for _ in trials.arms)
+        self._untold: tuple[collections.deque[Trial], ...] = tuple(
+            collections.deque() for _ in trials.arms
+        )
         self._joint_pulls: Counter[str] = Counter()
         self._failures: Counter[str] = Counter()
 

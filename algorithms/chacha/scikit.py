@@ -84,7 +84,7 @@ class StreamRegressor(RegressorMixin, _ScikitStream):
     model_ : ChaChaRegressor
         The model itself, for its `champion`, `live`, `save` and so on.
     n_features_in_ : int
-    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+    feature_names_in_ : ndarray of str, shape (n_features,)
         Where X had names that are all strings.
 
     Notes

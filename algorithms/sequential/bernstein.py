@@ -44,7 +44,9 @@ _HALVINGS = 56
 
 
 def best_rho(variance: float, alpha: float) -> float:
-    """The ρ whose one-sided boundary is about the least at V_t = `variance` ([2]_, section 3.5).
+    """The ρ whose one-sided boundary is about the least at V_t = `variance`.
+
+    Section 3.5 of Howard et al. (2021).
 
     Examples
     --------
