@@ -71,7 +71,6 @@ def race(
     from tasks.jobs.job import Job
     from tasks.machine import paths
     from tasks.machine.environment import prepare_environment
-    from tasks.models.names import check_name
 
     prepare_environment()
     use_conf(conf)
@@ -90,7 +89,7 @@ def race(
     )
     job, fault = _checked(job)
     if register is not None:
-        check_name(register)
+        _check_register(register, job, fault)
     mirrors = paths.mirrors(tuple(mirror or ()))
     if metric is not None:
         _check_metric(metric, job, mirrors)
@@ -127,6 +126,17 @@ def _checked(job: Job) -> tuple[Job, str]:
     except UserFileError as error:
         return job, str(error)
     return routed, ""
+
+
+def _check_register(name: str, job: Job, fault: str) -> None:
+    """UsageError if the job's model cannot be registered under that name, whatever comes of it."""
+    from tasks.jobs.described import describe
+    from tasks.models.names import check_name
+    from tasks.models.winner import require_model
+
+    check_name(name)
+    if not fault:
+        require_model(job.label, describe(job.algorithm, job.settings).bench)
 
 
 def _check_metric(name: str, job: Job, mirrors: tuple[Path, ...]) -> None:

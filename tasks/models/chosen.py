@@ -65,11 +65,6 @@ def fitted(
     """
     if result.champion is None:
         raise UsageError(f"{result.label} on {result.data} chose no configuration: nothing to fit")
-    if KINDS[result.bench].chooses == "system":
-        raise UsageError(
-            f"{result.label} on {result.data} is a whole system, which keeps what it found: fit it"
-            " by itself, or register an algorithm"
-        )
     if KINDS[result.bench].chooses == "arm":
         fit, recorded = _of_policy(dataset, job, result), result.metrics["test"]
     else:

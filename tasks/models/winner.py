@@ -20,6 +20,9 @@ from tasks.models.saved import SavedModel
 REPEATED = 1e-9
 """Relative; how far a repeated run's score may be from the recorded one."""
 
+WHOLE = "PolicyClassifier or PolicyRegressor"
+"""Our own whole system, as people fit it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Winner:
@@ -55,6 +58,15 @@ def barred(result: Result) -> str:
     if not result.complete:
         return result.reason or "ended early"
     return "declares hindsight" if result.hindsight else ""
+
+
+def require_model(algorithm: str, bench: str) -> None:
+    """UsageError if what runs on that kind of bench leaves no model to register."""
+    if KINDS[bench].chooses == "system":
+        raise UsageError(
+            f"{algorithm} is a whole system, which keeps what it found: fit {WHOLE} of leaseboard"
+            " or the system itself in Python, or register a policy such as rising-bandits"
+        )
 
 
 def winner_of(jobs: Iterable[Job], results: Iterable[Result], data: str) -> Winner:
@@ -96,10 +108,11 @@ def fit(
     Raises
     ------
     UsageError
-        If the data are others now, or the run left no model.
+        If the data are others now, or the run leaves no model.
     LeaseboardError
         If the repeated run does not come to the recorded score.
     """
+    require_model(result.label, result.bench)
     dataset = fetch.load(job.data, mirrors=mirrors)
     if dataset.digest != result.digest:
         raise UsageError(

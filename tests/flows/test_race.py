@@ -105,6 +105,20 @@ def test_a_run_that_nobody_can_be_compared_with_is_not_registered(race, tmp_path
     assert not store.exists()
 
 
+def test_a_whole_system_that_leaves_no_model_is_refused_before_it_runs(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stop:
+        main(["race", "lightgbm-default", "sklearn:iris", "--register", "mine"])
+    complained = capsys.readouterr().err
+
+    assert stop.value.code == 64
+    assert "lightgbm-default is a whole system, which keeps what it found" in complained
+    assert "fit PolicyClassifier or PolicyRegressor" in complained
+    assert not (tmp_path / "runs").exists()
+
+
 def test_a_full_disk_costs_the_file_and_not_the_result(race, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
