@@ -134,8 +134,8 @@ def _other_seconds(result: Result, log: bytes, champion: int | None) -> Iterator
         said = result.metrics.get(f"selection_{clock}", math.nan)
         spent = sum(getattr(probe, clock) for probe in probes)
         may = [spent]
-        if probes and probes[-1].configuration == champion:  # trained in full, after selection
-            may.append(spent - getattr(probes[-1], clock))
+        if isinstance(events[-2], ProbeFinished) and events[-2].configuration == champion:
+            may.append(spent - getattr(events[-2], clock))  # trained in full, after selection
         if not (cut and said > spent) and not any(_near(said, one) for one in may):
             yield f"metrics.selection_{clock} is {said!r}, its probes took {spent!r}"
         if getattr(result, clock) < spent and not _near(getattr(result, clock), spent):

@@ -182,6 +182,32 @@ def test_seconds_of_a_selection_are_those_of_its_probes(tmp_path, clock):
     assert f"repetition 0: {clock} is 1e-09, its probes took " in second
 
 
+def test_the_last_probe_of_a_selection_is_part_of_its_seconds(guided_run, tmp_path):
+    forger = Forger(guided_run, tmp_path / "forged.zip")
+    key = forger.key("abc")
+    last = [each for each in forger.events(key) if each["event"] == "ProbeFinished"][-1]
+    known = json.loads(forger.files[f"jobs/{key}/{results.RESULT}"])["metrics"]
+    less = known["selection_cpu_seconds"] - last["cpu_seconds"]
+    metrics = known | {"selection_cpu_seconds": less}
+    forger.event(key, "Finished", metrics={k: v for k, v in metrics.items() if "spent" not in k})
+    forger.result(key, metrics=metrics)
+    (fault,) = faults(forger.write())
+
+    assert "metrics.selection_cpu_seconds is " in fault
+
+
+def test_training_in_full_after_a_selection_is_none_of_its_seconds(tmp_path):
+    settings = {"scenario": "training", "bounds": "paper", "epsilon": 0.5}
+    suite = BY_SECONDS.model_copy(
+        update={"algorithms": [Contender(name="abc", settings=settings)], "bench": {
+            "configurations": 3, "initial_rows": 100}}
+    )  # fmt: skip
+    forger = Forger(path := ran(tmp_path / "run", suite), tmp_path / "forged.zip")
+    *_, last, _ = forger.events(forger.key("abc"))
+
+    assert (last["event"], faults(path)) == ("ProbeFinished", [])
+
+
 def test_a_suite_with_the_name_or_title_of_a_shipped_one_is_held_against_it(clean):
     shipped = load_suite("quick", shipped_conf())
     fewer = {"algorithms": shipped.algorithms[1:], "repetitions": 1, "name": "other"}
