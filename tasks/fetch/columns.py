@@ -25,6 +25,11 @@ _ISO = re.compile(
 )
 """A day, or what a clock shows, after which an offset may stand."""
 
+_MONEY = "(?:[$€£¥%]|EUR|USD|GBP|CHF|JPY)"
+_THOUSANDS = r"\d{1,3}(?:[ ,.'\u2019\u00a0\u202f]\d{3})+"
+_DRESSED = re.compile(rf"{_MONEY}? ?[-+]?(?:\d+|{_THOUSANDS})(?:[.,]\d+)? ?{_MONEY}?")
+"""A number with a currency or a per cent, thousands apart, a point or a comma for decimals."""
+
 
 def tidy_frame(frame: pd.DataFrame) -> pd.DataFrame:
     """`frame` with text column names, rows numbered from 0 and every column tidied.
@@ -116,6 +121,19 @@ def is_numeral(text: str) -> bool:
         return bool(np.isfinite(float(text)))
     except ValueError:
         return False
+
+
+def is_dressed_numeral(text: str) -> bool:
+    """Whether `text` is a number as people write it: with a currency, a per cent, or commas.
+
+    Examples
+    --------
+    >>> [is_dressed_numeral(text) for text in ("$151.47", "1,789.40", "4,32", "12 %")]
+    [True, True, True, True]
+    >>> [is_dressed_numeral(text) for text in ("151.47", "A7", "SKU 7")]
+    [False, False, False]
+    """
+    return not is_numeral(text) and _DRESSED.fullmatch(text) is not None
 
 
 def is_iso_date(text: str) -> bool:

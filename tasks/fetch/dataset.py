@@ -152,13 +152,31 @@ def infer_task(target: pd.Series) -> str:
 
     Nominal, boolean and text targets are classes. Whole numbers with at most `MOST_CLASSES`
     different values are classes, too; all other numbers make a regression.
+
+    Raises DataError for more different texts than that which are all numbers as people write them,
+    such as ``$151.47``: they were meant to be numbers, and would be that many classes.
     """
     if not columns.is_number(target):
+        _refuse_dressed_numbers(target)
         return "classification"
     values = target.to_numpy()
     if not np.isfinite(values).all() or (values != np.floor(values)).any():
         return "regression"
     return "classification" if target.nunique() <= MOST_CLASSES else "regression"
+
+
+def _refuse_dressed_numbers(target: pd.Series) -> None:
+    known = target.dropna().unique() if not columns.is_nominal(target) else target.cat.categories
+    texts = [text for text in known if isinstance(text, str)]
+    if len(texts) <= MOST_CLASSES or len(texts) < len(known):
+        return
+    dressed = [text for text in texts if columns.is_dressed_numeral(text)]
+    if dressed and all(columns.is_numeral(text) for text in set(texts) - set(dressed)):
+        raise DataError(
+            f"target {str(target.name)!r} has {len(texts)} different texts that are written like"
+            f" numbers, such as {dressed[0]!r}: write digits and a decimal point alone, 151.47;"
+            " or say task=classification (--task classification) if they are names of classes"
+        )
 
 
 def _check_shape(frame: pd.DataFrame, text: str) -> None:

@@ -141,3 +141,13 @@ def test_rows_without_a_target_go_if_that_is_asked_for():
 def test_a_threshold_on_text_is_answered_with_what_helps():
     with pytest.raises(DataError, match=r"as one with a threshold must be: .* and no threshold"):
         make(["u", "v", "w"], threshold="1")
+
+
+@pytest.mark.parametrize("form", ["${:.2f}", "{:.2f} €", "{:.1f} %", "1,{:06.2f}", "EUR {:.2f}"])
+def test_a_target_of_numbers_as_people_write_them_is_no_target_of_many_classes(form):
+    texts = pd.Series([form.format(10 + i / 4) for i in range(MOST_CLASSES + 1)], name="revenue")
+
+    with pytest.raises(DataError, match=r"'revenue' has .* written like numbers, such as"):
+        infer_task(texts)
+    assert infer_task(texts[:MOST_CLASSES]) == "classification"
+    assert infer_task(pd.concat([texts, pd.Series(["none"])])) == "classification"
