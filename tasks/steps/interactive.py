@@ -156,7 +156,7 @@ def race(
     if repetitions < 1:
         raise UsageError(f"repetitions={repetitions}: give at least 1")
     one = isinstance(algorithms, (str, Mapping))
-    places = [data] if isinstance(data, (str, Path)) else list(data)
+    places = _places(data)
     content = {
         "title": TITLE,
         "algorithms": [algorithms] if one else list(algorithms),
@@ -184,3 +184,18 @@ def race(
                 log_race(result, Path(folder) / "events.jsonl.gz", tracking_uri)
         results.append(result)
     return Raced(tuple(results), compared(results, suite))
+
+
+def _places(data: object) -> list[str | Path]:
+    """The references in what was given as data; UsageError for a table itself, or anything else."""
+    if isinstance(data, (str, Path)):
+        return [data]
+    if isinstance(data, Sequence) and all(isinstance(each, (str, Path)) for each in data):
+        return list(data)
+    kind = type(data)
+    if isinstance(data, Sequence):
+        kind = next(type(each) for each in data if not isinstance(each, (str, Path)))
+    raise UsageError(
+        f"data holds a {kind.__name__}: name data, as race reads them itself, by a reference or a"
+        ' file: table.to_parquet("table.parquet") of a DataFrame, then data="table.parquet"'
+    )

@@ -131,3 +131,17 @@ def test_a_race_on_a_file_loads_neither_mlflow_nor_prefect_nor_statistics(table)
 
     heavy = {"mlflow", "prefect", "scipy.stats", "sklearn", "vowpalwabbit", "lightgbm", "openml"}
     assert not heavy & set(json.loads(told))
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (pd.DataFrame({"date": [1], "bought": [0]}), "DataFrame"),
+        (["sklearn:iris", pd.DataFrame({"a": [1]})], "DataFrame"),
+        (np.zeros((2, 2)), "ndarray"),
+        ({"train": "a.csv"}, "dict"),
+    ],
+)
+def test_a_table_in_memory_is_refused_with_the_mend(data, kind):
+    with pytest.raises(UsageError, match=f"^data holds a {kind}: .*to_parquet"):
+        race(["chacha"], data, target="bought")
