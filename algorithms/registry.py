@@ -12,7 +12,7 @@ from typing import Any
 
 from algorithms.base import Algorithm, configured, setting_names
 from algorithms.errors import SettingError, UsageError, unknown
-from algorithms.user_files import blaming, file_of, import_file
+from algorithms.user_files import blaming, classes_in, file_of, import_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,8 +276,16 @@ def names() -> list[str]:
 
 
 def entry(name: str) -> Entry:
-    """The entry of `name`; UsageError with the nearest name if there is none."""
+    """The entry of `name`; UsageError with the nearest name if there is none.
+
+    Of a file without a class the error names those that stand in it.
+    """
     if name not in _BY_NAME:
+        if name.endswith(".py"):
+            written = f"write {name}:CLASS"
+            if found := classes_in(Path(name)):
+                written = "write " + " or ".join(f"{name}:{each}" for each in found)
+            raise UsageError(f"algorithm {name!r} names a file and no class in it: {written}")
         raise unknown("algorithm", name, _BY_NAME)
     return _BY_NAME[name]
 

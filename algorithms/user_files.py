@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib.util
 import re
@@ -36,6 +37,16 @@ def file_of(name: str) -> Path | None:
     """The file of ``path/to/file.py:Class``; None for a name of any other form."""
     path, colon, _ = name.rpartition(":")
     return Path(path) if colon and path.endswith(".py") else None
+
+
+def classes_in(path: Path) -> list[str]:
+    """The public classes in a file, which is not run; none if it cannot be read as Python."""
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return []
+    names = [part.name for part in tree.body if isinstance(part, ast.ClassDef)]
+    return [name for name in names if not name.startswith("_")]
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from algorithms.chacha.race import Race
 from algorithms.chacha.racing import Racing
 from algorithms.errors import UsageError
 from algorithms.online.schema import Schema
+from algorithms.user_files import file_of
 
 FORMAT = "leaseboard-chacha-16"
 """The mark of a file with a race; the number changes with what is saved."""
@@ -25,11 +26,22 @@ UNFIT = (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError
 
 def racing_of(algorithm: str, settings: Mapping[str, Any]) -> Racing:
     """The registered race called `algorithm`; UsageError if it is none, or in a file."""
-    registry.entry(algorithm)  # no file: what is saved must not name code
-    built = registry.build(algorithm, settings)
-    if not isinstance(built, Racing):
-        raise UsageError(f"algorithm {algorithm!r} is no race: name one as 'chacha-paper'")
-    return built
+    if file_of(algorithm) is None:  # no file: what is saved must not name code
+        built = registry.build(algorithm, settings)
+        if isinstance(built, Racing):
+            return built
+    raise UsageError(
+        f"algorithm {algorithm!r} is no race of models on a stream, which alone learns on from"
+        f" table to table: name one of {', '.join(_races())}"
+    )
+
+
+def _races() -> list[str]:
+    """The registered races."""
+    places = (each for each in registry.ENTRIES if each.source == registry.CHACHA)
+    return [
+        each.name for each in places if issubclass(registry.algorithm_class(each.name), Racing)
+    ]
 
 
 def file_in(settings: Mapping[str, Any]) -> str | None:

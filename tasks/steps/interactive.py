@@ -187,7 +187,7 @@ def race(
 
 
 def _places(data: object) -> list[str | Path]:
-    """The references in what was given as data; UsageError for a table itself, or anything else."""
+    """The references in what was given as data; UsageError for a table itself."""
     if isinstance(data, (str, Path)):
         return [data]
     if isinstance(data, Sequence) and all(isinstance(each, (str, Path)) for each in data):

@@ -67,6 +67,26 @@ def test_what_is_wrong_with_the_users_own_is_named(tmp_path, name, settings, wor
         registry.build(f"{tmp_path / 'mine.py'}:{name}", settings)
 
 
+@pytest.mark.parametrize(
+    ("source", "mend"),
+    [
+        (CUSTOM, "write {0}:Mine"),
+        ("class _A: pass\nclass B: pass\nclass C: pass\n", "write {0}:B or {0}:C"),
+        ("no Python", "write {0}:CLASS"),
+        (None, "write {0}:CLASS"),
+    ],
+)
+def test_a_file_without_a_class_names_those_in_it(tmp_path, source, mend):
+    path = tmp_path / "eps.py"
+    if source is not None:
+        path.write_text(source)
+    with pytest.raises(UsageError) as caught:
+        registry.build(str(path))
+
+    told = f"algorithm {str(path)!r} names a file and no class in it: {mend.format(path)}"
+    assert str(caught.value) == told
+
+
 def test_a_missing_file_is_named():
     with pytest.raises(UsageError, match=r"no algorithm file 'nowhere\.py'"):
         registry.build("nowhere.py:Mine")

@@ -186,6 +186,7 @@ def test_what_is_wrong_is_named_and_the_model_stays_whole(call, case):
         (("learn", "new", "sales.csv", "--target", "slod"), 64, "'slod': did you mean 'sold'"),
         (("learn", "new", "sales.csv", "--task", "both"), 64, "--task 'both' must be regr"),
         (("learn", "new", "sales.csv", "--algorithm", "apple"), 64, "'apple' is no race"),
+        (("learn", "new", "sales.csv", "--algorithm", "a.py:A"), 64, "one of chacha, chacha-p"),
         (("learn", "new", "sales.csv", "--set", "bb=3"), 64, "'bb': did you mean 'b'"),
         (("learn", "new", "sales.csv", "--out", "x.txt"), 64, "must end in .csv or .parquet"),
         (("learn", "new", "sales.csv", "--out", "no/x.csv"), 64, "no folder 'no': make it first"),

@@ -109,7 +109,7 @@ def test_a_race_whose_models_stand_alone_leaves_its_champion(race, tmp_path):
 def test_a_race_of_a_users_own_code_is_not_registered(race, tmp_path):
     path = tmp_path / "mine.py"
     path.write_text("from algorithms.chacha.chacha import ChaCha\nclass Mine(ChaCha):\n    pass\n")
-    with pytest.raises(UsageError, match=r"unknown algorithm '.*mine.py:Mine'"):
+    with pytest.raises(UsageError, match=r"algorithm '.*mine.py:Mine' is no race"):
         race(f"{path}:Mine", FRIED, settings={"b": 2})
 
 
