@@ -16,7 +16,7 @@ from tasks.processes.endings import over_wall, post_mortem
 from tasks.processes.leash import kill_tree
 
 _LOOK_SECONDS = 0.02
-_ERROR = re.compile(r"[\w.]+(Error|Exception)\b")
+_ERROR = re.compile(r"[\w.]*(Error|Exception)\b")
 """How the last line of a traceback begins, after which threads may go on talking."""
 
 

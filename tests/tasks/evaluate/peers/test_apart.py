@@ -29,6 +29,13 @@ def test_the_last_word_is_the_error_and_not_what_threads_say_after_it(tmp_path):
         run(tmp_path, "raise SystemExit(4)")
 
 
+def test_a_plain_exception_is_the_last_word_too(tmp_path):
+    program = "print('Exception: none of them fits\\nGeneration: 1it'); raise SystemExit(1)"
+
+    with pytest.raises(LeaseboardError, match="code 1: Exception: none of them fits"):
+        run(tmp_path, program)
+
+
 def test_hashes_of_texts_are_the_same_in_every_process(tmp_path):
     for name in ("one", "two"):
         program = f"open({name!r}, 'w').write(str(hash('a text')))"
