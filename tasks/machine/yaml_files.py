@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -78,7 +78,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
 
 
 def _explain(path: Path, tree: yaml.Node | None, error: ValidationError, model: Any) -> str:
-    first = error.errors()[0]
+    first = _told_first(error.errors())
     location = [part for part in first["loc"] if not str(part).startswith("function-")]
     key = ".".join(short(str(part)) for part in location)
     place = f"{path}:{_line(tree, location)}"
@@ -89,6 +89,15 @@ def _explain(path: Path, tree: yaml.Node | None, error: ValidationError, model: 
     message = first["msg"].removeprefix("Value error, ")
     given = f" (given {_shown(first)})" if location and first["type"] != "missing" else ""
     return f"{place}: {key or 'suite'}: {message}{given}"
+
+
+def _told_first(errors: Sequence[Any]) -> Any:
+    """The error to tell: the key that is there and unknown, before the one that is missing."""
+    first = errors[0]
+    if first["type"] != "missing":
+        return first
+    beside = (each for each in errors if each["loc"][:-1] == first["loc"][:-1])
+    return next((each for each in beside if each["type"] == "extra_forbidden"), first)
 
 
 def _shown(error: Mapping[str, Any]) -> str:

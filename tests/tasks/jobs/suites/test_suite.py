@@ -37,6 +37,13 @@ def test_unknown_key_names_line_and_nearest(tmp_path):
     )
 
 
+def test_a_misspelt_key_is_told_before_the_one_that_is_missing_for_it(tmp_path):
+    text = message(tmp_path, MINIMAL.replace("algorithms:", "algoritms:"))
+
+    assert "unknown key 'algoritms': did you mean 'algorithms'?" in text
+    assert "Field required" not in text
+
+
 def test_wrong_type_names_line_and_key_path(tmp_path):
     text = message(tmp_path, MINIMAL + "limits:\n  wall_seconds: soon\n")
 
