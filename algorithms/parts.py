@@ -1,6 +1,6 @@
 """What an installation may lack: the packages of a part, and the line that brings them.
 
-``pip install leaseboard`` brings what learns a stream, example by example; the others are extras.
+``pip install .`` brings what learns a stream, example by example; the others are extras.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ PARTS = {
 
 
 def mend(part: str) -> str:
-    """The line that installs a part."""
-    return f"pip install 'leaseboard[{part}]'"
+    """The line that installs a part, or another extra, from where the project is."""
+    return f"pip install '.[{part}]' in a checkout"
 
 
 def lacking(module: str | None) -> str | None:
@@ -29,7 +29,7 @@ def lacking(module: str | None) -> str | None:
     Examples
     --------
     >>> lacking("prefect")
-    "'prefect' is not installed, and this needs it: pip install 'leaseboard[flows]'"
+    "'prefect' is not installed, and this needs it: pip install '.[flows]' in a checkout"
     >>> lacking("antigravity")
     """
     for part, modules in PARTS.items():

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from algorithms.errors import UsageError
+from algorithms.parts import mend
 from flows.interruption import terminable
 from flows.jobs import Outcome
 from flows.server import PrefectServer, server_log
@@ -107,7 +108,7 @@ def _as_tasks(place: Place, pool: WorkerPool) -> AsTasks:
 def _on_cluster(place: Place, url: Callable[[], str], body: Callable[[Steps], Outcome]) -> Outcome:
     """The same with the jobs on a Dask cluster; all other steps are made here."""
     if importlib.util.find_spec("prefect_dask") is None:
-        raise UsageError("--cluster needs the extra: pip install 'leaseboard[dask]'")
+        raise UsageError(f"--cluster needs the extra: {mend('dask')}")
 
     from flows.cluster import Cluster, OnCluster
     from flows.orchestrate import in_flow

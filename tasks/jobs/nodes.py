@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from algorithms.benches.nodes import Cluster, Nodes, one_by_one
 from algorithms.errors import SkipError
+from algorithms.parts import mend
 
 Workers = Literal["serial", "processes", "dask"]
 
@@ -32,7 +33,7 @@ def cluster(workers: Workers, address: str = "") -> Cluster:
     if workers == "processes":
         return _processes
     if importlib.util.find_spec("distributed") is None:
-        raise SkipError("workers=dask needs the extra: pip install 'leaseboard[dask]'")
+        raise SkipError(f"workers=dask needs the extra: {mend('dask')}")
     return functools.partial(_dask, address)
 
 

@@ -24,6 +24,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from algorithms.errors import UsageError, unknown
+from algorithms.parts import mend
 from tasks.keep.batches import Batch, Ingested
 from tasks.keep.settings import DATABASES, WATERMARK, DataSettings
 from tasks.machine.addresses import filled, is_variable, redacted, scrubbed
@@ -108,7 +109,7 @@ def pending_rows(data: DataSettings, known: Ingested) -> Iterator[Batch]:
                 return  # it was held back: the next one's watermark would pass its rows over
     except ImportError as error:
         raise UsageError(
-            f"{shown}: {error.name} is not installed: pip install 'leaseboard[postgresql]'"
+            f"{shown}: {error.name} is not installed: {mend('postgresql')}"
         ) from error
     except SQLAlchemyError as error:
         said = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]

@@ -9,7 +9,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from algorithms.errors import UsageError
-from algorithms.parts import PARTS, lacking, require
+from algorithms.parts import PARTS, lacking, mend, require
 from flows import cli
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,6 +80,13 @@ def test_a_stream_is_learned_with_the_base_alone(tmp_path):
     assert {"numba", "numpy", "algorithms"} <= set(done.stdout.split())
 
 
+def test_the_mend_is_what_the_first_page_says():
+    said = (ROOT / "README.md").read_text()
+    for part in PARTS:
+        command = mend(part).partition(" in a checkout")[0].replace("'", '"')
+        assert f"$ {command} " in said
+
+
 def test_every_other_extra_brings_the_part_that_it_adds_to():
     for name in PROJECT["optional-dependencies"].keys() - PARTS.keys():
         brought = PROJECT["optional-dependencies"][name][0]
@@ -100,7 +107,7 @@ def test_a_command_that_needs_more_says_so_in_a_line(module, part, line, without
     assert ended.value.code == cli.USAGE
     assert capsys.readouterr().err == (
         f"leaseboard: {name} needs {module!r}, which is not installed:"
-        f" pip install 'leaseboard[{part}]'\n"
+        f" pip install '.[{part}]' in a checkout\n"
     )
 
 
@@ -124,7 +131,7 @@ def test_so_does_one_that_finds_out_on_its_way():
     assert done.returncode == cli.USAGE
     assert done.stderr == (
         "leaseboard: 'pandas' is not installed, and this needs it:"
-        " pip install 'leaseboard[tables]'\n"
+        " pip install '.[tables]' in a checkout\n"
     )
 
 
@@ -135,7 +142,7 @@ def test_so_does_a_name_that_is_imported():
 
     assert done.stderr.splitlines()[-1] == (
         "ModuleNotFoundError: StreamRegressor: 'pandas' is not installed, and this needs it:"
-        " pip install 'leaseboard[tables]'"
+        " pip install '.[tables]' in a checkout"
     )
 
 
@@ -147,5 +154,5 @@ def test_another_package_is_no_part():
 
 def test_the_mend_names_the_part_that_is_asked_for(without):
     without("sklearn")
-    with pytest.raises(UsageError, match=r"'sklearn'.*pip install 'leaseboard\[flows\]'"):
+    with pytest.raises(UsageError, match=r"'sklearn'.*pip install '\.\[flows\]'"):
         require("flows", "this")

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from algorithms.errors import SkipError, UsageError
+from algorithms.parts import mend
 from algorithms.seeds import derive_seed, generator
 from tasks.evaluate.trials.guided import Guided
 from tasks.evaluate.trials.optimiser import Optimiser, Suggestion
@@ -101,8 +102,7 @@ def require(kind: str) -> None:
     """SkipError if the optimiser `kind` needs an extra that is not installed."""
     if kind in ("smac", "bohb") and importlib.util.find_spec("smac") is None:
         raise SkipError(
-            f"{kind} needs smac, which is not installed:"
-            " install the extra with pip install 'leaseboard[smac]'"
+            f"{kind} needs smac, which is not installed: install the extra with {mend('smac')}"
         )
 
 

@@ -37,7 +37,7 @@ def test_the_events_are_the_same_wherever_the_nodes_work(workers):
 def test_dask_is_an_extra(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
 
-    with pytest.raises(SkipError, match=r"pip install 'leaseboard\[dask\]'"):
+    with pytest.raises(SkipError, match=r"pip install '\.\[dask\]'"):
         cluster("dask")
 
 

@@ -124,9 +124,7 @@ def test_a_table_that_is_too_short_or_holds_no_numbers_is_refused():
 @pytest.mark.parametrize("name", ["smac-joint", "bohb"])
 def test_without_the_extra_smac_is_skipped_with_the_reason(name, monkeypatch):
     monkeypatch.setitem(sys.modules, "smac", None)
-    with pytest.raises(
-        SkipError, match=r"install the extra with pip install 'leaseboard\[smac\]'"
-    ):
+    with pytest.raises(SkipError, match=r"install the extra with pip install '\.\[smac\]'"):
         played(job(name))
 
 
