@@ -26,6 +26,7 @@ from algorithms.events import Event, Finished, LeaseGranted, TrialFinished, of
 from algorithms.log_format import to_json
 from algorithms.look_ahead import Played, first_difference
 from algorithms.tiny import BENCHES, Tiny, tiny_bench
+from algorithms.user_files import place
 
 Check = Callable[[Algorithm], None]
 
@@ -47,7 +48,7 @@ def broken(algorithm: str, name: str) -> str:
     try:
         checks()[name](built)
     except Exception as error:  # noqa: BLE001  (whatever an algorithm raises breaks a promise)
-        return f"{type(error).__name__}: {error}"
+        return f"{type(error).__name__}: {error}{place(error)}"
     return ""
 
 

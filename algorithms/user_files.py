@@ -76,6 +76,32 @@ def blamed(error: BaseException, path: Path) -> str:
     return f"{place}: {type(error).__name__}: {said}".rstrip(": ")
 
 
+def place(error: BaseException) -> str:
+    """The last line of users' files that led to an error, to stand behind it: `` (a.py, line 3)``.
+
+    Empty if none did.
+    """
+    files = {str(path) for path in executed}
+    found = ""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        if frame.f_code.co_filename in files:
+            found = f" ({Path(frame.f_code.co_filename).name}, line {line})"
+    return found
+
+
+def home(cls: type) -> str:
+    """Where a class is from, in the form of a reference: ``path/to/file.py:Class`` of a user's.
+
+    Examples
+    --------
+    >>> home(UsageError)
+    'algorithms.errors:UsageError'
+    """
+    loader = getattr(sys.modules.get(cls.__module__), "__loader__", None)
+    where = loader.path if isinstance(loader, _Source) else cls.__module__
+    return f"{where}:{cls.__qualname__}"
+
+
 class _Source(SourceFileLoader):
     """Runs what a file says now: bytecode may be of an earlier one of its size and time."""
 

@@ -125,7 +125,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _call(arguments: list[str], *, debug: bool) -> int:
     try:
-        outcome = app(arguments, standalone_mode=False, prog_name="leaseboard")
+        outcome = app(arguments, standalone_mode=False, prog_name="leaseboard", obj=debug)
     except (typer.Abort, KeyboardInterrupt):
         outcome = SIGINT_EXIT
     except Exception as error:  # noqa: BLE001  (Python's own code for it, 1, means a regression)

@@ -21,7 +21,7 @@ from algorithms.benches.pulls import (
     PullsBench,
     Unit,
 )
-from algorithms.errors import LeaseboardError, UsageError
+from algorithms.errors import BrokenPromiseError, LeaseboardError, UsageError, short
 from algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
@@ -31,8 +31,10 @@ from algorithms.events import (
     LeaseGranted,
     TrialFinished,
 )
+from algorithms.policies.choices import chosen
 from algorithms.policies.failures import Failures, Texts, failure_of
 from algorithms.seeds import generator
+from algorithms.user_files import home
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -103,7 +105,8 @@ class Policy(ABC):
             raise LeaseboardError("no arm is left to pull: all are retired or eliminated")
         if self.initial_round and self.t < self.problem.n_arms:
             return np.full(self.problem.repeats, self.t, dtype=np.intp)
-        return self._choose()
+        repeats, n_arms = self.problem.repeats, self.problem.n_arms
+        return chosen(self._choose(), repeats, n_arms, type(self))
 
     def certain(self) -> list[int]:
         """Arms that the first run will pull next, each once, whatever the rewards will be."""
@@ -208,7 +211,12 @@ class ArmPolicy(PullsAlgorithm):
     def start(self, problem: Problem, seed: int) -> Policy:
         """A fresh state for `problem`, checked, whose chance is that of `seed`."""
         problem = replace(self.checked(problem), retire_after=self.retire_after)
-        return self.policy(problem, generator(seed, "policy"))
+        made: object = self.policy(problem, generator(seed, "policy"))
+        if not isinstance(made, Policy):
+            raise BrokenPromiseError(
+                f"`policy` of {home(type(self))} gave {short(repr(made), 60)}: return a Policy"
+            )
+        return made
 
     def run(self, bench: PullsBench, seed: int) -> Run:
         """Pull arms until the budget ends or none is left; the answer is the best trial."""

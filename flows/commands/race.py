@@ -31,6 +31,7 @@ ONE_CLASS_MEND = (
 
 
 def race(
+    context: typer.Context,
     algorithm: Annotated[
         str, typer.Argument(help="A name of `leaseboard list`, or file.py:Class.")
     ],
@@ -100,6 +101,8 @@ def race(
             attempt = attempt.with_skill(job, mirrors)
         finally:  # the result is told, whatever goes wrong
             result = attempt.result
+            if context.obj and result.status != "ok" and attempt.log:  # asked for by --debug
+                say(attempt.log.rstrip(), err=True)
             _print(_measured_by(metric, result), attempt, as_json=as_json)
         attempt.keep()
     with redirect_stdout(sys.stderr):  # the JSON stays the last line
@@ -186,6 +189,16 @@ class _Attempt:
 
         result, best, of_log = with_skill(job, self.result, mirrors=mirrors)
         return replace(self, result=result, best=best, of_log=of_log)
+
+    @property
+    def log(self) -> str:
+        """What the job printed, and the traceback if it crashed."""
+        from tasks.folder.results import LOG
+
+        kept = self.home / LOG
+        return self.traceback or (
+            kept.read_text(encoding="utf-8", errors="replace") if kept.is_file() else ""
+        )
 
     @property
     def failures(self) -> list[str]:

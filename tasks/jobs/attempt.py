@@ -15,6 +15,7 @@ from algorithms.errors import (
     SkipError,
     UsageError,
 )
+from algorithms.user_files import place
 from tasks.jobs.job import Job, Result, first_fault
 from tasks.jobs.run import failed, run_job
 from tasks.machine.addresses import discreet
@@ -59,4 +60,4 @@ def _judged(error: BaseException) -> tuple[str, str]:
             return "crash", f"{error.title}: {first_fault(error)}"
         case _:
             first = str(error).partition("\n")[0]
-            return "crash", f"{type(error).__name__}: {first}".rstrip(": ")
+            return "crash", f"{type(error).__name__}: {first}".rstrip(": ") + place(error)

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from algorithms.errors import UsageError, UserFileError
-from algorithms.user_files import import_file
+from algorithms.user_files import home, import_file, place
 
 
 def test_a_file_is_executed_once_until_it_changes(tmp_path):
@@ -46,3 +46,21 @@ def test_a_file_that_fails_is_not_half_imported(tmp_path):
 def test_what_is_not_there_is_named(tmp_path):
     with pytest.raises(UsageError, match=r"no thing file .*: name an existing"):
         import_file(tmp_path / "absent.py", "thing")
+
+
+def test_an_error_is_placed_at_the_last_line_of_a_users_file(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text("import json\n\nclass Mine:\n    def load(self):\n        json.loads('{')\n")
+    mine = import_file(path, "thing").Mine
+    with pytest.raises(ValueError, match="Expecting") as raised:
+        mine().load()
+
+    assert place(raised.value) == " (mine.py, line 5)"
+    assert home(mine) == f"{path}:Mine"
+
+
+def test_an_error_of_ours_has_no_place():
+    with pytest.raises(ZeroDivisionError) as raised:
+        1 / 0  # noqa: B018
+
+    assert place(raised.value) == ""

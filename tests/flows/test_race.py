@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from algorithms.chacha.chacha import ChaCha
 from flows.cli import main
 from tasks.folder.event_logs import read_partial_log
+from tasks.jobs import quarantine
 
 DATA = "synthetic:fried?rows=442&seed=0"
 ALGORITHM = """
@@ -45,7 +47,7 @@ def race(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("end", "status", "reason"),
     [
-        ("raise ValueError('no luck')", "crash", "ValueError: no luck"),
+        ("raise ValueError('no luck')", "crash", "ValueError: no luck (mine.py, line 13)"),
         ("yield Eliminated(at=0, configuration=7, reason='x')", "crash", "configuration 7"),
         ("import os; os._exit(0)", "crash", "ended with exit code 0"),
         ("raise DivergedError('NaN at 7')", "diverged", "NaN at 7"),
@@ -64,6 +66,53 @@ def test_every_ending_is_told_and_its_events_are_kept(race, tmp_path, end, statu
     assert json.loads((log.parent / "result.json").read_text())["status"] == status
 
 
+POLICY = """
+import numpy as np
+from pydantic.dataclasses import dataclass
+from algorithms.policies.policy import ArmPolicy, Policy
+
+@dataclass(frozen=True, kw_only=True)
+class Outside(ArmPolicy):
+    def policy(self, problem, rng):
+        return OutsidePolicy(problem)
+
+class OutsidePolicy(Policy):
+    def _choose(self):
+        return np.full(self.problem.repeats, 99)
+
+    def _learn(self, arm, reward, cost):
+        pass
+"""
+
+
+def test_an_arm_that_is_none_is_told_with_its_place_by_race_and_check(race, tmp_path, capsys):
+    (tmp_path / "mine.py").write_text(POLICY)
+    said = (
+        "`_choose` of mine.py:OutsidePolicy gave 99: return integers of shape (1,), an arm of 0.."
+    )
+    told = raced(capsys, "mine.py:Outside", "sklearn:iris", "--budget", "20")[0]
+    asked = ("tasks.jobs.checked:broken", Path("mine.py"), "mine.py:Outside", "audit")
+
+    assert told["reason"] == f"{said}15 for each run"
+    assert quarantine.ask(*asked) == f"BrokenPromiseError: {said}3 for each run"
+
+
+@pytest.mark.parametrize("algorithm", ["mine.py:Failing", "chacha"])
+def test_debug_shows_where_a_job_crashed(race, tmp_path, monkeypatch, algorithm):
+    """In a process of its own, where the code of users runs, or in ours."""
+    (tmp_path / "mine.py").write_text(ALGORITHM.format(end="raise ValueError('no luck')"))
+    monkeypatch.setattr(ChaCha, "run", unlucky)
+
+    assert "Traceback" not in race(algorithm)[1]
+    told = race(algorithm, "--debug")[1].splitlines()
+    assert told[0] == "Traceback (most recent call last):"
+    assert told[-2] == "ValueError: no luck"
+
+
+def unlucky(*_, **__):
+    raise ValueError("no luck")
+
+
 def test_of_what_a_job_quotes_no_password_is_told_or_kept(race, tmp_path, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "postgresql://me:hunter2secret@db/x")
     end = "import os; raise {}('no ' + os.environ['MLFLOW_TRACKING_URI'])"
@@ -72,7 +121,7 @@ def test_of_what_a_job_quotes_no_password_is_told_or_kept(race, tmp_path, monkey
         told, complained, _ = race("mine.py:Failing")
 
         assert told["status"] == status
-        assert told["reason"].endswith("no postgresql://me:***@db/x")
+        assert "no postgresql://me:***@db/x" in told["reason"]
         assert "***@db" in complained
     kept = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert {"result.json", "log.txt"} <= {path.name for path in kept}
