@@ -1,10 +1,10 @@
-"""The boards of a run of streams, task by task, as text."""
+"""The boards of a run, task by task, as text."""
 
 import shutil
 
 import pytest
 
-from benchmarks.streams_board import main
+from benchmarks.task_board import main
 from tasks.folder import results
 from tasks.jobs.job import Job
 from tasks.jobs.run import run_job
@@ -40,8 +40,8 @@ def test_tasks_are_ranked_apart_and_losses_are_shares_of_the_means(run, capsys):
     code, out = told(capsys, folder)
 
     assert code == 0
-    numbers, classes = out.split("1 streams by progressive_error")
-    assert "1 streams by progressive_mse" in numbers
+    numbers, classes = out.split("1 data sets by progressive_error")
+    assert "1 data sets by progressive_mse" in numbers
     assert "| `running-mean` | 1.00 | 1/0/0 |" in numbers
     assert "| `running-mean` | 1 |" in numbers
     assert "error rate:" in classes
@@ -59,5 +59,14 @@ def test_a_repetition_in_which_a_job_is_missing_is_left_out_and_said(run, capsys
     assert f"left out, for jobs are missing: {NUMBERS}, repetition 2" in out
 
 
-def test_a_run_without_streams_has_none(tmp_path, capsys):
+def test_a_run_without_scores_has_none(tmp_path, capsys):
     assert told(capsys, tmp_path)[0] == 1
+
+
+def test_without_a_reference_the_seconds_of_the_first_are_1(run, capsys):
+    folder = run(("running-mean", NUMBERS, 0), ("last-label", NUMBERS, 0))
+
+    main([str(folder)])
+
+    first = next(line for line in capsys.readouterr().out.splitlines() if "| 1.00 |" in line)
+    assert first.split(" | ")[4] == "1"

@@ -1,8 +1,8 @@
-"""A run of streams as boards by task: ranks, CPU seconds, failures, and every stream's losses.
+"""A run as boards by task: ranks, CPU seconds, failures, and the scores of every data set.
 
-``python -m benchmarks.streams_board runs/peers-streams`` prints tables in Markdown. Regressions
-and classifications are ranked apart, by the score of each. A repetition of a stream in which jobs
-are missing is left out, and said.
+``python -m benchmarks.task_board runs/peers-streams`` prints tables in Markdown. Regressions
+and classifications are ranked apart, by the score of each. A repetition of a data set in which
+jobs are missing is left out, and said.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from tasks.score.leaderboard import Row, leaderboard
 from tasks.score.summary import fixed, short
 
 MEASURED = {
-    "progressive_mse": "mean squared error, 1 is that of `{zero}`",
-    "progressive_error": "error rate",
+    "progressive_mse": ("mean squared error, 1 is that of `{zero}`", 3),
+    "progressive_error": ("error rate", 3),
+    "test_accuracy": ("accuracy", 4),
+    "test_r2": ("R²", 4),
 }
-"""What the table of losses holds, for each score."""
+"""What the table of scores holds, and with how many digits, by the metric."""
 
 
 def whole(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
@@ -39,7 +41,7 @@ def whole(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 def ranks(frame: pd.DataFrame, reference: str) -> Iterator[str]:
     """The lines of a table of ranks, best first."""
     yield (
-        "| algorithm | mean rank | wins/ties/losses | CPU s a stream"
+        "| algorithm | mean rank | wins/ties/losses | CPU s a job"
         f" | times that of `{reference}` | finished | failed |"
     )
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
@@ -59,10 +61,12 @@ def ranks(frame: pd.DataFrame, reference: str) -> Iterator[str]:
         yield f"| {' | '.join(cells)} |"
 
 
-def losses(frame: pd.DataFrame, zero: str | None, names: dict[str, str]) -> Iterator[str]:
-    """The lines of a table of mean losses of finished runs, a column a stream.
+def scores(
+    frame: pd.DataFrame, zero: str | None, names: dict[str, str], digits: int
+) -> Iterator[str]:
+    """The lines of a table of mean scores of finished jobs, a column a data set.
 
-    `zero`: whose losses are 1; None for losses as they are.
+    `zero`: whose scores are 1; None for scores as they are.
     """
     found = frame[finished(frame)].groupby(["label", "data"])["score"].mean().unstack()
     sets = list(dict.fromkeys(frame["data"]))
@@ -73,7 +77,7 @@ def losses(frame: pd.DataFrame, zero: str | None, names: dict[str, str]) -> Iter
     for row in _there(leaderboard(frame).rows):
         if row.label in found.index:
             mine = found.loc[row.label, sets]
-            yield f"| `{row.label}` | {' | '.join(short(float(each), 3) for each in mine)} |"
+            yield f"| `{row.label}` | {' | '.join(short(float(each), digits) for each in mine)} |"
 
 
 def _there(rows: Sequence[Row]) -> list[Row]:
@@ -82,10 +86,10 @@ def _there(rows: Sequence[Row]) -> list[Row]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the boards; 1 if the run has no scores of streams."""
-    parser = argparse.ArgumentParser(description="boards of a run of streams, task by task")
+    """Print the boards; 1 if the run has none of these scores."""
+    parser = argparse.ArgumentParser(description="boards of a run, task by task")
     parser.add_argument("run", type=Path, help="the folder of a run, which may be unfinished")
-    parser.add_argument("--reference", default="chacha", help="whose CPU seconds are 1")
+    parser.add_argument("--reference", default="", help="whose CPU seconds are 1; the first's")
     parser.add_argument("--zero", default="running-mean", help="whose squared error is 1")
     given = parser.parse_args(arguments)
     frame = as_frame(list(read_results(given.run)))
@@ -94,16 +98,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = {each.data: each.name or each.data for each in suite.data} if suite else {}
     scored = frame.groupby("data")["metric"].transform(lambda each: each[each != ""].iloc[0])
     printed = 0
-    for metric, meaning in MEASURED.items():
+    for metric, (meaning, digits) in MEASURED.items():
         mine = frame[scored == metric].reset_index(drop=True)
         if not len(mine):
             continue
         n = mine["data"].nunique()
-        print(f"\n{n} streams by {metric}\n")
-        print("\n".join(ranks(mine, given.reference)))
+        print(f"\n{n} data sets by {metric}\n")
+        reference = given.reference or _there(leaderboard(mine).rows)[0].label
+        print("\n".join(ranks(mine, reference)))
         print(f"\n{meaning.format(zero=given.zero)}:\n")
         zero = given.zero if metric == "progressive_mse" else None
-        print("\n".join(losses(mine, zero, names)))
+        print("\n".join(scores(mine, zero, names, digits)))
         printed += 1
     for each in left:
         print(f"\nleft out, for jobs are missing: {each}")
