@@ -1,5 +1,6 @@
 """A fork answers once, ends as it likes, and leaves its parent as it was."""
 
+import gc
 import os
 import signal
 import struct
@@ -24,6 +25,29 @@ def test_a_fork_answers_and_its_changes_end_with_it():
         assert child.answer() == str(child.pid).encode()
     assert child.pid != os.getpid()
     assert sys.getrecursionlimit() == before
+
+
+class Knot:
+    """Refers to itself, so that a collection alone ends it, and tells where."""
+
+    def __init__(self, ended):
+        self.me, self.ended = self, ended
+
+    def __del__(self):
+        self.ended.append(os.getpid())
+
+
+def test_a_fork_does_not_collect_what_its_parent_left():
+    ended = []
+    gc.disable()
+    try:
+        Knot(ended)
+        with Fork(lambda: repr((gc.collect(), ended)[1]).encode()) as child:
+            assert child.answer() == b"[]"
+    finally:
+        gc.enable()
+    gc.collect()
+    assert ended == [os.getpid()]
 
 
 @pytest.mark.parametrize(
