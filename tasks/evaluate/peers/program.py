@@ -10,11 +10,11 @@ training rows alone as all others are.
 from __future__ import annotations
 
 import json
+import os
 import resource
 import sys
 import time
 from collections.abc import Callable
-from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -111,8 +111,15 @@ def tpot(data: Data, request: Data, _folder: Path) -> tuple[Tried, Any]:
 
 
 def hyperopt_sklearn(data: Data, request: Data, _folder: Path) -> tuple[Tried, Any]:
-    """hyperopt-sklearn's TPE over all its classifiers; its validation rows are the last ones."""
+    """hyperopt-sklearn's TPE over all its classifiers; its validation rows are the last ones.
+
+    A trial that raises ends its whole search, as some of its settings do for three classes. Here
+    it is a failed trial, and the search goes on from the trials before. The seed that it takes
+    does not reach hyperopt 0.2.7, so each trial gets one of its own.
+    """
     import numpy as np
+
+    _count_without_least()
     from hpsklearn import HyperoptEstimator, any_classifier
     from hyperopt import tpe
     from sklearn.base import clone
@@ -124,29 +131,64 @@ def hyperopt_sklearn(data: Data, request: Data, _folder: Path) -> tuple[Tried, A
         preprocessing=[],
         algo=tpe.suggest,
         trial_timeout=request["trial_seconds"],
-        seed=np.random.default_rng(request["seed"]),
     )
+    seeds = np.random.default_rng(request["seed"])
     # Half a row less, because it rounds the number of training rows down.
     share = (len(data["validation_y"]) - 0.5) / len(labels)
-    steps = search.fit_iter(rows, labels, valid_size=share, cv_shuffle=False)
-    next(steps)
+
+    def begun(*, warm_start: bool) -> Any:
+        steps = search.fit_iter(
+            rows, labels, valid_size=share, cv_shuffle=False, warm_start=warm_start
+        )
+        next(steps)
+        return steps
+
+    steps = begun(warm_start=False)
     began = time.time()
     trials, seconds = request["trials"] or _PATIENCE, request["seconds"] or _PATIENCE
-    while len(search.trials.trials) < trials and time.time() - began < seconds:
-        steps.send(1)
-    tried = []
-    for trial in search.trials.trials:
-        result, values = trial["result"], trial["misc"]["vals"]
-        ended = trial["refresh_time"].replace(tzinfo=UTC).timestamp()
+    tried: Tried = []
+    while len(tried) < trials and time.time() - began < seconds:
+        os.environ["HYPEROPT_FMIN_SEED"] = str(seeds.integers(2**31))
+        try:
+            steps.send(1)
+        except Exception:
+            if len(_trials_of(search)) == len(tried):  # it was not a trial that raised
+                raise
+            steps = begun(warm_start=True)
+        trial = _trials_of(search)[-1]
+        result, misc = trial["result"], trial["misc"]
+        ok = result["status"] == "ok"
+        raised = misc.get("error", ("", ""))[1]
         tried.append(
             {
-                "reward": 1 - result["loss"] if result["status"] == "ok" else None,
-                "end": ended - began,
-                "parameters": {label: found[0] for label, found in values.items() if found},
-                "reason": str(result.get("failure", "")),
+                "reward": 1 - result["loss"] if ok else None,
+                "end": time.time() - began,
+                "parameters": {name: found[0] for name, found in misc["vals"].items() if found},
+                "reason": "" if ok else str(result.get("failure", "") or raised),
             }
         )
-    return tried, clone(search.best_model()["learner"]).fit(data["train_x"], data["train_y"])
+    best = search.best_model()["learner"]
+    if best is None:
+        raise RuntimeError(f"all trials failed: {tried[-1]['reason']}")
+    return tried, clone(best).fit(data["train_x"], data["train_y"])
+
+
+def _trials_of(search: Any) -> list[Any]:
+    """All trials of hyperopt, those that raised too, which its own list leaves out."""
+    found: list[Any] = search.trials._dynamic_trials  # noqa: SLF001 - there is no public way
+    return found
+
+
+def _count_without_least() -> None:
+    """Let ``numpy.bincount`` take None for no least length, as it did when hyperopt was written.
+
+    hyperopt 0.2.7 hands it that once it no longer draws at random: its 21st trial would end the
+    search.
+    """
+    import numpy as np
+
+    count = np.bincount
+    np.bincount = lambda x, weights=None, minlength=None: count(x, weights, minlength or 0)
 
 
 SYSTEMS: dict[str, Callable[[Data, Data, Path], tuple[Tried, Any]]] = {
