@@ -81,8 +81,6 @@ ENTRIES: tuple[Entry, ...] = (
           "the default and its whole frontier, all live", CHACHA),
     Entry("offline", "algorithms.chacha.baselines:Offline",
           "the default learner, frozen after a fifth", CHACHA),
-    Entry("autovw", "algorithms.chacha.autovw:AutoVW",
-          "FLAML's AutoVW, the authors' program", CHACHA, extra="flaml"),
     Entry("river-linear", "algorithms.reference.stream_peers:StreamPeer",
           "River's linear models, scaled and clipped, in an environment of their own", RIVER,
           {"learner": "linear"}),

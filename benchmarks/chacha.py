@@ -1,15 +1,15 @@
 """Microseconds of CPU an example of every way to run ChaCha, paired, in one process.
 
-``python -m benchmarks.chacha DATA [--mirror FOLDER] [--peer-rows N] [--out FILE]`` prints the
-ratios. The suite ``speed-chacha`` runs the same as jobs, but for VW's own pass over a cache.
+``python -m benchmarks.chacha DATA [--mirror FOLDER] [--out FILE]`` prints the ratios. The suite
+``speed-chacha`` runs the same as jobs, without VW's own pass over a cache and with FLAML's AutoVW,
+which has a process of its own.
 """
 
 from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Hashable, Sequence
-from contextlib import suppress
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,8 @@ from typing import Any
 from algorithms import registry
 from algorithms.base import Algorithm, play
 from algorithms.benches.stream import Stream, StreamBench
-from algorithms.chacha.autovw import flaml, vw_lines
 from algorithms.chacha.streaming import ChaChaRegressor
-from algorithms.errors import SkipError
+from algorithms.online.schema import stream_schema
 from benchmarks.timing import Timing, Way, measure, table, write
 from tasks import fetch
 from tasks.preprocess import as_stream
@@ -29,12 +28,9 @@ WIDTHS = (5, 10, 50)
 RULES = "chacha-icml-eval"
 VW_ROWS = 5_000
 SINGLE_ROWS = 10_000
-PEER_ROWS = 5_000
 
 
-def run(
-    stream: Stream, folder: Path, *, repeats: int = 5, peer_rows: int = PEER_ROWS
-) -> list[Timing]:
+def run(stream: Stream, folder: Path, *, repeats: int = 5) -> list[Timing]:
     """Measure every way on `stream`; slow ways take only its first rows.
 
     Parameters
@@ -43,8 +39,6 @@ def run(
     folder : Path
         For VW's text and cache files.
     repeats : int
-    peer_rows : int
-        Examples for FLAML's AutoVW.
     """
     ways = [
         *(_rules(f"kernel b={b}", stream, "kernel", b) for b in WIDTHS),
@@ -53,8 +47,6 @@ def run(
         _one_by_one("kernel, default settings, one call at a time", head(stream, SINGLE_ROWS)),
         *(_cache_pass(stream, folder, n_models) for n_models in (1, 5)),
         *(replace(_rules(f"vw b={b}", head(stream, VW_ROWS), "vw", b), repeats=1) for b in WIDTHS),
-        _peer("AutoVW b=5, metric replaced", head(stream, peer_rows), "plain"),
-        _peer("AutoVW b=5, stock", head(stream, peer_rows), "stock"),
     ]
     for b in WIDTHS:
         algorithm = registry.build(RULES, {"b": b})
@@ -125,11 +117,15 @@ def _cache_pass(stream: Stream, folder: Path, n_models: int) -> Way:
     )
 
 
-def _peer(name: str, stream: Stream, metric: str) -> Way:
-    with suppress(SkipError):
-        flaml()  # not when timed: the import takes seconds
-    algorithm = registry.build("autovw", {"metric": metric})
-    return replace(played(name, stream, algorithm), repeats=1)
+def vw_lines(stream: Stream) -> Iterator[str]:
+    """The stream in VW's text format as ChaCha's authors wrote it: features with six decimals."""
+    schema = stream_schema(stream)
+    for row, label in zip(stream.features.tolist(), stream.labels.tolist(), strict=True):
+        groups = (
+            " ".join([name, *(f"{column}:{row[column]:.6f}" for column in columns)])
+            for name, columns in zip(schema.namespaces, schema.columns, strict=True)
+        )
+        yield f"{label!r} |{'|'.join(groups)}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -137,13 +133,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="CPU time an example of ways to run ChaCha")
     parser.add_argument("data", nargs="?", default="synthetic:fried?rows=40768&seed=0")
     parser.add_argument("--mirror", type=Path, action="append", default=[])
-    parser.add_argument("--peer-rows", type=int, default=PEER_ROWS)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--out", type=Path)
     given = parser.parse_args(arguments)
     stream = as_stream(fetch.load(given.data, mirrors=tuple(given.mirror)))
     with tempfile.TemporaryDirectory() as folder:
-        timings = run(stream, Path(folder), repeats=given.repeats, peer_rows=given.peer_rows)
+        timings = run(stream, Path(folder), repeats=given.repeats)
     print(table(timings, REFERENCE))
     if given.out:
         write(timings, given.out)

@@ -9,8 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from algorithms.errors import SkipError
-
 
 @dataclass(frozen=True, slots=True)
 class Way:
@@ -42,45 +40,30 @@ class Timing:
 
     name: str
     examples: int
-    median_us: float | None
-    least_us: float | None
-    runs: int = 0
-    loss: float | None = None
-    reason: str = ""
+    median_us: float
+    least_us: float
+    runs: int
+    loss: float | None
 
 
 def measure(ways: Sequence[Way], repeats: int = 5) -> list[Timing]:
-    """Time every way `repeats` times, round-robin, so that a busy moment meets them all alike.
-
-    A way that raises `SkipError` is reported with its reason.
-    """
+    """Time every way `repeats` times, round-robin, so that a busy moment meets them all alike."""
     seconds: dict[str, list[float]] = {way.name: [] for way in ways}
     losses: dict[str, float | None] = {}
-    skipped: dict[str, str] = {}
     for turn in range(repeats):
         for way in ways:
-            if way.name in skipped or turn >= (way.repeats or repeats):
+            if turn >= (way.repeats or repeats):
                 continue
             started = time.process_time()
-            try:
-                losses[way.name] = way.work()
-            except SkipError as error:
-                skipped[way.name] = str(error)
-                continue
+            losses[way.name] = way.work()
             seconds[way.name].append((time.process_time() - started) * way.scale)
-    return [
-        Timing(way.name, way.examples, None, None, reason=skipped[way.name])
-        if way.name in skipped
-        else _timing(way, seconds[way.name], losses[way.name])
-        for way in ways
-    ]
+    return [_timing(way, seconds[way.name], losses[way.name]) for way in ways]
 
 
-def ratio(timings: Sequence[Timing], slow: str, fast: str) -> float | None:
-    """How many times longer `slow` takes than `fast`, by medians; None if one was skipped."""
+def ratio(timings: Sequence[Timing], slow: str, fast: str) -> float:
+    """How many times longer `slow` takes than `fast`, by medians; NaN if that took no time."""
     median = {timing.name: timing.median_us for timing in timings}
-    longer, shorter = median[slow], median[fast]
-    return longer / shorter if longer is not None and shorter else None
+    return median[slow] / median[fast] if median[fast] else float("nan")
 
 
 def table(timings: Sequence[Timing], reference: str) -> str:
@@ -88,14 +71,11 @@ def table(timings: Sequence[Timing], reference: str) -> str:
     width = max(len(timing.name) for timing in timings)
     lines = [f"{'':{width}}  us/example    least    ratio   examples  loss"]
     for timing in timings:
-        if timing.median_us is None or timing.least_us is None:
-            lines.append(f"{timing.name:{width}}  skipped: {timing.reason}")
-            continue
         times = ratio(timings, timing.name, reference)
         loss = "" if timing.loss is None else f"{timing.loss:.6g}"
         lines.append(
             f"{timing.name:{width}}  {timing.median_us:10.3f} {timing.least_us:8.3f}"
-            f" {times or float('nan'):8.2f} {timing.examples:10d}  {loss}"
+            f" {times:8.2f} {timing.examples:10d}  {loss}"
         )
     return "\n".join(lines)
 

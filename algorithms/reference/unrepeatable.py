@@ -15,6 +15,7 @@ UNREPEATABLE: Mapping[str, str] = MappingProxyType(
         "flaml": "FLAML weighs its learners by the seconds that they take",
         "flaml-autovw": _AUTOVW,
         "flaml-autovw-patched": _AUTOVW,
+        "flaml-autovw-squared": _AUTOVW,
         "samlb-chacha": _AUTOVW,
     }
 )

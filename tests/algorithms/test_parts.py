@@ -67,7 +67,7 @@ def test_the_parts_are_those_of_the_project():
 
 
 def test_a_stream_is_learned_with_the_base_alone(tmp_path):
-    others = {"river", "psycopg2", "flaml", "smac"}.union(*PARTS.values())
+    others = {"river", "psycopg2", "smac"}.union(*PARTS.values())
     done = subprocess.run(
         [sys.executable, "-c", LEARN.format(lacking=sorted(others)), str(tmp_path / "model")],
         capture_output=True,

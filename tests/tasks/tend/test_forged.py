@@ -162,8 +162,15 @@ def test_what_one_seed_makes_two_runs_of_is_undecided_unless_its_shape_differs(
     assert judged(forger.write()).outcome == "refuted"
 
 
-def test_what_is_unrepeatable_is_registered():
+def test_what_is_unrepeatable_is_registered_with_all_that_run_the_same_program():
     assert set(registry.names()) >= UNREPEATABLE.keys()
+    programs = {
+        name: (registry.entry(name).target, registry.build(name).system)
+        for name in registry.names()
+        if hasattr(registry.build(name), "system")
+    }
+    unsteady = {programs[name] for name in UNREPEATABLE}
+    assert {name for name in programs if programs[name] in unsteady} == UNREPEATABLE.keys()
 
 
 @pytest.mark.parametrize("clock", ["cpu_seconds", "wall_seconds"])
