@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from algorithms.benches.systems import SystemFit
 from algorithms.errors import UsageError
-from tasks.evaluate.peers import table_program, venv
+from tasks.evaluate.peers import inside, table_program, venv
 from tasks.evaluate.peers.apart import run_apart
 from tasks.evaluate.store import Record, Store
 from tasks.fetch import Dataset, columns
@@ -67,7 +67,7 @@ class SystemFits:
         """
         isolated = system in venv.names()
         python = venv.python(system) if isolated else Path(sys.executable)
-        modules = [table_program.__name__, *programs(system)]
+        modules = [inside.__name__, table_program.__name__, *programs(system)]
         if system == "leaseboard":
             modules.append(ESTIMATORS)
         records = self._store.records(
@@ -109,7 +109,7 @@ class SystemFits:
             folder = Path(name)
             (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")
             np.savez(folder / "data.npz", **self._arrays())
-            command = [str(python), "-s", "-P", table_program.__file__, system, str(folder)]
+            command = inside.command(python, table_program.__name__, system, str(folder))
             least, times = PATIENCE
             whole = run_apart(command, system, folder, least + times * seconds)
             answer = json.loads((folder / "answer.json").read_text(encoding="utf-8"))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from algorithms.benches.outside import OutsideForecasts, StreamToll
 from algorithms.benches.stream import Stream
 from algorithms.errors import DivergedError
-from tasks.evaluate.peers import stream_program, venv
+from tasks.evaluate.peers import inside, stream_program, venv
 from tasks.evaluate.peers.talking import PATIENCE, GoneError, TalkingProcess
 
 _OVERFLOWS = "OverflowError", "FloatingPointError"
@@ -51,7 +51,7 @@ class PeerSession:
             "nominal": stream.nominal,
             "namespaces": [(each.start, each.stop) for each in stream.namespaces],
         }
-        command = [str(python), "-s", "-P", stream_program.__file__, which.system, which.learner]
+        command = inside.command(python, stream_program.__name__, which.system, which.learner)
         self._process = TalkingProcess(command, f"{which.system}'s {which.learner}", patience)
         self._process.send(json.dumps(order).encode() + b"\n")
 

@@ -1,26 +1,23 @@
-"""Runs inside a peer's environment: ``python stream_program.py SYSTEM LEARNER``, over its pipes.
+"""Runs inside a peer's environment: ``inside.py stream_program SYSTEM LEARNER``, over its pipes.
 
-It imports nothing of Leaseboard but, by its path, the file beside it that has the learners of that
-system. The first line that it reads is the order as JSON: seed, task, classes, features, which of
-them are numbers of categories, and which belong together. Then it reads an example, writes
-its forecast, reads the label and learns it, and so on: a label is not sent before the forecast
-has come. Examples and labels are float32, forecasts float64. When no example comes any more it
-writes a line of JSON: what forecasting and learning took, and the memory of its process.
+It imports nothing of Leaseboard; the learners of a system are in the file beside it that is named
+for the system. The first line that it reads is the order as JSON: seed, task, classes, features,
+which of them are numbers of categories, and which belong together. Then it reads an example,
+writes its forecast, reads the label and learns it, and so on: a label is not sent before the
+forecast has come. Examples and labels are float32, forecasts float64. When no example comes any
+more it writes a line of JSON: what forecasting and learning took, and the memory of its process.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
 import os
-import resource
 import struct
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from types import ModuleType
 from typing import Any, BinaryIO, Literal
 
 Row = dict[str, float]
@@ -97,7 +94,7 @@ class BetweenPipes:
             self._model.learn_one(example, int(label))
 
 
-def main(system: str, learner: str) -> None:
+def main(inside: ModuleType, system: str, learner: str) -> None:
     """Take the order, play, tell what it took."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
@@ -107,38 +104,9 @@ def main(system: str, learner: str) -> None:
     nominal = tuple(names[place] for place in order["nominal"])
     groups = tuple(names[start:stop] for start, stop in order["namespaces"])
     asked = Asked(order["task"], order["seed"], order["n_classes"], names, nominal, groups)
-    played = BetweenPipes(learners(system)[learner](asked), asked)
+    learners = inside.beside(f"stream_{system}").LEARNERS
+    played = BetweenPipes(learners[learner](asked), asked)
     played.play(orders, answers)
     took = {"cpu_seconds": played.cpu_seconds, "wall_seconds": played.wall_seconds}
-    answers.write(json.dumps(took | {"peak_memory_mb": peak_memory_mb()}).encode() + b"\n")
+    answers.write(json.dumps(took | {"peak_memory_mb": inside.peak_memory_mb()}).encode() + b"\n")
     answers.flush()
-
-
-def learners(system: str) -> dict[str, Callable[[Asked], Any]]:
-    """Those of `system` by name; its module is beside this one, where nothing is searched for."""
-    name = f"stream_{system}"
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    found: dict[str, Callable[[Asked], Any]] = module.LEARNERS
-    return found
-
-
-def peak_memory_mb() -> float:
-    """The most memory that this process held at once, in millions of bytes.
-
-    Linux counts what its parent held among what `resource` tells of a child, so it is asked for
-    the process itself where there is a ``/proc``.
-    """
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) / 1e6
-    lines = status.read_text(encoding="utf-8").splitlines()
-    peak = next(line for line in lines if line.startswith("VmHWM:"))
-    return int(peak.split()[1]) * 1024 / 1e6
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2])

@@ -1,7 +1,7 @@
-"""Runs in a system's environment: ``python table_program.py SYSTEM FOLDER``.
+"""Runs in a system's environment: ``inside.py table_program SYSTEM FOLDER``.
 
-It imports nothing of Leaseboard but, by its path, the file beside it that sets the system up,
-where there is one. It reads ``request.json`` (seed, task, seconds, and what the columns are) and
+It imports nothing of Leaseboard; the file beside it that is named for a system sets that up, where
+there is one. It reads ``request.json`` (seed, task, seconds, and what the columns are) and
 ``data.npz`` (the columns of the training and of the test rows, and the training rows' labels) from
 the folder, lets the system learn, and writes ``forecasts.npy`` and ``answer.json``: the seconds
 before the fit and of the forecast, which are not the fit's, and the memory of its largest process.
@@ -13,7 +13,6 @@ has them. What it makes of them is what its own documentation advises.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import resource
 import sys
@@ -21,6 +20,7 @@ import time
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 Request = dict[str, Any]
@@ -112,13 +112,14 @@ COUNTING_WALL_SECONDS = ("flaml", "tpot", "autogluon")
 """Systems whose budget is told in wall seconds."""
 
 
-def made(system: str, request: Request) -> Made:
+def made(inside: ModuleType, system: str, request: Request) -> Made:
     """The estimator of `system`, and the options of its fit."""
     if system in COUNTING_WALL_SECONDS:
         _count_cpu_time()
-    if system in SYSTEMS:
+    name = module_of(system)
+    if name is None:
         return SYSTEMS[system](request)
-    found: Made = _beside(system).make(request, spent_seconds)
+    found: Made = inside.beside(name).make(request, spent_seconds)
     return found
 
 
@@ -133,14 +134,15 @@ def module_of(system: str) -> str | None:
     return None if system in SYSTEMS else f"table_{system.replace('-', '_')}"
 
 
-def main(system: str, folder: Path) -> None:
+def main(inside: ModuleType, system: str, place: str) -> None:
     """Learn, forecast, answer."""
     import numpy as np
 
+    folder = Path(place)
     wall = time.monotonic
     began = wall()
     request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
-    model, options = made(system, request)
+    model, options = made(inside, system, request)
     with np.load(folder / "data.npz") as stored:
         train, test = (_frame(request["columns"], stored, part) for part in ("train", "test"))
         labels = stored["labels"]
@@ -151,7 +153,7 @@ def main(system: str, folder: Path) -> None:
     answer = {
         "setup": setup,
         "forecast": (spent_seconds() - fitted[0], wall() - fitted[1]),
-        "peak_memory_mb": _peak_memory_mb(),
+        "peak_memory_mb": inside.peak_memory_mb(),
     }
     np.save(folder / "forecasts.npy", forecasts)
     (folder / "answer.json").write_text(json.dumps(answer), encoding="utf-8")
@@ -175,18 +177,6 @@ def _named(columns: list[dict[str, Any]]) -> list[tuple[str, list[str] | None]]:
     return [(f"column{number}", column["categories"]) for number, column in enumerate(columns)]
 
 
-def _beside(system: str) -> Any:
-    """The module of `system`, by its path: this program's folder is not searched for modules."""
-    name = module_of(system)
-    assert name is not None
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def _classifies(request: Request) -> bool:
     found: bool = request["task"] == "classification"
     return found
@@ -208,24 +198,3 @@ def spent_seconds() -> float:
         resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     )
     return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
-
-
-def _peak_memory_mb() -> float:
-    """Of the largest of this process and those that it waited for, in millions of bytes.
-
-    Linux tells of the own by ``VmHWM``: ``ru_maxrss`` may be what held the process that started
-    this one.
-    """
-    unit = 1024 if sys.platform == "linux" else 1
-    largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit
-    if sys.platform != "linux":
-        own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    else:
-        lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
-        peak = next(line for line in lines if line.startswith("VmHWM:"))
-        own = int(peak.split()[1]) * unit
-    return max(own, largest) / 1e6
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))

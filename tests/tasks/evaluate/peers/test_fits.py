@@ -7,7 +7,7 @@ import pytest
 
 from algorithms.errors import LeaseboardError, SkipError, UsageError
 from tasks import fetch
-from tasks.evaluate.peers import table_program, venv
+from tasks.evaluate.peers import inside, venv
 from tasks.evaluate.peers.fits import SystemFits, truth
 from tasks.evaluate.store import Store
 from tasks.fetch import Dataset
@@ -90,7 +90,7 @@ def test_a_system_that_is_not_installed_is_skipped_with_the_mend(fits, monkeypat
 def test_a_system_that_fails_says_its_last_word(fits, monkeypatch, tmp_path):
     script = tmp_path / "system.py"
     script.write_text("raise ValueError('no licence')")
-    monkeypatch.setattr(table_program, "__file__", str(script))
+    monkeypatch.setattr(inside, "__file__", str(script))
     monkeypatch.setattr(venv, "python", lambda _: Path(sys.executable))
 
     with pytest.raises(LeaseboardError, match="tpot ended with exit code 1: ValueError: no lice"):

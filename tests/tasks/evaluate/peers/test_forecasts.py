@@ -10,7 +10,7 @@ from algorithms.benches.outside import OutsideForecasts
 from algorithms.benches.stream import Stream
 from algorithms.errors import DivergedError, LeaseboardError, SkipError
 from algorithms.tiny import Tiny, tiny_bench
-from tasks.evaluate.peers import stream_program, venv
+from tasks.evaluate.peers import inside, venv
 from tasks.evaluate.peers.forecasts import PeerSession, PeersOutside
 
 LINEAR = OutsideForecasts("river", "linear")
@@ -26,7 +26,7 @@ def start(tmp_path, monkeypatch):
         if script is not None:
             file = tmp_path / "stand_in.py"
             file.write_text(script)
-            monkeypatch.setattr(stream_program, "__file__", str(file))
+            monkeypatch.setattr(inside, "__file__", str(file))
         sessions.append(PeerSession(which, stream, 3, patience))
         return sessions[-1]
 

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from tasks.evaluate.peers.stream_program import learners, peak_memory_mb
 from tests.played import MeanOfLabels, asked_for, played
 
 
@@ -29,15 +28,3 @@ def test_many_classes_are_told_by_chances():
     _, told = played(asked_for("classes"), MeanOfLabels(), [[0, 0, 0]] * 3, [0, 1, 2])
 
     assert told.tolist() == [[0, 0, 0], [1, 0, 0], [0.5, 0.5, 0]]
-
-
-@pytest.mark.parametrize(
-    ("system", "name"),
-    [("river", "linear"), ("samlb", "chacha"), ("autovw", "stock"), ("capymoa", "hat")],
-)
-def test_a_systems_learners_are_in_a_file_beside_the_program(system, name):
-    assert name in learners(system)
-
-
-def test_the_memory_is_that_of_this_process():
-    assert 20 < peak_memory_mb() < 20_000

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from algorithms.reference import tables
-from tasks.evaluate.peers import table_program, venv
+from tasks.evaluate.peers import inside, table_program, venv
 
 FOLDER = Path(table_program.__file__).parent
 
@@ -31,7 +31,7 @@ def test_the_program_forecasts_and_tells_what_is_not_the_fits(tmp_path, monkeypa
     made = {"ours": lambda asked: (Mean(), {"wanted": asked["seed"]})}
     monkeypatch.setattr(table_program, "SYSTEMS", made)
 
-    table_program.main("ours", tmp_path)
+    table_program.main(inside, "ours", str(tmp_path))
 
     assert np.load(tmp_path / "forecasts.npy").tolist() == [2.0, 2.0, 2.0]
     answer = json.loads((tmp_path / "answer.json").read_text())
@@ -45,7 +45,7 @@ def test_a_system_with_a_file_of_its_own_is_made_by_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "autogluon", None)
 
     with pytest.raises(ModuleNotFoundError, match="autogluon"):
-        table_program.made("autogluon", {"task": "regression", "seconds": 1})
+        table_program.made(inside, "autogluon", {"task": "regression", "seconds": 1})
 
     assert time.time is not ours
 
