@@ -33,12 +33,15 @@ class TableSystem(OnTable):
 
     Parameters
     ----------
-    system : {"leaseboard", "flaml", "tpot", "hyperopt-sklearn", "autogluon"}
+    system : {"leaseboard", "flaml", "tpot", "tpot-light", "hyperopt-sklearn", "autogluon"}
         ``leaseboard`` is `PolicyClassifier` or `PolicyRegressor`. The others run in an
         environment of their own: ``leaseboard peers install flaml``. AutoGluon takes no seed.
+        ``tpot-light`` is TPOT with its search space of fast pipelines.
     """
 
-    system: Literal["leaseboard", "flaml", "tpot", "hyperopt-sklearn", "autogluon"] = "leaseboard"
+    system: Literal[
+        "leaseboard", "flaml", "tpot", "tpot-light", "hyperopt-sklearn", "autogluon"
+    ] = "leaseboard"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,8 +39,8 @@ def pinned(job: Job) -> str:
     >>> pinned(Job("chacha", "synthetic:fried", seed=0, environment_seed=0))
     ''
     """
-    system = _system(job)
-    return f" pins {venv.digest(system)}" if system in venv.names() else ""
+    library = fits.library(_system(job))
+    return f" pins {venv.digest(library)}" if library in venv.names() else ""
 
 
 def _system(job: Job) -> str:

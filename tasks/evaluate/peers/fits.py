@@ -65,8 +65,8 @@ class SystemFits:
         LeaseboardError
             If it fails.
         """
-        isolated = system in venv.names()
-        python = venv.python(system) if isolated else Path(sys.executable)
+        isolated = library(system) in venv.names()
+        python = venv.python(library(system)) if isolated else Path(sys.executable)
         modules = [inside.__name__, table_program.__name__, *programs(system)]
         if system == "leaseboard":
             modules.append(ESTIMATORS)
@@ -75,7 +75,7 @@ class SystemFits:
                 code=modules,
                 libraries=() if isolated else LEARNERS,
                 system=system,
-                environment=venv.digest(system) if isolated else "",
+                environment=venv.digest(library(system)) if isolated else "",
                 data=self._dataset.digest,
                 split=self._split,
                 seed=seed,
@@ -135,6 +135,17 @@ def programs(system: str) -> list[str]:
     """The modules that set `system` up in its environment, where no import names them."""
     name = table_program.module_of(system)
     return [f"{__package__}.{name}"] if name else []
+
+
+def library(system: str) -> str:
+    """The library of `system`, which is mostly named after it.
+
+    Examples
+    --------
+    >>> library("tpot-light")
+    'tpot'
+    """
+    return table_program.LIBRARIES.get(system, system)
 
 
 def truth(dataset: Dataset) -> NDArray[Any]:

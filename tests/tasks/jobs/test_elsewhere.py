@@ -46,7 +46,9 @@ def test_a_users_file_has_none(tmp_path):
     assert programs(Job(mine, "synthetic:fried", seed=0, environment_seed=0)) == []
 
 
-@pytest.mark.parametrize("algorithm", ["river-arf", "optuna-median", "flaml-default"])
+@pytest.mark.parametrize(
+    "algorithm", ["river-arf", "optuna-median", "flaml-default", "tpot-light"]
+)
 def test_other_pins_are_another_job(algorithm, monkeypatch, tmp_path):
     job = Job(algorithm, "sklearn:wine", seed=0, environment_seed=0)
     bench = registry.algorithm_class(algorithm).bench

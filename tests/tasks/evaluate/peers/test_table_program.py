@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from algorithms.reference import tables
-from tasks.evaluate.peers import inside, table_program, venv
+from tasks.evaluate.peers import fits, inside, table_program, venv
 
 FOLDER = Path(table_program.__file__).parent
 
@@ -78,4 +78,5 @@ def test_every_system_is_an_algorithm_and_has_pins_or_runs_in_our_environment():
     assert names == {*table_program.SYSTEMS, *beside}
     assert all((FOLDER / f"{table_program.module_of(name)}.py").is_file() for name in beside)
     assert names.issuperset(table_program.COUNTING_WALL_SECONDS)
-    assert names - set(venv.names()) == {"leaseboard", "lightgbm", "forest"}
+    libraries = {fits.library(name) for name in names}
+    assert libraries - set(venv.names()) == {"leaseboard", "lightgbm", "forest"}
