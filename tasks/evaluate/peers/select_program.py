@@ -67,7 +67,6 @@ def sklearn_halving(order: Answer, wire: Wire) -> Answer:
 
     import numpy as np
     from sklearn.base import BaseEstimator
-    from sklearn.exceptions import FitFailedWarning
     from sklearn.experimental import enable_halving_search_cv  # noqa: F401
     from sklearn.model_selection import (
         HalvingGridSearchCV,
@@ -108,8 +107,10 @@ def sklearn_halving(order: Answer, wire: Wire) -> Answer:
     else:
         search = HalvingGridSearchCV(Asking(), grid, **given)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FitFailedWarning)
-        warnings.simplefilter("ignore", UserWarning)  # scores that are NaN, which `told` counts
+        # A configuration that cannot be trained has no score: `told` has NaN for it, and `dropped`
+        # says that it failed.
+        for known in ("Scoring failed", "One or more of the test scores are non-finite"):
+            warnings.filterwarnings("ignore", known, UserWarning)
         search.fit(np.arange(max(2, folds)).reshape(-1, 1))
     told = search.cv_results_
     # Its choice is of the last round, also where nobody there could be trained.

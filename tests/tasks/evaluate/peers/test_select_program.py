@@ -1,17 +1,18 @@
-"""What Optuna is asked to do, against a stand-in that keeps to what is asked."""
+"""What Optuna is asked to do, against a stand-in that keeps to what is asked; and scikit-learn."""
 
 import io
 import json
 import math
 import subprocess
 import sys
+import warnings
 from enum import Enum
 from types import SimpleNamespace
 
 import pytest
 
 from tasks.evaluate.peers import select_program
-from tasks.evaluate.peers.select_program import Wire, optuna_study, samples
+from tasks.evaluate.peers.select_program import Wire, optuna_study, samples, sklearn_halving
 
 States = Enum("States", "COMPLETE PRUNED FAIL")
 SETTINGS = {"pruner": "median", "sampler": "grid", "startup_trials": 5, "min_resource": "auto"}
@@ -185,6 +186,42 @@ def test_its_default_sampler_is_tpe(study):
     assert given["tpe"] == ((), {"seed": 5})
     assert "grid" not in given
     assert found["chosen"] == 0
+
+
+@pytest.fixture
+def halved():
+    """Halves three configurations in scikit-learn, of which each has an accuracy or fails."""
+
+    def run(accuracy, folds):
+        class Told(Wire):
+            def accuracy(self, configuration, rows, **fold):
+                if (found := accuracy(configuration)) is None:
+                    raise select_program.CannotTrainError
+                return found
+
+        settings = {"search": "grid", "folds": folds, "min_resources": 100, "factor": 3}
+        order = {"configurations": 3, "rows": 900, "seed": 5, "settings": settings}
+        return sklearn_halving(order, Told(None, None))
+
+    return run
+
+
+@pytest.mark.parametrize("folds", [1, 5])
+@pytest.mark.parametrize(("failing", "chosen"), [((), 2), ((2,), 1), ((0, 1, 2), None)])
+def test_who_cannot_be_trained_is_dropped_without_a_warning(halved, folds, failing, chosen):
+    found = halved(lambda c: None if c in failing else 0.5 + c / 10, folds)
+
+    assert found["chosen"] == chosen
+    assert all(found["dropped"][str(each)] == "it failed" for each in failing)
+
+
+def test_any_other_warning_of_a_search_is_told(halved):
+    def warns(configuration):
+        warnings.warn("the labels are odd", stacklevel=1)
+        return 0.5
+
+    with pytest.warns(UserWarning, match="the labels are odd"):
+        halved(warns, 1)
 
 
 def test_what_a_library_prints_is_no_answer():
