@@ -56,14 +56,18 @@ def section(made: Material) -> Section | None:
         return None
     table = Table(
         "own-processes-table",
-        "In processes of their own",
+        "What they took, and how they failed",
         ["Algorithm", "Finished", "CPU s a job", "Wall s a job", "Median peak MB",
          "Largest peak MB", "Diverged", "Other failures", "Skipped", "Last word"],
         rows,
     )  # fmt: skip
     texts = [text for base, text in TEXTS.items() if base in said]
     return Section(
-        "own-processes", "Other libraries", nav="Other libraries", text=texts, tables=[table]
+        "own-processes",
+        "In processes of their own",
+        nav="Own processes",
+        text=texts,
+        tables=[table],
     )
 
 
