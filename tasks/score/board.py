@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 LEGEND = "CPU s: of a job, and × the cheapest. Jobs: finished of all."
 RANKED = "Rank: mean over data sets. w/t/l: wins, ties, losses."
+FEWER = "Rank (n/N): over n of N data sets, so compare it with care."
 TESTED = "Test: the same of the test score, which no algorithm saw."
 
 
@@ -37,7 +38,9 @@ def columns(found: Compared) -> dict[str, Callable[[Row], str]]:
         return short(value) if one_set else fixed(value)
 
     ranked: dict[str, Callable[[Row], str]] = {"#": lambda row: str(row.place)}
-    ranks: dict[str, Callable[[Row], str]] = {"rank": lambda row: fixed(row.rank.value, 2)}
+    ranks: dict[str, Callable[[Row], str]] = {
+        "rank": lambda row: fixed(row.rank.value, 2) + _fewer(row, found.board)
+    }
     duels: dict[str, Callable[[Row], str]] = {
         "w/t/l": lambda row: f"{row.wins}/{row.ties}/{row.losses}"
     }
@@ -65,8 +68,21 @@ def columns(found: Compared) -> dict[str, Callable[[Row], str]]:
 def legend(found: Compared) -> str:
     """What the columns mean."""
     parts = [] if found.board.one_set else [RANKED]
+    if not found.board.one_set and any(_fewer(row, found.board) for row in found.board.rows):
+        parts.append(FEWER)
     parts += [LEGEND, f"Score: {score_name(found.board)}."]
     return " ".join(parts + ([TESTED] if found.tested else []))
+
+
+def notes(found: Compared) -> list[str]:
+    """The legend, and the rules that count on this board."""
+    rows = found.board.rows
+    said = [legend(found)]
+    if any(row.n_ok < row.n_jobs for row in rows):
+        said.append(MISSING_RULE)
+    if any(row.hindsight for row in rows):
+        said.append(HINDSIGHT_RULE)
+    return said
 
 
 def texts(found: Compared) -> list[tuple[str, ...]]:
@@ -78,6 +94,12 @@ def texts(found: Compared) -> list[tuple[str, ...]]:
 def name_of(row: Row) -> str:
     """What a row is called on a board; who declares hindsight is called so."""
     return f"{row.label} (hindsight)" if row.hindsight else row.label
+
+
+def _fewer(row: Row, board: Board) -> str:
+    """On how many of the data sets a row is ranked, where others are on more."""
+    everywhere = board.n_ranked
+    return f" ({row.n_ranked}/{everywhere})" if 0 < row.n_ranked < everywhere else ""
 
 
 def jobs_text(row: Row) -> str:
@@ -125,13 +147,10 @@ def leaderboard(found: Compared) -> Group:
         leads = row.place == 1 and not board.one_set
         style = "bold" if leads else "dim" if not row.n_ok else ""
         table.add_row(*map(cell, said), style=style)
-    notes = [legend(found)]
-    if any(row.n_ok < row.n_jobs for row in board.rows):
-        notes.append(MISSING_RULE)
-    if any(row.hindsight for row in board.rows):
-        notes.append(HINDSIGHT_RULE)
     answer = found.answer.lines()
-    return Group(table, cell(""), *map(cell, answer), *(cell(note, "dim") for note in notes))
+    return Group(
+        table, cell(""), *map(cell, answer), *(cell(note, "dim") for note in notes(found))
+    )
 
 
 def plain(found: Compared, width: int = 120) -> str:

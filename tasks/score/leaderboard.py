@@ -92,6 +92,11 @@ class Board:
         """Whether one data set alone has scores, which claims no rank: see `ONE_SET_RULE`."""
         return self.table.only is not None
 
+    @property
+    def n_ranked(self) -> int:
+        """On how many data sets anybody has a rank."""
+        return int(np.isfinite(self.table.ranks()).any(axis=0).sum())
+
 
 def leaderboard(
     frame: pd.DataFrame,

@@ -10,7 +10,7 @@ import io
 import math
 from collections.abc import Callable, Mapping
 
-from tasks.score.board import columns, legend, score_name, texts
+from tasks.score.board import columns, notes, score_name, texts
 from tasks.score.compared import Compared
 from tasks.score.leaderboard import Row
 
@@ -65,7 +65,7 @@ def latex(found: Compared) -> str:
     return "\n".join(
         [
             f"% {' '.join(found.title.split())}",
-            f"% {legend(found)}",
+            *(f"% {note}" for note in notes(found)),
             f"\\begin{{tabular}}{{{align}}}",
             "\\hline",
             f"{' & '.join(map(_tex, names))} \\\\",
@@ -84,7 +84,8 @@ def markdown(found: Compared) -> str:
     lines.append(f"| {' | '.join(names)} |")
     lines.append(f"| {' | '.join('---' if name in _LEFT else '---:' for name in names)} |")
     lines += [f"| {' | '.join(map(_literal, row))} |" for row in texts(found)]
-    lines += ["", _literal(legend(found))]
+    for note in notes(found):
+        lines += ["", _literal(note)]
     return "\n".join(lines) + "\n"
 
 
@@ -123,6 +124,7 @@ def _fields(row: Row, found: Compared) -> dict[str, str | int]:
         "failed": row.n_failed,
         "skipped": row.n_skipped,
         "not_run": row.n_not_run,
+        "data_sets_ranked": "" if one_set else row.n_ranked,
         "hindsight": str(row.hindsight).lower(),
         "baseline": str(row.baseline).lower(),
     }

@@ -1,3 +1,4 @@
+import csv
 import dataclasses
 import io
 
@@ -6,7 +7,7 @@ from rich.console import Console
 
 from tasks.jobs.job import Result
 from tasks.jobs.suites.suite import Suite
-from tasks.score import board
+from tasks.score import board, written
 from tasks.score.compared import compared
 from tasks.score.leaderboard import ONE_SET_RULE
 
@@ -68,6 +69,24 @@ def test_failures_bring_their_rule():
     assert "1/2" in text
     assert "5 of 6 jobs finished (1 failed)." in text
     assert "counts as the worst score" in " ".join(text.split())
+
+
+def test_a_mean_rank_over_fewer_data_sets_says_so_beside_the_number():
+    rows = [
+        dataclasses.replace(each, status="skipped", score=None)
+        if (each.label, each.data) == ("exhaustive", "synthetic:mv") else each
+        for each in two_sets()
+    ]  # fmt: skip
+    found = compared(rows)
+    names = list(board.columns(found))
+    ranks = {row[names.index("algorithm")]: row[names.index("rank")] for row in board.texts(found)}
+    table = {row["algorithm"]: row["data_sets_ranked"]
+             for row in csv.DictReader(io.StringIO(written.as_csv(found)))}  # fmt: skip
+
+    assert ranks == {"exhaustive": "1.00 (1/2)", "cha<b>[red]|_*": "1.50", "vanilla": "2.50"}
+    assert table == {"exhaustive": "1", "cha<b>[red]|_*": "2", "vanilla": "2"}
+    assert "over n of N data sets" in board.legend(found)
+    assert "over n of N data sets" not in board.legend(compared(two_sets()))
 
 
 def test_the_suites_own_scale_is_used():

@@ -69,6 +69,11 @@ def test_markdown_is_read_back_as_it_was_said(made):
     assert rows == board.texts(made)
 
 
+def test_what_is_missing_is_told_with_the_board(made):
+    assert "counts as the worst score" in written.markdown(made)
+    assert "counts as the worst score" in written.latex(made)
+
+
 def test_latex_is_read_back_as_it_was_said(made):
     lines = written.latex(made).splitlines()
     rows = [line for line in lines if line.startswith("{}")]
@@ -76,7 +81,8 @@ def test_latex_is_read_back_as_it_was_said(made):
     assert [tuple(plain(cell) for cell in re.split(r"(?<!\\) & ", row)) for row in rows] == [
         tuple(cell.replace("–", "--") for cell in row) for row in board.texts(made)
     ]
-    assert lines[2] == f"\\begin{{tabular}}{{{alignment(made)}}}"
+    said = [line for line in lines if not line.startswith("%")]
+    assert said[0] == f"\\begin{{tabular}}{{{alignment(made)}}}"
     assert lines[-1] == r"\end{tabular}"
 
 
