@@ -99,10 +99,10 @@ class Allowance:
         known = [self._in_full(each) for each in self.everyone if each.curve]
         if not known:
             return True
-        mean = sum(known) / len(known)  # stands for those that were never probed
+        mean = sum(known) / len(known)  # stands for those of whose learner none was probed
 
         def cost(of: Sequence[Prospect]) -> float:
-            return sum(self._in_full(each) if each.curve else mean for each in of)
+            return sum(self._foreseen(each, mean) for each in of)
 
         left = {each.index for each in omega}
         gone = [c for c in self.everyone if c.index not in left and c.rows < self.full]
@@ -119,7 +119,23 @@ class Allowance:
 
     def dear(self, chosen: Prospect) -> bool:
         """Whether its samples take much longer than those of others."""
-        return chosen.curve[-1].cpu() > DEAR * median(self._samples())
+        return self._long(chosen.curve[-1])
+
+    def waits(self, candidate: Prospect) -> bool:
+        """Whether one that was never probed waits for what others of its learner will show.
+
+        Where samples of two of a learner, and of all of it that were probed, took many times what
+        samples take, a second one tells whether their time grows with the rows at all. If it does
+        not, samples are a waste for the others of that learner: full training costs as much.
+        """
+        kin = self._kin(candidate)
+        if len(kin) < 2 or not all(self._long(each.curve[0]) for each in kin):
+            return False
+        return self.flat(candidate) or all(len(each.curve) < 2 for each in kin)
+
+    def flat(self, candidate: Prospect) -> bool:
+        """Whether the time of somebody of its learner does not grow with the rows."""
+        return any(self._flat(each) for each in self._kin(candidate))
 
     def settle(self, omega: Sequence[Prospect]) -> Prospect:
         """Whom to train in full: where a second buys most of what the leader may be surpassed by.
@@ -129,7 +145,7 @@ class Allowance:
         surely = max(each.lower for each in omega)
 
         def bought(candidate: Prospect) -> float:
-            seconds = self._in_full(candidate) if candidate.curve else math.inf
+            seconds = self._foreseen(candidate)
             return (candidate.upper - surely) / max(seconds, 1e-9)
 
         return max((each for each in omega if each.rows < self.full), key=bought)
@@ -138,6 +154,19 @@ class Allowance:
         """CPU seconds of a probe of so many rows, as far as is foreseen."""
         last = chosen.curve[-1]
         return self._fit(chosen, rows) + (last.train_cpu + last.test_cpu) * rows / last.rows
+
+    def _kin(self, candidate: Prospect) -> list[Prospect]:
+        """Who of its learner was probed."""
+        return [c for c in self.everyone if c.learner == candidate.learner and c.curve]
+
+    def _long(self, probe: Probe) -> bool:
+        """Whether a probe took many times what samples take."""
+        return probe.cpu() > DEAR * median(self._samples())
+
+    def _foreseen(self, candidate: Prospect, unknown: float = math.inf) -> float:
+        """Full training and test, of one that was never probed as of those of its learner."""
+        kin = [candidate] if candidate.curve else self._kin(candidate)
+        return fmean(map(self._in_full, kin)) if kin else unknown
 
     def _in_full(self, candidate: Prospect) -> float:
         """Full training and test."""
@@ -157,7 +186,7 @@ class Allowance:
     def _flat(self, candidate: Prospect) -> bool:
         """Whether four times the rows took no longer, and not because both fits were short."""
         samples = [probe for probe in candidate.curve if probe.rows < self.full]
-        if not samples or 2 * samples[-1].fit_cpu < fmean(self._samples()):
+        if not samples or 2 * samples[-1].fit_cpu < fmean(self._samples() + self._awaited()):
             return False
         return any(
             4 * probe.rows <= samples[-1].rows
@@ -177,6 +206,11 @@ class Allowance:
         """The seconds of the samples of some, or of everyone."""
         curves = [each.curve for each in of or self.everyone]
         return [probe.cpu() for curve in curves for probe in curve if probe.rows < self.full]
+
+    def _awaited(self) -> list[float]:
+        """The seconds of first samples that were not taken yet, as of those of their learners."""
+        awaited = [self._kin(each) for each in self.everyone if not each.curve]
+        return [fmean(each.curve[0].cpu() for each in kin) for kin in awaited if kin]
 
 
 def _alike(one: Prospect, other: Prospect) -> bool:

@@ -85,7 +85,8 @@ class ABC(SamplesAlgorithm):
       fewer than three, fitness is watched (`algorithms.abc_selection.fitness`), larger samples
       are tested on more rows (`algorithms.abc_selection.bounds`), and full training takes the
       place of samples that would not pay (`algorithms.abc_selection.savings`) or would not part
-      anybody (`algorithms.abc_selection.foresight`); not under a time limit.
+      anybody (`algorithms.abc_selection.foresight`), and of the first samples of learners that
+      were seen to take as long on few rows as on many; not under a time limit.
     - Crossed bounds prove that an assumption is broken: the newest interval alone is kept, and
       counted in ``metrics.crossed_intervals``.
     - A configuration that fails at some size leaves with its reason.
@@ -220,6 +221,7 @@ class ABC(SamplesAlgorithm):
         """The chosen one's next sample, else that of another; else somebody's full training."""
         full = sizes[-1]
         worth: list[tuple[Prospect, int]] = []
+        waiting: list[Prospect] = []
         for each in (chosen, *by_upper_bound(omega)):
             if each.rows == full:
                 continue
@@ -229,14 +231,18 @@ class ABC(SamplesAlgorithm):
             if rows == full or not allowance.covers(each, rows, omega):
                 continue
             if not each.curve:
-                return each, rows
+                if not allowance.waits(each):
+                    return each, rows
+                waiting.append(each)
+                continue
             larger = [size for size in sizes[:-1] if size >= rows]
             needed = samples_needed(each, omega, larger, self.epsilon)
             if needed and allowance.pays(each, needed):
                 worth.append((each, rows))
-        if not worth:
-            return allowance.settle(omega), full
-        return next((found for found in worth if not allowance.dear(found[0])), worth[0])
+        if worth:
+            return next((found for found in worth if not allowance.dear(found[0])), worth[0])
+        unknown = [each for each in waiting if not allowance.flat(each)]
+        return (unknown[0], sizes[0]) if unknown else (allowance.settle(omega), full)
 
     def _tested(self, rows: int, sizes: Sequence[int]) -> int:
         """Rows to test on for each of a sample; few for the first, which drop nobody."""

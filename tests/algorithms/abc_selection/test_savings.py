@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from algorithms.abc_selection.savings import SHARE, Allowance, worthwhile
@@ -110,6 +112,59 @@ def test_what_samples_showed_of_a_learner_is_known_of_its_like_after_one(seconds
     assert Allowance([flat, single], 100_000, 25_000).pays(single, [1000]) is not known
     flat.curve.append(Probe(rows=100_000, test_rows=25_000, fit_cpu=200.0))
     assert Allowance([flat, single], 100_000, 25_000).pays(single, [1000]) is not known
+
+
+@pytest.mark.parametrize(
+    ("networks", "waits", "flat"),
+    [
+        ([(1.0,), (1.2,)], True, False),  # the second sample of one will tell
+        ([(1.0,)], False, False),  # one may be unlike the others
+        ([(1.0,), (0.01,)], False, False),  # they are not alike
+        ([(1.0, 1.0, 1.0), (1.2,)], True, True),  # it told: samples are a waste
+        ([(1.0, 2.0, 4.0), (1.2,)], False, False),  # it told: samples are not
+    ],
+)
+def test_the_never_probed_waits_while_the_time_of_its_like_is_unknown(networks, waits, flat):
+    usual = [sampled(i, 0.01, 0.02, learner="trees") for i in range(4)]
+    known = [sampled(4 + i, *each, learner="network") for i, each in enumerate(networks)]
+    last = Prospect(index=9, learner="network")
+    allowance = Allowance([*usual, *known, last], 100_000, 25_000)
+
+    assert allowance.waits(last) is waits
+    assert allowance.flat(last) is flat
+    assert not allowance.waits(Prospect(index=9, learner="other"))
+
+
+class SomeNetworks(SimulatedLearners):
+    """The last four take half a second on however many rows, or two milliseconds a row."""
+
+    def __init__(self, *, flat, seed):
+        super().__init__([0.7, 0.72, 0.74, 0.9, 0.71, 0.73, 0.75, 0.6], 200_000, 50_000, seed)
+        self.flat = flat
+        for index, parameters in enumerate(self.configurations):
+            parameters["learner"] = "network" if index > 3 else "trees"
+
+    def measure(self, configuration, rows, test_rows):
+        probe = super().measure(configuration, rows, test_rows)
+        network = 0.5 if self.flat else 2e-3 * rows
+        return replace(probe, fit_cpu=network if configuration > 3 else 2e-5 * rows)
+
+
+@pytest.mark.parametrize("flat", [True, False])
+def test_of_learners_whose_time_does_not_grow_few_take_samples(flat):
+    learners = SomeNetworks(flat=flat, seed=0)
+    bench = SamplesBench(learners)
+    events = list(play("abc", ABC(epsilon=0.05, delta=0.05), bench, seed=0))
+
+    rows = {
+        index: [probe.rows for probe in of(events, ProbeFinished) if probe.configuration == index]
+        for index in range(8)
+    }
+    assert bench.champion == 3
+    if flat:
+        assert [rows[6], rows[7]] == [[200_000]] * 2
+    else:
+        assert max(rows[6] + rows[7]) < 20_000
 
 
 def test_dear_is_who_takes_ten_times_as_long_as_is_usual():
