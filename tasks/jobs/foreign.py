@@ -12,7 +12,7 @@ from typing import Any
 
 from algorithms import registry
 from algorithms.user_files import file_of, is_reference
-from tasks.evaluate.trials.spaces import DEFAULT_SPACE, load_space
+from tasks.evaluate.trials.spaces import searched
 from tasks.jobs.benches.kinds import KINDS
 from tasks.jobs.job import Job
 
@@ -41,9 +41,8 @@ def classes(job: Job, bench: str) -> list[str]:
     """The classes of `job`'s arms, as ``module:Class``, but for those of `KNOWN` packages."""
     if KINDS[bench].chooses != "arm":
         return []
-    space = load_space(str(job.bench.get("space", DEFAULT_SPACE)))
-    chosen = job.bench.get("arms")
-    arms = (space if chosen is None else space.restricted(chosen)).arms.values()
+    spaces = searched(str(job.bench.get("space", "")), job.bench.get("arms"))
+    arms = (arm for space in spaces for arm in space.arms.values())
     named = (arm.estimator for arm in arms if ":" in arm.estimator)
     return [name for name in named if name.partition(":")[0].partition(".")[0] not in KNOWN]
 

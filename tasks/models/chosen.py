@@ -18,7 +18,6 @@ from tasks.evaluate.probes import sampled
 from tasks.evaluate.probes.fitting import able
 from tasks.evaluate.trials import plans, recipes
 from tasks.evaluate.trials.evaluate import reward_of
-from tasks.evaluate.trials.spaces import load_space
 from tasks.fetch import Dataset
 from tasks.jobs.benches import folds, pulls, samples
 from tasks.jobs.benches.kinds import KINDS
@@ -99,7 +98,7 @@ def _of_policy(dataset: Dataset, job: Job, result: Result) -> Fit:
             " peer has none: run it again, or register another algorithm"
         )
     chosen = dict(result.champion or {})
-    arm = load_space(options.space).arms[chosen.pop("arm")]
+    arm = pulls.space_for(dataset, options).arms[chosen.pop("arm")]
     dataset, part = plans.scored(
         dataset, job.environment_seed, options.protocol, options.split_column
     )

@@ -139,8 +139,8 @@ def _refuse_gap(column: pd.Series) -> None:
     missing = int(column.isna().sum())
     if missing:
         raise DataError(
-            f"column {column.name!r} is missing (NaN) in {missing} rows: impute it, or set"
-            " --set missing=zero for the hold-out"
+            f"column {column.name!r} is missing (NaN) in {missing} rows: fill it in, or say"
+            " --set missing=zero, and what is missing counts as an absent feature"
         )
 
 

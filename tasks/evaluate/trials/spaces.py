@@ -17,7 +17,8 @@ from algorithms.errors import UsageError, unknown
 from tasks.machine.paths import conf_files
 from tasks.machine.yaml_files import Strict, load_yaml
 
-DEFAULT_SPACE = "classifiers16"
+SUITED = {"classification": "classifiers16", "regression": "regressors"}
+"""The space of each task, for a search that names none."""
 Choice = bool | int | float | str | None
 
 
@@ -200,6 +201,23 @@ def load_space(name: str, conf: Path | None = None) -> Space:
             raise unknown("space", name, files)
         path = files[name]
     return _read(path, path.read_bytes() if path.is_file() else b"")
+
+
+def searched(name: str, arms: list[str] | None) -> list[Space]:
+    """The spaces of `arms` that a search may be over before the task of its data is known.
+
+    That is the one called `name`, or, without a name, those of `SUITED` that have all the arms.
+
+    Raises UsageError for an arm that none has.
+    """
+    found = [load_space(each) for each in ([name] if name else SUITED.values())]
+    if arms is None:
+        return found
+    able = [space for space in found if space.arms.keys() >= set(arms)]
+    known = {arm: None for space in found for arm in space.arms}
+    if not able:
+        raise unknown("arm", next((arm for arm in arms if arm not in known), arms[0]), known)
+    return [space.restricted(arms) for space in able]
 
 
 def table(space: Space) -> Iterator[tuple[str, int, int]]:

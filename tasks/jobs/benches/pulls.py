@@ -39,8 +39,8 @@ class Options(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    space: str = spaces.DEFAULT_SPACE
-    """A space of ``conf/spaces`` or a YAML file."""
+    space: str = ""
+    """A space of ``conf/spaces`` or a YAML file; empty: `spaces.SUITED` for the data's task."""
     arms: list[str] | None = Field(default=None, min_length=1)
     """Only these arms of the space, in this order."""
     optimiser: Literal["tpe", "random", "smac"] = "tpe"
@@ -62,10 +62,6 @@ class Options(BaseModel):
     trial_cpu_seconds: float = Field(default=60.0, gt=0)
     trial_memory_mb: int = Field(default=4000, ge=200)
     """The limits of one trial."""
-
-
-_SUITED = {"classification": spaces.DEFAULT_SPACE, "regression": "regressors"}
-"""A space for each task."""
 
 
 def measure(options: Options) -> str:
@@ -103,8 +99,13 @@ def make(dataset: Dataset, job: Job, parts: None = None) -> PullsBench:
 
 
 def identity(options: Options) -> str:
-    """The content of the space, so that another content is another job."""
-    return "" if options.protocol in RECORDED else spaces.digest(_space(options))
+    """The content of the space, so that another content is another job.
+
+    Of each that it may be: what the task of the data is, nobody knows before they are read.
+    """
+    if options.protocol in RECORDED:
+        return ""
+    return "".join(map(spaces.digest, spaces.searched(options.space, options.arms)))
 
 
 def peer_trials(
@@ -127,12 +128,7 @@ def peer_trials(
 
 def stored_trials(dataset: Dataset, options: Options, seed: int) -> StoredTrials:
     """The trials of a data set under `options`, with the split and the optimisers of `seed`."""
-    space = _space(options)
-    if dataset.task != space.task:
-        raise UsageError(
-            f"{dataset.reference} is a {dataset.task} and space {options.space} is for"
-            f" {space.task}: name one for a {dataset.task}, --set space={_SUITED[dataset.task]}"
-        )
+    space = space_for(dataset, options)
     if options.protocol == "cv" and dataset.task == "regression":
         raise UsageError("protocol=cv is for classification: use protocol=holdout")
     return StoredTrials(
@@ -162,8 +158,15 @@ def _protocol(dataset: Dataset, options: Options, seed: int) -> Protocol:
     )
 
 
-def _space(options: Options) -> spaces.Space:
-    space = spaces.load_space(options.space)
+def space_for(dataset: Dataset, options: Options) -> spaces.Space:
+    """The space that is searched on `dataset`; UsageError for one of another task."""
+    suited = spaces.SUITED[dataset.task]
+    space = spaces.load_space(options.space or suited)
+    if dataset.task != space.task:
+        raise UsageError(
+            f"{dataset.reference} is a {dataset.task} and space {options.space} is for"
+            f" {space.task}: name one for a {dataset.task}, --set space={suited}, or leave it out"
+        )
     return space if options.arms is None else space.restricted(options.arms)
 
 

@@ -138,6 +138,13 @@ def test_a_policys_winner(race, mixed, space, tmp_path, task, bench, arm):
     assert fitted.test == pytest.approx(result.metrics["test"], rel=1e-12)
 
 
+def test_a_winner_of_the_space_that_nobody_named_is_of_its_task(race, mixed):
+    given = {"arms": ["ridge"], "optimiser": "random"}
+    result, _, fitted = race("average", mixed("number"), budget=1, bench=given)
+
+    assert fitted.test == pytest.approx(result.metrics["test"], rel=1e-12)
+
+
 def arrays_of(dataset, bench):
     """The arrays of the fit that the bench tests."""
     scale = bench.get("scale", "none")

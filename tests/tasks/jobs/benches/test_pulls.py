@@ -9,6 +9,7 @@ from algorithms import registry
 from algorithms.audit import Auditor
 from algorithms.base import play
 from algorithms.errors import DataError, LeaseboardError, SkipError, UsageError
+from tasks.evaluate.trials import spaces
 from tasks.fetch import load
 from tasks.jobs import benches
 from tasks.jobs.job import Job
@@ -56,11 +57,37 @@ def test_cross_validation_is_another_protocol():
 
 
 def test_a_regression_needs_a_space_of_regressors():
-    with pytest.raises(UsageError, match="is for classification"):
+    with pytest.raises(UsageError, match=r"is for classification.* or leave it out"):
         benches.make("pulls", load("sklearn:diabetes"), job(data="sklearn:diabetes"))
     bench = played(job(data="sklearn:diabetes", bench={"space": "regressors", "arms": ["ridge"]}))
     assert bench.score().metric == "validation_reward"
     assert 0.5 < bench.score().value < 1
+
+
+@pytest.mark.parametrize("algorithm", ["rising-bandits", "rising-bandits-cost", "er-ucb-auto"])
+@pytest.mark.parametrize(
+    ("data", "space"), [("sklearn:diabetes", "regressors"), ("sklearn:wine", "classifiers16")]
+)
+def test_the_space_that_nobody_names_is_of_the_datas_task(algorithm, data, space):
+    asked = {"arms": ["decision_tree"]}
+    plain, named = (
+        played(job(algorithm, data, 2.0, bench)).score()
+        for bench in (asked, {**asked, "space": space})
+    )
+
+    assert plain == named
+    assert (
+        tuple(spaces.load_space(space).arms)
+        == benches.make("pulls", load(data), job(algorithm, data, 30.0, {})).arms
+    )
+
+
+def test_arms_without_a_space_are_of_one_that_has_them():
+    assert spaces.searched("", ["ridge"])[0].task == "regression"
+    with pytest.raises(UsageError, match="ridge"):
+        benches.make("pulls", load("sklearn:wine"), job(bench={"arms": ["ridge"]}))
+    with pytest.raises(UsageError, match="unknown arm 'rigde': did you mean 'ridge'"):
+        spaces.searched("", ["rigde"])
 
 
 def test_a_budget_smaller_than_the_number_of_arms_is_refused():
@@ -253,6 +280,10 @@ def test_another_content_of_a_space_is_another_job(tmp_path):
 
     assert len(identities) == 2
     assert benches.identity("pulls", {"protocol": "table"}) == ""
+    assert all(
+        spaces.digest(spaces.load_space(name)) in benches.identity("pulls", {})
+        for name in spaces.SUITED.values()
+    )
 
 
 @pytest.mark.mirror
