@@ -180,6 +180,12 @@ def _introduced(going_on: Continued, frame: pd.DataFrame, task: str | None) -> s
     numbers = frame[going_on.target].dtype.kind in "iuf" and not going_on.is_regression
     if task is None and numbers:
         made += ", whose few whole numbers are classes: --task regression takes them as numbers"
+    labels = frame[going_on.target]
+    if labels.nunique() == 1 and len(labels) > 1:
+        made += (
+            f"\nall labels of this file are {labels.iloc[0]}: so will all forecasts be, until"
+            " others are learned"
+        )
     return made
 
 

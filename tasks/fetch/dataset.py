@@ -245,5 +245,6 @@ def _check_varies(target: pd.Series, threshold: float | None, text: str) -> None
         at = "" if threshold is None else f" at threshold {threshold:g}"
         raise DataError(
             f"{text}: target {target.name!r} is constant{at} (always {target.iloc[0]}): "
-            "there is nothing to learn"
+            "there is nothing to learn; name another column with target=, or, where other labels"
+            " come later, let `leaseboard learn` make a stream's model"
         )

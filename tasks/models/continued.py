@@ -28,6 +28,7 @@ from tasks.models.plain_columns import (
     kinds_of,
     plain,
     refuse_few_words,
+    refuse_many_numbers,
     text_of,
 )
 from tasks.preprocess.streaming import StreamOptions, as_stream
@@ -330,6 +331,7 @@ class Continued:
             return flags_or_numbers(target).astype("float64")
         tidy = columns.tidy(target)
         refuse_dates(tidy, "the table")
+        refuse_many_numbers(tidy, self.model.classes)
         return columns.as_classes(tidy).astype(str).astype(object).map(text_of)
 
     def _learn(
@@ -355,8 +357,7 @@ class Continued:
 
     def _first_try(self, features: pd.DataFrame, labels: pd.Series) -> tuple[str, float] | None:
         """The best of what a person tries first on this table alone; None if it is too small."""
-        n_values = labels.nunique()
-        if n_values < 2:
+        if labels.nunique() < 2:
             return None
         tidy = columns.tidy_frame(features)
         kept = tidy[[name for name in tidy if not columns.is_text(tidy[name])]]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
 from algorithms.errors import DataError
 from tasks.fetch import columns, files
+from tasks.fetch.dataset import MOST_CLASSES, infer_task
 from tasks.models.columns import as_dates, as_numbers, as_texts
 
 FEW_WORDS = 0.1
@@ -74,6 +75,19 @@ def refuse_few_words(column: pd.Series) -> None:
                 f" rows or leave them empty there; texts most of which look like {what} are"
                 " learned from a parquet file, as categories"
             )
+
+
+def refuse_many_numbers(target: pd.Series, classes: Sequence[str]) -> None:
+    """DataError for many reals as labels, where few whole numbers were taken for `classes`."""
+    if not classes or not all(name.lstrip("-").isdecimal() for name in classes):
+        return
+    n_values = target.nunique()
+    if n_values > MOST_CLASSES and infer_task(target) == "regression":
+        raise DataError(
+            f"target {target.name!r} now has {n_values} different numbers, such as"
+            f" {target.iloc[-1]}, and the model takes whole numbers such as {classes[0]} for"
+            " classes: learn a new model of all tables with --task regression"
+        )
 
 
 def text_of(value: object) -> str:

@@ -51,6 +51,19 @@ def test_a_file_in_two_halves_is_learned_as_at_once(call, suffix, target, settin
     assert len(whole) == 300
 
 
+def test_of_a_first_file_with_one_label_is_told_what_that_comes_to(call):
+    rows = [f"{a}.5,7" for a in range(5)]
+    Path("first.csv").write_text("\n".join(["a,b", *rows]))
+
+    code, said, _ = call("learn", "one", "first.csv")
+    assert code == 0
+    assert "all labels of this file are 7: so will all forecasts be" in said
+    code, _, said = call("race", "vanilla", "first.csv")
+    assert code != 0
+    assert "is constant (always 7)" in said
+    assert "let `leaseboard learn` make" in said
+
+
 def test_what_is_learned_by_command_is_what_the_class_learns(call):
     sales().to_csv("sales.csv", index=False)
     call("learn", "sales.model", "sales.csv", "--seed", "5", "--set", "b=4")

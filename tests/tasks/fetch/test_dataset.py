@@ -75,7 +75,11 @@ def test_the_target_may_be_any_column():
     [
         (Y, {"target": "z"}, "unknown target column 'z'"),
         (Y, {"threshold": "9"}, "target 'y' is constant at threshold 9 .always <9."),
-        ([1, 1, 1], {}, "target 'y' is constant .always 1.: there is nothing to learn"),
+        (
+            [1, 1, 1],
+            {},
+            "target 'y' is constant .always 1.: there is nothing to learn; .*`leaseboard learn`",
+        ),
         (["u", "u"], {}, "target 'y' is constant"),
         ([0.5, None], {}, r"target 'y' is missing \(NaN\) in 1 of 2 rows"),
         (["u", None], {}, r"target 'y' is missing \(NaN\) in 1 of 2 rows"),

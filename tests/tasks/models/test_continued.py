@@ -125,6 +125,17 @@ def test_a_model_that_knows_nothing_of_tables_is_refused_with_the_mend(about):
         Continued(model)
 
 
+def test_numbers_are_no_classes_though_the_first_table_had_one_label():
+    first = pd.DataFrame({"a": np.arange(30) + 0.5, "b": [7] * 30})
+    model = Continued.new(first)
+    model.learn(first)
+
+    with pytest.raises(DataError, match=r"'b' now has 30 different .* --task regression"):
+        model.learn(first.assign(b=first["a"]))
+    model.learn(first.assign(b=[7, 8.5, 9] * 10))
+    assert model.model.examples == 60
+
+
 def test_of_a_wrong_row_among_classes_nothing_is_learned():
     frame = pd.DataFrame({"a": [1.5, 2.5, 3.5, 4.5], "kind": ["x", "y", "x", "y"]})
     model = Continued.new(frame)
