@@ -138,7 +138,7 @@ def test_a_scaled_target_comes_back_in_its_own_unit(race, tmp_path):
 def test_a_gap_is_refused_where_the_run_refused_it(race):
     _, _, fitted = race("linear", FRIED)
     rows = fitted.dataset.features.head(3).assign(x2=np.nan)
-    with pytest.raises(ValueError, match=r"column 'x2' is missing \(NaN\) in 3 rows: impute"):
+    with pytest.raises(ValueError, match=r"column 'x2' is missing \(NaN\) in 3 rows: fill it in"):
         fitted.model.predict(rows)
 
 
