@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tasks.models.winner import Fitted
 
 MOST_FAILURES = 5
+MOST_COLUMNS = 5
 
 ONE_CLASS_MEND = (
     "leave scale, clip and learning_rate at their defaults, or give more rows; AppleClassifier has"
@@ -173,7 +174,7 @@ class _Attempt:
     """What came of the job, where its files are, and its model or where that was kept.
 
     `best` is the first try that the result's skill is over; `of_log` says whether the score is of
-    the logarithm of the target.
+    the logarithm of the target, and `numbered` names columns of texts that were numbers to it.
     """
 
     result: Result
@@ -182,13 +183,13 @@ class _Attempt:
     traceback: str = ""
     best: str = ""
     of_log: bool = False
+    numbered: tuple[str, ...] = ()
 
     def with_skill(self, job: Job, mirrors: tuple[Path, ...]) -> _Attempt:
         """It, measured against the best of what a person tries first, on a stream."""
         from tasks.jobs.skill import with_skill
 
-        result, best, of_log = with_skill(job, self.result, mirrors=mirrors)
-        return replace(self, result=result, best=best, of_log=of_log)
+        return replace(self, **with_skill(job, self.result, mirrors=mirrors)._asdict())
 
     @property
     def log(self) -> str:
@@ -307,6 +308,14 @@ def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
         measured = told(result.metrics, attempt.best)
         if measured:
             say(f"measured: {measured}{', all of the target itself' if attempt.of_log else ''}")
+        if attempt.numbered:
+            listed = ", ".join(attempt.numbered[:MOST_COLUMNS])
+            more = len(attempt.numbered) - MOST_COLUMNS
+            say(
+                f"texts learned as numbers, as ChaCha's authors have it: {listed}"
+                f"{f' and {more} more columns' if more > 0 else ''};"
+                " `leaseboard learn` learns a feature for each text"
+            )
         if ONE_CLASS in result.metrics:
             say(f"{SAYS_NOTHING}: {ONE_CLASS_MEND}", err=True)
         if not result.complete:

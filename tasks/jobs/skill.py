@@ -4,43 +4,59 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from algorithms.benches.measures import loss_of, skill_over
 from algorithms.benches.stream import StreamBench
 from algorithms.reference.first_tries import best_first_try
 from tasks import fetch
+from tasks.evaluate.peers import venv
+from tasks.fetch import columns
 from tasks.jobs import benches
 from tasks.jobs.job import Job, Result
 
 
-def with_skill(
-    job: Job, result: Result, *, mirrors: tuple[Path, ...] = ()
-) -> tuple[Result, str, bool]:
+class BesideFirstTries(NamedTuple):
+    """A result beside what a person tries first, and what its stream was."""
+
+    result: Result
+    """With the metric ``skill``; as it was where there is nothing to compare: it failed, or is on
+    no stream."""
+    best: str = ""
+    """The registered name of the best first try; empty where there is none."""
+    of_log: bool = False
+    """Whether the score is of the logarithm of the target."""
+    numbered: tuple[str, ...] = ()
+    """Columns of three and more texts, of which the learner saw the numbers."""
+
+
+def with_skill(job: Job, result: Result, *, mirrors: tuple[Path, ...] = ()) -> BesideFirstTries:
     """The result of `job` with the metric ``skill``, over whom it is, and what the score is of.
 
     Skill is of the target itself, as are all measures; the score is of what models learn.
 
     - `result`: what it came to.
     - `mirrors`: where its data are looked for first.
-
-    Returns
-    -------
-    Result
-        As it was where there is nothing to compare: it failed, or is on no stream.
-    str
-        The registered name of the best first try; empty where there is none.
-    bool
-        Whether the score is of the logarithm of the target.
     """
     loss = loss_of(result.metrics)
     if result.status != "ok" or loss is None:
-        return result, "", False
-    bench = benches.make(result.bench, fetch.load(job.data, mirrors=mirrors), job)
+        return BesideFirstTries(result)
+    dataset = fetch.load(job.data, mirrors=mirrors)
+    bench = benches.make(result.bench, dataset, job)
     if not isinstance(bench, StreamBench):
-        return result, "", False
+        return BesideFirstTries(result)
     of_log = bench.stream.shift is not None
+    numbered = () if job.algorithm in venv.names() else _of_texts(dataset)
     best = best_first_try(bench) if result.complete else None
     if best is None or not best[1]:
-        return result, "", of_log
+        return BesideFirstTries(result, "", of_log, numbered)
     skill = skill_over([best[1]], loss)
-    return replace(result, metrics={**result.metrics, "skill": skill}), best[0], of_log
+    told = replace(result, metrics={**result.metrics, "skill": skill})
+    return BesideFirstTries(told, best[0], of_log, numbered)
+
+
+def _of_texts(dataset: fetch.Dataset) -> tuple[str, ...]:
+    """The columns whose numbers say more than one thing or the other, and are in no order."""
+    features = dataset.features.items()
+    nominal = (column for _, column in features if columns.is_nominal(column))
+    return tuple(str(column.name) for column in nominal if column.nunique() > 2)

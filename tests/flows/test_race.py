@@ -259,6 +259,22 @@ def test_measures_and_skill_over_the_best_first_try_are_told(race, capsys):
     assert " over online-ridge" in said
 
 
+def test_texts_that_are_learned_as_numbers_are_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    shops = pd.DataFrame(
+        {"x": np.arange(200) % 7, "shop": list("abcd") * 50, "day": list("mn") * 100}
+    )
+    shops.assign(y=shops["x"] + 0.5 * shops.index).to_csv("sales.csv", index=False)
+
+    def said(*arguments):
+        with pytest.raises(SystemExit):
+            main(["race", "vanilla", "file:sales.csv", *arguments])
+        return capsys.readouterr().out
+
+    assert "texts learned as numbers, as ChaCha's authors have it: shop; `leaseboard l" in said()
+    assert "texts learned" not in said("--target", "shop")
+
+
 def test_what_is_of_the_logarithm_of_the_target_is_said_so(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     x = np.random.default_rng(0).normal(size=200)
