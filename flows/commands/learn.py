@@ -100,7 +100,8 @@ def learn(
             f"{str(model)!r} was changed while {str(file)!r} was learned, by another command"
             " perhaps: nothing of this is kept, learn it again"
         )
-    with nullcontext() if out is None else _writing(learned.forecasts, out):
+    told = [name for name in learned.forecasts if name != going_on.target]
+    with nullcontext() if out is None else _writing(learned.forecasts, out, told):
         going_on.model.save(model)
     _tell(going_on, learned, seconds, model, as_json=as_json)
     return 0
@@ -127,6 +128,7 @@ def predict(
     import pandas as pd
 
     from tasks.models.continued import FORECAST, beside, read_rows
+    from tasks.models.fewest_digits import in_fewest_digits
 
     _check_out(out, file, Path(model))
     registered = model.startswith("models:/") or Path(model).is_dir()
@@ -142,10 +144,11 @@ def predict(
     else:
         forecasts = _registered(model, tracking_uri)(frame)
         found = beside(frame, pd.DataFrame({FORECAST: forecasts}, frame.index))
+    told = [name for name in found if name not in frame]
     if out is None:
-        say(found.to_csv(index=False).rstrip("\n"))
+        say(in_fewest_digits(found, told).to_csv(index=False).rstrip("\n"))
     else:
-        with _writing(found, out):
+        with _writing(found, out, told):
             pass
         say(f"{len(found)} forecasts: {out}")
     return 0
@@ -265,13 +268,17 @@ def _check_out(out: Path | None, *used: Path) -> None:
 
 
 @contextmanager
-def _writing(frame: pd.DataFrame, out: Path) -> Iterator[None]:
-    """Write the table, which is at its place when all that is done meanwhile went well."""
+def _writing(frame: pd.DataFrame, out: Path, told: list[str]) -> Iterator[None]:
+    """Write the table, which is at its place when all that is done meanwhile went well.
+
+    - `told`: the columns of forecasts.
+    """
     from algorithms.chacha.streaming.files import replacing
+    from tasks.models.fewest_digits import in_fewest_digits
 
     with replacing(out) as partial:
         if out.suffix == ".csv":
-            frame.to_csv(partial, index=False)
+            in_fewest_digits(frame, told).to_csv(partial, index=False)
         else:
             frame.to_parquet(partial, index=False)
         yield

@@ -47,6 +47,8 @@ def test_a_file_in_two_halves_is_learned_as_at_once(call, suffix, target, settin
     assert Path("one").read_bytes() == Path("two").read_bytes()
     halves = pd.concat([pd.read_csv("first.out.csv"), pd.read_parquet("second.out.parquet")])
     whole = pd.read_csv("all.out.csv")
+    if target == "sold":  # a csv has the fewest digits of the same 32 bits
+        halves, whole = (table.astype({"forecast": "float32"}) for table in (halves, whole))
     assert halves["forecast"].tolist()[1:] == whole["forecast"].tolist()[1:]
     assert len(whole) == 300
 
