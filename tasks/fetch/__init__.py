@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tasks.fetch.dataset import Dataset
 from tasks.fetch.inventory import Listed, Verified, catalogue, import_file, is_imported, verify
-from tasks.fetch.loading import check, load
+from tasks.fetch.loading import check, check_here, load
 
 __all__ = [
     "Dataset",
@@ -12,6 +12,7 @@ __all__ = [
     "Verified",
     "catalogue",
     "check",
+    "check_here",
     "import_file",
     "is_imported",
     "load",

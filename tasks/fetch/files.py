@@ -37,17 +37,27 @@ def read(name: str, rows: int | None = None, texts: Collection[str] = ()) -> Raw
     Columns of a csv that are among `texts` are texts, whatever they look like.
     """
     path = Path(name).expanduser()
+    reader = _reader(path, name)
+    frame = read_csv(path, rows, texts) if reader is read_csv else reader(path, rows)
+    return RawTable(frame, path.stem, source=path.name)
+
+
+def check(name: str) -> None:
+    """UsageError unless `name` is a file that can be opened, of a format that is known."""
+    _reader(Path(name).expanduser(), name)
+
+
+def _reader(path: Path, name: str) -> Reader:
     if path.is_dir():
         raise UsageError(f"{name}: is a folder: name a file")
     if not path.is_file():
-        raise UsageError(f"{name}: no such file")
+        raise UsageError(f"{name}: no such file: name one that is there")
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         raise unknown(f"file format of {name}:", path.suffix or "(none)", READERS)
     if not os.access(path, os.R_OK):
         raise UsageError(f"{name}: cannot be read: permission denied")
-    frame = read_csv(path, rows, texts) if reader is read_csv else reader(path, rows)
-    return RawTable(frame, path.stem, source=path.name)
+    return reader
 
 
 def read_parquet(path: Path, rows: int | None = None) -> pd.DataFrame:

@@ -48,6 +48,14 @@ def check(reference: str) -> None:
     General.of(_parse(reference))
 
 
+def check_here(reference: str) -> None:
+    """UsageError for what `check` finds, or for a file that is not there; no data are read."""
+    check(reference)
+    parsed = _parse(reference)
+    if parsed.source == "file":
+        files.check(parsed.name)
+
+
 def _parse(text: str) -> Reference:
     """The reference that `text` stands for, with a source and known options."""
     reference = named.resolve(references.parse(text))

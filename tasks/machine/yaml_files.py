@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from types import UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -82,8 +83,11 @@ def _explain(path: Path, tree: yaml.Node | None, error: ValidationError, model: 
     location = [part for part in first["loc"] if not str(part).startswith("function-")]
     key = ".".join(short(str(part)) for part in location)
     place = f"{path}:{_line(tree, location)}"
-    if first["type"] == "extra_forbidden" and len(location) == 1:
-        return f"{place}: {unknown('key', key, model.model_fields)}"
+    if first["type"] == "extra_forbidden":
+        *outer, name = location
+        inside = f"{key}: " if outer else ""
+        known = _fields(model, outer)
+        return f"{place}: {inside}{unknown('key', short(str(name)), known)}"
     if first["type"] == "literal_error" and isinstance(first["input"], str):
         return f"{place}: {invalid(key, [first])}"
     message = first["msg"].removeprefix("Value error, ")
@@ -98,6 +102,23 @@ def _told_first(errors: Sequence[Any]) -> Any:
         return first
     beside = (each for each in errors if each["loc"][:-1] == first["loc"][:-1])
     return next((each for each in beside if each["type"] == "extra_forbidden"), first)
+
+
+def _fields(model: Any, location: Sequence[str | int]) -> list[str]:
+    """The keys that may stand at a place of the file, which a model of its own describes."""
+    for part in location:
+        fields = getattr(model, "model_fields", None)  # a list or mapping has none
+        model = _bare(fields[str(part)].annotation if fields else get_args(model)[-1])
+    return list(model.model_fields)
+
+
+def _bare(annotation: Any) -> Any:
+    """The type of a field, without what is said of it, and that it may be None."""
+    if get_origin(annotation) is Annotated:
+        return _bare(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        return _bare(next(kind for kind in get_args(annotation) if kind is not type(None)))
+    return annotation
 
 
 def _shown(error: Mapping[str, Any]) -> str:

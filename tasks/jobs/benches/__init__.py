@@ -4,7 +4,8 @@ Each module but `kinds`, `frozen` and `units` is named after a kind of bench and
 ``Options``, a pydantic model of the bench's own options, ``make(dataset, job, parts)``, and
 ``measure(options)``: what its scores measure. One that preprocesses all of the data at the start
 offers ``parts(dataset, options, seed)``, which does so, and ``shared_by(options, seed)``: what the
-parts depend on beside the data.
+parts depend on beside the data. One whose options name what is kept elsewhere offers
+``check_names(given)``, which raises SettingError for a name that nobody knows.
 """
 
 from __future__ import annotations
@@ -55,6 +56,8 @@ def check_options(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
         raise SettingError(
             invalid(f"{kind} bench: option {where}", error.errors()), where
         ) from error
+    if hasattr(_module(kind), "check_names"):
+        _module(kind).check_names(given)
     return checked
 
 

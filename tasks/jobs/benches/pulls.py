@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from algorithms import registry
 from algorithms.benches.pulls import PullsBench, Trials, Unit
-from algorithms.errors import UsageError, unknown
+from algorithms.errors import SettingError, UsageError, unknown
 from algorithms.policies.joint import JointSpace
 from algorithms.seeds import derive_seed
 from tasks.evaluate.peers import venv
@@ -62,6 +62,17 @@ class Options(BaseModel):
     trial_cpu_seconds: float = Field(default=60.0, gt=0)
     trial_memory_mb: int = Field(default=4000, ge=200)
     """The limits of one trial."""
+
+
+def check_names(given: Mapping[str, Any]) -> None:
+    """SettingError for a space that does not exist, or an arm that it has not."""
+    name = str(given.get("space", ""))
+    for key, arms in (("space", None), ("arms", given.get("arms"))):
+        try:
+            if name and key in given:
+                spaces.searched(name, arms)
+        except UsageError as error:
+            raise SettingError(error, key) from error
 
 
 def measure(options: Options) -> str:

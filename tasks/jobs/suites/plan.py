@@ -80,7 +80,7 @@ def check_suite(suite: Suite, path: Path | None = None) -> None:
                 benches.check_options(bench, {**suite.bench, **entry.bench})
     for j, entry in enumerate(suite.data):
         with _located(path, "data", j, "data"):
-            fetch.check(entry.data)
+            fetch.check_here(entry.data)
     _check_measures(suite, kinds, path)
     if suite.metric is not None:
         with _located(path, "metric"):

@@ -60,12 +60,33 @@ def checked(folder, old, new):
         ("max_rows: 50", "max_row: 5", "s.yaml:4: data.1.bench.max_row: .* mean 'max_rows'"),
         ("log_target: f", "log_targt: f", "s.yaml:11: bench.log_targt: .* mean 'log_target'"),
         ("sklearn:wine", "sklearn:win", "s.yaml:3: data.0.data: .* did you mean 'wine'"),
+        ("sklearn:wine", "file:no.csv", "s.yaml:3: data.0.data: no.csv: no such file"),
+        ("sklearn:wine", "nowhere", "s.yaml:3: data.0.data: unknown data set 'nowhere'"),
     ],
 )
 def test_what_is_wrong_is_located(tmp_path, old, new, message):
     with pytest.raises(UsageError, match=message) as error:
         checked(tmp_path, old, new)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("bench", "message"),
+    [
+        ("{space: fats}", "s.yaml:5: algorithms.0.bench.space: unknown space 'fats'.* 'fast'"),
+        (
+            "{space: fast, arms: [ldaa]}",
+            "s.yaml:5: algorithms.0.bench.arms: unknown arm 'ldaa': did you mean 'lda'",
+        ),
+    ],
+)
+def test_a_space_and_its_arms_are_names_as_others_are(tmp_path, bench, message):
+    path = tmp_path / "s.yaml"
+    lines = ["title: t", "data: ['sklearn:wine']", "algorithms:", "- name: er-ucb"]
+    path.write_text("\n".join([*lines, f"  bench: {bench}"]))
+
+    with pytest.raises(UsageError, match=message):
+        check_suite(load_suite(str(path), tmp_path), path)
 
 
 def test_a_sound_suite_passes(tmp_path):

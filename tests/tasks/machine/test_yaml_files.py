@@ -1,0 +1,58 @@
+"""An unknown key is told in one form, however deep in a file it stands."""
+
+import pytest
+
+from algorithms.errors import UsageError
+from tasks.evaluate.trials.spaces import Space
+from tasks.jobs.suites.suite import Suite
+from tasks.machine.yaml_files import load_yaml
+
+SUITE = """\
+title: t
+data: ["sklearn:wine"]
+algorithms: [{nam: vanilla}]
+"""
+SPACE = """\
+title: t
+source: s
+arms:
+  forest:
+    estimator: e
+    hyperparameters: {low: {type: int, lw: 1, high: 2, default: 1}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "text", "message"),
+    [
+        (Suite, SUITE, "file.yaml:3: algorithms.0.nam: unknown key 'nam': did you mean 'name'?"),
+        (
+            Suite,
+            SUITE.replace("nam:", "name:") + "limits: {wall_second: 3}\n",
+            "file.yaml:4: limits.wall_second: unknown key 'wall_second': did you mean 'wall_s",
+        ),
+        (
+            Suite,
+            SUITE.replace("nam:", "name:") + "normalise: {zer: vanilla, one: vanilla}\n",
+            "file.yaml:4: normalise.zer: unknown key 'zer': did you mean 'zero'?",
+        ),
+        (
+            Space,
+            SPACE,
+            "file.yaml:6: arms.forest.hyperparameters.low.lw: unknown key 'lw': did you mean '",
+        ),
+        (
+            Space,
+            SPACE.replace("lw", "low") + "    most_row: 3\n",
+            "file.yaml:7: arms.forest.most_row: unknown key 'most_row': did you mean 'most_rows'?",
+        ),
+    ],
+)
+def test_an_unknown_key_names_line_place_and_nearest(tmp_path, model, text, message):
+    path = tmp_path / "file.yaml"
+    path.write_text(text)
+
+    with pytest.raises(UsageError) as error:
+        load_yaml(path, model)
+    assert str(error.value).startswith(f"{tmp_path}/{message}")
+    assert "? Known: " in str(error.value)
