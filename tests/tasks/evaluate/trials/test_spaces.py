@@ -86,7 +86,7 @@ def test_a_users_own_space_names_file_line_and_key(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text("title: Mine\nsource: me\narms:\n  tree:\n    estimater: x:Y\n")
 
-    with pytest.raises(UsageError, match=r"mine.yaml:4: arms.tree.estimator: Field required"):
+    with pytest.raises(UsageError, match=r"mine.yaml:5: .*did you mean 'estimator'"):
         load_space(str(path))
 
 
