@@ -173,8 +173,7 @@ class FeatureMap:
                 continue
             if key in found:
                 raise ValueError(f"feature {key[1]!r} comes twice in an example: give it once")
-            # VW's text names the features of texts themselves.
-            if known and not same and not (is_text and known.column == key[1]):
+            if known and not same:
                 makers = [repr(of) for of in (known.column, name) if of != key[1]]
                 raise ValueError(
                     f"feature {key[1]!r} is also made of {' and of '.join(makers)}: rename one of"
@@ -291,14 +290,6 @@ class FeatureMap:
             if of.column != name and name.endswith(f"={of.value}")
         )
         return told
-
-    def text_keys(self) -> dict[Key, int]:
-        """Columns by the names that VW's text has for them."""
-        return {
-            (space, self._features[column]): column
-            for space, columns in self._spaces.items()
-            for column in columns
-        }
 
     def columns(self, keys: Iterable[Key]) -> list[int]:
         """The columns of `keys`, all of them known."""

@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from algorithms.chacha.streaming.base import half_learned
 from algorithms.chacha.streaming.blocks import in_kind
 from algorithms.chacha.streaming.river_base import MiniBatchRegressor
 from algorithms.chacha.streaming.waiting_forecasts import WaitingForecasts
 from algorithms.online.features import Example
 from algorithms.online.inputs import regression_label
-from algorithms.online.text import read_text
 
 
 class ChaChaRegressor(WaitingForecasts, MiniBatchRegressor):
@@ -91,42 +89,3 @@ class ChaChaRegressor(WaitingForecasts, MiniBatchRegressor):
             If an array holds other things than numbers, or has too few columns.
         """
         return in_kind(X, self._forecast_block(X))
-
-    def learn_text(self, text: str | bytes) -> NDArray[np.float32]:
-        r"""Learn lines of Vowpal Wabbit's text format in order, read as VW reads them.
-
-        Parameters
-        ----------
-        text : str or bytes
-            One example a line: ``label [importance] |namespace feature:value ... |...``. See
-            `algorithms.online.text`.
-
-        Returns
-        -------
-        ndarray of float32, shape (n_examples,)
-            Progressive forecasts.
-
-        Examples
-        --------
-        >>> model = ChaChaRegressor(algorithm="chacha-icml-eval")
-        >>> [round(float(f), 2) for f in model.learn_text("1 |a x:2 |b y:0.5\n2 |a x:3 |b y:1")]
-        [0.0, 0.87]
-        """
-        if self._learning:
-            raise half_learned()
-        block, features = read_text(text, self._features)
-        unlabelled = np.flatnonzero(np.isnan(block.labels))
-        if len(unlabelled):
-            raise ValueError(f"example {unlabelled[0] + 1} has no label: nothing can be learned")
-        if not len(block.labels):
-            return block.labels
-        weighs = block.importances > 0
-        if not weighs.any() and self._race is None:
-            return np.zeros(len(weighs), dtype=np.float32)
-        if self._race is None or features.n_features > self._features.n_features:
-            self._adopt(features)
-        self._learning = True
-        self._features.fill(block.rows[weighs], learns=True)  # text has no gaps
-        forecasts = self._advance(block.rows, block.labels, block.importances)
-        self._learning = False
-        return forecasts

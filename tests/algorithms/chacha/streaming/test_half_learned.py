@@ -113,23 +113,6 @@ def test_one_that_learns_in_another_thread_says_so_and_is_not_spoilt():
     assert pickle.dumps(model) == pickle.dumps(alone)
 
 
-def test_text_too():
-    model, alone = ChaChaRegressor(), ChaChaRegressor()
-    text = "\n".join(f"{t % 3} |a x:{t % 3} y:{t % 5}" for t in range(ROUND))
-    model.learn_text(text)
-    alone.learn_text(text)
-    model.learn_text(text)
-    alone.learn_text(text)
-    assert pickle.dumps(model) == pickle.dumps(alone)
-    in_the_middle(model, interrupt)
-
-    with pytest.raises(KeyboardInterrupt):
-        model.learn_text(text)
-
-    with pytest.raises(UsageError, match="in the middle of learning"):
-        model.learn_text(text)
-
-
 @pytest.mark.parametrize("algorithm", ["chacha", "chacha-icml-eval"])
 def test_what_is_refused_leaves_it_free(algorithm):
     X, y = stream()
@@ -141,7 +124,6 @@ def test_what_is_refused_leaves_it_free(algorithm):
             lambda: model.learn_many(X, y[:5]),
             lambda: model.learn_many(X[:1], [np.inf]),
             lambda: model.learn_many(pd.DataFrame({"a": ["x"], "b": [np.inf]}), [1.0]),
-            lambda: model.learn_text("1 |a x:nan y"),
         ):
             with pytest.raises((TypeError, ValueError)) as caught:
                 wrong()

@@ -88,17 +88,3 @@ def test_the_state_is_that_of_the_examples_with_weight(kind, columns, tmp_path):
     assert (tmp_path / "block").read_bytes() == (tmp_path / "some").read_bytes()
     if columns in (None, "abcde"):  # a block of numbers is one for the columns of its rows
         assert (tmp_path / "single").read_bytes() == (tmp_path / "some").read_bytes()
-
-
-def test_the_state_is_that_of_the_lines_with_weight(tmp_path):
-    lines = ["1 0 |n late gone", "1 1 |n a:2", "2 0 |n a:9 lost", "2 |n late b |m a", "0 0 |z y"]
-    some, every = ChaChaRegressor(), ChaChaRegressor()
-    expected = some.learn_text("\n".join([lines[1], lines[3]]))
-
-    assert every.learn_text(lines[0]).tolist() == [0.0]
-    assert every.examples == 0
-    assert every.learn_text("\n".join(lines))[[1, 3]].tolist() == expected.tolist()
-    every.learn_text(lines[4])
-    some.save(tmp_path / "some")
-    every.save(tmp_path / "every")
-    assert (tmp_path / "every").read_bytes() == (tmp_path / "some").read_bytes()
