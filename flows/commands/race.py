@@ -287,6 +287,7 @@ def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
     from algorithms.configurations import phrase
     from tasks.folder.results import EVENTS
     from tasks.jobs.job import plain
+    from tasks.score.frame import rows_cut, to_frame
     from tasks.score.measured import told
 
     failures = attempt.failures
@@ -305,6 +306,8 @@ def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
             f" {result.metric} {result.score:.6g}{' of the log target' if is_log else ''}"
             f" in {result.cpu_seconds:.3f} CPU s ({result.units:g} {result.unit})"
         )
+        if cut := rows_cut(to_frame([result]), {}):
+            say(cut)
         measured = told(result.metrics, attempt.best)
         if measured:
             say(f"measured: {measured}{', all of the target itself' if attempt.of_log else ''}")
@@ -329,6 +332,7 @@ def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
         say(f"events: {attempt.home / EVENTS}")
     if as_json:
         names = ("status", "score", "metric", "direction", "metrics", "champion", "units", "unit",
+                 "rows", "rows_available",
                  "budget", "complete", "hindsight",
                  "cpu_seconds", "wall_seconds", "setup_seconds", "seed", "environment_seed",
                  "algorithm", "data", "digest", "settings", "bench_options", "reason",

@@ -52,6 +52,8 @@ class Dataset:
     source: str = ""
     licence: str = ""
     """Where the data come from, and under which terms."""
+    rows_available: int | None = None
+    """Rows of the source before any option left some out; None where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,8 @@ def finish(table: RawTable, reference: Reference, text: str) -> Dataset:
         digest=digest_of(features, target, task),
         source=table.source,
         licence=table.licence,
+        # With `first_rows` a reader stops there, so how many more there are is not known.
+        rows_available=len(table.frame) if options.first_rows is None else None,
     )
 
 

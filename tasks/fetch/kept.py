@@ -101,6 +101,7 @@ def _write(dataset: Dataset, folder: Path) -> None:
         "digest": dataset.digest,
         "source": dataset.source,
         "licence": dataset.licence,
+        "rows_available": dataset.rows_available,
         "columns": described,
         "target": _described(dataset.target, "target", arrays),
     }

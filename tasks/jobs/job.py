@@ -157,10 +157,11 @@ class Result:
     range is refused, here and in a bundle alike.
 
     `bench` is the kind of bench, `bench_options` what the job asked of it and of preprocessing.
-    `units` is what the run consumed of its `budget`, None where that has no end. A run that is not
-    `complete` ended before it had consumed what its bench wanted consumed; it ranks after all that
-    did. `hindsight` marks an algorithm that declares to use what cannot be known in time, and
-    `baseline` one that is what a person would try first.
+    `units` is what the run consumed of its `budget`, None where that has no end. `rows` is how
+    many rows of the dataset the job could use, of `rows_available` in the source, None where that
+    is unknown, such as beyond ``first_rows``. A run that is not `complete` ended before it had
+    consumed what its bench wanted consumed; it ranks after all that did. `hindsight` marks an
+    algorithm that declares to use what cannot be known in time, and `baseline` a naive baseline.
     `champion` holds the parameters of the answer, and `champion_seed` the seed of its learner if a
     trial had one. `score` is None unless `status` is ``ok``. `cpu_seconds` and `wall_seconds` are
     the algorithm's work alone; loading data and compiling kernels is `setup_seconds`;
@@ -189,6 +190,8 @@ class Result:
     unit: Remark = ""
     units: Amount = 0.0
     budget: Amount | None = None
+    rows: Amount | None = None
+    rows_available: Amount | None = None
     complete: bool = True
     hindsight: bool = False
     baseline: bool = False

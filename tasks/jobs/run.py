@@ -15,6 +15,7 @@ from algorithms import registry
 from algorithms.audit import Auditor
 from algorithms.base import ENDED_EARLY, Bench, Cost, play
 from algorithms.benches.referee import Referee
+from algorithms.benches.stream import StreamBench
 from algorithms.errors import DivergedError, SkipError, UsageError
 from algorithms.events import Event
 from algorithms.log_format import LogWriter
@@ -112,10 +113,16 @@ def run_job(
     algorithm.prepare(referee.window)
     setup_seconds = perf_counter() - setup
     version, identity = identify(job, algorithm.bench)
+    options = benches.check_options(algorithm.bench, job.bench)
+    rows = min(len(dataset.target), options.get("max_rows") or math.inf)
+    if isinstance(bench, StreamBench):  # its budget counts rows
+        rows = min(rows, bench.budget)
     made = partial(
         Result.of,
         job,
         key=job.key(dataset.digest, identity),
+        rows=rows,
+        rows_available=dataset.rows_available,
         digest=dataset.digest,
         source=dataset.source,
         licence=dataset.licence,
@@ -123,7 +130,7 @@ def run_job(
         bench=algorithm.bench,
         hindsight=algorithm.hindsight,
         baseline=algorithm.baseline,
-        bench_options=benches.check_options(algorithm.bench, job.bench),
+        bench_options=options,
         version=version,
         started=started,
         events="events.jsonl.gz",

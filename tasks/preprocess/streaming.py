@@ -36,8 +36,8 @@ class StreamOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    max_rows: Annotated[int, Field(ge=2)] | None = 100_000
-    """Only the first so many rows; None for all."""
+    max_rows: Annotated[int, Field(ge=2)] | None = None
+    """Only the first so many rows; None for all. ChaCha's authors take 100,000."""
     namespaces: Annotated[int, Field(ge=1, le=len(string.ascii_letters))] = 10
     """At most so many groups of ceil(d / namespaces) neighbouring columns."""
     log_target: bool | Literal["code", "paper"] = "code"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import pandas as pd
 
 from tasks.jobs.job import Result
 from tasks.score.first_tries import verdict
-from tasks.score.frame import as_frame
+from tasks.score.frame import as_frame, rows_cut
 from tasks.score.leaderboard import Board, leaderboard
 from tasks.score.measured import by_measure
 from tasks.score.significance import Comparison, compare_all
@@ -61,4 +61,6 @@ def compared(results: Results, suite: Suite | None = None) -> Compared:
     ends = (scale.zero, scale.one) if scale else ()
     tested = None if metric else on_test(frame, board, *ends)
     answer = summarise(board, tests, first_tries, tested.verdict if tested else "")
+    missing = " ".join(filter(None, (answer.missing, rows_cut(frame, names))))
+    answer = replace(answer, missing=missing)
     return Compared(title, board, tests, answer, tested)

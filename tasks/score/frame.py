@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -58,6 +59,23 @@ def finished(frame: pd.DataFrame) -> pd.Series:
 def scoreless(frame: pd.DataFrame) -> pd.Series:
     """Which rows have no such score although their jobs were run."""
     return ~finished(frame) & (frame["status"] != "skipped")
+
+
+def rows_cut(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
+    """Return how many rows of which datasets were used, of those that were not used whole.
+
+    - `names`: what datasets are called, by reference.
+    """
+    used = frame[["rows", "rows_available"]].astype("float64")
+    cut = used["rows"].notna() & ~(used["rows"] >= used["rows_available"])
+    said = []
+    for data, mine in used[cut].groupby(frame["data"], sort=False):
+        least, most = mine["rows"].min(), mine["rows"].max()
+        text = f"{least:,.0f}" + (f" to {most:,.0f}" if most > least else "")
+        whole = mine["rows_available"].max()
+        of = ", and the source may have more" if math.isnan(whole) else f" of {whole:,.0f}"
+        said.append(f"{names.get(data, data)}: {text}{of}")
+    return f"Rows used: {'; '.join(said)}." if said else ""
 
 
 def _row(result: Result) -> dict[str, Any]:

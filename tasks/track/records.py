@@ -84,6 +84,8 @@ def job_record(result: Result, events: Iterable[Event]) -> RunRecord:
         "environment_seed": result.environment_seed,
         "repetition": result.repetition,
         "bench": result.bench,
+        "rows": result.rows,
+        "rows_available": result.rows_available,
         "version": result.version,
         **{f"settings.{name}": value for name, value in result.settings.items()},
         **{f"bench.{name}": value for name, value in result.bench_options.items()},

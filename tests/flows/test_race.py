@@ -392,3 +392,32 @@ def test_one_class_for_all_rows_is_said(tmp_path, monkeypatch, capsys):
     assert stop.value.code == 0
     assert "test_error" in told.out
     assert "one class is predicted for all test rows, which have more: leave scale" in told.err
+
+
+@pytest.mark.parametrize(
+    ("given", "used", "available", "said"),
+    [
+        ((), 100_001, 100_001, ""),
+        (("--set", "max_rows=300"), 300, 100_001, "300 of 100,001"),
+        (("--budget", "200"), 200, 100_001, "200 of 100,001"),
+        (("?rows=400",), 400, 100_001, "400 of 100,001"),
+        (("?first_rows=500",), 500, None, "500, and the source may have more"),
+    ],
+)
+def test_rows_that_a_race_leaves_out_are_said(
+    tmp_path, monkeypatch, capsys, given, used, available, said
+):
+    monkeypatch.chdir(tmp_path)
+    rows = np.random.default_rng(0).random((100_001, 2))
+    pd.DataFrame(rows, columns=["x", "y"]).to_csv("long.csv", index=False)
+    reference, options = "long.csv", given
+    if given and given[0].startswith("?"):
+        reference, options = reference + given[0], ()
+    told = raced(capsys, "running-mean", reference, *options)[0]
+    with pytest.raises(SystemExit):
+        main(["race", "running-mean", reference, *options])
+    printed = capsys.readouterr().out
+
+    assert (told["units"], told["rows"], told["rows_available"]) == (used, used, available)
+    assert (f"Rows used: {reference}: {said}." in printed) == bool(said)
+    assert ("Rows used" in printed) == bool(said)

@@ -125,7 +125,8 @@ def _table(alarms: list[tuple[str, Watched, str]]) -> Table:
         ["Day", "Series", "Of", "Value", "On the days before"],
         rows,
         title="Alarms",
-        text="Days that were unlike the days before, as far as the watch remembers.",
+        text="Days that were unlike the days before, as far as the watch remembers."
+        f" At most the last {MOST_ALARMS} alarms are listed.",
         filters="alarms",
         numeric_from=3,
         key_column=1,

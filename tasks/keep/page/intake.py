@@ -46,7 +46,8 @@ def asides(story: Story) -> Section:
         [bars(COUNTS["aside"], counted, width, colour(3))],
         layout("rows", width, 260),
     )
-    told = f"{total:,} rows in all; of the last {len(story.asides):,}, the newest first:"
+    told = f"{total:,} rows in all; of the last {len(story.asides):,}, the newest first"
+    told += f", in at most {MOST_ROWS} lines:"
     table = Table(
         "aside-table",
         "Rows set aside, by batch and reason, the newest first",

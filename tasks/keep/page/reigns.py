@@ -122,6 +122,7 @@ def _table(story: Story) -> Table:
         ["When (UTC)", "Lineage", "Became", "Why"],
         rows,
         title="What happened",
+        text=f"At most the last {MOST_MOVES} are listed.",
         filters="what happened",
         numeric_from=4,
         key_column=1,

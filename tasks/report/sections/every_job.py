@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from algorithms.benches.holdout import ONE_CLASS, SAYS_NOTHING
 from algorithms.configurations import phrase
+from algorithms.errors import short as cut
 from algorithms.events import Event
 from tasks.folder.results import EVENTS
 from tasks.report.cells import Cell, Names, data_cell, named, number
@@ -89,7 +90,7 @@ def _facts(row: Any, trouble: str) -> list[tuple[str, str]]:
         ("Score", score),
         *([("Warning", SAYS_NOTHING)] if ONE_CLASS in row.metrics else []),
         *((name, short(float(value), 6)) for name, value in row.metrics.items() if _real(value)),
-        ("Champion", phrase(row.champion)[:MOST_CHARACTERS]),
+        ("Champion", cut(phrase(row.champion), MOST_CHARACTERS)),
         ("Budget consumed", consumed(row) if row.unit else "–"),
         ("CPU seconds", short(row.cpu_seconds, 4)),
         ("Wall seconds", short(row.wall_seconds, 4)),
@@ -111,7 +112,7 @@ def _real(value: Any) -> bool:
 
 
 def _mapping(value: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key}={item}" for key, item in value.items())[:MOST_CHARACTERS]
+    return cut(", ".join(f"{key}={item}" for key, item in value.items()), MOST_CHARACTERS)
 
 
 def consumed(row: Any) -> str:

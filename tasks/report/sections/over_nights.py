@@ -9,7 +9,7 @@ from tasks.report.draw.specs import Figure, Trace, axis, colour, rounded, text
 from tasks.report.material import Material
 from tasks.report.section import Section, Table
 from tasks.score.summary import fixed, short
-from tasks.score.trend import Trend, trend
+from tasks.score.trend import MOST_DAYS, Trend, trend
 
 LOWEST = -1.0
 """A normalised score below is not drawn at first: it would flatten all others."""
@@ -31,7 +31,7 @@ def section(made: Material) -> Section | None:
     said = (
         "The results as they stood at the end of each day on which jobs ran anew, which they do"
         " when their code or data changed, so a scheduled suite that nobody touched adds no day."
-        f" Score: {found.scale}."
+        f" Score: {found.scale}. At most the last {MOST_DAYS} days are shown."
     )
     if found.only is None:
         said += f" {found.meaning} Each day is on its own scale."

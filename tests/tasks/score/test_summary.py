@@ -1,5 +1,7 @@
 import pytest
 
+from tasks.jobs.suites.suite import Suite
+from tasks.score.compared import compared
 from tasks.score.frame import as_frame
 from tasks.score.leaderboard import ONE_SET_RULE, leaderboard
 from tasks.score.significance import compare_all
@@ -117,3 +119,13 @@ def test_short(value, shown):
 )  # fmt: skip
 def test_fixed(value, shown):
     assert fixed(value) == shown
+
+
+def test_datasets_that_were_not_used_whole_are_named(make_frame):
+    rows = [10, 20, 9, 40]
+    frame = make_frame({("a", "x"): [1.0, 2.0], ("a", "y"): [1.0], ("a", "z"): [1.0]})
+    frame["rows"], frame["rows_available"] = rows, [30, 30, 9, None]
+    found = compared(frame, Suite(title="t", data=[{"data": "x", "name": "ex"}], algorithms=["a"]))
+    assert found.answer.missing.endswith(
+        "Rows used: ex: 10 to 20 of 30; z: 40, and the source may have more."
+    )
