@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import traceback
+import warnings
 from importlib.metadata import version
 from io import TextIOWrapper
 from typing import Annotated, Any
@@ -114,6 +115,7 @@ def main(arguments: list[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a sign that it cannot show must not end a run
             stream.reconfigure(errors="backslashreplace")
+    warnings.formatwarning = lambda message, *_, **__: f"leaseboard: warning: {message}\n"
     if arguments is None:  # this is the program, and no call in somebody's process
         gc.set_threshold(100_000)  # thousands of results stay alive: a tenth of a rerun
         arguments = sys.argv[1:]

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -421,3 +423,12 @@ def test_rows_that_a_race_leaves_out_are_said(
     assert (told["units"], told["rows"], told["rows_available"]) == (used, used, available)
     assert (f"Rows used: {reference}: {said}." in printed) == bool(said)
     assert ("Rows used" in printed) == bool(said)
+
+
+def test_a_race_of_too_many_configurations_warns_in_one_line(tmp_path):
+    command = ["race", "chacha-paper", "synthetic:mv?rows=10000", "--set", "coefficient=0.01"]
+    ended = subprocess.run([sys.executable, "-m", "flows", *command, "--out", str(tmp_path)],
+                           capture_output=True, text=True, check=True)  # fmt: skip
+    (line,) = [line for line in ended.stderr.splitlines() if "arning" in line]
+    assert line.startswith("leaseboard: warning: 10,")
+    assert "raise coefficient, which is 0.01 (the paper's: 0.05)" in line

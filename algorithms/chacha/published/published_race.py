@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Collection, Generator, Iterator
 from typing import Any, get_args
 
@@ -33,6 +34,9 @@ from algorithms.online.configuration import VWConfiguration
 from algorithms.online.layout import fits
 from algorithms.online.live import Floats, SingleCalls
 from algorithms.online.schema import Schema
+
+MANY = 10_000
+"""Configurations of one race at which it warns: bounds so narrow crown a champion by chance."""
 
 
 class PublishedRace(Race):
@@ -196,6 +200,7 @@ class PublishedRace(Race):
 
     def _consult_oracle(self) -> Iterator[Event]:
         """``S ← S + ConfigOracle(C)``; interactions that explode are left out."""
+        before = len(self.configurations)
         for proposal in self._proposals():
             if not fits(self.schema, proposal):
                 continue
@@ -204,6 +209,13 @@ class PublishedRace(Race):
                 self.frontier.append(number)
             else:
                 self._join(number)
+        if before < MANY <= len(self.configurations):
+            warnings.warn(
+                f"{len(self.configurations):,} configurations after {self.at:,} examples, and each"
+                " new champion adds more, which costs time and memory: raise coefficient, which is"
+                f" {self.rules.coefficient:g} (the paper's: {Rules.coefficient:g})",
+                stacklevel=2,
+            )
 
     def _eliminate_worse(self, champion: int) -> Iterator[Event]:
         failed = [

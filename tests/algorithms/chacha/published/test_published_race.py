@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from algorithms.benches.stream import Namespace, Stream, StreamBench
 from algorithms.chacha.published import state
 from algorithms.chacha.published.presets import Flaml, Paper
 from algorithms.chacha.published.published_race import PublishedRace
@@ -23,6 +24,7 @@ from algorithms.online.schema import Schema
 
 SCHEMA = Schema(tuple("abcd"), ((0,), (1,), (2,), (3,)), tuple("0123"))
 N_MIN = 5 * 4
+SPACES = tuple(Namespace(name, i, i + 1) for i, name in enumerate("abcdefghij"))
 
 
 PAPER, FLAML = Paper(), Flaml()
@@ -279,3 +281,22 @@ def test_leases_follow_raw_or_induced_features():
     assert PAPER.least_lease(5, crossed) == 25
     assert FLAML.least_lease(5, crossed) == 55
     assert replace(PAPER, min_lease=1000.0).least_lease(5, crossed) == 1000
+
+
+def test_bounds_that_crown_by_chance_warn_once_of_the_configurations(monkeypatch):
+    monkeypatch.setattr("algorithms.chacha.published.published_race.MANY", 100)
+    noise = np.random.default_rng(0).normal(size=(2000, 11)).astype(np.float32)
+    stream = Stream(noise[:, :10].copy(), noise[:, 10].copy(), SPACES, tuple("abcdefghij"))
+
+    def considered(**rules):
+        race = Paper(**rules).run(StreamBench(stream), seed=0)
+        return sum(isinstance(event, ConfigurationAdmitted) for event in race)
+
+    with pytest.warns(
+        UserWarning, match="coefficient, which is 0.0001 .the paper's: 0.05"
+    ) as told:
+        assert considered(coefficient=0.0001) > 500
+    assert len(told) == 1
+    assert "\n" not in str(told[0].message)
+    assert 100 <= int(str(told[0].message).split()[0]) < 150
+    assert considered() < 100  # without a word
