@@ -47,11 +47,12 @@ def as_rst(_app, _what, _name, _object, _options, lines):
 
 
 def _converted(lines):
-    in_table = False
+    in_table = in_code = False
     for line in lines:
+        in_code = line.strip() != "" and (in_code or line.lstrip().startswith(">>> "))
         if not line.startswith("| "):
             in_table = False
-            yield line if "``" in line else _SIZE.sub(r"\\|\1\\|", line)
+            yield line if in_code or "``" in line else _SIZE.sub(r"\\|\1\\|", line)
             continue
         if set(line) <= set("|- "):
             continue
