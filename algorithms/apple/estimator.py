@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -19,6 +20,7 @@ from algorithms.apple.scaling import CLIP, RowScale
 from algorithms.base import configured
 from algorithms.benches.holdout import Floats, Rows
 from algorithms.errors import UsageError
+from algorithms.locks import Exclusive, exclusive, new_lock
 
 if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
     from algorithms.apple.apple import Apple
@@ -28,10 +30,11 @@ if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
 RandomState = int | np.random.RandomState | None
 
 
-class AppleEstimator(BaseEstimator):
+class AppleEstimator(Exclusive, BaseEstimator):
     """What both estimators share; their docstrings document it."""
 
     learners_: tuple[GrowingLearner, ...]
+    _learning = False
 
     def __init__(
         self,
@@ -93,6 +96,17 @@ class AppleEstimator(BaseEstimator):
         return np.array(
             [readable(monomial, names) for monomial in dict.fromkeys(every)], dtype=object
         )
+
+    @property
+    def _lock(self) -> Any:
+        """See `exclusive`: predicting leaves marks in a table, too."""
+        return self.__dict__.setdefault("_its_lock", new_lock())
+
+    @exclusive
+    def __getstate__(self) -> dict[str, Any]:
+        """Return a copy, which no other thread changes while it is pickled."""
+        state = super().__getstate__()
+        return copy.deepcopy({name: state[name] for name in state if name != "_its_lock"})
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

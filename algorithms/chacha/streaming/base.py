@@ -21,6 +21,7 @@ from algorithms.chacha.streaming.files import Savable, replacing
 from algorithms.chacha.streaming.later_labels import LaterLabels, Pending
 from algorithms.errors import UsageError
 from algorithms.events import BoundsUpdated, Event
+from algorithms.locks import exclusive, half_learned, new_lock
 from algorithms.online.features import Example, FeatureMap
 from algorithms.online.inputs import (
     importance_of,
@@ -72,14 +73,15 @@ class OnlineChaCha(Savable, LaterLabels):
     one have been learned). What a value may be says `algorithms.online.features.FeatureMap`:
     numbers, booleans, texts, dates, and None or NaN for a missing one. A feature that is not named
     counts 0.
-    A model is for one thread at a time, to predict too: its calls read examples into one row.
-    A call that finds it learning is refused, but two at once need not find each other. Every call
-    is after learning was broken off by an interrupt, or by an error in code of yours.
+    Several threads may use one model: of their calls one runs at a time, and a block is one call.
+    A call that finds another thread learning is refused with a UsageError and changes nothing.
+    Every call is after learning was broken off by an interrupt, or by an error in code of yours.
     What is learned with a feature or a namespace that is new gives it a place; a new namespace
     also makes new interactions for the oracle to propose.
     """
 
     _task: str
+    locking = ("predict_one", "predict_proba_one")  # by `_forecast`
 
     def __init__(
         self,
@@ -100,7 +102,7 @@ class OnlineChaCha(Savable, LaterLabels):
         self._pending = Pending(pending)
         self.about: dict[str, Any] = {}
         self._single: Single | None = None
-        self._learning = False
+        self._learning, self._lock = False, new_lock()
 
     # The stream
 
@@ -110,12 +112,16 @@ class OnlineChaCha(Savable, LaterLabels):
         return 0 if self._race is None else self._race.at
 
     def _forecast(self, x: Example) -> float:
+        # As `exclusive`, in half its time.
         if self._learning:
             raise half_learned()
-        features = self._features
-        if not features.read_quickly(x):
-            features.row(features.values(x))
-        return 0.0 if self._race is None else (self._single or self._bind())[0]()
+        with self._lock:
+            if self._learning:
+                raise half_learned()
+            features = self._features
+            if not features.read_quickly(x):
+                features.row(features.values(x))
+            return 0.0 if self._race is None else (self._single or self._bind())[0]()
 
     def _row(self, x: Example) -> Floats:
         """An example as a row of the known features."""
@@ -123,8 +129,6 @@ class OnlineChaCha(Savable, LaterLabels):
         return features.example if features.read_quickly(x) else features.row(features.values(x))
 
     def _learn(self, x: Example, label: float, w: Any) -> None:
-        if self._learning:
-            raise half_learned()
         importance = importance_of(w)
         if not importance:
             self._features.values(x)  # refused alike
@@ -153,8 +157,6 @@ class OnlineChaCha(Savable, LaterLabels):
         return self._features.row(values, learns=True)
 
     def _forecast_block(self, X: ArrayLike) -> Floats:
-        if self._learning:
-            raise half_learned()
         if not is_numeric(X):
             return np.array([self._forecast(x) for x in examples_of(X)], dtype=np.float32)
         names, block = numeric_block(X)
@@ -183,8 +185,6 @@ class OnlineChaCha(Savable, LaterLabels):
 
     def _learn_block(self, X: ArrayLike, y: ArrayLike, w: ArrayLike | None) -> Floats:
         """Learn a block as its examples one by one, which a block of numbers need not be."""
-        if self._learning:
-            raise half_learned()
         labels = labels_of(y)
         importances = importances_of(w, len(labels))
         block = numeric_block(X) if is_numeric(X) else None
@@ -290,6 +290,7 @@ class OnlineChaCha(Savable, LaterLabels):
     # Inspection and export
 
     @property
+    @exclusive
     def history(self) -> list[Event]:
         """What was decided so far."""
         self._read_history()
@@ -301,6 +302,7 @@ class OnlineChaCha(Savable, LaterLabels):
         self._untold = []
 
     @property
+    @exclusive
     def champion(self) -> dict[str, Any] | None:
         """The champion's hyperparameters; None before the first example.
 
@@ -317,6 +319,7 @@ class OnlineChaCha(Savable, LaterLabels):
         return told
 
     @property
+    @exclusive
     def groups(self) -> dict[str, list[str]]:
         """The features in each group that `champion` and `live` do not tell in full, by name."""
         race = self._first_race()
@@ -324,6 +327,7 @@ class OnlineChaCha(Savable, LaterLabels):
         return {title: [*every] for title, every in groups.items()}
 
     @property
+    @exclusive
     def live(self) -> list[dict[str, Any]]:
         """The live models: hyperparameters, examples learned, lease, loss, bounds if published."""
         return [] if self._race is None else self._race.standings()
@@ -359,8 +363,6 @@ class OnlineChaCha(Savable, LaterLabels):
 
     def _state(self) -> dict[str, Any]:
         """See `Savable`."""
-        if self._learning:
-            raise half_learned()
         return {
             "algorithm": self.algorithm,
             "settings": settings_of(self._racing),
@@ -388,12 +390,3 @@ class OnlineChaCha(Savable, LaterLabels):
 def is_half_learned(model: object) -> bool:
     """Whether a model has begun to learn and not ended; an unpickled one is not built for that."""
     return bool(getattr(model, "__dict__", {}).get("_learning"))
-
-
-def half_learned() -> UsageError:
-    """What is said of a model that has begun to learn and not ended."""
-    return UsageError(
-        "this model is in the middle of learning: another thread learns with it just now, or an"
-        " interrupt or error stopped a call halfway; give each thread a model of its own, or"
-        " load what `save` wrote before"
-    )

@@ -19,6 +19,7 @@ from algorithms.chacha.streaming.base import OnlineChaCha
 from algorithms.chacha.streaming.blocks import examples_of, in_kind, shares_in_kind
 from algorithms.chacha.streaming.river_base import MiniBatchClassifier
 from algorithms.errors import UsageError
+from algorithms.locks import exclusive
 from algorithms.online.features import Example, FeatureMap
 from algorithms.online.inputs import importances_of
 from algorithms.online.live import Floats
@@ -79,7 +80,10 @@ class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):
     def predict_proba_one(self, x: Example) -> dict[Hashable, float]:
         """The probability of each class seen so far."""
         chances: Any = self._forecast(x)
-        return dict(zip(self.classes, chances.tolist(), strict=True)) if self.classes else {}
+        if not isinstance(chances, np.ndarray):  # nothing was learned
+            return {}
+        # Another thread may have learned more classes since.
+        return dict(zip(self.classes[: len(chances)], chances.tolist(), strict=True))
 
     def learn_one(self, x: Example, y: Hashable, w: float = 1.0) -> None:
         """Learn one example.
@@ -148,6 +152,7 @@ class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):
         return shares_in_kind(X, rows, self.classes)
 
     @property
+    @exclusive
     def champion(self) -> dict[Any, Any] | None:
         """The champion's hyperparameters; of more than two classes by class.
 
@@ -162,6 +167,7 @@ class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):
         return race.parameters(race.configurations[race.champion])
 
     @property
+    @exclusive
     def live(self) -> list[dict[str, Any]]:
         """See `OnlineChaCha.live`; of more than two classes with the ``class`` of each model."""
         races: list[Race] = [] if self._race is None else self._race.races

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from algorithms import plain
 from algorithms.errors import UsageError
+from algorithms.locks import Exclusive
 from algorithms.online.features import Example
 from algorithms.online.values import copied
 
@@ -94,7 +95,7 @@ class Pending:
         plain.fill(self, state, ("made", "dropped"))
 
 
-class LaterLabels(ABC):
+class LaterLabels(Exclusive, ABC):
     """What a model of a stream does where labels come after other forecasts were made."""
 
     _pending: Pending

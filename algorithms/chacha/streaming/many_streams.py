@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, Protocol
 
 from algorithms.benches.nodes import Nodes
-from algorithms.chacha.streaming.base import half_learned, is_half_learned
+from algorithms.chacha.streaming.base import is_half_learned
 from algorithms.errors import LeaseboardError, UsageError, short
+from algorithms.locks import half_learned
 
 MOST_TOLD = 3
 """How many streams an error tells of; its attributes have all."""
@@ -89,9 +91,9 @@ def learn_many(
 
     Notes
     -----
-    A model is for one thread at a time, to predict too. One that is interrupted by Ctrl-C in its
-    block has learned part of it, and refuses to go on: load a saved one. All
-    others are as after their blocks, or as before.
+    What another thread teaches a model meanwhile is lost where it learns in a process. One that is
+    interrupted by Ctrl-C in its block has learned part of it, and refuses to go on: load a saved
+    one. All others are as after their blocks, or as before.
 
     Examples
     --------
@@ -130,7 +132,7 @@ def learn_many(
         if error is not None:
             failed[key] = error
         elif learned is not model:
-            model.__dict__ = vars(learned)
+            _become(model, learned)
     if failed:
         learned_ones = {key: told for key, told in forecasts.items() if key not in failed}
         raise StreamsError(failed, learned_ones) from next(iter(failed.values()))
@@ -153,6 +155,13 @@ def _learned_one(model: BlockLearner, block: tuple[Any, ...]) -> Learned:
         if isinstance(error.__cause__, KeyboardInterrupt):  # it came in compiled code
             raise error.__cause__ from None
         return None, None, error
+
+
+def _become(model: BlockLearner, learned: Any) -> None:
+    """Let a model be what came back, in one step for its other threads; they keep its lock."""
+    held = {name: lock for name, lock in vars(model).items() if name == "_lock"}
+    with held.get("_lock", nullcontext()):
+        model.__dict__ = vars(learned) | held
 
 
 def _model_of(key: Any, models: Any) -> BlockLearner:

@@ -7,7 +7,6 @@ whoever trusts where it comes from; for files see `algorithms.chacha.streaming.f
 from __future__ import annotations
 
 import pickle
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
@@ -15,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Self
 from algorithms.chacha.oracle import ConfigOracle
 from algorithms.chacha.race_file import FORMAT
 from algorithms.errors import UsageError
+from algorithms.locks import Exclusive, exclusive, new_lock
 
 
-class Stateful(ABC):
+class Stateful(Exclusive, ABC):
     """What goes on from its state as if nothing had been between."""
 
     namespaces: Mapping[str, list[str]] | None
@@ -26,8 +26,8 @@ class Stateful(ABC):
     algorithm: str
     pending: int
     settings: dict[str, Any]
-    _asleep: tuple[Any, tuple[Any, ...]]
-    """The lock of who builds it, and what it is built of; only of one that is not built."""
+    _asleep: tuple[Any, ...]
+    """What it is built of; only of one that is not built."""
 
     @abstractmethod
     def __init__(
@@ -51,22 +51,24 @@ class Stateful(ABC):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what `save` writes: joblib's own pickles would part arrays that are shared."""
-        if vars(self).keys() == {"_asleep"}:
-            _, asleep = self._asleep
-        else:  # built, or changed while it was asleep
-            given = (self.namespaces, self.oracle, self.seed, self.algorithm, self.pending)
-            asleep = given, self.settings, pickle.dumps(self._state(), pickle.HIGHEST_PROTOCOL)
-        return _sleeping, (type(self), FORMAT, asleep)
+        held = vars(self)  # another thread may build it meanwhile
+        if held.keys() == {"_asleep", "_lock"}:
+            return _sleeping, (type(self), FORMAT, held["_asleep"])
+        return _sleeping, (type(self), FORMAT, self._pickled())  # or changed while it was asleep
+
+    @exclusive
+    def _pickled(self) -> tuple[Any, ...]:
+        given = (self.namespaces, self.oracle, self.seed, self.algorithm, self.pending)
+        return given, self.settings, pickle.dumps(self._state(), pickle.HIGHEST_PROTOCOL)
 
     if not TYPE_CHECKING:  # it would let every attribute pass
 
         def __getattr__(self, name: str) -> Any:
             """What an unpickled model is asked for first builds it: many go on to be pickled."""
-            sleep = vars(self).get("_asleep")
-            if sleep is not None and not name.startswith("__"):
-                waking, asleep = sleep
-                with waking:
-                    if "_asleep" in vars(self):
+            if "_asleep" in vars(self) and not name.startswith("__"):
+                with self._lock:
+                    asleep = vars(self).get("_asleep")
+                    if asleep is not None:
                         changed = {k: v for k, v in vars(self).items() if k != "_asleep"}
                         # in one step, for an interrupt may come
                         self.__dict__ = vars(self._built(*asleep)) | changed
@@ -87,6 +89,5 @@ def _sleeping(cls: type[Stateful], mark: str, asleep: tuple[Any, ...]) -> Statef
             " it there, or learn anew"
         )
     model = cls.__new__(cls)
-    # a lock of its own: of one that all share, a fork would have it locked for good
-    model.__dict__ = {"_asleep": (threading.RLock(), asleep)}
+    model.__dict__ = {"_asleep": asleep, "_lock": new_lock()}
     return model

@@ -12,7 +12,6 @@ from algorithms.chacha.oracle import ConfigOracle
 from algorithms.chacha.safe.safe_race import SafeRace
 from algorithms.chacha.safe.scale import clipped
 from algorithms.chacha.safe.waited import N_PARTS, Waited
-from algorithms.chacha.streaming.base import half_learned
 from algorithms.chacha.streaming.interval_forecasts import IntervalForecasts
 from algorithms.chacha.streaming.later_labels import Doubles
 from algorithms.online.features import Example
@@ -78,8 +77,6 @@ class WaitingForecasts(IntervalForecasts):
     def _say(self, x: Example) -> tuple[Any, Doubles]:
         if not isinstance(self._racing, ChaCha):
             return super()._say(x)
-        if self._learning:
-            raise half_learned()
         row, parts = self._row(x), np.zeros(N_PARTS)
         if isinstance(self._race, SafeRace):
             parts = self._race.parts(row)

@@ -91,7 +91,7 @@ def test_models_that_came_back_are_not_built_to_go_again(tmp_path):
     models = {key: ChaChaRegressor(seed=key) for key in range(3)}
     for turn in range(2):
         learn_many(models, {key: stream(10 * turn + key) for key in models}, nodes=Pickled())
-        assert [list(vars(model)) for model in models.values()] == [["_asleep"]] * 3
+        assert [list(vars(model)) for model in models.values()] == [["_asleep", "_lock"]] * 3
 
     for key, model in models.items():
         alone = ChaChaRegressor(seed=key)

@@ -32,7 +32,7 @@ def learned(kind=ChaChaRegressor, **settings):
 
 def unpickled(model):
     twin = pickle.loads(pickle.dumps(model))
-    assert list(vars(twin)) == ["_asleep"]
+    assert list(vars(twin)) == ["_asleep", "_lock"]
     return twin
 
 
@@ -124,7 +124,7 @@ def test_what_no_model_has_it_has_not_either():
     model = unpickled(learned())
 
     assert not hasattr(model, "__array__")
-    assert list(vars(model)) == ["_asleep"]
+    assert list(vars(model)) == ["_asleep", "_lock"]
     for one in (model, copy.deepcopy(model), ChaChaRegressor()):
         with pytest.raises(AttributeError, match="'ChaChaRegressor' object has no attribute 'x'"):
             _ = one.x
