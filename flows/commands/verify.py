@@ -21,7 +21,7 @@ _CODES = {"agreed": 0, "refuted": 1, "agreed in part": 3, "undecided": 3}
 def verify(
     bundle: Annotated[Path, typer.Argument(help="A bundle of `leaseboard export`.")],
     share: Annotated[
-        float, typer.Option(min=0.0001, max=1, help="Of its jobs, to run again; at least one is.")
+        float, typer.Option(min=0.0001, max=1, help="Of its jobs, to run again; at least 7 are.")
     ] = 0.02,
     seed: Annotated[
         int | None,
@@ -81,11 +81,13 @@ def _say(verdict: BundleVerdict) -> None:
         say(f"not seen: {data}: {why}", err=True)
     for why, count in verdict.left.items():
         say(f"never drawn, {count} jobs: {why}")
+    for line in verdict.stated:
+        say(f"stated:  {line}")
     say(f"jobs:    {', '.join(f'{count} {status}' for status, count in verdict.jobs.items())}")
     say(f"covered: {', '.join(_looked_at(*each) for each in verdict.covered.items())}")
     say(f"suite:   {verdict.suite}")
     say(f"drawn:   {len(verdict.again)} of {verdict.could_run}, with --seed {verdict.seed}")
-    say(f"verdict: {verdict.outcome}; {', '.join(verdict.unverified)} were not verified")
+    say(f"verdict: {verdict.outcome}; on the sender's word: {', '.join(verdict.unverified)}")
 
 
 def _looked_at(label: str, covered: Covered) -> str:

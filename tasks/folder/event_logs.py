@@ -30,7 +30,7 @@ _DAMAGE = (EOFError, OSError, zlib.error, ValueError, KeyError, TypeError, Recur
 _Integer = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
 
-def read_partial_log(path: Path) -> list[Event]:
+def read_partial_log(path: Path | IO[bytes]) -> list[Event]:
     """The events of a log that may be cut off or damaged: everything up to there.
 
     Raises LeaseboardError if the file begins with something else.
@@ -70,7 +70,7 @@ def mend_log(path: Path) -> int:
     return len(events)
 
 
-def _read_events(path: Path) -> tuple[list[Event], Exception | None]:
+def _read_events(path: Path | IO[bytes]) -> tuple[list[Event], Exception | None]:
     """The events at the beginning of a file, and what is wrong after them.
 
     Anything at all may be there: a job owns its folder.

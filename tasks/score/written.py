@@ -1,6 +1,7 @@
 """The leaderboard as text for other programs: csv, LaTeX and markdown.
 
-The csv has numbers in full and a column for each; the other two say what the terminal says.
+The csv has numbers in full and a column for each; the other two say what the terminal says. Names
+are other people's: none is a formula to a spreadsheet, or markup.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Callable, Mapping
 
 from tasks.score.board import columns, notes, score_name, texts
@@ -16,6 +18,8 @@ from tasks.score.leaderboard import Row
 
 _LEFT = ("algorithm", "jobs")
 """The columns that hold no numbers."""
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""What a cell begins with that a spreadsheet runs (OWASP, CSV injection)."""
 _TEX = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -37,9 +41,7 @@ _MARKDOWN = str.maketrans(
         "\\": "&#92;",  # two of them before a bar would end the cell
         "`": "&#96;",
         "|": "\\|",
-        "*": "\\*",
-        "_": "\\_",
-        "~": "\\~",
+        **{sign: f"\\{sign}" for sign in "*_~[]#!"},
     }
 )
 
@@ -47,7 +49,8 @@ _MARKDOWN = str.maketrans(
 def as_csv(found: Compared) -> str:
     """The board with a row an algorithm, best first; what a row has not is empty.
 
-    On a board of one data set the score is the mean score itself, and nothing is ranked.
+    A text that a spreadsheet would run begins with an apostrophe. On a board of one data set the
+    score is the mean score itself, and nothing is ranked.
     """
     out = io.StringIO()
     rows = [_fields(row, found) for row in found.board.rows]
@@ -65,7 +68,7 @@ def latex(found: Compared) -> str:
     return "\n".join(
         [
             f"% {' '.join(found.title.split())}",
-            *(f"% {note}" for note in notes(found)),
+            *(f"% {' '.join(note.split())}" for note in notes(found)),
             f"\\begin{{tabular}}{{{align}}}",
             "\\hline",
             f"{' & '.join(map(_tex, names))} \\\\",
@@ -79,13 +82,13 @@ def latex(found: Compared) -> str:
 
 def markdown(found: Compared) -> str:
     """The board for a description or a comment; names are escaped."""
-    lines = [" ".join(_literal(line) for line in found.answer.lines()), ""]
+    lines = [" ".join(literal(line) for line in found.answer.lines()), ""]
     names = list(columns(found))
     lines.append(f"| {' | '.join(names)} |")
     lines.append(f"| {' | '.join('---' if name in _LEFT else '---:' for name in names)} |")
-    lines += [f"| {' | '.join(map(_literal, row))} |" for row in texts(found)]
+    lines += [f"| {' | '.join(map(literal, row))} |" for row in texts(found)]
     for note in notes(found):
-        lines += ["", _literal(note)]
+        lines += ["", literal(note)]
     return "\n".join(lines) + "\n"
 
 
@@ -113,9 +116,9 @@ def _fields(row: Row, found: Compared) -> dict[str, str | int]:
     }
     return {
         "place": "" if one_set else row.place,
-        "algorithm": row.label,
+        "algorithm": _inert(row.label),
         **{name: repr(float(v)) if math.isfinite(v) else "" for name, v in numbers.items()},
-        "score_is": score_name(found.board),
+        "score_is": _inert(score_name(found.board)),
         "wins": row.wins,
         "ties": row.ties,
         "losses": row.losses,
@@ -130,6 +133,17 @@ def _fields(row: Row, found: Compared) -> dict[str, str | int]:
     }
 
 
+def _inert(text: str) -> str:
+    """Return `text` as a cell that no spreadsheet runs.
+
+    Examples
+    --------
+    >>> _inert("=1+1"), _inert("vanilla")
+    ("'=1+1", 'vanilla')
+    """
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
 def _tex(text: str) -> str:
     r"""`text` as LaTeX sets it, not as its commands.
 
@@ -141,6 +155,15 @@ def _tex(text: str) -> str:
     return text.translate(_TEX)
 
 
-def _literal(text: str) -> str:
-    """`text` as markdown shows it, not as markup."""
-    return text.translate(_MARKDOWN).replace("](", "]&#40;")
+def literal(text: str) -> str:
+    r"""Return `text` as markdown shows it in one line, not as markup.
+
+    Examples
+    --------
+    >>> print(literal("![a](b) _c_")), print(literal("- d"))
+    \!\[a\](b) \_c\_
+    \- d
+    (None, None)
+    """
+    line = " ".join(text.translate(_MARKDOWN).splitlines())
+    return re.sub(r"^(\d*)([-+.)])(?= |$)", r"\1\\\2", line)

@@ -120,7 +120,11 @@ class Bundle:
 
     def log(self, key: str) -> bytes:
         """The event log of a job as it is in the file; empty if it has none."""
-        member = f"jobs/{key}/{results.EVENTS}"
+        return self.part(key, results.EVENTS)
+
+    def part(self, key: str, name: str) -> bytes:
+        """Return a file of a job; empty if it has none of that name."""
+        member = f"jobs/{key}/{name}"
         with _opened(self.path) as archive:
             return archive.read(member) if member in self.manifest.files else b""
 

@@ -7,22 +7,29 @@ are there, the key of a job with all that it stands for, and a result with its e
 
 from __future__ import annotations
 
-import gzip
+import io
+import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
+from algorithms import registry
+from algorithms.base import settings_of
+from algorithms.configurations import configurations, table
 from algorithms.errors import LeaseboardError
 from algorithms.events import LeaseGranted, ProbeFinished, Started, of
-from algorithms.log_format import from_json
+from tasks.folder.event_logs import read_partial_log
+from tasks.folder.results import EVENTS
 from tasks.jobs import benches
 from tasks.jobs.benches.units import unit_of
 from tasks.jobs.described import describe
+from tasks.jobs.elsewhere import pinned
 from tasks.jobs.foreign import references
 from tasks.jobs.job import Job, Result, plain_value
-from tasks.jobs.run import BESIDE_EVENTS, told
-from tasks.tend.bundle import Bundle
+from tasks.jobs.run import BESIDE_EVENTS, failed, told
+from tasks.tend.bundle import CONFIGURATIONS, Bundle
 
 
 def place(of: Job | Result) -> tuple[str, str, int]:
@@ -47,7 +54,7 @@ def faults(bundle: Bundle) -> list[str]:
         return ["it has no suite.json, so nobody can say which jobs there were"]
     jobs = asked(bundle)
     return [
-        *_missing(bundle, jobs),
+        *_other_jobs(bundle, jobs),
         *(
             f"{named(result)}: {why}"
             for result in bundle.results.values()
@@ -56,13 +63,16 @@ def faults(bundle: Bundle) -> list[str]:
     ]
 
 
-def _missing(bundle: Bundle, jobs: Mapping[tuple[str, str, int], Job]) -> list[str]:
-    there = {place(result) for result in bundle.results.values()}
-    return [
-        f"{named(job)}: its suite asks for it, and it is not in the bundle"
-        for where, job in jobs.items()
-        if where not in there
-    ]
+def _other_jobs(bundle: Bundle, jobs: Mapping[tuple[str, str, int], Job]) -> Iterator[str]:
+    """Where the bundle has another name than its suite, or another number of results of a job."""
+    if bundle.suite and bundle.suite.name not in ("", bundle.manifest.suite):
+        yield f"it is of {bundle.manifest.suite!r}, its suite is {bundle.suite.name!r}"
+    there = Counter(map(place, bundle.results.values()))
+    for where, job in jobs.items():
+        if not there[where]:
+            yield f"{named(job)}: its suite asks for it, and it is not in the bundle"
+        elif there[where] > 1:
+            yield f"{named(job)}: its suite asks for one result, and {there[where]} are in it"
 
 
 def _of_one(bundle: Bundle, result: Result, job: Job | None) -> Iterator[str]:
@@ -78,10 +88,17 @@ def _of_one(bundle: Bundle, result: Result, job: Job | None) -> Iterator[str]:
         yield "no digest of its data"
     if result.status == "ok":
         yield from _against_log(bundle, result)
+    if result.events not in ((EVENTS,) if result.status == "ok" else (EVENTS, None)):
+        yield f"events is {result.events!r}, a job has {EVENTS!r}"
+    log = bundle.log(result.key)
+    if said := bundle.part(result.key, CONFIGURATIONS):
+        considered = table(configurations(read_partial_log(io.BytesIO(log)))) if log else None
+        if plain_value(json.loads(said)) != plain_value(considered):
+            yield f"its {CONFIGURATIONS} is not that of its event log"
 
 
 def _against_job(result: Result, job: Job) -> Iterator[str]:
-    """Where a result is not of the job's bench, data and code; nothing if nobody here can say.
+    """Where a result is not of the job's bench, data and code; nothing if no one here can say.
 
     A bench whose options name files, and code of a user's, make keys of what only their owner has.
     What cannot be asked for here is never drawn, and the verdict says so.
@@ -89,15 +106,23 @@ def _against_job(result: Result, job: Job) -> Iterator[str]:
     if any(True for _ in references(job)):
         return
     try:
-        kind = describe(job.algorithm, job.settings).bench
-        asked = {"bench": kind, "unit": unit_of(kind, job.bench)}
-        more = benches.identity(kind, job.bench)
+        known = describe(job.algorithm, job.settings)
+        asked = {
+            "bench": known.bench,
+            "bench_options": benches.check_options(known.bench, job.bench),
+            "hindsight": known.hindsight,
+            "baseline": known.baseline,
+            "settings": settings_of(registry.build(job.algorithm, job.settings)),
+            "unit": unit_of(known.bench, job.bench),
+        }
+        more = benches.identity(known.bench, job.bench) + pinned(job)
     except LeaseboardError:
         return
+    before = failed(job, result.status, "")  # what a job says of itself until its bench is there
     for name, value in asked.items():
-        said = getattr(result, name)  # of a job that failed it may be empty
-        if said != value and (said or result.status == "ok"):
-            yield f"{name} is {said!r}, that of its job is {value!r}"
+        said = getattr(result, name)
+        if result.status == "ok" or said != getattr(before, name):
+            yield from _differs(name, said, value, "that of its job is")
     ours = job.key(result.digest, result.version if result.digest else job.data)
     if not more and result.key != ours:
         yield (
@@ -115,16 +140,17 @@ def _against_log(bundle: Bundle, result: Result) -> Iterator[str]:
     says["bench"] = started.bench
     metrics = says.pop("metrics")
     for name, value in says.items():
-        yield from _differs(name, getattr(result, name), value)
+        yield from _differs(name, getattr(result, name), value, "its event log says")
     for name in sorted((metrics.keys() | result.metrics.keys()) - BESIDE_EVENTS):
-        yield from _differs(f"metrics.{name}", result.metrics.get(name), metrics.get(name))
+        both = result.metrics.get(name), metrics.get(name)
+        yield from _differs(f"metrics.{name}", *both, "its event log says")
     if "selection_cpu_seconds" in metrics:
         yield from _other_seconds(result, bundle.log(result.key), auditor.champion)
 
 
 def _other_seconds(result: Result, log: bytes, champion: int | None) -> Iterator[str]:
     """Where a selection took other seconds than its probes did."""
-    events = [from_json(line) for line in gzip.decompress(log).decode().splitlines()]
+    events = read_partial_log(io.BytesIO(log))
     probes = of(events, ProbeFinished)
     cut = any(
         isinstance(one, LeaseGranted) and not isinstance(other, ProbeFinished)
@@ -146,10 +172,6 @@ def _near(one: float, other: float) -> bool:
     return math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-9)
 
 
-def _differs(name: str, said: Any, logged: Any) -> Iterator[str]:
-    if plain_value(said) != plain_value(logged):
-        yield f"{name} is {_short(said)}, its event log says {_short(logged)}"
-
-
-def _short(value: Any) -> str:
-    return repr(value)[:80]
+def _differs(name: str, said: Any, known: Any, whose: str) -> Iterator[str]:
+    if plain_value(said) != plain_value(known):
+        yield f"{name} is {repr(said)[:80]}, {whose} {repr(known)[:80]}"

@@ -16,16 +16,15 @@ from tasks.jobs.foreign import is_foreign
 from tasks.jobs.job import Job, Result
 from tasks.jobs.run import check
 
-SKIPPED = "skipped: the sender did not run it"
+SKIPPED = "skipped by the sender, and it cannot be run here either"
+RUNS_HERE = "skipped by the sender, and it can be run here"
 
 
 def why_not(result: Result, job: Job | None) -> str:
-    """Why a job is never run again; empty if it can be drawn."""
+    """Why a job is never run again; empty if it can be drawn, or tried if it was skipped."""
     if job is None:
         return "no job of its suite"
-    if result.status == "skipped":
-        return SKIPPED
-    if result.status not in ("ok", "diverged"):
+    if result.status not in ("ok", "diverged", "skipped"):
         return f"{result.status}: that it failed is the sender's word"
     try:
         if is_foreign(job):
@@ -34,13 +33,15 @@ def why_not(result: Result, job: Job | None) -> str:
         unit = unit_of(describe(job.algorithm, job.settings).bench, job.bench)
     except LeaseboardError as error:
         return f"it cannot be run here: {error}"
+    if result.status == "skipped":
+        return ""
     return "its budget is in seconds, which differ from run to run" if "seconds" in unit else ""
 
 
 def other_data(
     results: Mapping[str, Result], mirrors: tuple[Path, ...]
-) -> tuple[list[str], dict[str, str]]:
-    """Which digests are not of the data that their references name, and which nobody here has.
+) -> tuple[list[str], dict[str, str], list[str]]:
+    """Return which data are others than their references name, and which no one here has.
 
     Returns
     -------
@@ -48,20 +49,29 @@ def other_data(
         A line for each digest that is another.
     dict
         By reference, why the data could not be looked at.
+    list of str
+        A line for each source and licence that is another: copies of the same data may have both.
     """
-    digests: dict[str, set[str]] = {}
+    said: dict[str, list[Result]] = {}
     for result in results.values():
         if result.digest:
-            digests.setdefault(result.data, set()).add(result.digest)
-    wrong, unseen = [], {}
-    for reference, said in sorted(digests.items()):
+            said.setdefault(result.data, []).append(result)
+    wrong, unseen, stated = [], {}, []
+    for reference, mine in sorted(said.items()):
         try:
-            found = fetch.load(reference, mirrors=mirrors).digest
+            found = fetch.load(reference, mirrors=mirrors)
         except (DataUnavailableError, DataError, UsageError) as error:
             unseen[reference] = str(error)
             continue
         wrong += [
-            f"{reference}: the bundle was made on data of the digest {one}, here it is {found}"
-            for one in sorted(said - {found})
+            f"{reference}: the bundle was made on data of the digest {one}, here it is"
+            f" {found.digest}"
+            for one in sorted({each.digest for each in mine} - {found.digest})
         ]
-    return wrong, unseen
+        ran = [each for each in mine if each.status in ("ok", "diverged")]
+        stated += [
+            f"{reference}: its {name} is {one!r}, here it is {getattr(found, name)!r}"
+            for name in ("source", "licence")
+            for one in sorted({getattr(each, name) for each in ran} - {getattr(found, name)})
+        ]
+    return wrong, unseen, stated

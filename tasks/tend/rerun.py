@@ -59,6 +59,12 @@ def run_again(bundle: Bundle, key: str, job: Job, mirrors: tuple[Path, ...]) -> 
     return Came("refuted", why)
 
 
+def runs_here(job: Job, mirrors: tuple[Path, ...]) -> bool:
+    """Return whether a job that was skipped elsewhere comes to a result here."""
+    with tempfile.TemporaryDirectory() as folder:
+        return attempt(job, Path(folder), mirrors=mirrors)[0].status in ("ok", "diverged")
+
+
 def _other_packages(made_with: Mapping[str, str]) -> str:
     here = versions()
     names = sorted(made_with.keys() | here.keys())

@@ -9,8 +9,8 @@ from tasks.machine.paths import shipped_conf
 from tasks.machine.yaml_files import load_yaml
 
 _LISTS = {"algorithms": "algorithm", "data": "data"}
-_BESIDE = frozenset(("name", "description", "tracking", "published", "promises", *_LISTS))
-"""They make no score another, or are compared one by one."""
+_BESIDE = frozenset(("name", "tracking", *_LISTS))
+"""No page shows them, or they are compared one by one."""
 
 
 def beside_shipped(suite: Suite) -> str:
@@ -47,7 +47,8 @@ def _differences(suite: Suite, shipped: Suite) -> list[str]:
                 found.append(f"{words} {', '.join(names)}")
     for field, value in ours.items():
         if field not in _BESIDE and theirs[field] != value:
-            found.append(f"{field} {str(theirs[field])[:80]}, shipped {str(value)[:80]}")
+            both = f"{field} {theirs[field]}, shipped {value}"
+            found.append(both if len(both) < 160 else f"other {field}")
     return found
 
 

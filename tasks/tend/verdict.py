@@ -46,7 +46,7 @@ class BundleVerdict(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    format: Literal["leaseboard-verdict-1"] = "leaseboard-verdict-1"
+    format: Literal["leaseboard-verdict-2"] = "leaseboard-verdict-2"
     manifest: Name
     """The seal of the manifest that was judged."""
     outcome: Outcome
@@ -68,8 +68,13 @@ class BundleVerdict(BaseModel):
     """By what the board calls an algorithm."""
     suite: Remark
     """Whether the suite is the shipped one of its name."""
-    unverified: list[Name] = Field(default=["seconds", "memory", "hosts", "dates"])
-    """What no verdict speaks of."""
+    stated: list[Remark]
+    """What labels and names of the suite stand for, and other sources and licences of its data."""
+    unverified: list[Name] = Field(
+        default=["seconds", "memory", "hosts", "dates", "versions", "printed logs",
+                 "what failed or skipped jobs say", "the suite's texts and published numbers"]
+    )  # fmt: skip
+    """What is taken on the sender's word."""
     versions: dict[Name, Name]
     host: Name
     created: Moment

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -181,6 +182,21 @@ class Suite(Strict):
     def data_names(self) -> dict[str, str]:
         """What tables call the data sets that have a name of their own, by reference."""
         return {entry.data: entry.name for entry in self.data if entry.name}
+
+    def stands_for(self) -> list[str]:
+        """Return what names do not say: of algorithms, data sets, and how they are compared."""
+        found = []
+        for entry, shown, name in (
+            *((one, one.title, one.name) for one in self.algorithms),
+            *((each, each.name or each.data, each.data) for each in self.data),
+        ):
+            more = entry.model_dump(exclude_defaults=True, exclude={"name", "label", "data"})
+            if shown != name or more:
+                found.append(f"{shown} is {name}" + (f" with {json.dumps(more)}" if more else ""))
+        compared = {"budget", "bench", "limits", "metric", "normalise", "relative_to"}
+        if more := self.model_dump(exclude_defaults=True, include=compared):
+            found.append(f"the suite has {json.dumps(more)}")
+        return found
 
     def workers(self, asked: int | None) -> int | None:
         """How many jobs may run at once: of a speed suite one, so that none slows another."""

@@ -23,6 +23,7 @@ class Repeat(Section):
 
     suite: str
     command: str
+    stands_for: Sequence[str]
     data_sets: Sequence[Mapping[str, str]]
     packages: Mapping[str, str]
 
@@ -36,6 +37,7 @@ def section(made: Material) -> Section:
         nav="Repeat it",
         suite=(made.suite.name if made.suite else "") or made.folder,
         command=command_of(first, commands_of(made.suite)) if first is not None else "",
+        stands_for=made.suite.stands_for() if made.suite else [],
         data_sets=data_sets(made.frame, made.names),
         packages=packages(),
     )

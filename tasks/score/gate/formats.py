@@ -193,7 +193,9 @@ def _value(value: float) -> str:
 
 def _cell(text: str) -> str:
     """`text` as markdown shows it literally, on one line."""
-    for old, new in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "\\|"), ("\n", " ")):
+    escaped = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\\": "&#92;", "`": "&#96;", "|": "\\|",
+               "](": "]&#40;", "][": "]&#91;", "\n": " ", "\r": " "}  # fmt: skip
+    for old, new in escaped.items():
         text = text.replace(old, new)
     return text
 

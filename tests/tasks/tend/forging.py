@@ -3,10 +3,13 @@
 import dataclasses
 import gzip
 import hashlib
+import io
 import json
 import zipfile
 
+from algorithms.configurations import configurations, table
 from tasks.folder import results, seal
+from tasks.folder.event_logs import read_partial_log
 from tasks.jobs.attempt import attempt
 from tasks.jobs.suites.suite import Suite
 from tasks.tend import bundle, claims, verify
@@ -86,11 +89,22 @@ class Forger:
         lines = "".join(json.dumps(event) + "\n" for event in events)
         self.files[name] = packed = gzip.compress(lines.encode(), mtime=0)
         self.result(key, log={"size": len(packed), "sha256": digest(packed)})
+        try:
+            made = table(configurations(read_partial_log(io.BytesIO(packed))))
+        except (TypeError, ValueError, LookupError):
+            return  # of a log that will be refused
+        self.files[f"jobs/{key}/{bundle.CONFIGURATIONS}"] = json.dumps(made).encode()
 
     def rename(self, key, other):
         for name in [name for name in self.files if f"/{key}/" in name]:
             self.files[name.replace(key, other)] = self.files.pop(name)
         self.manifest["outcomes"][other] = self.manifest["outcomes"].pop(key)
+        self.result(other, key=other)
+
+    def copy(self, key, other):
+        for name in [name for name in self.files if f"/{key}/" in name]:
+            self.files[name.replace(key, other)] = self.files[name]
+        self.manifest["outcomes"][other] = self.manifest["outcomes"][key]
         self.result(other, key=other)
 
     def drop(self, key):

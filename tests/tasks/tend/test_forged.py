@@ -1,17 +1,23 @@
 """Forgeries that were once believed: each is refuted, left undecided, or agrees in part."""
 
+import dataclasses
 import json
 
 import pytest
+from markupsafe import escape
 
 from algorithms import registry
 from algorithms.errors import LeaseboardError
 from algorithms.reference.unrepeatable import UNREPEATABLE
+from tasks import fetch, report
 from tasks.folder import results
 from tasks.jobs import benches
 from tasks.jobs.benches.kinds import KINDS
 from tasks.jobs.benches.units import unit_of
-from tasks.jobs.suites.suite import Contender, load_suite
+from tasks.jobs.elsewhere import pinned
+from tasks.jobs.job import Result
+from tasks.jobs.limits import Limits
+from tasks.jobs.suites.suite import Contender, Data, load_suite
 from tasks.machine.paths import shipped_conf
 from tasks.tend import bundle, rerun
 from tasks.tend.shipped import beside_shipped
@@ -90,13 +96,131 @@ def test_a_failure_that_is_the_senders_word_leaves_it_agreed_in_part(forger, sta
     assert verdict.left == {f"{status}: that it failed is the sender's word": 1}
 
 
-def test_a_job_that_was_skipped_is_no_failure_and_is_told(forger):
+def test_a_rival_that_was_skipped_although_it_runs_is_no_agreement(forger):
     forger.result(forger.key("paper"), status="skipped", score=None, reason="not installed")
     forger.manifest["outcomes"][forger.key("paper")] = "skipped"
     verdict = judged(forger.write())
 
-    assert (verdict.outcome, verdict.covered["paper"].skipped) == ("agreed", 1)
-    assert list(verdict.left) == ["skipped: the sender did not run it"]
+    assert (verdict.outcome, verdict.covered["paper"].skipped) == ("agreed in part", 1)
+    assert list(verdict.left) == ["skipped by the sender, and it can be run here"]
+
+
+def test_a_rival_that_is_not_installed_here_either_was_rightly_skipped(tmp_path):
+    two = [Contender(name="vanilla"), Contender(name="river-arf")]
+    verdict = judged(ran(tmp_path / "run", ONCE.model_copy(update={"algorithms": two})))
+
+    assert (verdict.outcome, verdict.covered["river-arf"].skipped) == ("agreed", 1)
+    assert list(verdict.left) == ["skipped by the sender, and it cannot be run here either"]
+
+
+def test_results_that_the_suite_does_not_ask_for_hide_no_others(forger):
+    key = forger.key()
+    forger.event(key, "Finished", score=0.001)
+    forger.result(key, score=0.001)
+    job = next(job for job in ONCE.jobs() if job.label == "paper")
+    for number in range(20):
+        version = f"{number:012}"
+        fields = json.loads(forger.files[f"jobs/{forger.key('paper')}/{results.RESULT}"])
+        other = job.key(fields["digest"], version)
+        forger.copy(forger.key("paper"), other)
+        forger.result(other, version=version)
+    (fault,) = faults(forger.write())
+
+    assert "its suite asks for one result, and 21 are in it" in fault
+    assert judged(forger.target).outcome == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("suite", "said"),
+    [
+        ({"algorithms": [Contender(name="vanilla", label="chacha"),
+                         Contender(name="chacha", label="vanilla")]},
+         ["chacha is vanilla", "vanilla is chacha"]),
+        ({"algorithms": [Contender(name="vanilla", settings={"vw_options": "-l 9"})]},
+         ['vanilla is vanilla with {"settings": {"vw_options": "-l 9"}}']),
+        ({"data": [Data(data="synthetic:fried?rows=60&seed=0", name="mv"),
+                   Data(data="synthetic:mv?rows=60&seed=0", name="fried", meaningful=False)]},
+         ["mv is synthetic:fried?rows=60&seed=0",
+          'fried is synthetic:mv?rows=60&seed=0 with {"meaningful": false}']),
+        ({"budget": 30.0, "limits": Limits(wall_seconds=5)},
+         ['the suite has {"budget": 30.0, "limits": {"wall_seconds": 5.0}}']),
+    ],
+    ids=["algorithms", "settings", "data", "suite"],
+)  # fmt: skip
+def test_what_names_do_not_say_is_stated_in_the_verdict_and_on_the_page(tmp_path, suite, said):
+    plain = ONCE.model_copy(update={"algorithms": [Contender(name="vanilla")]})
+    path = ran(tmp_path / "run", other := plain.model_copy(update=suite))
+    verdict = judged(path)
+    page = report.build(tmp_path / "run", other).read_text()
+
+    assert (verdict.outcome, verdict.stated) == ("agreed", said)
+    assert all(str(escape(line)) in page for line in said)
+
+
+SENDERS_WORD = {
+    "seconds": ("cpu_seconds", "wall_seconds", "setup_seconds", "job_cpu_seconds",
+                "job_wall_seconds"),
+    "hosts": ("host",),
+    "dates": ("started",),
+}  # fmt: skip
+OTHER = {
+    "key": "k", "algorithm": "chacha", "label": "x", "data": "synthetic:mv?rows=9&seed=0",
+    "digest": "f" * 64, "seed": 1, "environment_seed": 1, "repetition": 5, "status": "crash",
+    "reason": "r", "score": 0.5, "metric": "mae", "direction": "max", "metrics": {"mae": 0.1},
+    "champion": {"x": 1}, "champion_seed": 3, "unit": "trials", "units": 1.0, "budget": 9.0,
+    "complete": False, "hindsight": True, "baseline": False, "cpu_seconds": 1e-6,
+    "wall_seconds": 1e-6, "setup_seconds": 1e-6, "job_cpu_seconds": 1e-6,
+    "job_wall_seconds": 1e-6, "settings": {"x": 1}, "bench": "pulls",
+    "bench_options": {"log_target": True}, "events": "other.gz", "version": "f" * 12,
+    "started": "2020-01-01T00:00:00+00:00", "host": "h", "source": "s", "licence": "l",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("field", [each.name for each in dataclasses.fields(Result)])
+def test_every_field_of_a_result_is_checked_or_said_to_be_the_senders_word(forger, field):
+    key = forger.key()
+    if field == "key":
+        forger.rename(key, OTHER["key"])
+    elif field == "status":
+        forger.result(key, status=OTHER["status"], score=None)
+        forger.manifest["outcomes"][key] = OTHER["status"]
+    else:
+        forger.result(key, **{field: OTHER[field]})
+    verdict = judged(forger.write())
+    stated = any(repr(OTHER[field]) in line for line in verdict.stated)
+    words = [word for word, fields in SENDERS_WORD.items() if field in fields]
+
+    assert set(words) <= set(verdict.unverified)
+    assert verdict.outcome != "agreed" or stated or words
+
+
+def test_the_name_in_a_manifest_is_that_of_the_suite(forger):
+    forger.manifest["suite"] = "quick"
+    assert faults(forger.write()) == ["it is of 'quick', its suite is 's'"]
+
+
+def test_a_table_of_configurations_is_that_of_the_events(forger):
+    forger.files[f"jobs/{forger.key()}/{bundle.CONFIGURATIONS}"] = b'{"columns": [], "data": []}'
+    (fault,) = faults(forger.write())
+    assert fault.endswith("its configurations.json is not that of its event log")
+
+
+def test_published_numbers_under_a_shipped_name_are_held_against_the_shipped_ones():
+    shipped = load_suite("paper-chacha", shipped_conf())
+    claim = shipped.published[0].model_copy(update={"value": 0.0})
+    other = shipped.model_copy(update={"published": [claim]})
+    assert beside_shipped(other) == "NOT the shipped 'paper-chacha': other published"
+
+
+def test_the_key_of_a_framework_holds_its_pins_too(tmp_path):
+    suite = ONCE.model_copy(update={"algorithms": [Contender(name="river-arf")]})
+    forger = Forger(ran(tmp_path / "run", suite), tmp_path / "forged.zip")
+    key = forger.key("river-arf")
+    digest, version = fetch.load(suite.data[0].data).digest, "f" * 12
+    forger.result(key, digest=digest, version=version)
+    forger.rename(key, suite.jobs()[0].key(digest, version + pinned(suite.jobs()[0])))
+
+    assert faults(forger.write()) == []
 
 
 def swapped(path, target, score):

@@ -36,7 +36,7 @@ def test_an_honest_bundle_agrees_and_holds_the_verdict(honest, tmp_path):
     again = bundle.read(path)
 
     assert (verdict.outcome, verdict.faults, verdict.unseen) == ("agreed in part", [], {})
-    assert (len(verdict.again), verdict.could_run, verdict.seed) == (1, 3, 7)
+    assert (len(verdict.again), verdict.could_run, verdict.seed) == (3, 3, 7)
     assert verdict.jobs == {"ok": 3, "timeout": 1}
     assert list(verdict.left.values()) == [1]
     assert verdict_of(again) == verdict
@@ -262,3 +262,20 @@ def test_the_same_seed_draws_the_same_jobs():
     assert verify.drawn(keys, 0.02, 5) != verify.drawn(keys, 0.02, 6)
     assert sorted(verify.drawn(keys, 1.0, 5)) == sorted(keys)
     assert verify.drawn([], 1.0, 5) == []
+
+
+def test_many_jobs_of_one_algorithm_do_not_hide_those_of_another():
+    def cell(key):
+        return "many" if int(key) < 500 else key
+
+    keys = [str(i) for i in range(506)]
+    for seed in range(20):
+        assert {cell(key) for key in verify.drawn(keys, 0.001, seed, cell)} == {
+            "many", *map(str, range(500, 506))
+        }  # fmt: skip
+
+
+def test_a_bundle_with_half_of_its_jobs_forged_is_hardly_ever_agreed():
+    keys = [str(i) for i in range(200)]
+    missed = sum(all(int(key) % 2 for key in verify.drawn(keys, 0.001, s)) for s in range(2000))
+    assert 0 < missed <= 32  # of 2000: 15.6 are expected of a draw of seven, 200 - 100 - 7 of each
