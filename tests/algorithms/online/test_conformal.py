@@ -72,6 +72,38 @@ def test_the_quantile_of_a_distribution_that_does_not_change_is_found():
     assert intervals.notes(1.0)["coverage_in_worst_window"] > 0.88
 
 
+@pytest.mark.parametrize("n", [40, 3 * SCORES])
+def test_half_a_width_is_the_quantile_of_the_scores_that_its_level_asks_for(n):
+    """By NumPy's quantiles of both kinds of scores, and beyond the largest by the power of α."""
+    rng = np.random.default_rng(5)
+    labels, forecasts = rng.normal(size=(2, n)).astype(np.float32)
+    intervals = learned(labels * np.exp(forecasts / 2), forecasts)
+    asked = intervals.ask(0.7)
+    local, found, held = asked[4], asked[5:].reshape(-1, 3), min(n, SCORES)
+    for scores, factor, kind in ((intervals.scores[0], 1.0, 1), (intervals.scores[1], local, 2)):
+        for level, half in zip(intervals.tracked, found[:, kind], strict=True):
+            steered, seen = level[STEERED], scores[:held]
+            tail = max(1.0, 1 / ((held + 1) * steered)) ** TAIL
+            expected = np.quantile(seen, 1 - steered, method="weibull") * tail * factor
+            assert half == pytest.approx(expected if math.isfinite(half) else math.inf, rel=1e-9)
+    kinds = np.where(intervals.tracked[:, 2] < intervals.tracked[:, 1], 2, 1)
+    assert found[:, 0].tolist() == [row[kind] for row, kind in zip(found, kinds, strict=True)]
+    assert intervals.alphas == pytest.approx([0.5, 0.2, 0.1, 0.05, 0.01])
+    assert Intervals().tracked[:, STEERED].tolist() == intervals.alphas.tolist()
+
+
+@pytest.mark.parametrize("level", range(4))
+def test_a_label_is_missed_just_outside_of_its_interval_and_not_on_its_edge(level):
+    for step, misses in ((0.0, 0), (1e-9, 1), (-1e-9, 0)):
+        intervals = learned(np.random.default_rng(6).normal(size=300))
+        before, asked = intervals.tracked.copy(), intervals.ask(0.0)
+        half = asked[5:].reshape(-1, 3)[level, 0]
+        intervals.settle(half * (1 + step), 0.0, asked, 0)
+        moved = math.log(intervals.tracked[level, STEERED] / before[level, STEERED])
+
+        assert moved == pytest.approx(0.1 * (intervals.alphas[level] - misses))
+
+
 def test_it_is_wider_where_forecasts_are_worse():
     rng = np.random.default_rng(1)
     forecasts = rng.normal(size=20_000)

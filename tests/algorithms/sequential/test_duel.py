@@ -58,6 +58,42 @@ def test_the_clip_doubles_after_a_row_that_it_clipped_and_bets_never_grow():
     assert np.exp(after.challenger) == pytest.approx(gained * lost)
 
 
+@pytest.mark.parametrize("sign", [1, -1], ids=["challenger", "champion"])
+@pytest.mark.parametrize("restarts", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_it_decides_at_e_of_1_over_alpha_and_not_a_thousandth_before(seed, restarts, sign):
+    gains = sign * (np.random.default_rng(seed).standard_normal(40).clip(-3, 3) + 1)
+    duel = duel_of(gains, bound=4.0, restarts=restarts)
+    side = "challenger" if sign > 0 else "champion"
+    alpha = 1 / duel.e_value(side)
+
+    assert alpha < 0.2
+    assert duel.decision(alpha * 1.001) == side
+    assert duel.decision(alpha / 1.001) == "undecided"
+
+
+@pytest.mark.parametrize("sign", [1, -1], ids=["challenger", "champion"])
+def test_the_interval_leaves_out_0_at_e_of_2_over_alpha_and_not_a_thousandth_before(sign):
+    duel = duel_of(
+        sign * (np.random.default_rng(0).standard_normal(40).clip(-3, 3) + 1), bound=4.0
+    )
+    alpha = 2 / duel.e_value("challenger" if sign > 0 else "champion")
+    nearest = [min(duel.interval(each), key=abs) * sign for each in (alpha * 1.001, alpha / 1.001)]
+
+    assert alpha < 0.4
+    assert nearest[0] > 0 >= nearest[1]
+
+
+@pytest.mark.parametrize("gain", [1.0, 0.25])
+def test_no_bet_loses_more_than_its_share_of_the_worst_difference(gain):
+    duel = duel_of([-1.0], bound=1.0)
+    after = duel_of([-1.0, gain], bound=1.0)
+
+    assert np.exp(duel.challenger).min() == pytest.approx(0.1)
+    assert np.exp(after.challenger[0]) == pytest.approx(0.1 * (1 + 0.9 * gain))
+    assert np.exp(LOG_WEIGHTS[:2] - LOG_WEIGHTS[0]) == pytest.approx([1, 2 / 3])
+
+
 def test_equal_forecasters_stay_undecided():
     duel = duel_of(np.zeros(1000))
 

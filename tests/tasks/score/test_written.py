@@ -26,7 +26,7 @@ NAMES = (
     "1. item",
     "+ item",
 )
-FORMULAS = ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1")
+FORMULAS = ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\n=1", "＝1")
 
 
 def found(*data):
