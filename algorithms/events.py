@@ -323,6 +323,29 @@ class FitnessBroken(Decision):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExploitivenessBroken(Decision):
+    """ABC saw a configuration get worse with more rows: on `rows` rows it lost `fall`.
+
+    Where `rows` are all training rows, `fall` is how far its accuracy is below its lower bound.
+    """
+
+    configuration: int
+    rows: int
+    fall: float
+
+    def words(self, name: Name) -> tuple[str, str]:
+        return "worse with more rows", (
+            f"{name(self.configuration)}: accuracy fell by {self.fall:.4f} at {self.rows} rows"
+        )
+
+    def measures(self) -> Mapping[str, float]:
+        return {"exploitiveness.fall": self.fall}
+
+    def notes(self) -> Mapping[str, Any]:
+        return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Measured(_Shown):
     """A point of the anytime curve: the job's own score after `at` units."""
 
@@ -357,6 +380,7 @@ Event: TypeAlias = (
     | ClassChampionChanged
     | ColumnsGrouped
     | FitnessBroken
+    | ExploitivenessBroken
     | Measured
     | Finished
 )

@@ -27,6 +27,8 @@ from typing import Any
 
 import numpy as np
 import threadpoolctl
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.tree import DecisionTreeClassifier
 
 from algorithms.abc_selection.bounds import KINDS
 from algorithms.abc_selection.fitness import FitnessWarning
@@ -51,6 +53,8 @@ TABLES = {
 SLICES = "slices"
 """A table made here: the class is a few slices of 7 % of the rows and one of 3 %, which no leaf of
 a hundred rows can cut out of a sample of a thousand."""
+NORMALS = "normals"
+"""A table made here: two features that are normally distributed around the class."""
 TEST_FRACTION = 0.2
 
 
@@ -59,7 +63,6 @@ def ordinary() -> dict[str, Any]:
     from sklearn.dummy import DummyClassifier
     from sklearn.linear_model import LogisticRegression
     from sklearn.naive_bayes import GaussianNB
-    from sklearn.tree import DecisionTreeClassifier
 
     return {
         "naive Bayes": GaussianNB(),
@@ -79,7 +82,6 @@ def counting() -> dict[str, Any]:
     from sklearn.neighbors import KNeighborsClassifier
     from sklearn.neural_network import MLPClassifier
     from sklearn.pipeline import make_pipeline
-    from sklearn.tree import DecisionTreeClassifier
 
     def boosted(rows: int) -> Any:
         return LGBMClassifier(
@@ -107,10 +109,117 @@ def counting() -> dict[str, Any]:
     }
 
 
-SETS: dict[str, Callable[[], dict[str, Any]]] = {
-    "ordinary": ordinary,
-    "counting": counting,
-    "both": lambda: ordinary() | counting(),
+class Fading(ClassifierMixin, BaseEstimator):
+    """A tree that repeats a wrong class in a share of the rows, which its training rows set.
+
+    Parameters
+    ----------
+    lost : tuple of float
+        The share at 500 rows, and after every two doublings more.
+    depth : int
+    """
+
+    def __init__(self, lost: tuple[float, ...] = (0.0, 0.1), depth: int = 6) -> None:
+        self.lost = lost
+        self.depth = depth
+
+    def fit(self, X: Any, y: Any) -> Fading:
+        """Fit the tree, and set the share by the number of rows."""
+        self.tree_ = DecisionTreeClassifier(max_depth=self.depth, random_state=0).fit(X, y)
+        self.classes_ = self.tree_.classes_
+        steps = np.arange(len(self.lost))
+        self.lost_ = float(np.interp(math.log2(len(y) / 500) / 2, steps, self.lost))
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Return the classes of the tree, of some rows the next one."""
+        X = np.ascontiguousarray(X, dtype=np.float32)
+        hashed = (X.view(np.uint32).sum(axis=1, dtype=np.uint64) * 2654435761) % 1000
+        wrong = hashed < 1000 * self.lost_
+        codes = np.searchsorted(self.classes_, self.tree_.predict(X)) + wrong
+        return self.classes_[codes % len(self.classes_)]
+
+
+def worse_with_rows() -> dict[str, Any]:
+    """Return pipelines that lose accuracy with rows on tables with a heavy-tailed feature."""
+    from sklearn.decomposition import PCA
+    from sklearn.linear_model import Perceptron, SGDClassifier
+    from sklearn.naive_bayes import CategoricalNB, GaussianNB
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import KBinsDiscretizer, MinMaxScaler, StandardScaler
+
+    def bins(count: int, *after: Any) -> Any:
+        made = KBinsDiscretizer(count, strategy="uniform", encode="ordinal", subsample=None)
+        return make_pipeline(made, *after)
+
+    def steps(rate: float, **settings: Any) -> Any:
+        return SGDClassifier(
+            learning_rate="constant", eta0=rate, max_iter=1, tol=None, random_state=0, **settings
+        )
+
+    def network(rate: float, epochs: int) -> Any:
+        made = MLPClassifier((8,), learning_rate_init=rate, max_iter=epochs, random_state=0)
+        return make_pipeline(StandardScaler(), made)
+
+    return {
+        "naive Bayes": GaussianNB(),
+        "naive Bayes, scaled": make_pipeline(StandardScaler(), GaussianNB()),
+        "naive Bayes, smoothed": GaussianNB(var_smoothing=1e-3),
+        "naive Bayes of components": make_pipeline(
+            StandardScaler(), PCA(3, random_state=0), GaussianNB()
+        ),
+        "naive Bayes of bins": bins(50, CategoricalNB(min_categories=50)),
+        "tree of bins": bins(20, DecisionTreeClassifier(max_depth=4, random_state=0)),
+        "SGD, rate 10": steps(10.0),
+        "SGD, scaled, rate 1": make_pipeline(MinMaxScaler(), steps(1.0)),
+        "perceptron": make_pipeline(MinMaxScaler(), Perceptron(max_iter=2, tol=None)),
+        "network, 1 epoch": network(1e-3, 1),
+        "network, rate .5": network(0.5, 2),
+        "fading early": Fading((0.0, 0.08, 0.1, 0.1, 0.1)),
+        "fading late": Fading((0.0, 0.0, 0.0, 0.1, 0.2)),
+        "fading slowly": Fading((0.0, 0.02, 0.04, 0.06, 0.08)),
+        "rising, then fading": Fading((0.1, 0.03, 0.0, 0.1, 0.2)),
+        "fading, then rising": Fading((0.0, 0.1, 0.1, 0.05, 0.0)),
+    }
+
+
+def weak() -> dict[str, Any]:
+    """Return pipelines that rows neither help nor hurt much, or whose leaves count rows."""
+    from sklearn.dummy import DummyClassifier
+
+    def tree(**settings: Any) -> Any:
+        return DecisionTreeClassifier(random_state=0, **settings)
+
+    return {
+        "tree of depth 1": tree(max_depth=1),
+        "tree of depth 1, entropy": tree(max_depth=1, criterion="entropy"),
+        "tree of depth 2": tree(max_depth=2),
+        "tree of depth 3": tree(max_depth=3),
+        "tree of depth 4, entropy": tree(max_depth=4, criterion="entropy"),
+        "tree, leaves of 300": tree(min_samples_leaf=300),
+        "tree, leaves of 3000": tree(min_samples_leaf=3000),
+        "tree to the end": tree(),
+        "majority": DummyClassifier(),
+    }
+
+
+def adversarial(draw: str) -> dict[str, Any]:
+    """Return one or two that get worse with rows, in front of two to four others."""
+    rng = generator("fitness", "adversarial", draw)
+    drawn: dict[str, Any] = {}
+    for pool, least in ((worse_with_rows(), 1), (weak(), 2)):
+        count = int(rng.integers(least, 2 * least + 1))
+        names = [list(pool)[i] for i in rng.choice(len(pool), count, replace=False)]
+        drawn |= {name: pool[name] for name in names}
+    return drawn
+
+
+SETS: dict[str, Callable[[str], dict[str, Any]]] = {
+    "ordinary": lambda _: ordinary(),
+    "counting": lambda _: counting(),
+    "both": lambda _: ordinary() | counting(),
+    "adversarial": adversarial,
 }
 
 
@@ -130,8 +239,22 @@ def load(name: str, mirrors: Sequence[Path]) -> WholeTable:
         features = rng.uniform(0, 1, (200_000, 7)).astype(np.float32)
         labels = (features[:, :6] < 0.07).any(axis=1) | (features[:, 6] < 0.03)
         return WholeTable(name, features, labels.astype(np.int32))
+    if name == NORMALS:
+        rng = generator("fitness", NORMALS)
+        labels = rng.integers(0, 2, 200_000).astype(np.int32)
+        features = rng.normal(1.8 * labels[:, None] - 0.9, 1, (len(labels), 2))
+        return WholeTable(name, features.astype(np.float32), labels)
     dataset = fetch.load(TABLES[name], mirrors=tuple(mirrors))
     return WholeTable(name, UnitRangeEncoder().fit_transform(dataset.features), labels_of(dataset))
+
+
+def with_heavy_tail(table: WholeTable) -> WholeTable:
+    """Return the table with one more feature, whose variance has no limit in the first class."""
+    rng = generator("fitness", "heavy tail", table.name)
+    rows = len(table.labels)
+    heavy = np.where(table.labels == 0, rng.standard_t(1.0, rows), rng.normal(size=rows))
+    features = np.column_stack([table.features, 0.15 * heavy]).astype(np.float32)
+    return WholeTable(f"{table.name}, heavy tail", features, table.labels)
 
 
 class Recorded:
@@ -220,11 +343,15 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One selection beside Full-run: what it lost and saved, and of how many it warned."""
+    """One selection beside Full-run: what it lost and cost, and of how many it warned.
+
+    `seconds` are the CPU seconds of the selection and of the one full training of its choice.
+    """
 
     loss: float
     speedup: float
     unfit: float
+    seconds: float = 0.0
 
 
 def select(environment: Recorded, algorithm: ABC) -> Run:
@@ -243,6 +370,7 @@ def select(environment: Recorded, algorithm: ABC) -> Run:
         loss=max(probe.test_accuracy for probe in full) - score.value,
         speedup=sum(probe.cpu(train=False) for probe in full) / bench.cost.cpu_seconds,
         unfit=score.metrics.get("unfit_configurations", 0.0),
+        seconds=bench.cost.cpu_seconds + score.metrics["training_cpu_seconds"],
     )
 
 
@@ -253,11 +381,12 @@ def allowed(runs: int, delta: float) -> float:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Select and print; 1 if more runs lose above epsilon than delta allows."""
-    tables = (*TABLES, SLICES)
+    tables = (*TABLES, SLICES, NORMALS)
     parser = argparse.ArgumentParser(description="ABC's promise with pipelines that are not fit")
     parser.add_argument("tables", nargs="*", default=tables, help=f"of {', '.join(tables)}")
     parser.add_argument("--pipelines", choices=SETS, default="both")
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--rows", type=int, default=120_000, help="drawn of each table")
     parser.add_argument("--epsilon", type=float, default=0.01)
     parser.add_argument("--delta", type=float, default=0.05)
@@ -268,23 +397,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown := set(given.tables) - set(tables):
         parser.error(f"no table {', '.join(unknown)}: give some of {', '.join(tables)}")
     algorithm = ABC(epsilon=given.epsilon, delta=given.delta, bounds=given.bounds)
-    pipelines = named(SETS[given.pipelines]())
     store = Store(given.store)
-    print("table           runs  above epsilon  most lost  times faster (least)  warned of")
+    print(
+        "table           runs  above epsilon  most lost  times faster (least)  warned of"
+        "  CPU seconds"
+    )
     broken = total = 0
     for name in given.tables:
         table = load(name, given.mirror)
-        runs = [
-            select(Recorded(table, pipelines, given.rows, seed, store), algorithm)
-            for seed in range(given.seeds)
-        ]
+        if given.pipelines == "adversarial":
+            table = with_heavy_tail(table)
+        runs = []
+        for seed in range(given.first_seed, given.first_seed + given.seeds):
+            pipelines = named(SETS[given.pipelines](f"{name} {seed}"))
+            runs.append(select(Recorded(table, pipelines, given.rows, seed, store), algorithm))
         above = sum(run.loss > given.epsilon for run in runs)
         broken, total = broken + above, total + len(runs)
         print(
             f"{name:15} {len(runs):4} {above:14} {max(run.loss for run in runs):10.4f}"
             f" {median(run.speedup for run in runs):12.1f}"
             f" ({min(run.speedup for run in runs):.2f})"
-            f" {sum(run.unfit for run in runs) / len(runs):15.1f}",
+            f" {sum(run.unfit for run in runs) / len(runs):15.1f}"
+            f" {sum(run.seconds for run in runs):12.1f}",
             flush=True,
         )
     print(

@@ -20,6 +20,7 @@ from algorithms.events import (
     ConfigurationFailed,
     ConfigurationScored,
     Eliminated,
+    ExploitivenessBroken,
     FeaturesExpanded,
     Finished,
     FitnessBroken,
@@ -62,6 +63,7 @@ EVERY = [
     ClassChampionChanged(at=75, configuration=1, label="red", previous=0),
     ColumnsGrouped(at=75, groups={"u, v, 2 more": ["u", "v", "w", "x"]}),
     FitnessBroken(at=78, configuration=1, rows=1000, rise=0.01, worth=0.08),
+    ExploitivenessBroken(at=79, configuration=1, rows=1000, fall=0.03),
     ConfigurationScored(at=80, configuration=1, value=0.25, units=80),
     Measured(at=90, value=0.25),
     Finished(at=100, reason="budget spent", score=0.25, metric="loss", direction="min"),
@@ -84,6 +86,7 @@ OTHERWISE = {
     ClassChampionChanged: {"label": "blue"},
     ColumnsGrouped: {"groups": {"u, v, 2 more": ["u", "v", "w", "y"]}},
     FitnessBroken: {"rise": 0.02, "worth": 0.16},
+    ExploitivenessBroken: {"fall": 0.04},
     Measured: {"value": 0.75},
     Finished: {"metric": "error"},
 }

@@ -104,6 +104,41 @@ def raised(upper: float, curve: Sequence[Probe], every: int) -> float:
     return min(1.0, max(upper + risen, last.test_accuracy + grown))
 
 
+def lowered(lower: float, curve: Sequence[Probe], full: int) -> float:
+    """Return the lower bound of the last probe of `curve`, from `lower`, which assumes no fall.
+
+    Parameters
+    ----------
+    lower : float
+    curve : sequence of Probe
+        All of a configuration, in ascending order of rows.
+    full : int
+        N, all training rows.
+    """
+    if len(curve) < PROBES:
+        return lower
+    falls = [fall(*pair) for pair in pairwise(curve[-PROBES:])]
+    return max(0.0, lower - max(falls) * math.log2(full / curve[-1].rows))
+
+
+def fall(before: Probe, probe: Probe) -> float:
+    """Return by how much the test accuracy fell in a doubling; 0 where chance may have done it.
+
+    The deviation is that of two samples of the smaller test; on the same rows it is no larger.
+
+    Examples
+    --------
+    >>> small = Probe(rows=500, test_rows=1000, test_correct=800)
+    >>> fall(small, Probe(rows=1000, test_rows=2000, test_correct=1500, half_test_correct=750))
+    0.05
+    >>> fall(small, Probe(rows=1000, test_rows=2000, test_correct=1500, half_test_correct=770))
+    0.0
+    """
+    p = before.test_accuracy
+    fallen = round(-_growth(before, probe), 12)
+    return fallen if fallen > DEVIATIONS * math.sqrt(2 * p * (1 - p) / before.test_rows) else 0.0
+
+
 def _growth(before: Probe, probe: Probe) -> float:
     """By how much the test accuracy grew in a doubling, on the rows of the test before."""
     was, now = before.test_accuracy, probe.test_accuracy

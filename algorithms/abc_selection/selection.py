@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from itertools import pairwise
+from operator import attrgetter
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -15,6 +17,8 @@ from algorithms.abc_selection.fitness import (
     PROBES,
     FitnessWarning,
     beyond_chance,
+    fall,
+    lowered,
     raised,
     rise,
 )
@@ -29,7 +33,13 @@ from algorithms.abc_selection.schedulers import (
 )
 from algorithms.base import Run
 from algorithms.benches.samples import Probe, SamplesAlgorithm, SamplesBench, geometric_sizes
-from algorithms.events import BoundsUpdated, Eliminated, FitnessBroken, Measured
+from algorithms.events import (
+    BoundsUpdated,
+    Eliminated,
+    ExploitivenessBroken,
+    FitnessBroken,
+    Measured,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,18 +148,13 @@ class ABC(SamplesAlgorithm):
             idle=PROBES - 1,
         )
         allowance = Allowance(list(omega), bench.train_rows, bench.test_rows)
-        schedule = SCHEDULERS[self.scheduler]
         leader = omega[0]
         n_crossed = 0.0
         unfit: set[int] = set()
+        aside: list[Prospect] = []
         yield from bench.crown(leader.index)
-        while len(omega) > 1:
-            chosen = schedule(omega, bench.train_rows)
-            if chosen is None:
-                break
-            rows = self._next_size(chosen, sizes)
-            if self._thrifty:
-                chosen, rows = self._afford(allowance, chosen, omega, sizes)
+        while following := self._next(bench, allowance, leader, omega, aside, sizes):
+            chosen, rows = following
             left = (self.time_limit or math.inf) - bench.cost.cpu_seconds
             probe = yield from bench.probe(
                 chosen.index, rows, seconds=left, tested=self._tested(rows, sizes)
@@ -159,11 +164,14 @@ class ABC(SamplesAlgorithm):
             if probe.status != "ok":
                 omega.remove(chosen)
                 allowance.everyone.remove(chosen)
-                leader = max(omega, key=lambda c: c.lower) if chosen is leader else leader
+                omega, aside = omega + aside, []  # dropped by its bound, some of them
+                leader = max(omega, key=attrgetter("lower")) if chosen is leader else leader
                 yield from bench.fail(chosen.index, probe, leader.index)
                 continue
+            before = chosen.lower
             crossed = estimate(chosen, probe, estimator)
             yield from self._watch(bench, chosen, probe, unfit)
+            yield from self._watch_falls(bench, chosen, before)
             n_crossed += crossed
             bench.note({"crossed_intervals": n_crossed})
             yield BoundsUpdated(
@@ -174,20 +182,14 @@ class ABC(SamplesAlgorithm):
                 upper=chosen.upper,
                 units=rows,
             )
-            if chosen.lower > leader.lower:
-                leader = chosen
+            if chosen.lower > leader.lower or (chosen is leader and not self._published):
+                leader = max(omega, key=attrgetter("lower"))
                 yield from bench.crown(leader.index)
-            pruned = [
-                c for c in omega if c is not leader and c.upper - leader.lower <= self.epsilon
-            ]
-            for c in pruned:
-                omega.remove(c)
-                yield Eliminated(
-                    at=bench.at,
-                    configuration=c.index,
-                    reason=f"upper bound {c.upper:.4f} is not {self.epsilon:g} above the lower"
-                    f" bound {leader.lower:.4f} of configuration {leader.index}",
-                )
+            pruned = self._beaten(leader, omega, aside, bench.train_rows)
+            omega = [c for c in sorted(omega + aside, key=attrgetter("index")) if c not in pruned]
+            aside = pruned if self._thrifty else []
+            for c in pruned if not self._thrifty else []:
+                yield self._eliminated(bench, c, leader)
             if pruned:
                 for c in omega:
                     c.lower_old, c.upper_old = c.lower, c.upper
@@ -195,8 +197,53 @@ class ABC(SamplesAlgorithm):
                 yield Measured(at=bench.at, value=probe.test_accuracy)
         leader = best_guess(leader, omega)
         yield from bench.crown(leader.index)
+        for c in aside:
+            yield self._eliminated(bench, c, leader)
         if self.scenario == "training":
             yield from self._train(bench, leader)
+
+    def _next(
+        self,
+        bench: SamplesBench,
+        allowance: Allowance,
+        leader: Prospect,
+        omega: list[Prospect],
+        aside: list[Prospect],
+        sizes: list[int],
+    ) -> tuple[Prospect, int] | None:
+        """The next probe; where one is left its full training, unless that confirms its bound."""
+        chosen = SCHEDULERS[self.scheduler](omega, bench.train_rows) if omega[1:] else None
+        if chosen is not None:
+            if self._thrifty:
+                return self._afford(allowance, chosen, omega, sizes)
+            return chosen, self._next_size(chosen, sizes)
+        measured = not aside or leader.rows == bench.train_rows
+        if measured or bench.confirm(leader.index, leader.lower):
+            return None
+        return leader, bench.train_rows
+
+    def _beaten(
+        self, leader: Prospect, omega: list[Prospect], aside: list[Prospect], full: int
+    ) -> list[Prospect]:
+        """Whom the leader beats, or the best of those whose lower bound rests on enough probes.
+
+        Those aside are asked again, as bounds may have fallen since.
+        """
+        judge: Prospect | None = leader
+        if self._thrifty:
+            proven = [c for c in omega if len(c.curve) >= PROBES or c.rows == full]
+            judge = max(proven, key=attrgetter("lower"), default=None)
+        if judge is None:
+            return aside
+        others = [c for c in (*aside, *omega) if c not in (judge, leader)]
+        return [c for c in others if c.upper - judge.lower <= self.epsilon]
+
+    def _eliminated(self, bench: SamplesBench, c: Prospect, leader: Prospect) -> Eliminated:
+        reason = (
+            f"upper bound {c.upper:.4f} is not {self.epsilon:g} above the lower"
+            f" bound {leader.lower:.4f} of configuration {leader.index}"
+        )
+        return Eliminated(at=bench.at, configuration=c.index, reason=reason)
 
     @property
     def _published(self) -> bool:
@@ -274,6 +321,21 @@ class ABC(SamplesAlgorithm):
             )
         bench.note({"unfit_configurations": float(len(unfit))})
 
+    def _watch_falls(self, bench: SamplesBench, chosen: Prospect, bound: float) -> Run:
+        """Report a loss that is worth epsilon, or a full training below the lower bound before."""
+        if not chosen.curve:
+            return
+        last = chosen.curve[-1]
+        if last.rows == bench.train_rows:
+            fallen, worth = bound - last.test_accuracy, math.inf
+        else:
+            fallen = max(0.0, *(fall(*pair) for pair in pairwise(chosen.curve[-2:])), 0.0)
+            worth = fallen * math.log2(bench.train_rows / last.rows)
+        if fallen > 0 and worth > self.epsilon:
+            yield ExploitivenessBroken(
+                at=bench.at, configuration=chosen.index, rows=last.rows, fall=fallen
+            )
+
     def _next_size(self, chosen: Prospect, sizes: Sequence[int]) -> int:
         """Line 6 of Algorithm 3: c times the last size, on the grid of sizes."""
         if not chosen.probes:
@@ -287,8 +349,9 @@ class ABC(SamplesAlgorithm):
         if full is None or full.status != "ok":
             return
         kept = full
-        if 0 < chosen.rows < bench.train_rows:
-            sampled = bench.retest(chosen.index, chosen.rows)
+        sample = chosen.rows if chosen.rows < bench.train_rows else chosen.rows_before
+        if sample:
+            sampled = bench.retest(chosen.index, sample)
             kept = max(full, sampled, key=lambda probe: probe.test_accuracy)
         bench.note({"kept_accuracy": kept.test_accuracy, "kept_rows": kept.rows})
 
@@ -308,9 +371,13 @@ def estimate(chosen: Prospect, probe: Probe, estimator: Estimator) -> bool:
         chosen.lower_old, chosen.upper_old = chosen.lower, chosen.upper
         chosen.curve.append(probe)
         if probe.train_correct is not None:
-            fitting, upper = upper, raised(upper, chosen.curve, estimator.train_rows + estimator.t)
+            full = estimator.train_rows
+            fitting, upper = upper, raised(upper, chosen.curve, full + estimator.t)
             if upper > fitting:
                 chosen.upper_old = 1.0  # what was concluded from fitness is forgotten
+            holding, lower = lower, lowered(lower, chosen.curve, full)
+            if lower < holding:
+                chosen.lower_old = 0.0  # what was concluded from exploitiveness is forgotten
     chosen.lower, chosen.upper = max(lower, chosen.lower_old), min(upper, chosen.upper_old)
     if chosen.lower <= chosen.upper:
         return False

@@ -134,7 +134,9 @@ class SamplesBench(SelectionBench):
 
     kind: ClassVar[str] = "samples"
     to_be_spent: ClassVar[bool] = False
-    paid: ClassVar[frozenset[str]] = frozenset(("probe", "probe_fold", "train", "retest"))
+    paid: ClassVar[frozenset[str]] = frozenset(
+        ("probe", "probe_fold", "train", "retest", "confirm")
+    )
     deeds: ClassVar[frozenset[str]] = paid | SelectionBench.deeds
 
     def __init__(
@@ -307,6 +309,15 @@ class SamplesBench(SelectionBench):
         if (configuration, self.train_rows) in self._sizes:
             return self._environment.measure(configuration, self.train_rows, self.test_rows)
         return (yield from self.probe(configuration, self.train_rows, train=False))
+
+    def confirm(self, configuration: int, least: float) -> bool:
+        """Whether a configuration reaches `least`, trained and tested in full.
+
+        The training is the one that the score is of: as there it is charged to no one. Where
+        False is the answer the selection goes on, and a probe in full is paid for.
+        """
+        full = self._environment.measure(configuration, self.train_rows, self.test_rows)
+        return full.status == "ok" and full.test_accuracy >= least
 
     def retest(self, configuration: int, rows: int) -> Probe:
         """Test the model of an earlier probe on all test rows; only the test is paid for."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -215,3 +217,82 @@ def test_even_without_any_union_over_sizes_seven_tenths_are_out_of_reach():
     s, t, n, m, delta = 1000, 600_000, 20, 10, 0.5
     free = bounds.exact_upper(800, s, t, delta / (2 * n)) - 0.8
     assert free > 0.7 * (bounds.exact_upper(800, s, t, delta / (2 * n * m)) - 0.8)
+
+
+N, T, S, TESTED_ON = 60_000, 15_000, 4000, 8000
+EVENT = {
+    "exact": {"upper": 0.1 / (2 * 3 * 5), "lower": 0.1 / (2 * 3 * 5)},
+    "best": {"sample": 0.7 * 0.1 / (5 - 2), "split": 0.1 * 0.1 / 3, "lower": 0.2 * 0.1 / (3 * 5)},
+}
+"""What Theorems A and B give to one event of n = 3, m = 5, two of them idle, and delta = 0.1."""
+
+
+def few(kind):
+    return bounds.Estimator(kind=kind, n=3, m=5, train_rows=N, t=T, delta=0.1, idle=2)
+
+
+def interval(kind, rows=S, train_correct=3200, test_correct=6400):
+    return few(kind)(
+        Probe(rows=rows, test_rows=TESTED_ON, train_correct=train_correct,
+              test_correct=test_correct)
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["exact", "best"])
+def test_the_lower_bound_is_the_first_truth_whose_event_is_not_too_unlikely(kind):
+    least, share = round(interval(kind)[0] * T), EVENT[kind]["lower"]
+    assert hypergeom.sf(6400 - 1, T, least, TESTED_ON) > share
+    assert hypergeom.sf(6400 - 1, T, least - 1, TESTED_ON) <= share
+
+
+def test_the_exact_upper_bound_is_the_last_truth_whose_event_is_not_too_unlikely():
+    most, share = 3200 + round(interval("exact")[1] * T), EVENT["exact"]["upper"]
+    assert hypergeom.cdf(3200, S + T, most, S) > share
+    assert hypergeom.cdf(3200, S + T, most + 1, S) <= share
+
+
+def last(correct, rows, drawn, share):
+    """Return the last count of right ones for which so few in the sample are not too unlikely."""
+    counts = range(correct, correct + rows - drawn + 1)
+    unlikely = bisect_left(
+        counts, 1, key=lambda k: hypergeom.cdf(correct, rows, k, drawn) <= share
+    )
+    return counts[unlikely - 1]
+
+
+def test_the_best_ones_upper_bound_gives_the_order_and_the_split_their_shares():
+    rows, tested = 600_000, 150_000
+    sample, split = 0.7 * 0.1 / (10 - 2), 0.1 * 0.1 / 20
+    assert bounds.two_steps(1000, rows, tested, 20, sample, split)
+    trained = last(800, rows, 1000, sample)
+    everywhere = last(trained, rows + tested, rows, split)
+    of = replace(best(n=20, m=10, train_rows=rows, delta=0.1), idle=2)
+    found = of(Probe(rows=1000, test_rows=2000, train_correct=800, test_correct=1600))
+    assert round(found[1] * tested) == everywhere - trained
+
+
+def test_where_one_step_is_narrower_the_best_ones_upper_bound_counts_configurations():
+    """The sample's share is of the best one alone in two steps, of any of n in one."""
+    rows = 30_000
+    sample, split = EVENT["best"]["sample"], EVENT["best"]["split"]
+    assert not bounds.two_steps(rows, N, T, 3, sample, split)
+    most = last(24_000, rows + T, rows, sample / 3)
+    assert round(interval("best", rows=rows, train_correct=24_000)[1] * T) == most - 24_000
+
+
+def test_the_shares_of_all_events_of_the_best_one_add_up_to_delta():
+    event = EVENT["best"]
+    assert sum(bounds.SHARES) == pytest.approx(1)
+    total = 3 * event["split"] + (5 - 2) * event["sample"] + 3 * 5 * event["lower"]
+    assert total == pytest.approx(0.1)
+
+
+def test_intervals_of_the_paper_and_of_serfling_by_hand():
+    log = math.log(4 * 3**2 / 0.1)
+    upper = 0.8 + math.sqrt(log / (2 * S)) + math.sqrt(log / (2 * T))
+    lower = 0.8 - math.sqrt(math.log(2 * 3**2 / 0.1) / (2 * TESTED_ON))
+    assert interval("paper") == pytest.approx((lower, upper), abs=1e-12)
+    log = math.log(2 * 3 * 5 / 0.1)
+    upper = 0.8 + math.sqrt(log / 2 * (1 / S + 1 / T) * (T + 1) / T)
+    lower = 0.8 - math.sqrt(log / (2 * TESTED_ON) * (1 - (TESTED_ON - 1) / T))
+    assert interval("serfling") == pytest.approx((lower, upper), abs=1e-12)

@@ -131,3 +131,44 @@ def test_bounds_hold_the_mean_so_far():
 def test_the_last_one_is_not_tested_on():
     _, events = played(EarlyStoppedCV(), SimulatedFolds([0.2, 0.9], 1000, 5, seed=0))
     assert len(of(events, ProbeFinished)) == 2
+
+
+class Verdicts:
+    """Three that are tested on folds of given verdicts; the third is as the first."""
+
+    def __init__(self, pair, folds):
+        wins, ties, losses = pair
+        self.configurations = [{"learner": str(n)} for n in range(3)]
+        self.folds = folds
+        self._right = [
+            "0" * wins + "1" * ties + "1" * losses,
+            "1" * wins + "1" * ties + "0" * losses,
+        ]
+
+    def measure(self, configuration, fold):
+        right = self._right[configuration % 2]
+        return FoldProbe(
+            rows=9, test_rows=len(right), test_correct=right.count("1"), right=right, fit_cpu=1.0
+        )
+
+    def held_out(self, configuration):
+        return None
+
+
+@pytest.mark.parametrize(("folds", "level"), [("alike", 2 / 0.1), ("any", 3 * 2 * 3 / 0.1)])
+def test_one_is_dropped_just_where_the_capital_reaches_its_level(folds, level):
+    """Three configurations, four folds: (n - 1) / delta, and n (n - 1) (K - 1) / delta."""
+    capitals = {
+        (2, ties, losses): math.exp(log_capital((2, ties, losses), 0.01)) / level
+        for ties in range(200)
+        for losses in range(9, 25)
+    }
+    below = max((p for p in capitals if capitals[p] < 1), key=capitals.__getitem__)
+    above = min((p for p in capitals if capitals[p] >= 1), key=capitals.__getitem__)
+    assert capitals[below] > 0.98
+    assert capitals[above] < 1.02
+    for pair, expected in ((below, set()), (above, {1})):
+        algorithm = EarlyStoppedCV(epsilon=0.01, delta=0.1, folds=folds)
+        bench = FoldsBench(Verdicts(pair, 4))
+        events = [event for event in algorithm.run(bench, seed=0) if bench.at <= 3]
+        assert dropped(events) == expected

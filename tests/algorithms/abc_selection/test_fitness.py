@@ -7,12 +7,27 @@ from dataclasses import replace
 
 import pytest
 
-from algorithms.abc_selection.fitness import FitnessWarning, beyond_chance, raised, rise
+from algorithms.abc_selection.fitness import (
+    FitnessWarning,
+    beyond_chance,
+    fall,
+    lowered,
+    raised,
+    rise,
+)
 from algorithms.abc_selection.selection import ABC
 from algorithms.abc_selection.simulation import SimulatedLearners
 from algorithms.base import play
 from algorithms.benches.samples import Probe, SamplesBench
-from algorithms.events import Eliminated, FitnessBroken, ProbeFinished, of
+from algorithms.events import (
+    BoundsUpdated,
+    ConfigurationFailed,
+    Eliminated,
+    ExploitivenessBroken,
+    FitnessBroken,
+    ProbeFinished,
+    of,
+)
 
 
 def probe(rows, train, half, test):
@@ -151,3 +166,152 @@ def test_fit_configurations_warn_of_nothing():
         events = list(play("abc", ABC(), bench, seed=0))
     assert not of(events, FitnessBroken)
     assert "unfit_configurations" not in events[-1].metrics
+
+
+class Fading(Growing):
+    """The last configuration is better on samples than in full, by `shape` of the doublings left.
+
+    On its samples it is as much better, so that it fits them.
+    """
+
+    shape = staticmethod(lambda _: 0.1)
+
+    def behind(self, rows):
+        return -self.shape(super().behind(rows) * 40)
+
+
+SHAPES = {
+    "only in full": lambda _: 0.1,
+    "in every doubling": lambda doublings: 0.02 * doublings,
+    "early": lambda doublings: 0.04 * max(0, doublings - 4),
+    "late": lambda doublings: 0.05 * min(2, doublings),
+    "after a rise": lambda doublings: 0.1 - 0.015 * max(0, doublings - 4),
+}
+
+
+def faded(shape, algorithm, accuracies=(0.85, 0.84, 0.8), seed=0):
+    """The events and the bench of a selection whose last configuration gets worse with rows."""
+    learners = Fading(accuracies, 64_000, 16_000, seed=seed)
+    learners.shape = SHAPES[shape]
+    bench = SamplesBench(learners, initial_rows=1000)
+    return list(play("abc", algorithm, bench, seed=0)), bench
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("shape", SHAPES)
+def test_one_that_gets_worse_with_rows_does_not_win(shape, seed):
+    events, bench = faded(shape, ABC(delta=0.05), seed=seed)
+    assert bench.champion != 2
+    assert events[-1].score > 0.83
+
+
+def test_a_bound_that_full_training_refutes_is_reported_and_drops_no_one():
+    events, bench = faded("only in full", ABC(delta=0.05))
+    (broken,) = of(events, ExploitivenessBroken)
+    assert (broken.configuration, broken.rows) == (2, 64_000)
+    before = [e for e in of(events, BoundsUpdated) if e.configuration == 2 and e.units < 64_000]
+    assert broken.fall == pytest.approx(before[-1].lower - 0.8, abs=0.01)
+    refuted = next(n for n, e in enumerate(events) if e is broken)
+    assert not of(events[:refuted], Eliminated)
+    assert {event.configuration for event in of(events, Eliminated)} == {0, 1, 2} - {
+        bench.champion
+    }
+
+
+def test_the_papers_form_and_a_time_limit_trust_in_rows():
+    for algorithm in (ABC(bounds="paper", delta=0.05), ABC(time_limit=1e6, delta=0.05)):
+        events, bench = faded("only in full", algorithm)
+        assert bench.champion == 2
+        assert not of(events, ExploitivenessBroken)
+
+
+def test_the_training_that_confirms_a_choice_is_not_charged_and_one_that_refutes_it_is():
+    def full(events):
+        return [e.configuration for e in of(events, ProbeFinished) if e.rows == 64_000]
+
+    fit = SamplesBench(SimulatedLearners((0.6, 0.7, 0.9), 64_000, 16_000, seed=0))
+    confirmed = list(play("abc", ABC(delta=0.05), fit, seed=0))
+    assert full(confirmed) == []
+    assert len(of(confirmed, Eliminated)) == 2
+    events, bench = faded("only in full", ABC(delta=0.05), accuracies=(0.85, 0.7, 0.8))
+    assert 2 in full(events)
+    assert bench.cost.cpu_seconds > 64
+
+
+@pytest.mark.parametrize(("lost", "confirmed"), [(0, True), (1, False)])
+def test_a_bound_is_confirmed_to_the_row(lost, confirmed):
+    learners = SimulatedLearners((0.9, 0.5), 8000, 2000, seed=0)
+    bench = SamplesBench(learners)
+    assert bench.confirm(0, learners.real_accuracy(0) + lost / 2000) is confirmed
+    assert bench.cost.cpu_seconds == 0
+
+
+def test_who_fails_in_full_does_not_win_and_whom_it_dropped_are_considered_again():
+    class Breaking(SimulatedLearners):
+        def measure(self, configuration, rows, test_rows):
+            if configuration == 2 and rows == self.train_rows:
+                return Probe(rows=rows, test_rows=test_rows, status="crash", reason="too large")
+            return super().measure(configuration, rows, test_rows)
+
+    bench = SamplesBench(Breaking((0.85, 0.7, 0.95), 64_000, 16_000, seed=0))
+    events = list(play("abc", ABC(delta=0.05), bench, seed=0))
+    assert bench.champion == 0
+    assert [event.configuration for event in of(events, ConfigurationFailed)] == [2]
+
+
+def test_no_one_wins_after_fewer_than_three_samples_unless_trained_in_full():
+    for accuracies in ((0.5, 0.5, 0.5, 0.99), (0.99, 0.5, 0.5, 0.5), (0.3, 0.9, 0.6)):
+        bench = SamplesBench(SimulatedLearners(accuracies, 64_000, 16_000, seed=0))
+        events = list(play("abc", ABC(epsilon=0.1), bench, seed=0))
+        sizes = [p.rows for p in of(events, ProbeFinished) if p.configuration == bench.champion]
+        assert len(sizes) >= 3 or 64_000 in sizes
+
+
+def counts(rows, right, half=None, test_rows=1000):
+    """A probe of so many right test rows, `half` of them in the first half."""
+    return Probe(rows=rows, test_rows=test_rows, train_correct=rows, half_correct=rows // 2,
+                 test_correct=right, half_test_correct=half)  # fmt: skip
+
+
+def test_a_fall_within_its_noise_is_none():
+    """Two deviations of a difference of two tests of 1,000 rows at .8 are .0358, 35.8 rows."""
+    before = counts(500, 800)
+    assert fall(before, counts(1000, 765)) == 0
+    assert fall(before, counts(1000, 764)) == pytest.approx(0.036)
+    assert fall(before, counts(1000, 900)) == 0
+    assert fall(before, counts(2000, 720)) == pytest.approx(0.04)
+
+
+def test_a_fall_is_on_the_same_test_rows_where_they_were_counted():
+    before = counts(500, 800)
+    assert fall(before, counts(1000, 1400, half=800, test_rows=2000)) == 0
+    assert fall(before, counts(1000, 1600, half=750, test_rows=2000)) == pytest.approx(0.05)
+
+
+def test_the_larger_of_two_falls_is_taken_off_for_every_doubling_to_come():
+    curve = [counts(500, 900), counts(1000, 800), counts(2000, 740)]
+    assert lowered(0.7, curve, 16_000) == pytest.approx(0.7 - 0.1 * 3)
+    assert lowered(0.7, curve[1:], 16_000) == 0.7
+    assert lowered(0.7, [*curve, counts(4000, 740), counts(8000, 740)], 16_000) == 0.7
+    assert lowered(0.2, curve, 16_000) == 0
+
+
+@pytest.mark.parametrize("shape", [(0.05,) * 6, (0.06, 0.05, 0.04, 0.0, 0.0), (0.05, 0.06, 0.06)])
+def test_the_lower_bound_holds_where_later_falls_are_no_larger(shape):
+    """The theorem, `shape` being the falls on the way to full training; and just outside of it."""
+    accuracy = [0.9]
+    for step in shape:
+        accuracy.append(accuracy[-1] - step)
+    curve = [counts(500 * 2**k, round(1000 * accuracy[k])) for k in range(3)]
+    bound = lowered(curve[-1].test_accuracy, curve, 500 * 2 ** len(shape))
+    assert bound <= accuracy[-1] + 1e-9
+    larger = max(shape[:2]) + 0.001
+    outside = accuracy[2] - larger * (len(shape) - 2)
+    assert outside < bound
+
+
+def test_the_upper_bound_fails_where_a_later_rise_is_larger():
+    """Just outside of its theorem, which is what no sample can show."""
+    curve = [probe(500 * 2**k, 0.6 + 0.02 * k, 0.6 + 0.02 * k, 0.6 + 0.02 * k) for k in range(3)]
+    assert raised(0.64, curve, 64_000) == pytest.approx(0.64 + 0.02 * 5)
+    assert raised(0.64, curve, 64_000) < 0.64 + 0.021 * 5

@@ -24,10 +24,10 @@ from algorithms.log_format import to_json
 
 ACCURACIES = (0.6, 0.9, 0.7, 0.88, 0.5)
 FITTED = [
-    Probe(rows=25, test_rows=100, train_correct=23, test_correct=90),
-    Probe(rows=50, test_rows=100, train_correct=45, test_correct=90),
+    Probe(rows=25, test_rows=100, train_correct=23, test_correct=80),
+    Probe(rows=50, test_rows=100, train_correct=45, test_correct=80),
 ]
-"""Probes after which accuracies of less than 0.9 are no rise."""
+"""Probes after which training accuracies below 0.9 are no rise, and 0.8 on the test no fall."""
 
 
 class Overridden(SimulatedLearners):
