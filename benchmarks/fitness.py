@@ -242,8 +242,8 @@ def load(name: str, mirrors: Sequence[Path]) -> WholeTable:
     if name == NORMALS:
         rng = generator("fitness", NORMALS)
         labels = rng.integers(0, 2, 200_000).astype(np.int32)
-        features = rng.normal(1.8 * labels[:, None] - 0.9, 1, (len(labels), 2))
-        return WholeTable(name, features.astype(np.float32), labels)
+        around = rng.normal(1.8 * labels[:, None] - 0.9, 1, (len(labels), 2))
+        return WholeTable(name, around.astype(np.float32), labels)
     dataset = fetch.load(TABLES[name], mirrors=tuple(mirrors))
     return WholeTable(name, UnitRangeEncoder().fit_transform(dataset.features), labels_of(dataset))
 

@@ -114,6 +114,9 @@ H*_i and H_j differ, and H*_i is never seen. Bounding both deviations as one add
 place of widths, but needs an event for each pair of sizes and each j, n m^2 of them, which cost
 what is saved.
 
+Lower bounds decide what is dropped when; the promise does not rest on them, as the choice is
+trained in full and held against the bound that it won by (`algorithms.abc_selection.fitness`).
+
 What is neglected: features scaled by the range of the training rows, or binned by their
 quantiles, let H* depend on the split through these few numbers. No label is involved.
 

@@ -30,8 +30,37 @@ dropped after fewer than three probes.
 
 Any rise refutes fitness and raises the bound; a person is told of those that are beyond chance.
 
-What cannot be seen: a learner that begins to learn only beyond some size looks, before it, like
-one that has nothing to learn. `benchmarks.fitness` counts how often the rule was not enough.
+Rule: what a fall takes off
+---------------------------
+Every lower bound rests on exploitiveness: A(H_S, D_te) <= A(H_tr, D_te), more rows never hurt.
+Naive Bayes on a heavy-tailed feature breaks it, and many others do. A *fall* of the test accuracy
+from one sample to the next that is beyond chance refutes it. As with rises it is then assumed that
+no later doubling loses more than the larger fall f of the last two, so that
+
+    A(H_tr, D_te) >= A(H_S, D_te) - f log2(N / s),
+
+and what was concluded at earlier sizes is forgotten. A fall that comes later is not seen.
+
+Theorem: the check makes exploitiveness needless
+------------------------------------------------
+Let j be the choice, trained in full, A_j its accuracy and L the highest lower bound that anybody
+was dropped by and is still dropped by. Where A_j >= L the choice is within epsilon of the best as
+often as the upper bound of the best one holds; whether any lower bound held, or whether more rows
+hurt anybody, has no part in it.
+
+*Proof.* The best i* is j itself, or was trained in full and lost to j by what was measured, or was
+dropped: then u_i* <= L + epsilon. So A_i* <= u_i* <= L + epsilon <= A_j + epsilon.
+
+So no one is dropped for good before the choice was trained in full, which its score takes anyway.
+Where A_j < L, j gets A_j as both of its bounds, those that this does not drop are considered
+again, and the search goes on. Who fails in full leaves alike. A choice that had no full training
+before that has had three samples at least.
+
+What remains is the upper bound of the best one: what it does on samples must show what it does in
+full. Not seen are a learner that begins to learn only beyond some size, which looks before it like
+one that has nothing to learn; one that gets worse at first and better than before at the end; and
+rises that get larger. Such a one may be dropped although it is the best, and no full training of
+another can tell. `benchmarks.fitness` counts how often the rules were not enough.
 """
 
 from __future__ import annotations

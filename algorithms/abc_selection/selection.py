@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from itertools import pairwise
 from operator import attrgetter
 from typing import Annotated, ClassVar, Literal
 
@@ -54,8 +53,9 @@ class ABC(SamplesAlgorithm):
 
     With probability 1 - delta its real test accuracy is within epsilon of the best, if the
     learners are fit (none does better on their sample when trained on other data) or every rise
-    is seen in time (`algorithms.abc_selection.fitness`), if they are exploitive (more training
-    data never hurts), and if those that led and pruned can be trained in full.
+    is seen in time (`algorithms.abc_selection.fitness`). With ``paper`` bounds or a time limit it
+    also takes that they are exploitive (more training data never hurts), and that those that led
+    and pruned can be trained in full; otherwise the full training of the answer checks it.
 
     Parameters
     ----------
@@ -97,6 +97,11 @@ class ABC(SamplesAlgorithm):
       place of samples that would not pay (`algorithms.abc_selection.savings`) or would not part
       anybody (`algorithms.abc_selection.foresight`), and of the first samples of learners that
       were seen to take as long on few rows as on many; not under a time limit.
+    - But for ``paper`` bounds and under a time limit nobody is pruned by the bound of one with
+      fewer than three samples, and for good only when the full training of the answer has reached
+      the bound that they were pruned by. As the score's it is charged to no one, unless it refutes
+      the bound: then the answer gets its accuracy, the others are considered again, and the search
+      goes on.
     - Crossed bounds prove that an assumption is broken: the newest interval alone is kept, and
       counted in ``metrics.crossed_intervals``.
     - A configuration that fails at some size leaves with its reason.
@@ -188,7 +193,7 @@ class ABC(SamplesAlgorithm):
             pruned = self._beaten(leader, omega, aside, bench.train_rows)
             omega = [c for c in sorted(omega + aside, key=attrgetter("index")) if c not in pruned]
             aside = pruned if self._thrifty else []
-            for c in pruned if not self._thrifty else []:
+            for c in pruned[len(aside) :]:
                 yield self._eliminated(bench, c, leader)
             if pruned:
                 for c in omega:
@@ -329,7 +334,7 @@ class ABC(SamplesAlgorithm):
         if last.rows == bench.train_rows:
             fallen, worth = bound - last.test_accuracy, math.inf
         else:
-            fallen = max(0.0, *(fall(*pair) for pair in pairwise(chosen.curve[-2:])), 0.0)
+            fallen = fall(*chosen.curve[-2:]) if chosen.curve[1:] else 0.0
             worth = fallen * math.log2(bench.train_rows / last.rows)
         if fallen > 0 and worth > self.epsilon:
             yield ExploitivenessBroken(

@@ -55,7 +55,7 @@ def test_the_tree_that_fits_no_sample_is_found(environment):
 
 
 def test_all_pipelines_are_classifiers():
-    assert len(named(fitness.SETS["both"]()).estimators) == 15
+    assert len(named(fitness.SETS["both"]("")).estimators) == 15
 
 
 @pytest.mark.parametrize(("loss", "code"), [(0.0, 0), (0.5, 1)])

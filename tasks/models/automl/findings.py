@@ -92,29 +92,27 @@ def guarantee(events: Sequence[Event], names: Sequence[str]) -> str:
         f" the best of {len(names)} configurations, if each of them "
     )
     if started.settings.get("bounds") == "paper":
-        return f"{promise}fits its sample best and gets no worse with more rows; neither is checked"
-    promise += "fits its sample best, or goes on to gain no faster than in its last two samples; "
+        promise += "fits its sample best and gets no worse with more rows"
+        return f"{promise}; neither is checked"
+    promise += "fits its sample best or goes on to gain no faster than in its last two samples"
     promise += _checked(events, names)
-    for kind, seen in (
-        (FitnessBroken, "fits of samples that were not the best, allowed for by their gains"),
-        (ExploitivenessBroken, "accuracy that fell with more rows, allowed for by full training"),
-    ):
+    seen: tuple[tuple[type[FitnessBroken | ExploitivenessBroken], str], ...] = (
+        (FitnessBroken, "the best fit of samples is broken, which was allowed for, by"),
+        (ExploitivenessBroken, "more rows made worse, which the check allows for,"),
+    )
+    for kind, what in seen:
         if found := sorted({names[event.configuration] for event in of(events, kind)}):
-            promise += f"; seen: {seen}, of {found}"
+            promise += f"; {what} {found}"
     return promise
 
 
 def _checked(events: Sequence[Event], names: Sequence[str]) -> str:
-    """Return what the full training of the choice was compared with."""
-    bounds = {event.configuration: event for event in of(events, BoundsUpdated)}
-    champion = of(events, ChampionChanged)[-1].configuration
-    if champion not in bounds:
-        return "nothing was compared"
-    score = of(events, Finished)[-1].score
-    return (
-        f"checked: {names[champion]!r} reaches {score:.4f} in full, its lower bound was"
-        f" {bounds[champion].lower:.4f}"
-    )
+    """Return the accuracy in full of the choice beside the bounds of those that were dropped."""
+    choice = names[of(events, ChampionChanged)[-1].configuration]
+    checked = f"; checked: {choice!r} reaches {of(events, Finished)[-1].score:.4f} in full"
+    upper = {event.configuration: event.upper for event in of(events, BoundsUpdated)}
+    dropped = [upper[e.configuration] for e in of(events, Eliminated) if e.configuration in upper]
+    return checked + (f", those dropped at most {max(dropped):.4f}" if dropped else "")
 
 
 def failure(error: str, events: Sequence[Event], names: Sequence[str]) -> str:

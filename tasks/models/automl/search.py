@@ -68,7 +68,8 @@ class SelectionSearch(BaseSearchCV):
     folds : int
         Of algorithms on folds: into how many parts the rows are divided.
     refit : bool
-        Whether the choice is fitted on all rows; without that the search predicts nothing.
+        Whether the choice is fitted on all rows; without that the search predicts nothing. The
+        fit on the training rows, which `abc` checks the choice by, is made in any case.
     scoring : {"accuracy"}, optional
         The promises count rows that are right or wrong, so there is no other.
     probe_seconds : float, optional
@@ -99,7 +100,7 @@ class SelectionSearch(BaseSearchCV):
         All configurations by number, the best first: outcome and reason, rows, accuracies,
         bounds and CPU seconds.
     guarantee_ : str
-        What is promised of the choice, and whether an assumption of that was seen broken.
+        What is promised of the choice, under which assumption, what was checked and seen broken.
     events_ : tuple of Event
         The search, as `algorithms.events` describes it.
     classes_, n_features_in_, feature_names_in_
@@ -240,7 +241,7 @@ class SelectionSearch(BaseSearchCV):
 
     @property
     def guarantee_(self) -> str:
-        """What is promised of the choice, and whether an assumption of that was seen broken."""
+        """What is promised of the choice, if what holds, what was checked and seen broken."""
         return findings.guarantee(self.events_, self._names)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
