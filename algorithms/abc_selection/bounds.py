@@ -137,7 +137,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, get_args
 
+from algorithms.abc_selection.fitness import lowered, raised
 from algorithms.abc_selection.hypergeometric import at_most
+from algorithms.abc_selection.schedulers import Prospect
 from algorithms.benches.samples import Probe
 
 Kind = Literal["best", "exact", "serfling", "paper"]
@@ -312,3 +314,32 @@ _INTERVALS: dict[Kind, Callable[[Probe, Estimator], tuple[float, float]]] = {
     "serfling": _serfling,
     "exact": _exact,
 }
+
+
+def estimate(chosen: Prospect, probe: Probe, estimator: Estimator) -> bool:
+    """Algorithm 2: the new interval of the probed configuration; True if its bounds crossed."""
+    chosen.rows_before, chosen.seconds_before = chosen.rows, chosen.seconds
+    chosen.lower_before, chosen.upper_before = chosen.lower, chosen.upper
+    chosen.rows, chosen.seconds = probe.rows, probe.cpu()
+    chosen.probes += 1
+    lower, upper = estimator(probe)
+    if probe.train_correct is not None:
+        chosen.above, chosen.below = upper - probe.train_accuracy, probe.test_accuracy - lower
+    else:
+        chosen.above = chosen.below = 0.0
+    if estimator.simultaneous:
+        chosen.lower_old, chosen.upper_old = chosen.lower, chosen.upper
+        chosen.curve.append(probe)
+        if probe.train_correct is not None:
+            full = estimator.train_rows
+            fitting, upper = upper, raised(upper, chosen.curve, full + estimator.t)
+            if upper > fitting:
+                chosen.upper_old = 1.0  # what was concluded from fitness is forgotten
+            holding, lower = lower, lowered(lower, chosen.curve, full)
+            if lower < holding:
+                chosen.lower_old = 0.0  # what was concluded from exploitiveness is forgotten
+    chosen.lower, chosen.upper = max(lower, chosen.lower_old), min(upper, chosen.upper_old)
+    if chosen.lower <= chosen.upper:
+        return False
+    chosen.lower, chosen.upper = min(lower, upper), upper
+    return True

@@ -28,6 +28,10 @@ forgotten. Growth is measured on the rows of the smaller test, where these are h
 one: other rows are no growth. Before there are two doublings the upper bound is 1: nobody is
 dropped after fewer than three probes.
 
+One that does not fit its sample better than the constant of the most frequent class, beyond
+chance, has not begun to learn there: a network of few steps, leaves of more rows than the smaller
+class has. Its curve says nothing of what is to come, so its upper bound is 1.
+
 Any rise refutes fitness and raises the bound; a person is told of those that are beyond chance.
 
 Rule: what a fall takes off
@@ -56,11 +60,12 @@ Where A_j < L, j gets A_j as both of its bounds, those that this does not drop a
 again, and the search goes on. Who fails in full leaves alike. A choice that had no full training
 before that has had three samples at least.
 
-What remains is the upper bound of the best one: what it does on samples must show what it does in
-full. Not seen are a learner that begins to learn only beyond some size, which looks before it like
-one that has nothing to learn; one that gets worse at first and better than before at the end; and
-rises that get larger. Such a one may be dropped although it is the best, and no full training of
-another can tell. `benchmarks.fitness` counts how often the rules were not enough.
+What remains is the upper bound of the best one: what it does on samples must show what it does
+in full. Not seen are a learner whose gains begin only beyond some size although it beats the
+constant before, which looks like one that has no more to learn; one that gets worse at first and
+better than before at the end; and rises that get larger. Such a one may be dropped although it
+is the best, and no full training of another can tell. `benchmarks.fitness` counts how often the
+rules were not enough.
 """
 
 from __future__ import annotations
@@ -124,13 +129,31 @@ def raised(upper: float, curve: Sequence[Probe], every: int) -> float:
     every : int
         N + t, all rows.
     """
-    if len(curve) < PROBES:
+    if len(curve) < PROBES or not has_learned(curve[-1]):
         return 1.0
     last, doublings = curve[-1], math.log2(every / curve[-1].rows)
     pairs = list(pairwise(curve[-PROBES:]))
     risen = max(0.0, *(rise(*pair) for pair in pairs)) * doublings
     grown = max(0.0, *(_growth(*pair) for pair in pairs)) * doublings
     return min(1.0, max(upper + risen, last.test_accuracy + grown))
+
+
+def has_learned(probe: Probe) -> bool:
+    """Return whether a model fits its sample better than the constant, beyond chance.
+
+    True where nobody counted the most frequent class.
+
+    Examples
+    --------
+    >>> has_learned(Probe(rows=1000, test_rows=9, train_correct=540, common=500))
+    False
+    >>> has_learned(Probe(rows=1000, test_rows=9, train_correct=550, common=500))
+    True
+    """
+    if probe.common is None:
+        return True
+    p = probe.common / probe.rows
+    return probe.train_accuracy - p > DEVIATIONS * math.sqrt(2 * p * (1 - p) / probe.rows)
 
 
 def lowered(lower: float, curve: Sequence[Probe], full: int) -> float:

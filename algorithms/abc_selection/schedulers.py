@@ -152,3 +152,16 @@ def step(alpha: float) -> int:
     [4, 4, 2, 1]
     """
     return 4 if alpha <= 0.5 else min(4, max(1, round(2 / alpha)))
+
+
+def best_guess(leader: Prospect, omega: Sequence[Prospect]) -> Prospect:
+    """Of the highest lower and the highest upper bound, the one that can lose least.
+
+    A candidate's gap is the highest upper bound among the others minus its own lower bound.
+    """
+
+    def gap(guess: Prospect) -> float:
+        return max((c.upper for c in omega if c is not guess), default=0.0) - guess.lower
+
+    hopeful = max(omega, key=lambda c: c.upper)
+    return hopeful if gap(hopeful) < gap(leader) else leader

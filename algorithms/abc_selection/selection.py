@@ -11,14 +11,12 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from algorithms.abc_selection.bounds import TESTED, Estimator, Kind
+from algorithms.abc_selection.bounds import TESTED, Estimator, Kind, estimate
 from algorithms.abc_selection.fitness import (
     PROBES,
     FitnessWarning,
     beyond_chance,
     fall,
-    lowered,
-    raised,
     rise,
 )
 from algorithms.abc_selection.foresight import samples_needed
@@ -26,6 +24,7 @@ from algorithms.abc_selection.savings import Allowance, worthwhile
 from algorithms.abc_selection.schedulers import (
     SCHEDULERS,
     Prospect,
+    best_guess,
     by_upper_bound,
     cost_exponent,
     step,
@@ -359,45 +358,3 @@ class ABC(SamplesAlgorithm):
             sampled = bench.retest(chosen.index, sample)
             kept = max(full, sampled, key=lambda probe: probe.test_accuracy)
         bench.note({"kept_accuracy": kept.test_accuracy, "kept_rows": kept.rows})
-
-
-def estimate(chosen: Prospect, probe: Probe, estimator: Estimator) -> bool:
-    """Algorithm 2: the new interval of the probed configuration; True if its bounds crossed."""
-    chosen.rows_before, chosen.seconds_before = chosen.rows, chosen.seconds
-    chosen.lower_before, chosen.upper_before = chosen.lower, chosen.upper
-    chosen.rows, chosen.seconds = probe.rows, probe.cpu()
-    chosen.probes += 1
-    lower, upper = estimator(probe)
-    if probe.train_correct is not None:
-        chosen.above, chosen.below = upper - probe.train_accuracy, probe.test_accuracy - lower
-    else:
-        chosen.above = chosen.below = 0.0
-    if estimator.simultaneous:
-        chosen.lower_old, chosen.upper_old = chosen.lower, chosen.upper
-        chosen.curve.append(probe)
-        if probe.train_correct is not None:
-            full = estimator.train_rows
-            fitting, upper = upper, raised(upper, chosen.curve, full + estimator.t)
-            if upper > fitting:
-                chosen.upper_old = 1.0  # what was concluded from fitness is forgotten
-            holding, lower = lower, lowered(lower, chosen.curve, full)
-            if lower < holding:
-                chosen.lower_old = 0.0  # what was concluded from exploitiveness is forgotten
-    chosen.lower, chosen.upper = max(lower, chosen.lower_old), min(upper, chosen.upper_old)
-    if chosen.lower <= chosen.upper:
-        return False
-    chosen.lower, chosen.upper = min(lower, upper), upper
-    return True
-
-
-def best_guess(leader: Prospect, omega: Sequence[Prospect]) -> Prospect:
-    """Of the highest lower and the highest upper bound, the one that can lose least.
-
-    A candidate's gap is the highest upper bound among the others minus its own lower bound.
-    """
-
-    def gap(guess: Prospect) -> float:
-        return max((c.upper for c in omega if c is not guess), default=0.0) - guess.lower
-
-    hopeful = max(omega, key=lambda c: c.upper)
-    return hopeful if gap(hopeful) < gap(leader) else leader

@@ -32,6 +32,8 @@ class Probe:
         Training rows that the model classifies correctly; None at full size, where nobody asks.
     half_correct : int or None
         Of the first ``rows // 2`` of them; None at full size, and where nobody counted.
+    common : int or None
+        Training rows of the most frequent class; None at full size, and where nobody counted.
     test_correct : int
         Test rows, of `test_rows`, that it classifies correctly.
     half_test_correct : int or None
@@ -46,6 +48,7 @@ class Probe:
     test_rows: int
     train_correct: int | None = None
     half_correct: int | None = None
+    common: int | None = None
     test_correct: int = 0
     half_test_correct: int | None = None
     fit_cpu: float = 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from time import perf_counter, process_time
 from typing import Any, Protocol
@@ -39,6 +40,7 @@ def fit_and_test(model: Classifier, samples: Prefixes, rows: int, test_rows: int
         test_rows=test_rows,
         train_correct=None if right is None else _count(right),
         half_correct=None if right is None else _count(right[: rows // 2]),
+        common=None if right is None else Counter(labels.tolist()).most_common(1)[0][1],
         test_correct=_count(tested),
         half_test_correct=_count(tested[: test_rows // 2]),
         fit_cpu=fit_cpu,

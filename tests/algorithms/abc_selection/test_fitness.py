@@ -315,3 +315,28 @@ def test_the_upper_bound_fails_where_a_later_rise_is_larger():
     curve = [probe(500 * 2**k, 0.6 + 0.02 * k, 0.6 + 0.02 * k, 0.6 + 0.02 * k) for k in range(3)]
     assert raised(0.64, curve, 64_000) == pytest.approx(0.64 + 0.02 * 5)
     assert raised(0.64, curve, 64_000) < 0.64 + 0.021 * 5
+
+
+class Late(Fading):
+    """The last configuration is as the constant on every sample, and the best in full."""
+
+    def measure(self, configuration, rows, test_rows):
+        return replace(super().measure(configuration, rows, test_rows), common=round(0.6 * rows))
+
+
+def test_one_that_has_not_begun_to_learn_is_not_dropped():
+    """Its samples say as little as those of leaves of more rows than the smaller class has."""
+    learners = Late((0.85, 0.84, 0.9), 64_000, 16_000, seed=0)
+    learners.shape = lambda _: -0.3
+    bench = SamplesBench(learners, initial_rows=1000)
+    list(play("abc", ABC(delta=0.05), bench, seed=0))
+    assert bench.champion == 2
+
+
+def test_the_constant_is_beaten_just_beyond_its_noise():
+    """Two deviations of two samples of 2,000 rows at .6 are .0310, 62 rows."""
+    curve = [Probe(rows=500 * 2**k, test_rows=1000, train_correct=400 * 2**k) for k in range(2)]
+    for right, bound in ((1261, 1.0), (1262, 0.7)):
+        last = Probe(rows=2000, test_rows=1000, train_correct=right, common=1200)
+        flat = [replace(each, train_correct=each.rows) for each in curve]
+        assert raised(0.7, [*flat, last], 64_000) == bound

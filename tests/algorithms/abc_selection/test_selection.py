@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from algorithms import registry
-from algorithms.abc_selection.bounds import Estimator
-from algorithms.abc_selection.schedulers import Prospect
-from algorithms.abc_selection.selection import ABC, best_guess, estimate
+from algorithms.abc_selection.bounds import Estimator, estimate
+from algorithms.abc_selection.schedulers import Prospect, best_guess
+from algorithms.abc_selection.selection import ABC
 from algorithms.abc_selection.simulation import SimulatedLearners
 from algorithms.audit import Auditor
 from algorithms.base import play
