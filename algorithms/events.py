@@ -16,7 +16,6 @@ from typing import Any, TypeAlias, TypeVar, get_args
 
 Parameters = Mapping[str, Any]
 
-
 Name: TypeAlias = Callable[[int], str]
 """What a reader calls the configuration of that number."""
 
@@ -53,15 +52,13 @@ class Decision(_Happened):
 
     configuration: int
 
-    @abstractmethod
     def measures(self) -> Mapping[str, float]:
         """Metrics of the run of its configuration, at `at`."""
-        raise NotImplementedError
+        return {}
 
-    @abstractmethod
     def notes(self) -> Mapping[str, Any]:
         """Tags of the run of its configuration; the last ones count, empty ones are left out."""
-        raise NotImplementedError
+        return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,9 +269,6 @@ class ClassChampionChanged(Decision):
         was = "" if self.previous is None else f" (was {self.previous})"
         return "champion of a class", f"{self.label}: {name(self.configuration)}{was}"
 
-    def measures(self) -> Mapping[str, float]:
-        return {}
-
     def notes(self) -> Mapping[str, Any]:
         return {"champion_of": self.label}
 
@@ -290,19 +284,13 @@ class ColumnsGrouped(Decision):
         told = (f"{group} = {_listed(columns, 20)}" for group, columns in self.groups.items())
         return "grouped", "; ".join(told)
 
-    def measures(self) -> Mapping[str, float]:
-        return {}
-
     def notes(self) -> Mapping[str, Any]:
         return {"columns": self.groups}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitnessBroken(Decision):
-    """ABC saw the accuracy on a sample rise by `rise` when its model was trained on twice as much.
-
-    `worth` is what such rises add up to until all rows are trained on.
-    """
+    """ABC saw accuracy on a sample `rise` with twice the rows; `worth` is that for all rows."""
 
     configuration: int
     rows: int
@@ -318,31 +306,21 @@ class FitnessBroken(Decision):
     def measures(self) -> Mapping[str, float]:
         return {"fitness.rise": self.rise, "fitness.worth": self.worth}
 
-    def notes(self) -> Mapping[str, Any]:
-        return {}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExploitivenessBroken(Decision):
-    """ABC saw a configuration get worse with more rows: on `rows` rows it lost `fall`.
-
-    Where `rows` are all training rows, `fall` is how far its accuracy is below its lower bound.
-    """
+    """ABC saw accuracy fall by `fall` at `rows` rows; at all rows it is below its lower bound."""
 
     configuration: int
     rows: int
     fall: float
 
     def words(self, name: Name) -> tuple[str, str]:
-        return "worse with more rows", (
-            f"{name(self.configuration)}: accuracy fell by {self.fall:.4f} at {self.rows} rows"
-        )
+        fell = f"accuracy fell by {self.fall:.4f} at {self.rows} rows"
+        return "worse with more rows", f"{name(self.configuration)}: {fell}"
 
     def measures(self) -> Mapping[str, float]:
         return {"exploitiveness.fall": self.fall}
-
-    def notes(self) -> Mapping[str, Any]:
-        return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

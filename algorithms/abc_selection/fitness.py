@@ -28,8 +28,8 @@ forgotten. Growth is measured on the rows of the smaller test, where these are h
 one: other rows are no growth. Before there are two doublings the upper bound is 1: nobody is
 dropped after fewer than three probes.
 
-One that does not fit its sample better than the constant of the most frequent class, beyond
-chance, has not begun to learn there: a network of few steps, leaves of more rows than the smaller
+One that does not fit its sample better than the constant of the most frequent class, by a standard
+deviation, has not begun to learn there: a network of few steps, leaves of more rows than the smaller
 class has. Its curve says nothing of what is to come, so its upper bound is 1.
 
 Any rise refutes fitness and raises the bound; a person is told of those that are beyond chance.
@@ -139,21 +139,21 @@ def raised(upper: float, curve: Sequence[Probe], every: int) -> float:
 
 
 def has_learned(probe: Probe) -> bool:
-    """Return whether a model fits its sample better than the constant, beyond chance.
+    """Return whether a model fits its sample better than the constant, by a standard deviation.
 
     True where nobody counted the most frequent class.
 
     Examples
     --------
-    >>> has_learned(Probe(rows=1000, test_rows=9, train_correct=540, common=500))
+    >>> has_learned(Probe(rows=1000, test_rows=9, train_correct=515, common=500))
     False
-    >>> has_learned(Probe(rows=1000, test_rows=9, train_correct=550, common=500))
+    >>> has_learned(Probe(rows=1000, test_rows=9, train_correct=516, common=500))
     True
     """
     if probe.common is None:
         return True
     p = probe.common / probe.rows
-    return probe.train_accuracy - p > DEVIATIONS * math.sqrt(2 * p * (1 - p) / probe.rows)
+    return probe.train_accuracy - p > math.sqrt(p * (1 - p) / probe.rows)
 
 
 def lowered(lower: float, curve: Sequence[Probe], full: int) -> float:
