@@ -28,9 +28,9 @@ forgotten. Growth is measured on the rows of the smaller test, where these are h
 one: other rows are no growth. Before there are two doublings the upper bound is 1: nobody is
 dropped after fewer than three probes.
 
-One that does not fit its sample better than the constant of the most frequent class, by a standard
-deviation, has not begun to learn there: a network of few steps, leaves of more rows than the smaller
-class has. Its curve says nothing of what is to come, so its upper bound is 1.
+One that does not fit its sample better than the constant of the most frequent class, by a
+standard deviation, has not begun to learn there: a network of few steps, leaves of more rows
+than the smaller class has. Its curve says nothing of what is to come, so its upper bound is 1.
 
 Any rise refutes fitness and raises the bound; a person is told of those that are beyond chance.
 
