@@ -36,7 +36,8 @@ class ChaCha(Racing):
     what the speed of the kernel allows and what safety asks for:
 
     1. ``C ← c_init``, ``S ← ConfigOracle(C)``: another *representation* (features as they are,
-       standardised, or up to 64 of them in pieces beside that; without or with the last labels,
+       standardised, or in pieces beside that; of more than 64 the selected ones
+       (`algorithms.chacha.safe.selected`); without or with the last labels,
        the label a season ago), all pairs at once, one more pair of namespaces, or another
        learning rate. c_init, Vowpal Wabbit's defaults on the features as they are, keeps a slot
        for ever.
@@ -66,7 +67,7 @@ class ChaCha(Racing):
     max_terms : int, optional
         Features that are not 0 at a time of all live models together; one that is 0 takes a ninth
         of their time. By default 600, and 1,500 for classes. It is raised to four times the
-        features of c_init where that is more.
+        features of c_init, and 2,000 where features are selected, where that is more.
     tune : str, optional
         Interactions, learning rate, or both, on the features as they are; or one's own oracle,
         ``path/to/file.py:Class``. By default both, and representations.
@@ -79,7 +80,8 @@ class ChaCha(Racing):
     Notes
     -----
     Why it cannot be much worse than what one tries first. The baselines are the running mean, the
-    last label, the label a season ago, a ridge regression (up to 64 features) and c_init. For
+    last label, the label a season ago, a ridge regression, of more than 64 features a second one
+    on those that are selected, and c_init. For
     squared loss, after each example and for every sequence of examples whatsoever,
 
         Σ (ŷ_s - y_s)² ≤ min_k Σ (p_s(k) - y_s)² + C,
@@ -122,7 +124,7 @@ class ChaCha(Racing):
     champion and the companions, and Bayes' rule averages that with what people try first, so that
     at all times the log loss is at most ln 7 + 1.6 nats above the best of them: the classes'
     frequencies, those after the last label and after the one a season ago, an online logistic
-    regression (up to 64 features) and c_init, the last two no surer than 1 / (1000 + t). Of errors
+    regression and c_init, the last two no surer than 1 / (1000 + t). Of errors
     there is no such theorem: a forecaster
     that must name one class can be made to err always.
 

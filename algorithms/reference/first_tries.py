@@ -19,15 +19,11 @@ FIRST_TRIES = {
 def best_first_try(bench: StreamBench) -> tuple[str, float] | None:
     """Whose loss is least on the stream and budget of `bench`, and that loss.
 
-    The loss is that of `algorithms.benches.measures.loss_of`; None if nobody has any. Who does
-    not take so many features is left out.
+    The loss is that of `algorithms.benches.measures.loss_of`; None if nobody has any.
     """
     losses = {}
-    n_features, n_classes = bench.stream.features.shape[1], len(bench.stream.classes)
     for name, kind in FIRST_TRIES.items():
         algorithm, twin = kind(), bench.twin()
-        if n_features > algorithm.most_features(n_classes):
-            continue
         for _ in algorithm.run(twin, seed=0):
             pass
         loss = loss_of(twin.score().metrics)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
@@ -79,10 +78,6 @@ class ReferenceForecast(StreamAlgorithm):
         See `algorithms.reference.many_classes.ClassForecaster`. How many will come is told for
         the memory that they take.
         """
-
-    def most_features(self, n_classes: int) -> float:
-        """How many features it takes where so many classes come, 0 of two or numbers."""
-        return math.inf
 
     @abstractmethod
     def parameters(self) -> dict[str, Any]:

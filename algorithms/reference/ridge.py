@@ -18,8 +18,17 @@ from algorithms.reference.forecaster import Doubles, Floats, Forecaster, Referen
 from algorithms.reference.linear import MARGIN, linear_model
 from algorithms.reference.many_classes import OneAgainstTheRest
 
-MOST_FEATURES = 4096
-"""One triangle of so many has 128 MB; all triangles together have no more numbers."""
+MOST_NUMBERS = 4096**2
+"""Of all triangles together, one for each class: 128 MB."""
+
+MOST_RIDGE = 1024
+"""With more features the regression is on selected ones: on all it costs 4 d² an example."""
+
+BLOCK = 64
+"""Examples of very many features that a regression on selected ones takes at a time."""
+
+TOGETHER = 8
+"""Rows that are solved together, where they are long."""
 
 CLIP = 10.0
 """Deviations from the mean beyond which a feature counts no more."""
@@ -60,6 +69,11 @@ class OnlineRidge(ReferenceForecast):
     forecast is the margin w·z. Of more there is such a model of each against the rest, and their
     chances are scaled to 1.
 
+    Beyond `MOST_RIDGE` features, or where the triangles of many classes would have more than
+    `MOST_NUMBERS`, the regression is on up to 64 selected features and the labels' past: it is the
+    companion of that name of ChaCha's default (`algorithms.chacha.safe.front`), which learns
+    labels clipped to a range. The metric ``selected_features`` of a job says so, and how many.
+
     References
     ----------
     .. [1] Golub, Van Loan. Matrix computations. 4th ed., 2013, section 6.5.3.
@@ -75,27 +89,22 @@ class OnlineRidge(ReferenceForecast):
     l2: Annotated[float, Field(gt=0)] = 1.0
 
     def forecaster(self, n_features: int, task: str) -> Forecaster:
-        """See `ReferenceForecast.forecaster`; UsageError for more than 4,096 features."""
-        self._check_size(n_features, n_classes=0)
-        return _OnlineRidge(n_features, self.l2, classes=task == "classification")
+        """See `ReferenceForecast.forecaster`."""
+        return self._forecaster(n_features, classes=task == "classification", n_classes=0)
 
     def of_classes(self, n_features: int, n_classes: int) -> Forecaster:
-        """See `ReferenceForecast.of_classes`; UsageError for too many pairs of all classes."""
-        self._check_size(n_features, n_classes)
-        return OneAgainstTheRest(self.forecaster(n_features, "classification"))
+        """See `ReferenceForecast.of_classes`."""
+        return OneAgainstTheRest(self._forecaster(n_features, True, n_classes))
 
-    def most_features(self, n_classes: int) -> int:
-        """See `ReferenceForecast.most_features`: a triangle for each class, and for the rest."""
-        return math.isqrt(MOST_FEATURES**2 // (n_classes + 1))
-
-    def _check_size(self, n_features: int, n_classes: int) -> None:
-        most = self.most_features(n_classes)
-        if n_features > most:
-            of_each = f" for each of {n_classes} classes" if n_classes else ""
+    def _forecaster(self, n_features: int, classes: bool, n_classes: int) -> Forecaster:
+        if n_features <= min(MOST_RIDGE, math.isqrt(MOST_NUMBERS // (n_classes + 1))):
+            return _OnlineRidge(n_features, self.l2, classes=classes)
+        if self.l2 != 1.0:
             raise UsageError(
-                f"{n_features} features: online-ridge keeps a number for each pair{of_each} and"
-                f" takes at most {most}, leave it out of the suite"
+                f"l2 = {self.l2:g} of {n_features} features: beyond {MOST_RIDGE} the regression is"
+                " on selected features, whose l2 is 1; leave l2 out"
             )
+        return _SelectedRidge(n_features, classes, n_classes)
 
     def parameters(self) -> dict[str, Any]:
         """See `ReferenceForecast.parameters`."""
@@ -130,6 +139,31 @@ class _OnlineRidge(Forecaster):
         slopes[varied] = weights[1:][varied] / deviations
         low, high = (-MARGIN, MARGIN) if self.classes else self.totals[[LOW, HIGH]]
         return linear_model(schema, weights[0] - slopes @ mean, slopes, low, high)
+
+
+class _SelectedRidge(Forecaster):
+    def __init__(self, n_features: int, classes: bool, n_classes: int) -> None:
+        from algorithms.chacha.safe.front import Front
+
+        self.front = Front(n_features, classes, shares=n_classes + 1)
+
+    def learn_many(self, examples: Floats, labels: Floats) -> Floats:
+        """See `Forecaster.learn_many`."""
+        from algorithms.chacha.safe.front import RIDGE_ON_PAST, companions_of
+
+        found = np.concatenate(
+            [
+                companions_of(self.front, examples[start : start + BLOCK], labels[start:][:BLOCK])
+                for start in range(0, len(labels), BLOCK)
+            ]
+        )[:, RIDGE_ON_PAST]
+        if self.front.classes:  # the margin of a chance
+            found = 2.0 * np.arctanh(np.clip(found, -1.0 + 1e-12, 1.0 - 1e-12))
+        return found.astype(np.float32)
+
+    def notes(self) -> dict[str, float]:
+        """See `Forecaster.notes`."""
+        return {"selected_features": float((self.front.slots >= 0).sum())}
 
 
 @njit(cache=True, nogil=True)
@@ -232,11 +266,33 @@ def solve(triangle: Doubles, rotated: Doubles, weights: Doubles, known: int = 0)
     >>> weights.tolist()
     [1.0, 1.0]
     """
-    for i in range(len(rotated) - known - 1, -1, -1):
-        rest = rotated[i]
-        for j in range(i + 1, len(rotated)):
-            rest -= triangle[i, j] * weights[j]
-        weights[i] = _over(rest, triangle[i, i])
+    i, n = len(rotated) - known, len(rotated)
+    while i > 0:
+        if i < TOGETHER or n - i < 10 * TOGETHER:
+            i -= 1
+            _solve_row(triangle[i], rotated[i], weights, i, n)
+            continue
+        # Of long rows several sums at a time, which do not wait for each other.
+        i -= TOGETHER
+        a, b, c, d = triangle[i], triangle[i + 1], triangle[i + 2], triangle[i + 3]
+        e, f, g, h = triangle[i + 4], triangle[i + 5], triangle[i + 6], triangle[i + 7]
+        p = q = r = s = t = u = v = w = 0.0
+        for j in range(i + TOGETHER, n):
+            p, q = p + a[j] * weights[j], q + b[j] * weights[j]
+            r, s = r + c[j] * weights[j], s + d[j] * weights[j]
+            t, u = t + e[j] * weights[j], u + f[j] * weights[j]
+            v, w = v + g[j] * weights[j], w + h[j] * weights[j]
+        for k, done in enumerate((w, v, u, t, s, r, q, p)):
+            row = i + TOGETHER - 1 - k
+            _solve_row(triangle[row], rotated[row] - done, weights, row, i + TOGETHER)
+
+
+@njit(cache=True, nogil=True)
+def _solve_row(row: Doubles, rest: float, weights: Doubles, i: int, known: int) -> None:
+    """Write the weight of row `i`, of which `rest` is what the weights before `known` leave."""
+    for j in range(i + 1, known):
+        rest -= row[j] * weights[j]
+    weights[i] = _over(rest, row[i])
 
 
 @njit(cache=True, nogil=True)

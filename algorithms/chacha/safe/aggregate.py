@@ -38,6 +38,12 @@ M 4^-i adds up to 4/3 M. Back to y_t: with e = y_t - ỹ_t, (a - y)² - (p - y)�
 2 (p - a) e, and |p - a| ≤ W. An expert's own forecast that was clipped may be nearer to a label
 outside of the range, by e² at most; to one in the range it is no nearer. ∎
 
+An expert that joins at time r gets w_r = π' of it, with π' and the constant those of K + 1, and
+the weights of the others are multiplied by 1 - π'. Against the others the bound then has π' in
+the place of π and 2 M ln 1 / (1 - π') more; against the one that joined it is the bound above over
+r ≤ t ≤ T. *Proof.* π' ≤ π for each of the others, so no Φ(k) rises by more than that; of the one
+that joined Φ_r = 0. ∎
+
 Where examples have importances, all losses are multiplied by theirs, here as there: nothing in the
 proof changes.
 
@@ -88,6 +94,21 @@ def prior(k: int, n_experts: int) -> float:
     [0.98, 0.004, 0.004, 0.004, 0.004, 0.004]
     """
     return FIRST_SHARE if k == 0 else (1.0 - FIRST_SHARE) / (n_experts - 1)
+
+
+def join(state: Doubles) -> Doubles:
+    """Return the state with one more expert, the last.
+
+    Examples
+    --------
+    >>> join(new_aggregate(2))[3:].round(4).tolist()
+    [0.9702, 0.0198, 0.01]
+    """
+    n = len(state) - 3
+    begun = prior(n, n + 1)
+    grown = np.concatenate((state[:3], (1.0 - begun) * state[3:], [begun]))
+    grown[ALLOWED] += 2.0 * state[LARGEST] * math.log(prior(n - 1, n) / begun / (1.0 - begun))
+    return grown
 
 
 @njit(cache=True, nogil=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from algorithms.chacha.safe.front import FARTHEST, MEAN_SO_FAR, Doubles, Floats
+from algorithms.chacha.safe.front import MEAN_SO_FAR, Doubles, Floats
 from algorithms.chacha.safe.mixture import Slots, consider, mix
 from algorithms.chacha.safe.scale import HIGH, LOW
+from algorithms.chacha.safe.selected import FARTHEST
 
 
 @njit(cache=True, nogil=True)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from algorithms.benches.sealed import uniform
-from algorithms.chacha.safe.aggregate import ALLOWED, new_aggregate
+from algorithms.chacha.safe.aggregate import ALLOWED, join, new_aggregate
 from algorithms.chacha.safe.around import (
     after_forecast,
     mix_models,
@@ -19,7 +19,9 @@ from algorithms.chacha.safe.front import (
     MEAN_SO_FAR,
     N_COMPANIONS,
     N_PAST,
+    NARROW,
     RIDGE,
+    RIDGE_ON_PAST,
     SEASON,
     Front,
     advance,
@@ -34,7 +36,8 @@ from algorithms.online.live import Doubles, Floats, KernelModels, LiveModels, Sl
 from algorithms.plain import fill, values_of
 
 BASELINES = (MEAN_SO_FAR, LAST, SEASON, RIDGE)
-"""The companions that, with the model in slot 0, the forecast stays near the best of."""
+"""The companions that, with the model in slot 0, the forecast stays near the best of; of more than
+`NARROW` features the regression on selected ones too."""
 
 
 class Ensemble:
@@ -82,12 +85,26 @@ class Ensemble:
         self.represents, self.classes = represents, classes
         self.front, self.odds = Front(n_features, classes), Odds(b) if classes else None
         n = b + N_COMPANIONS
-        self.baselines = np.array([0, *(b + k for k in BASELINES)])
+        self.baselines = self._protected(n_features)
         self.losses, self.scores, self.sums = np.zeros(n), np.zeros(n), np.zeros((n, 4))
         self.totals = np.zeros(N_TOTALS)
         self.aggregated = new_aggregate(1 + len(self.baselines))
         self.intervals = None if classes else Intervals(levels)
         self.place = np.array([0.0, 0.0 if self.represents else 1.0])
+
+    def _protected(self, n_features: int) -> Slots:
+        more = (RIDGE_ON_PAST,) if n_features > NARROW else ()
+        return np.array([0, *(self.b + k for k in (*BASELINES, *more))])
+
+    def grow(self, n_features: int) -> None:
+        """Go on with more features, which were 0 until now."""
+        self.front.grow(n_features)
+        protected = self._protected(n_features)
+        if len(protected) > len(self.baselines):
+            self.aggregated = join(self.aggregated)
+            # What it lost before it joined is what the forecast has lost.
+            self.scores[protected[-1]] = self.totals[LOST] + self.totals[FIRST]
+        self.baselines = protected
 
     def predict(self, example: Floats, live: Slots, champion: int) -> float:
         """The forecast for one example; nothing is learned."""
@@ -219,6 +236,8 @@ class Ensemble:
         left out. For the rest see `Intervals.notes`.
         """
         told = {"share_of_bound": float(self.totals[SHARE_OF_BOUND])}
+        if len(self.front.memory):
+            told["selected_features"] = float((self.front.slots >= 0).sum())
         if self.odds is not None:
             told["nats_over_best"] = self.odds.over_best
         if self.intervals is not None:

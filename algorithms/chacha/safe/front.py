@@ -8,6 +8,11 @@ one a season ago (`algorithms.reference.labels`), and two ridge regressions
 (`algorithms.reference.ridge`), on the standardised features alone and with the labels' past; for
 classes these two are logistic.
 
+Of more than `NARROW` features so many are selected as the stream goes on
+(`algorithms.chacha.safe.selected`): pieces, and the ridge regression on the labels' past, are of
+these, and models may see them alone. Beyond `MOST_RIDGE` features this ridge regression is the
+only one, and both companions forecast what it does.
+
 All of it learns labels that are clipped to the range of `algorithms.chacha.safe.scale`. Classes
 are the labels -1 and 1; a chance p of the second is the forecast 2 p - 1.
 """
@@ -21,6 +26,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from algorithms.benches.sealed import uniform
 from algorithms.chacha.safe.scale import (
     COUNT,
     HIGH,
@@ -31,9 +37,24 @@ from algorithms.chacha.safe.scale import (
     deviation,
     new_scale,
 )
+from algorithms.chacha.safe.selected import (
+    EMPTY,
+    choose,
+    learn_row,
+    remembered,
+    select,
+    unit_of,
+)
 from algorithms.plain import fill, values_of
 from algorithms.reference.labels import LONGEST, compare, next_period, remember
-from algorithms.reference.ridge import CLIP, add_moments, reweigh, rotate, solve_both, standardise
+from algorithms.reference.ridge import (
+    CLIP,
+    MOST_RIDGE,
+    add_moments,
+    solve,
+    solve_both,
+    standardise,
+)
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
@@ -48,15 +69,9 @@ N_PAST = 4
 KNOTS = (-2.0, -1.0, 0.0, 1.0, 2.0)
 """Deviations from its mean at which a feature in pieces is bent; they are 1 apart."""
 
-MOST_IN_PIECES = 64
-"""Features that are seen in pieces, the first ones. Challengers choose pieces where there are no
-more features, and keep them when more come."""
-
-FARTHEST = 1e6
-"""Deviations from the mean beyond which no model learns a label."""
-
-MOST_RIDGE = 64
-"""With more features the ridge regressions forecast the mean: they cost 8 d² an example."""
+NARROW = 64
+"""Up to so many features all are seen in pieces, and are in both ridge regressions; of more, so
+many that are selected."""
 
 
 class Front:
@@ -67,6 +82,8 @@ class Front:
     n_features : int
     classes : bool
         Labels are -1 and 1.
+    shares : int
+        How many others have a memory of examples, which together are of bounded size.
 
     Attributes
     ----------
@@ -79,7 +96,10 @@ class Front:
     triangle, rotated, weights : ndarray of float64
         Of the ridge regression on features, see `algorithms.reference.ridge.learn_ridge`.
     past_triangle, past_rotated, past_weights : ndarray of float64
-        Of the one that has the labels' past before them.
+        Of the one that has the labels' past before them, and of many features the selected ones.
+    slots, memory : ndarray
+        Which ones these are, and what they are selected by; see
+        `algorithms.chacha.safe.selected.select`.
     arrays : tuple of ndarray
         All these, in the order in which the compiled loops take them apart.
     last_period : int
@@ -89,23 +109,32 @@ class Front:
     kept: ClassVar[tuple[str, ...]] = (
         *("scale", "moments", "past", "losses"),
         *("triangle", "rotated", "weights", "past_triangle", "past_rotated", "past_weights"),
+        *("slots", "memory"),
     )
 
-    def __init__(self, n_features: int, classes: bool = False) -> None:
-        self.classes = classes
+    def __init__(self, n_features: int, classes: bool = False, shares: int = 1) -> None:
+        self.classes, self.shares = classes, shares
         self.scale = new_scale(-1.0, 1.0) if classes else new_scale()
         self.moments = np.zeros((2, n_features))
         self.past = np.zeros(2 * LONGEST)
         self.losses = np.zeros(LONGEST + 1)
-        ridge = n_features <= MOST_RIDGE
-        self.triangle, self.rotated, self.weights = _new_ridge(n_features if ridge else 0)
-        self.past_triangle, self.past_rotated, self.past_weights = _new_ridge(
-            N_PAST + n_features if ridge else 0
+        self.triangle, self.rotated, self.weights = _new_ridge(
+            n_features if n_features <= MOST_RIDGE else 0
         )
+        self.slots = np.arange(min(n_features, NARROW))
+        self.past_triangle, self.past_rotated, self.past_weights = _new_ridge(
+            N_PAST + len(self.slots)
+        )
+        wide = n_features > NARROW
+        if wide:
+            self.slots[:] = EMPTY
+        size = remembered(shares * n_features) if wide else 0, N_PAST + n_features + 2
+        self.memory = np.zeros(size, dtype=np.float32)
 
         plain = self.triangle, self.rotated, self.weights
         on_past = self.past_triangle, self.past_rotated, self.past_weights
-        self.arrays = self.scale, self.moments, self.past, self.losses, *plain, *on_past
+        learned = self.scale, self.moments, self.past, self.losses, *plain, *on_past
+        self.arrays = *learned, self.slots, self.memory
         self.last_period = 1
 
     @property
@@ -116,10 +145,17 @@ class Front:
 
     def grow(self, n_features: int) -> None:
         """Go on with more features, which were 0 until now."""
-        grown = Front(n_features, self.classes)
-        for old, new in zip(self.arrays, grown.arrays, strict=True):
+        grown = Front(n_features, self.classes, self.shares)
+        for old, new in zip(self.arrays[:-1], grown.arrays[:-1], strict=True):
             if all(have >= had for have, had in zip(new.shape, old.shape, strict=True)):
                 new[tuple(slice(size) for size in old.shape)] = old
+        # Of more features fewer examples may be remembered: the last ones.
+        n = min(len(self.memory), len(grown.memory))
+        if n:
+            last = int(self.scale[COUNT]) - np.arange(n) - 1
+            rows, places = self.memory[last % len(self.memory)], last % len(grown.memory)
+            grown.memory[places, : rows.shape[1] - 2] = rows[:, :-2]
+            grown.memory[places, -2:] = rows[:, -2:]
         vars(self).update(vars(grown))
 
     def state(self) -> dict[str, Any]:
@@ -129,6 +165,10 @@ class Front:
     def fill(self, state: Any) -> None:
         """Go on from `state`; ValueError if it is of another size."""
         fill(self, state, self.kept)
+        n_features = self.moments.shape[1]
+        held = self.slots[self.slots != EMPTY]
+        if len({*held.tolist()}) < len(held) or not ((held >= 0) & (held < n_features)).all():
+            raise ValueError(f"selected features {held} of {n_features}")
 
 
 def _new_ridge(n_features: int) -> tuple[Doubles, Doubles, Doubles]:
@@ -137,14 +177,26 @@ def _new_ridge(n_features: int) -> tuple[Doubles, Doubles, Doubles]:
     return triangle, np.zeros(n_features + 1), np.zeros(n_features + 1)
 
 
-State = tuple[Doubles, ...]
+State = tuple[NDArray[Any], ...]
 """`Front.arrays`."""
+
+
+def companions_of(front: Front, examples: Floats, labels: Floats) -> Doubles:
+    """Learn a block, and return what the companions forecast, shape (n, N_COMPANIONS)."""
+    n, d = examples.shape
+    companions, wide = np.empty((n, N_COMPANIONS)), np.empty((n, width(d)), dtype=np.float32)
+    front.last_period = advance(
+        uniform(examples), uniform(labels), np.ones(n, dtype=np.float32), wide, companions,
+        np.empty(n), np.empty((n, 2)), front.arrays, front.classes, front.last_period,
+    )  # fmt: skip
+    return companions
 
 
 @njit(cache=True, nogil=True)
 def width(n_features: int) -> int:
     """How many numbers models may see of an example."""
-    return N_PAST + 2 * n_features + len(KNOTS) * min(n_features, MOST_IN_PIECES)
+    pieces = len(KNOTS) * min(n_features, NARROW)
+    return N_PAST + 2 * n_features + pieces + (NARROW if n_features > NARROW else 0)
 
 
 @njit(cache=True, nogil=True)
@@ -195,7 +247,8 @@ def look(
     extended : ndarray of float64, shape (N_PAST + n_features,)
         Written: the labels' past and the features, as they are.
     wide : ndarray of float32, shape (width(n_features),)
-        Written: the same standardised, then the features as they are, then in pieces.
+        Written: the same standardised, then the features as they are, then in pieces; of many the
+        pieces of the selected ones, and these standardised.
     companions : ndarray of float64, shape (N_COMPANIONS,)
         Written: forecasts within the range of labels.
     state : tuple of ndarray
@@ -205,7 +258,7 @@ def look(
     period : int
         `least_period` of the losses.
     """
-    scale, moments, past, _, _, _, weights, _, _, past_weights = state
+    scale, moments, past, _, _, _, weights, _, _, past_weights, slots, _ = state
     d, seen = len(example), int(scale[COUNT])
     start = -seen % (len(past) // 2)
     for lag in range(1, N_PAST):
@@ -222,24 +275,32 @@ def look(
     standardise(extended[N_PAST:], moments, scale[COUNT], row[N_PAST:])
     for j in range(N_PAST + d):
         wide[j] = row[j]
-    for j in range(min(d, MOST_IN_PIECES)):
-        at = N_PAST + 2 * d + j * len(KNOTS)
-        cut(row[N_PAST + j], moments[1, j] > 0.0, wide[at : at + len(KNOTS)])
+    for slot in range(len(slots)):
+        column, at = slots[slot], N_PAST + 2 * d + slot * len(KNOTS)
+        varies = column >= 0 and moments[1, column] > 0.0
+        cut(row[N_PAST + column] if varies else 0.0, varies, wide[at : at + len(KNOTS)])
+        if d > NARROW:
+            at = N_PAST + 2 * d + NARROW * len(KNOTS) + slot
+            wide[at] = row[N_PAST + column] if varies else 0.0
     companions[MEAN_SO_FAR] = scale[MEAN]
     companions[LAST], companions[SEASON] = extended[0], extended[N_PAST - 1]
-    if len(weights) == 1 + d:
-        narrow, broad = weights[0], past_weights[0]
-        for j in range(N_PAST + d):
-            broad += past_weights[1 + j] * row[j]
-            if j >= N_PAST:
-                narrow += weights[1 + j - N_PAST] * row[j]
-        if classes:
-            companions[RIDGE] = math.tanh(0.5 * narrow)
-            companions[RIDGE_ON_PAST] = math.tanh(0.5 * broad)
-        else:
-            companions[RIDGE], companions[RIDGE_ON_PAST] = narrow, scale[MEAN] + spread * broad
+    narrow, broad = weights[0], past_weights[0]
+    for j in range(N_PAST):
+        broad += past_weights[1 + j] * row[j]
+    for slot in range(len(slots)):
+        if slots[slot] >= 0:
+            broad += past_weights[1 + N_PAST + slot] * row[N_PAST + slots[slot]]
+    for j in range(len(weights) - 1):
+        narrow += weights[1 + j] * row[N_PAST + j]
+    if classes:
+        companions[RIDGE], companions[RIDGE_ON_PAST] = (
+            math.tanh(0.5 * narrow),
+            math.tanh(0.5 * broad),
+        )
     else:
-        companions[RIDGE] = companions[RIDGE_ON_PAST] = scale[MEAN]
+        companions[RIDGE], companions[RIDGE_ON_PAST] = narrow, scale[MEAN] + spread * broad
+    if len(weights) <= d:
+        companions[RIDGE] = companions[RIDGE_ON_PAST]
     for k in range(N_COMPANIONS):
         companions[k] = min(max(companions[k], scale[LOW]), scale[HIGH])
 
@@ -284,9 +345,10 @@ def advance(
         That of the last example.
     """
     scale, moments, past, losses, triangle, rotated, weights = state[:7]
-    past_triangle, past_rotated, past_weights = state[7:]
-    d = examples.shape[1]
-    extended, broad, narrow = np.empty(N_PAST + d), np.empty(1 + N_PAST + d), np.empty(1 + d)
+    past_triangle, past_rotated, past_weights, slots, memory = state[7:]
+    d, wide_too = examples.shape[1], len(memory) > 0
+    extended = np.empty(N_PAST + d)
+    narrow, broad = np.empty(len(weights)), np.empty(len(past_weights))
     first = values.shape[1] - N_COMPANIONS
     for t in range(len(labels)):
         seen = int(scale[COUNT])
@@ -298,52 +360,30 @@ def advance(
         importance = np.float64(importances[t])
         if importance <= 0.0:
             continue
-        root = math.sqrt(importance)
-        if len(weights) == 1 + d:
-            broad[0] = narrow[0] = 1.0
-            for j in range(N_PAST + d):
-                broad[1 + j] = wide[t, j]
-                if j >= N_PAST:
-                    narrow[1 + j - N_PAST] = wide[t, j]
-            spread = deviation(scale)
-            if classes:
-                _take_chance(triangle, rotated, weights, narrow, label, root)
-                _take_chance(past_triangle, past_rotated, past_weights, broad, label, root)
-            else:
-                _take_value(triangle, rotated, narrow, label, root)
-                if spread > 0.0:
-                    target = (label - scale[MEAN]) / spread
-                    target = min(max(target, -FARTHEST), FARTHEST)
-                    _take_value(past_triangle, past_rotated, broad, target, root)
+        narrow[0] = 1.0
+        for j in range(len(narrow) - 1):
+            narrow[1 + j] = wide[t, N_PAST + j]
+        choose(wide[t], N_PAST, slots, broad)
+        learn_row(triangle, rotated, weights, narrow, label, importance, classes)
+        target = label if classes else unit_of(label, scale)
+        if classes or deviation(scale) > 0.0:
+            learn_row(
+                past_triangle, past_rotated, past_weights, broad, target, importance, classes
+            )
+        if wide_too:
+            solve(triangle, rotated, weights)
+            solve(past_triangle, past_rotated, past_weights)
+            place = seen % len(memory)
+            memory[place, : N_PAST + d] = extended
+            memory[place, N_PAST + d], memory[place, N_PAST + d + 1] = label, importance
+        else:
             solve_both(triangle, rotated, weights, past_triangle, past_rotated, past_weights)
         compare(label, past, losses, seen)
         remember(label, past, seen)
         admit(np.float64(labels[t]), scale, importance)
         add_moments(examples[t], moments, scale[COUNT])
+        if wide_too:
+            select(
+                memory, slots, past_triangle, past_rotated, past_weights, scale, moments, classes
+            )
     return period
-
-
-@njit(cache=True, nogil=True)
-def _take_value(
-    triangle: Doubles, rotated: Doubles, row: Doubles, label: float, root: float
-) -> None:
-    """Take an example into a ridge regression; its weights are to be solved for."""
-    for j in range(len(row)):
-        row[j] *= root
-    rotate(triangle, rotated, row, root * label)
-
-
-@njit(cache=True, nogil=True)
-def _take_chance(
-    triangle: Doubles,
-    rotated: Doubles,
-    weights: Doubles,
-    row: Doubles,
-    label: float,
-    root: float,
-) -> None:
-    """The same for classes, at the weights so far."""
-    margin = 0.0
-    for j in range(len(row)):
-        margin += weights[j] * row[j]
-    _take_value(triangle, rotated, row, reweigh(row, margin, label), root)

@@ -35,7 +35,9 @@ MOST_KEPT = 2_000
 LAST, SEASON = "last 3 labels", "label a season ago"
 
 _MARKS = re.compile(r"[×,:;=()'\"]")
-_PHRASES = re.compile(rf"\d+ more|{LAST}|{SEASON}|.* (as they are|standardised|in pieces)")
+_PHRASES = re.compile(
+    rf"\d+ more|{LAST}|{SEASON}|.* (as they are|standardised|in pieces)|selected.*"
+)
 
 
 def quoted(name: str) -> str:
@@ -184,6 +186,8 @@ class Words:
         """A namespace as a factor, with the kind of its features where that is not clear."""
         if name in self._past:
             return self._past[name]
+        if name in self._kinds.get("selected", ()):
+            return f"selected, group {name[1:]}"
         home = name if name in self._titles else name.partition(":")[0]
         title, several = self._titles[home], len(self._members[home]) > 1
         if with_kind:

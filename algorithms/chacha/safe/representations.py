@@ -7,12 +7,15 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import combinations_with_replacement
 
-from algorithms.chacha.safe.front import KNOTS, MOST_IN_PIECES, N_PAST
+from algorithms.chacha.safe.front import KNOTS, N_PAST, NARROW
 from algorithms.online.configuration import Interaction, VWConfiguration
 from algorithms.online.layout import MAX_TERMS
 from algorithms.online.schema import Schema, n_products
 
 AS_THEY_ARE = "as they are"
+
+GROUPS = 10
+"""Namespaces of the selected features; those that join first are in different ones."""
 
 OTHER_RATES = (0.0625, 4.0)
 """Learning rates that a new representation is tried at, beside the champion's."""
@@ -31,6 +34,8 @@ class Representations:
         Those of the features as they are, and their twins.
     pieces : tuple of str
         Those of the features in pieces (`algorithms.chacha.safe.front.cut`), where there are some.
+    selected : tuple of str
+        Those of the selected features, standardised, where there are many.
     last, season : str
         Those of the last three labels, and of the one a season ago.
     counts, sizes : dict of str to int
@@ -41,6 +46,7 @@ class Representations:
     raw: tuple[str, ...]
     standard: tuple[str, ...]
     pieces: tuple[str, ...]
+    selected: tuple[str, ...]
     last: str
     season: str
     counts: dict[str, int]
@@ -60,12 +66,14 @@ class Representations:
         """
         twins = dict(zip(self.raw, self.standard, strict=True))
         back = {twin: name for name, twin in twins.items()}
+        if self.selected:  # which are no twins of those as they are
+            twins, back = ({name: name for name in some} for some in (self.selected, self.raw))
         found, whole = self._of_kind(champion, twins, ())
         raw, whole_raw = self._of_kind(champion, back, ())
         variants = [one for one in (*found, *raw) if one != champion]
         others = [replace(one, learning_rate=rate) for rate in OTHER_RATES for one in variants]
         in_pieces: list[VWConfiguration] = []
-        if self._all_in_pieces():
+        if self.selected or sum(self.sizes[name] for name in self.raw) <= NARROW:
             pieces, whole_pieces = self._of_kind(champion, twins, self.pieces)
             in_pieces = [whole_pieces, *(one for one in pieces if one != champion)]
         return [*in_pieces, *others, whole, whole_raw, *variants]
@@ -105,22 +113,21 @@ class Representations:
             self._known[unit] = known
         return known
 
-    def _all_in_pieces(self) -> bool:
-        return sum(self.sizes[name] for name in self.raw) <= MOST_IN_PIECES
-
     @property
     def kinds(self) -> dict[str, tuple[str, ...]]:
         """The namespaces of features by what features they are, in words."""
+        many = {"selected": self.selected} if self.selected else {}
         return {
             AS_THEY_ARE: self.raw,
             "standardised": self.standard,
             "in pieces": self.pieces,
+            **many,
         }
 
     def whole(self, configuration: VWConfiguration) -> VWConfiguration:
         """The configuration with all features as they are, or standardised, if it has some."""
         names = set(configuration.namespaces or ())
-        for kind in (self.raw, self.standard, self.pieces):
+        for kind in (self.raw, self.standard, self.pieces, self.selected):
             names |= set(kind) if names & set(kind) else set()
         return replace(configuration, namespaces=tuple(names))
 
@@ -133,24 +140,31 @@ def represent(schema: Schema) -> Representations:
         f"{name}:^": tuple(
             N_PAST + 2 * schema.n_features + column * len(KNOTS) + k
             for column in columns
-            if column < MOST_IN_PIECES
+            if column < NARROW
             for k in range(len(KNOTS))
         )
         for name, columns in zip(schema.namespaces, schema.columns, strict=True)
     }
     pieces = {name: columns for name, columns in cut.items() if columns}
     standard = tuple(f"{name}:" for name in schema.namespaces)
+    end = N_PAST + 2 * schema.n_features + NARROW * len(KNOTS)
+    selected = {
+        f":{group}": tuple(range(end + group, end + NARROW, GROUPS))
+        for group in range(GROUPS if schema.n_features > NARROW else 0)
+    }
     last, season = ":last", ":season"
     columns = (
         *_shifted(schema, N_PAST + schema.n_features),
         *_shifted(schema, N_PAST),
         *pieces.values(),
+        *selected.values(),
         tuple(range(N_PAST - 1)),
         (N_PAST - 1,),
     )
-    bent = (f"{name}^{k}" for name in schema.features[:MOST_IN_PIECES] for k in range(len(KNOTS)))
-    features = ("1", "2", "3", "1", *schema.features, *schema.features, *bent)
-    names = (*schema.namespaces, *standard, *pieces, last, season)
+    bent = (f"{name}^{k}" for name in schema.features[:NARROW] for k in range(len(KNOTS)))
+    slots = map(str, range(NARROW if selected else 0))
+    features = ("1", "2", "3", "1", *schema.features, *schema.features, *bent, *slots)
+    names = (*schema.namespaces, *standard, *pieces, *selected, last, season)
     counts = dict(zip(names, map(len, columns), strict=True))
     # Of the pieces of one feature two are not 0.
     sizes = counts | {name: 2 * counts[name] // len(KNOTS) for name in pieces}
@@ -159,6 +173,7 @@ def represent(schema: Schema) -> Representations:
         schema.namespaces,
         standard,
         tuple(pieces),
+        tuple(selected),
         last,
         season,
         counts,

@@ -16,6 +16,7 @@ from algorithms.chacha.race import EMPTY, Race
 from algorithms.chacha.safe.alone import alone
 from algorithms.chacha.safe.candidates import Candidates
 from algorithms.chacha.safe.ensemble import Ensemble
+from algorithms.chacha.safe.front import NARROW
 from algorithms.chacha.safe.in_words import words_of
 from algorithms.chacha.safe.mixture import MASS
 from algorithms.chacha.safe.representations import represent
@@ -29,6 +30,9 @@ from algorithms.plain import fill, values_of
 
 BASE = 0
 """The slot and the number of the initial configuration, c_init, which is always live."""
+
+TERMS_OF_SELECTED = 2000
+"""What live models may have more where features are selected; few of the slots are in use."""
 
 
 class SafeRace(Race):
@@ -235,7 +239,7 @@ class SafeRace(Race):
 
     @property
     def _n_min(self) -> int:
-        return 5 * self.schema.n_features
+        return 5 * min(self.schema.n_features, NARROW)
 
     def _terms_of(self, number: int) -> float:
         known = self._terms.get(number)
@@ -337,7 +341,7 @@ class SafeRace(Race):
         return self._consult_oracle()  # slots are filled at the end of the round
 
     def _adapt(self, widened: bool) -> None:
-        self.ensemble.front.grow(self.schema.n_features)
+        self.ensemble.grow(self.schema.n_features)
         if widened and self.represents:
             self._reshape(self.representations.whole)
 
@@ -357,7 +361,9 @@ class SafeRace(Race):
         self._terms.clear()
         self.representations = represent(self.schema)
         self.words = words_of(self.schema, self.representations if self.represents else None)
-        self.max_terms = max(self.max_terms, 4 * self.representations.terms(VWConfiguration()))
+        own: float = TERMS_OF_SELECTED if self.representations.selected else 0
+        own += 4 * self.representations.terms(VWConfiguration())
+        self.max_terms = max(self.max_terms, own)
         for slot in self.live.tolist():
             self.terms[slot] = self._terms_of(int(self.holders[slot]))
 

@@ -45,14 +45,10 @@ def test_the_bench_itself_is_left_alone():
     assert own.at == 0
 
 
-@pytest.mark.parametrize("n_classes", [0, 15])
-def test_who_takes_not_so_many_features_is_left_out(n_classes):
-    x = np.zeros((30, 1025 if n_classes else 4097), np.float32)
-    classes = tuple(map(str, range(n_classes)))
-    labels = (np.arange(30) % (n_classes or 30)).astype(np.float32)
-    task = "classification" if classes else "regression"
+def test_ridge_takes_part_whatever_the_number_of_features():
+    x = np.random.default_rng(0).normal(size=(300, 4097)).astype(np.float32)
     spaces, names = (Namespace("a", 0, x.shape[1]),), tuple(map(str, range(x.shape[1])))
-    found = best_first_try(StreamBench(Stream(x, labels, spaces, names, task, None, classes)))
+    found = best_first_try(StreamBench(Stream(x, x[:, 7], spaces, names, "regression", None, ())))
 
     assert found is not None
-    assert found[0] != "online-ridge"
+    assert found[0] == "online-ridge"

@@ -6,7 +6,7 @@ import pytest
 from algorithms.benches.stream import Namespace, Stream
 from algorithms.errors import UsageError
 from algorithms.online.schema import stream_schema
-from algorithms.reference.ridge import CLIP, MOST_FEATURES, OnlineRidge, solve, solve_both
+from algorithms.reference.ridge import CLIP, MOST_RIDGE, OnlineRidge, solve, solve_both
 
 
 def standardised(x):
@@ -87,18 +87,51 @@ def test_the_model_it_leaves_forecasts_what_would_come_next(tmp_path):
     )
 
 
-def test_more_features_than_memory_allows_are_refused():
-    with pytest.raises(UsageError, match="4097 features: online-ridge"):
-        OnlineRidge().forecaster(MOST_FEATURES + 1, "regression")
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_beyond_the_limit_the_regression_is_on_selected_features(task):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(600, MOST_RIDGE + 1)).astype(np.float32)
+    y = (2 * x[:, 3] - x[:, MOST_RIDGE] + 0.3 * rng.normal(size=600)).astype(np.float32)
+    labels = np.sign(y) if task == "classification" else y
+    exact = OnlineRidge().forecaster(MOST_RIDGE, task)
+    selected, halves = (OnlineRidge().forecaster(MOST_RIDGE + 1, task) for _ in range(2))
+    told = selected.learn_many(x, labels)
+    exact.learn_many(x[:2, 1:], labels[:2])
+    in_two = [halves.learn_many(x[rows], labels[rows]) for rows in (slice(250), slice(250, 600))]
+
+    assert np.concatenate(in_two).tolist() == told.tolist()
+    assert exact.notes() == {}
+    assert 2 <= selected.notes()["selected_features"] < 10
+    if task == "regression":
+        assert ((told - y)[300:] ** 2).mean() < 0.15 * y.var()
+    else:
+        assert (told[300:] * labels[300:] > 0).mean() > 0.9
+    with pytest.raises(UsageError, match=r"^l2 = 2 of 1025 features: .* leave l2 out$"):
+        OnlineRidge(l2=2.0).forecaster(MOST_RIDGE + 1, task)
 
 
 def test_the_triangles_of_all_classes_together_are_bounded():
-    most = MOST_FEATURES // 4  # of 15 classes and the rest
-    OnlineRidge().of_classes(10, 1000)
+    rng = np.random.default_rng(0)
+    for d, classes, is_exact in ((10, 1000, True), (1024, 15, True), (1024, 16, False)):
+        forecaster = OnlineRidge().of_classes(d, classes)
+        forecaster.learn_many(rng.normal(size=(3, d)).astype(np.float32), np.zeros(3, np.float32))
+        assert (forecaster.each[0].notes() == {}) == is_exact
 
-    OnlineRidge().of_classes(most, 15)
-    with pytest.raises(UsageError, match=r"1025 features: .* each of 15 classes .* at most 1024"):
-        OnlineRidge().of_classes(most + 1, 15)
+
+@pytest.mark.parametrize("n", [70, 90, 91, 300])
+def test_long_systems_are_solved_as_short_ones(n):
+    rng = np.random.default_rng(n)
+    triangle, rotated = np.triu(rng.normal(size=(n, n))) / n, rng.normal(size=n)
+    triangle += np.eye(n)
+    triangle[5] = rotated[5] = 0.0
+    weights, known = np.zeros(n), np.ones(n)
+    solve(triangle, rotated, weights)
+    solve(triangle, rotated, known, 30)
+
+    assert weights[5] == 0.0
+    np.testing.assert_allclose(triangle @ weights, rotated, atol=1e-9)
+    assert (known[-30:] == 1).all()
+    np.testing.assert_allclose((triangle @ known)[:-30], rotated[:-30], atol=1e-9)
 
 
 @pytest.mark.parametrize("sizes", [(1, 1), (1, 5), (3, 7), (20, 20)])

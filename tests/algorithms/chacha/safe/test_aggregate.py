@@ -14,6 +14,7 @@ from algorithms.chacha.safe.aggregate import (
     SHARES,
     SINCE,
     aggregate,
+    join,
     new_aggregate,
     prior,
     share,
@@ -180,6 +181,37 @@ def test_the_theorem_for_labels_chosen_against_the_forecast(experts):
         own += (forecast - label) ** 2
         theirs += (np.array(values) - label) ** 2
         assert own <= (theirs.min() + state[ALLOWED]) * (1 + 1e-9) + ROUNDING
+
+
+@given(st.lists(TIMES, min_size=1, max_size=60), st.integers(0, 59), st.booleans())
+def test_the_theorem_where_an_expert_joins(times, at, against):
+    """The two first are protected from the beginning, the third since it joined."""
+    state, own, theirs = new_aggregate(2), 0.0, np.zeros(3)
+    for t, one in enumerate(times):
+        if t == min(at, len(times) - 1):
+            state, theirs[2] = join(state), own
+        values, label, low, high = clip_all(*one)
+        known = values[: len(state) - 3]
+        if against:
+            label = high if aggregate(known, state) < (low + high) / 2 else low
+        own += (step(known, label, state, low, high) - label) ** 2
+        theirs += (values - label) ** 2
+        best = theirs[: len(known)].min()
+        assert own <= (best + state[ALLOWED]) * (1 + 1e-9) + ROUNDING
+    assert state[3:].sum() == pytest.approx(1)
+
+
+def test_an_expert_that_joins_is_allowed_what_it_costs_and_no_more():
+    state = new_aggregate(2)
+    for _ in range(50):
+        step([1.0, 0.0], 0.0, state)
+    joined = join(state)
+    begun = prior(2, 3)
+    most = 2 * (math.log(prior(1, 2) / begun) - math.log(1 - begun))
+
+    assert joined[3:].tolist() == pytest.approx([*((1 - begun) * state[3:]), begun])
+    assert joined[ALLOWED] - state[ALLOWED] == pytest.approx(most * state[LARGEST])
+    assert joined[[LARGEST, SINCE]].tolist() == state[[LARGEST, SINCE]].tolist()
 
 
 def test_the_best_expert_of_each_part_is_followed():

@@ -8,10 +8,9 @@ from algorithms.chacha.safe.front import (
     KNOTS,
     LAST,
     MEAN_SO_FAR,
-    MOST_IN_PIECES,
-    MOST_RIDGE,
     N_COMPANIONS,
     N_PAST,
+    NARROW,
     RIDGE,
     RIDGE_ON_PAST,
     SEASON,
@@ -22,8 +21,9 @@ from algorithms.chacha.safe.front import (
     width,
 )
 from algorithms.chacha.safe.scale import COUNT, HIGH, LOW, MEAN, admit, new_scale
+from algorithms.chacha.safe.selected import EVERY
 from algorithms.reference.labels import LastLabel, RunningMean, SeasonalLast
-from algorithms.reference.ridge import CLIP, OnlineRidge
+from algorithms.reference.ridge import CLIP, MOST_RIDGE, OnlineRidge
 
 
 def sample(n=200, d=3, seed=0):
@@ -33,6 +33,19 @@ def sample(n=200, d=3, seed=0):
     y = x @ np.arange(1, d + 1) + 5 * np.sin(np.arange(n) * 2 * np.pi / 7)
     y += rng.normal(size=n)
     y[:4] = -60, 60, -60, 60
+    return x, y.astype(np.float32)
+
+
+USEFUL = (1, 7, 30, 58)
+
+
+def many(n, d, seed=0, classes=False):
+    """Examples of many features, few of them `USEFUL`, the last one by its square."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(2, 3, (n, d)).astype(np.float32)
+    z = (x - 2) / 3
+    y = 2 * z[:, 1] - 2 * z[:, 7] + 1.5 * z[:, 30] + 1.5 * z[:, 58] ** 2 + rng.normal(size=n)
+    y = np.where(y > 1, 1, -1) if classes else y
     return x, y.astype(np.float32)
 
 
@@ -137,13 +150,13 @@ def test_what_is_linear_in_pieces_may_bend_at_each_knot():
         assert np.count_nonzero(pieces) <= 2
 
 
-def test_the_first_features_are_seen_in_pieces_once_they_vary():
-    d = MOST_IN_PIECES + 2
+def test_features_are_seen_in_pieces_once_they_vary():
+    d = NARROW
     x = np.tile(np.array([[1], [3], [2], [3]], np.float32), (1, d))
     x[:, 1] = 7
     wide, *_ = advanced(Front(d), x, np.array([0, 1, 0, 1], np.float32))
 
-    pieces = wide[:, N_PAST + 2 * d :].reshape(4, MOST_IN_PIECES, len(KNOTS))
+    pieces = wide[:, N_PAST + 2 * d :].reshape(4, NARROW, len(KNOTS))
     assert not pieces[:2].any()
     assert not pieces[:, 1].any()
     assert pieces[2:, 0].tolist() == [[0, 0, 1, 0, 0], pieces[3, 0].tolist()]
@@ -237,13 +250,38 @@ def test_forecasts_stay_within_the_range():
     assert (companions <= limits[:, 1:]).all()
 
 
-def test_with_too_many_features_ridge_is_the_mean():
-    x, y = sample(20, MOST_RIDGE + 1)
-    front = Front(MOST_RIDGE + 1)
-    _, companions, *_ = advanced(front, x, y)
+@pytest.mark.parametrize("d", [NARROW + 1, 120])
+def test_many_features_are_selected_and_seen_in_slots(d):
+    x, y = many(600, d)
+    front = Front(d)
+    wide, *_ = advanced(front, x, y)
+    held = np.flatnonzero(front.slots >= 0)
+    slots = wide[:, N_PAST + 2 * d + NARROW * len(KNOTS) :]
 
-    assert companions[:, RIDGE].tolist() == companions[:, MEAN_SO_FAR].tolist()
-    assert companions[:, RIDGE_ON_PAST].tolist() == companions[:, MEAN_SO_FAR].tolist()
+    assert {*front.slots[held].tolist()} >= {*USEFUL}
+    assert len(held) <= len(USEFUL) + 2
+    assert not slots[:EVERY].any()
+    assert (slots[-1, held] == wide[-1, N_PAST + front.slots[held]]).all()
+    assert not np.delete(slots, held, axis=1).any()
+    pieces = wide[:, N_PAST + 2 * d :][:, : NARROW * len(KNOTS)].reshape(len(y), NARROW, -1)
+    assert pieces[-1, held].sum(axis=1) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("d", [3, NARROW, NARROW + 1, 300, MOST_RIDGE, MOST_RIDGE + 1])
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_the_ridge_is_that_of_the_leaderboard_at_every_width(d, task):
+    classes = task == "classification"
+    x, y = many(230, max(d, 59), classes=classes)
+    x, y[:4] = x[:, -d:], (-1, 1, -1, 1) if classes else (-60, 60, -60, 60)
+    _, companions, shown, _ = advanced(Front(d, classes), x, y)
+    told = OnlineRidge().forecaster(d, task).learn_many(x, y)
+
+    assert shown.tolist() == y.tolist()
+    low, high = np.minimum.accumulate(y), np.maximum.accumulate(y)
+    found, expected = companions[1:, RIDGE], np.tanh(told[1:] / 2) if classes else told[1:]
+    if not classes:
+        found, expected = (np.clip(one, low[:-1], high[:-1]) for one in (found, expected))
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_growing_keeps_what_was_learned():

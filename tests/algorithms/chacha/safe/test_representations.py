@@ -6,8 +6,8 @@ from itertools import combinations_with_replacement
 
 import pytest
 
-from algorithms.chacha.safe.front import MOST_IN_PIECES, width
-from algorithms.chacha.safe.representations import represent
+from algorithms.chacha.safe.front import NARROW, width
+from algorithms.chacha.safe.representations import GROUPS, represent
 from algorithms.online.configuration import VWConfiguration
 from algorithms.online.schema import Schema
 
@@ -42,17 +42,24 @@ def test_names_that_are_taken_are_told_apart():
     assert not {found.last, found.season, *found.standard, *found.pieces} & {"a", "last", "season"}
 
 
-@pytest.mark.parametrize("n_features", [MOST_IN_PIECES, MOST_IN_PIECES + 1])
-def test_only_the_first_features_have_pieces(n_features):
+@pytest.mark.parametrize("n_features", [NARROW, NARROW + 1])
+def test_of_many_features_challengers_see_the_selected_ones(n_features):
     names = tuple(str(column) for column in range(n_features))
     wide = Schema(("a", "b"), ((*range(1, n_features),), (0,)), names)
     found = represent(wide)
-    variants = found.variants(VWConfiguration((), 0.5, ("a", "b")))
+    variants = found.variants(VWConfiguration((("a", "b"),), 0.5, ("a", "b")))
 
     assert found.schema.n_features == width(n_features)
     assert {*range(found.schema.n_features)} == {c for cs in found.schema.columns for c in cs}
-    offered = any("a:^" in (one.namespaces or ()) for one in variants)
-    assert offered == (n_features <= MOST_IN_PIECES)
+    assert any("a:^" in (one.namespaces or ()) for one in variants)
+    few = n_features <= NARROW
+    assert len(found.selected) == (0 if few else GROUPS)
+    assert sum(found.counts[name] for name in found.selected) == (0 if few else NARROW)
+    own = found.standard if few else found.selected
+    crossed = [("a:", "b:")] if few else []
+    kept = [one for one in variants if {*one.namespaces} == {*own} and one.learning_rate == 0.5]
+    assert [list(one.interactions) for one in kept][1:] == [crossed]
+    assert not few or not any(":0" in one.namespaces for one in variants)
 
 
 def test_pieces_keep_their_place_in_vws_table_when_features_come():

@@ -5,10 +5,11 @@ import pytest
 
 from algorithms.benches.stream import Origin
 from algorithms.chacha.chacha import ChaCha
-from algorithms.chacha.safe.front import MOST_RIDGE
+from algorithms.chacha.safe.front import NARROW
 from algorithms.chacha.streaming import ChaChaRegressor
 from algorithms.events import ChampionChanged, Paused
 from algorithms.online.schema import Schema
+from algorithms.reference.ridge import MOST_RIDGE
 
 
 def stream(n, d, seed=0):
@@ -21,7 +22,7 @@ def as_dicts(x):
     return [{f"x{i}": v for i, v in enumerate(row)} for row in x.tolist()]
 
 
-@pytest.mark.parametrize("start", [3, MOST_RIDGE - 2, MOST_RIDGE, MOST_RIDGE + 1])
+@pytest.mark.parametrize("start", [3, NARROW - 2, NARROW, NARROW + 1, MOST_RIDGE])
 def test_features_join_also_where_the_ridge_regressions_stop(start, tmp_path):
     x, y = stream(300, start)
     more, labels = stream(300, start + 3, seed=1)
