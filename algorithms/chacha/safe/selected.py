@@ -185,7 +185,7 @@ def select(
 
 @njit(cache=True, nogil=True)
 def _standard(memory: Floats, n_past: int, scale: Doubles, moments: Doubles) -> Floats:
-    """Return what is remembered, standardised by all examples so far."""
+    """Return what is remembered, standardised by all examples so far; 0 where nothing is."""
     n, width = len(memory), memory.shape[1] - 2
     centers, factors, spread = np.zeros(width), np.zeros(width), deviation(scale)
     for j in range(width):
@@ -194,9 +194,9 @@ def _standard(memory: Floats, n_past: int, scale: Doubles, moments: Doubles) -> 
         elif moments[1, j - n_past] > 0.0:
             centers[j] = moments[0, j - n_past]
             factors[j] = math.sqrt(scale[COUNT] / moments[1, j - n_past])
-    rows = np.empty((n, width), dtype=np.float32)
+    rows = np.zeros((n, width), dtype=np.float32)
     for t in range(n):
-        for j in range(width):
+        for j in range(width if memory[t, width + 1] > 0.0 else 0):
             rows[t, j] = min(max((memory[t, j] - centers[j]) * factors[j], -CLIP), CLIP)
     return rows
 
