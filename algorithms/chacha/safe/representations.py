@@ -17,6 +17,9 @@ AS_THEY_ARE = "as they are"
 GROUPS = 10
 """Namespaces of the selected features; those that join first are in different ones."""
 
+TERMS_OF_SELECTED = 2000
+"""What live models may have more where features are selected; few of the slots are in use."""
+
 OTHER_RATES = (0.0625, 4.0)
 """Learning rates that a new representation is tried at, beside the champion's."""
 
@@ -104,6 +107,11 @@ class Representations:
         names = configuration.namespaces or self.raw
         own = sum(self.sizes[name] for name in names)
         return 1 + own + sum(active for _, active in crossed)
+
+    @property
+    def least_terms(self) -> float:
+        """What all live models together may have, whatever else is asked for."""
+        return 4 * self.terms(VWConfiguration()) + (TERMS_OF_SELECTED if self.selected else 0)
 
     def _products(self, unit: Interaction) -> tuple[int, int]:
         """How many features an interaction induces, and how many are not 0 at a time."""

@@ -31,9 +31,6 @@ from algorithms.plain import fill, values_of
 BASE = 0
 """The slot and the number of the initial configuration, c_init, which is always live."""
 
-TERMS_OF_SELECTED = 2000
-"""What live models may have more where features are selected; few of the slots are in use."""
-
 
 class SafeRace(Race):
     """One run of ChaCha's default over a stream of examples; see `algorithms.chacha.chacha`.
@@ -361,9 +358,7 @@ class SafeRace(Race):
         self._terms.clear()
         self.representations = represent(self.schema)
         self.words = words_of(self.schema, self.representations if self.represents else None)
-        own: float = TERMS_OF_SELECTED if self.representations.selected else 0
-        own += 4 * self.representations.terms(VWConfiguration())
-        self.max_terms = max(self.max_terms, own)
+        self.max_terms = max(self.max_terms, self.representations.least_terms)
         for slot in self.live.tolist():
             self.terms[slot] = self._terms_of(int(self.holders[slot]))
 
