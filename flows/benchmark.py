@@ -38,7 +38,7 @@ def benchmark(
     """Chain the steps; the run folder `out` is locked meanwhile, and holds all that lasts.
 
     `tracking_uri` is the MLflow store, None if nothing is recorded there. Unless `boarded`, the
-    jobs are run and logged, and that is all.
+    jobs are run and logged, and their suite is stored next to them, and that is all.
     """
     with new_folder(out), results.locked(out), _shared(out) as place:
         data: dict[str, Kept] = {}
@@ -56,6 +56,9 @@ def benchmark(
             store = None if outcome.problems else tracking_uri
             problem = show_board(steps, outcome.results, suite, suite.name, out, store)
             outcome.problems.extend(filter(None, [problem]))
+        else:
+            content = suite.model_dump_json(indent=1).encode()
+            results.write_atomically(out / results.SUITE_FILE, content)
     for problem in outcome.problems:
         say(f"leaseboard: {problem}", err=True)
     return outcome

@@ -61,6 +61,19 @@ def test_a_suites_way_through_the_gate(leaseboard, tmp_path, capsys):
     assert "planted" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("command", ["accept", "gate"])
+def test_an_archive_of_what_a_gate_ran_is_verified(leaseboard, tmp_path, capsys, command):
+    (tmp_path / "conf" / "suites").mkdir(parents=True)
+    (tmp_path / "conf" / "suites" / "small.yaml").write_text(SUITE)
+    leaseboard(command, "small")
+
+    for words in (["export", "runs/small", "a.zip"], ["verify", "a.zip"]):
+        with pytest.raises(SystemExit) as end:
+            main(words)
+        assert end.value.code == 0
+    assert "verdict: agreed" in capsys.readouterr().out
+
+
 def test_a_store_in_trouble_is_no_pass(leaseboard, tmp_path, monkeypatch, capsys):
     """The scores are accepted and compared all the same, and a regression weighs more."""
     monkeypatch.setattr(recorder, "RETRY_SECONDS", (0.01,))

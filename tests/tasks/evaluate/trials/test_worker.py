@@ -1,4 +1,5 @@
 import os
+import pickle
 import signal
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from tasks.evaluate.trials.worker import (
     close_resting,
     resting,
 )
+from tasks.processes.channel import Silence
 from tasks.processes.companion import kept_pids
 
 HERE = Path(__file__).parent
@@ -90,15 +92,34 @@ def test_a_trial_that_sleeps_is_ended_by_the_wall(learners):
     assert (sleeps.status, sleeps.reason) == ("timeout", "over the limit of 3 s of wall time")
 
 
-def test_a_trial_that_waits_for_a_processor_is_not_ended(learners):
-    """What a busy machine does: the process is stopped again and again, and goes on."""
-    limits = TrialLimits(cpu_seconds=2.0, memory_mb=1500, wall_factor=0.15)
-    with TrialWorker(limits) as worker:
-        assert worker.run(order("Prints"), arrays()).status == "ok"
-        works = worker.run(order("Works"), arrays())
+class Waiting:
+    """A trial's process on a busy machine: it gets so much CPU time each time one looks."""
 
-    assert works.status == "ok"
-    assert works.wall_seconds > 2.0 * 0.15
+    pid, code = 1, None
+
+    def __init__(self, monkeypatch, used):
+        self.looks, self.used = 0, np.cumsum([0.0, *used])
+        monkeypatch.setattr(psutil, "Process", lambda _: self)
+
+    def answer(self, _):
+        self.looks += 1
+        return pickle.dumps("done") if self.looks == len(self.used) else Silence.LATE
+
+    def cpu_times(self):
+        return self.used[self.looks], 0.0
+
+
+@pytest.mark.parametrize(
+    ("used", "answer"),
+    [([0.041] * 9, "done"), ([0.041] * 5 + [0.039] * 4, None), ([0.0] * 9, None)],
+    ids=["waits for a processor", "wants one no more", "sleeps"],
+)
+def test_a_trial_that_waits_for_a_processor_is_not_ended(monkeypatch, used, answer):
+    """It goes on as long as it uses more than a fiftieth of its limit from look to look."""
+    worker = TrialWorker(TrialLimits(cpu_seconds=2.0))
+    with monkeypatch.context() as patch:
+        patch.setattr(worker, "_process", Waiting(patch, used))
+        assert worker._patiently() == answer
 
 
 def test_a_resting_worker_takes_the_next_jobs_arrays_and_is_replaced_when_it_dies(learners):
