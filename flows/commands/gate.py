@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tasks.jobs.job import Job
     from tasks.jobs.suites.suite import Suite
     from tasks.score.gate.quantities import Quantity
+    from tasks.score.gate.verdict import Verdict
 
 Written = Annotated[Path | None, typer.Option(help="Also write it there.")]
 
@@ -27,13 +28,22 @@ Written = Annotated[Path | None, typer.Option(help="Also write it there.")]
 def gate(
     suite: SuiteName,
     tolerance: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Relative drop that is still accepted.")
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Relative drop of a scenario's mean that passes (default: 0.002). A scenario"
+            " whose score does not depend on the seed is exact and ignores it.",
+        ),
     ] = None,
     markdown: Written = None,
     junit: Written = None,
     json: Written = None,
     speed_against: Annotated[
-        str | None, typer.Option(help="Also compare CPU times with this commit's, run just now.")
+        str | None,
+        typer.Option(
+            help="Also compare CPU times with this commit's of your repository, run just now."
+        ),
     ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="A scenario that became slower fails the gate.")
@@ -52,21 +62,45 @@ def gate(
     from tasks.score.gate import formats
     from tasks.score.gate.baseline import read_baseline
     from tasks.score.gate.scores import TOLERANCE
-    from tasks.score.gate.verdict import PASSED, REGRESSION, RUN_FAILED
+    from tasks.score.gate.verdict import NOTHING_COMPARED
     from tasks.score.gate.verdict import gate as judge
 
     for path in filter(None, (markdown, junit, json)):
         check_file(path)
-    if speed_against is not None:
-        from tasks.score.gate.speed import resolved
-
-        resolved(speed_against)
     opened = open_suites(suite, out, conf)
-    baseline = read_baseline(_accepted(suite, conf))
+    jobs = [job for loaded, _ in opened for job in loaded.jobs()]
+    if speed_against is not None:
+        from tasks.score.gate.speed import repository, resolved
+
+        resolved(speed_against, repository(jobs))
+    path = _accepted(suite, conf)
+    baseline = read_baseline(path)
+    missing = [f"no accepted scores at {path}"] if baseline is None else baseline.lacking(jobs)
+    if missing:
+        say(f"{missing[0]}: run `leaseboard accept {suite}` first", err=True)
+        if baseline is not None or not any(loaded.promises for loaded, _ in opened):
+            return NOTHING_COMPARED
     ran = _run(opened, workers, mirror, tracking_uri, local=local)
+    names = {key: name for loaded, _ in opened for key, name in loaded.data_names.items()}
     limit = TOLERANCE if tolerance is None else tolerance
-    verdict = judge(ran.frame, baseline, limit, ran.quantities)
-    page, slower = formats.markdown(verdict), False
+
+    def judged(slower: tuple[str, ...] = ()) -> Verdict:
+        return judge(
+            ran.frame, baseline, limit, ran.quantities,
+            names=names, problems=tuple(ran.problems), slower=slower,
+        )  # fmt: skip
+
+    verdict = judged()
+    while doubtful := {(one.label, one.data): one.wanted for one in verdict.checks if one.wanted}:
+        most = max(doubtful.values())
+        say(f"{len(doubtful)} scenarios are in doubt: running up to {most} repetitions of them")
+        ran = _repeat(opened, doubtful, ran, workers, mirror, tracking_uri, local=local)
+        verdict = judged()
+    text = ""
+    if speed_against is not None:
+        text, slower = _speed(jobs, ran.frame, speed_against, mirror)
+        verdict = judged(slower if strict else ())
+    page = formats.markdown(verdict) + (f"\n{text}" if text else "")
     for path, content in (
         (markdown, page),
         (junit, formats.junit(verdict)),
@@ -75,21 +109,19 @@ def gate(
         if path is not None:
             path.write_text(content, encoding="utf-8")
     say(page)
-    if speed_against is not None:
-        jobs = [job for loaded, _ in opened for job in loaded.jobs()]
-        text, slower = _speed(jobs, ran.frame, speed_against, mirror)
-        say(text)
-        if markdown is not None:
-            markdown.write_text(f"{page}\n{text}", encoding="utf-8")
-    if verdict.exit_code != PASSED:
-        return verdict.exit_code
-    if strict and slower:
-        return REGRESSION
-    return RUN_FAILED if ran.troubled else PASSED
+    return verdict.exit_code
 
 
 def accept(
     suite: SuiteName,
+    repetitions: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Seeds to record of scenarios whose score depends on the seed; the gate runs"
+            " those beyond the suite's own only where it is in doubt, and needs 12 to decide.",
+        ),
+    ] = 24,
     out: Out = None,
     workers: Workers = None,
     local: Local = False,
@@ -104,12 +136,24 @@ def accept(
     from datetime import UTC, datetime
 
     from tasks.machine.environment import versions
+    from tasks.score.frame import finished
     from tasks.score.gate import baseline as core
     from tasks.score.gate.verdict import PASSED, RUN_FAILED
+    from tasks.score.paired import EQUAL_PAIRS
 
     opened = open_suites(suite, out, conf)
     before = core.read_baseline(_accepted(suite, conf))
     ran = _run(opened, workers, mirror, tracking_uri, local=local)
+    for pairs in (min(EQUAL_PAIRS, repetitions), repetitions):
+        wanted = {
+            (label, data): pairs
+            for (label, data), rows in ran.frame.groupby(["label", "data"])
+            if len(rows) < pairs
+            and finished(rows).all()
+            and (len(rows) < EQUAL_PAIRS or rows["score"].nunique() > 1)
+        }
+        if wanted:
+            ran = _repeat(opened, wanted, ran, workers, mirror, tracking_uri, local=local)
     baseline = core.accept(
         ran.frame,
         Path(suite).stem,
@@ -124,24 +168,25 @@ def accept(
     say(f"accepted {n_scenarios} scenarios and {n_promises} promises in {path}")
     for gone in core.dropped(before, baseline):
         say(f"not accepted any more: {gone}, which is not measured now", err=True)
-    return RUN_FAILED if ran.troubled else PASSED
+    return RUN_FAILED if ran.problems else PASSED
 
 
 def _speed(
     jobs: list[Job], frame: pd.DataFrame, commit: str, mirror: list[Path] | None
-) -> tuple[str, bool]:
-    """The comparison of CPU times as markdown, and whether a scenario became slower."""
+) -> tuple[str, tuple[str, ...]]:
+    """Return the comparison of CPU times as markdown, and the scenarios that became slower."""
     from flows.interruption import terminable
     from tasks.machine import paths
-    from tasks.score.gate.speed import compare, markdown, timed
+    from tasks.score.gate.speed import compare, markdown, repository, timed
 
     done = frame[frame["status"] == "ok"]
     ran = set(zip(done["label"], done["data"], strict=True))
     chosen = timed([job for job in jobs if (job.label, job.data) in ran])
     with terminable():
-        found, incomparable = compare(chosen, commit, mirrors=paths.mirrors(tuple(mirror or ())))
+        folders = paths.mirrors(tuple(mirror or ()))
+        found, incomparable = compare(chosen, commit, root=repository(jobs), mirrors=folders)
     page = markdown(found, incomparable, commit)
-    return page, any(speed.slower for speed in found)
+    return page, tuple(f"{speed.label} on {speed.data}" for speed in found if speed.slower)
 
 
 def _accepted(named: str, conf: Path | None) -> Path:
@@ -176,11 +221,11 @@ def _is_file(named: str) -> bool:
 
 @dataclass(frozen=True)
 class _Ran:
-    """The results of all suites, their promises measured, and whether anything else went wrong."""
+    """The results of all suites, their promises measured, and what else went wrong."""
 
     frame: pd.DataFrame
     quantities: list[Quantity]
-    troubled: bool
+    problems: list[str]
 
 
 def _run(
@@ -191,7 +236,7 @@ def _run(
     *,
     local: bool,
 ) -> _Ran:
-    """Run the suites and measure their promises; trouble beside the jobs has been said."""
+    """Run the suites and measure their promises; problems have been reported."""
     import pandas as pd
 
     from tasks.folder.event_logs import read_partial_log
@@ -208,7 +253,7 @@ def _run(
         tracking_uri=tracking_uri,
         boarded=False,
     )
-    frames, quantities, troubled = [], [], False
+    frames, quantities, problems = [], [], []
     for suite, home in opened:
         with resumable(home):
             outcome = execute(suite, home, how)
@@ -219,5 +264,36 @@ def _run(
         )
         frames.append(run.frame)
         quantities += [measure(promise, run) for promise in suite.promised()]
-        troubled |= bool(outcome.problems)
-    return _Ran(pd.concat(frames, ignore_index=True), quantities, troubled)
+        problems += outcome.problems
+    return _Ran(pd.concat(frames, ignore_index=True), quantities, problems)
+
+
+def _repeat(
+    opened: list[tuple[Suite, Path]],
+    wanted: dict[tuple[str, str], int],
+    ran: _Ran,
+    workers: int | None,
+    mirror: list[Path] | None,
+    tracking_uri: str | None,
+    *,
+    local: bool,
+) -> _Ran:
+    """Run more repetitions of some scenarios; the table of each run stays that of its suite."""
+    import pandas as pd
+
+    from tasks.folder.results import keep_rows
+
+    frame, problems = ran.frame, list(ran.problems)
+    for suite, home in opened:
+        own = set(zip(*(frame[name] for name in ("label", "data")), strict=True))
+        places = {(job.label, job.data) for job in suite.jobs()} & own & wanted.keys()
+        if not places:
+            continue
+        more = [(suite.extended({place: wanted[place] for place in places}), home)]
+        again = _run(more, workers, mirror, tracking_uri, local=local)
+        keys = {result for result in again.frame["key"] if result in set(frame["key"])}
+        keep_rows(home, keys)
+        fresh = again.frame[~again.frame["key"].isin(keys)]
+        frame = pd.concat([frame, fresh], ignore_index=True)
+        problems += [problem for problem in again.problems if problem not in problems]
+    return _Ran(frame, ran.quantities, problems)

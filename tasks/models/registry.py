@@ -14,8 +14,7 @@ from tasks.models.names import check_name
 from tasks.models.winner import Fitted
 from tasks.score.frame import as_frame
 from tasks.score.gate.baseline import Baseline, accept
-from tasks.score.gate.scores import TOLERANCE, Check
-from tasks.score.gate.verdict import PASSED, gate
+from tasks.score.gate.scores import TOLERANCE, Check, check_scores
 from tasks.track.client import every
 from tasks.track.store import experiment, open_store, reported
 
@@ -90,14 +89,14 @@ def register(
 def promote(
     uri: str, name: str, *, tolerance: float = TOLERANCE, better: bool = False
 ) -> Promotion:
-    """Make the challenger champion if the gate lets it pass against the present champion.
+    """Make the challenger champion unless its scores are worse than the present champion's.
 
     The champion's scores are what the gate calls accepted, the challenger's are compared with
-    them, paired by the environment's seed. The challenger is promoted unless the gate fails: a
-    paired mean drop beyond the tolerance whose bootstrap interval excludes zero, other data or
-    another metric, or a seed without a score. Without a champion it is promoted.
+    them, paired by the environment's seed. A challenger has to earn its place: a mean drop beyond
+    the tolerance refuses it, even where chance might explain the drop, as do other data, another
+    metric, or a seed without a score. Without a champion it is promoted.
 
-    `better`: promote only if the gate calls the challenger improved.
+    `better`: promote only if its mean is better by more than the tolerance.
 
     Raises UsageError if there is no such model, or no challenger.
     """
@@ -110,10 +109,10 @@ def promote(
         champion = None if CHAMPION not in aliases else str(aliases[CHAMPION])
         check, passed = None, True
         if champion is not None:
-            check, passed = _compared(
-                _baseline(client, name, champion), _baseline(client, name, version), tolerance
-            )
-            passed = passed and (not better or check.verdict == "improved")
+            both = _baseline(client, name, champion), _baseline(client, name, version)
+            check = _compared(*both, tolerance)
+            least = tolerance if better else -tolerance
+            passed = check.drop is not None and -check.drop.value >= least
         promotion = Promotion(version, champion, passed, check)
         client.set_model_version_tag(name, version, PROMOTION, promotion.explanation)
         if passed:
@@ -194,7 +193,7 @@ def _snapshot(entry: ModelVersion, alias: str) -> dict[str, str]:
     }
 
 
-def _compared(champion: Baseline, challenger: Baseline, tolerance: float) -> tuple[Check, bool]:
+def _compared(champion: Baseline, challenger: Baseline, tolerance: float) -> Check:
     """The gate's check of the challenger's scores against the champion's."""
     (accepted,), (measured,) = champion.scenarios, challenger.scenarios
     accepted = replace(
@@ -211,8 +210,15 @@ def _compared(champion: Baseline, challenger: Baseline, tolerance: float) -> tup
         )
         for repetition, (seed, score) in enumerate(measured.scores.items())
     )  # fmt: skip
-    verdict = gate(frame, replace(champion, scenarios=(accepted,)), tolerance)
-    return verdict.checks[0], verdict.exit_code == PASSED
+    check = check_scores(frame, (accepted,), tolerance)[0]
+    if check.drop is None:
+        return check
+    if lost := sorted(accepted.scores.keys() - measured.scores.keys()):
+        missing = f"no score for seed {', '.join(lost)}"
+        return replace(check, verdict="missing", explanation=missing, drop=None)
+    change = "worse" if check.drop.value > 0 else "better"
+    size = f"{change} by {abs(check.drop.value):.3%} in {check.n} pairs"
+    return replace(check, explanation=f"{size}, the tolerance is {tolerance:.2%}")
 
 
 def _readable(result: Result, fitted: Fitted) -> dict[str, str]:

@@ -19,13 +19,16 @@ from tasks.jobs.benches.kinds import choosing
 from tasks.machine.terminal import cell
 from tasks.score.bootstrap import Interval, paired_mean
 from tasks.score.frame import finished
-from tasks.score.paired import Paired, paired, paired_ratio
+from tasks.score.paired import paired, paired_ratio
 from tasks.score.summary import short
 from tasks.score.table import Floats
 from tasks.score.tested import METRIC
 
 if TYPE_CHECKING:
     from rich.console import Group
+
+LEVEL = 0.05
+"""Of two runs that differ in chance only, a difference is called better or worse so often."""
 
 VERDICTS = ("worse", "better", "unclear", "same", "not comparable", "failed", "only A", "only B")
 
@@ -37,9 +40,9 @@ class Difference:
     label: str
     data: str
     verdict: str
-    """``better`` or ``worse`` (B than A, the interval excludes zero), ``unclear`` (it includes
-    zero), ``same``, ``not comparable`` (other data, metric or seeds), ``failed`` (no pair of
-    finished jobs), ``only A`` or ``only B``."""
+    """``better`` or ``worse`` (B than A), ``unclear`` (chance explains the difference, or fewer
+    than six pairs, which cannot exclude it), ``same``, ``not comparable`` (other data, metric or
+    seeds), ``failed`` (no pair of finished jobs), ``only A`` or ``only B``."""
     note: str = ""
     first: float = np.nan
     second: float = np.nan
@@ -55,7 +58,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Overall:
-    """One algorithm over all its compared data sets; `change` is bootstrapped over them."""
+    """One algorithm over all its compared datasets; `change` has Student's interval over them."""
 
     label: str
     change: Interval
@@ -110,7 +113,7 @@ def _difference(label: str, data: str, a: pd.DataFrame, b: pd.DataFrame) -> Diff
     return Difference(
         label=label,
         data=data,
-        verdict=_verdict(scores),
+        verdict=scores.verdict(LEVEL),
         first=scores.old,
         second=scores.new,
         change=scores.gain,
@@ -131,14 +134,6 @@ def _on_test(a: pd.DataFrame, b: pd.DataFrame) -> Interval | None:
     return paired(tests[0][there], tests[1][there], a["direction"].iloc[0]).gain
 
 
-def _verdict(found: Paired) -> str:
-    if found.same:
-        return "same"
-    if not found.gain.excludes_zero:
-        return "unclear"
-    return "better" if found.gain.value > 0 else "worse"
-
-
 def _cost(old: Floats, new: Floats) -> Interval | None:
     usable = (old > 0) & (new > 0)
     return paired_ratio(old[usable], new[usable]) if usable.any() else None
@@ -153,7 +148,9 @@ def _overall(label: str, mine: Sequence[Difference]) -> Overall | None:
 
 
 def percent(found: Interval) -> str:
-    """A relative change with its interval."""
+    """A relative change with its interval, if it has one."""
+    if math.isnan(found.lower):
+        return f"{100 * found.value:+.2f} %".replace("-", "−")
     low, high = (f"{100 * end:+.2f}" for end in (found.lower, found.upper))
     return f"{100 * found.value:+.2f} % [{low}, {high}]".replace("-", "−")
 
@@ -183,8 +180,9 @@ def renderable(found: Differences, names: tuple[str, str]) -> Group:
     if details.row_count:
         parts += [details, cell("")]
     note = (
-        "Change is the paired mean improvement over A's mean, with a 95 % bootstrap interval;"
-        " positive is better. Totals are bootstrapped over data sets. CPU seconds are advisory."
+        "Change is the paired mean improvement over A's mean with Student's 95 % interval;"
+        " positive is better. Better and worse are by the exact signed-rank test over pairs of"
+        " seeds, at 5 %: fewer than six pairs are unclear. CPU seconds are advisory."
     )
     if tested:
         note += (
@@ -199,7 +197,7 @@ def as_json(found: Differences) -> str:
     payload = {
         "compared": found.n_compared,
         "overall": [
-            {"algorithm": t.label, "change": asdict(t.change), "counts": t.counts, "n": t.n}
+            {"algorithm": t.label, "change": _plain(t.change), "counts": t.counts, "n": t.n}
             for t in found.overall
         ],
         "differences": [
@@ -210,15 +208,19 @@ def as_json(found: Differences) -> str:
                 "note": d.note,
                 "a": d.first if math.isfinite(d.first) else None,
                 "b": d.second if math.isfinite(d.second) else None,
-                "change": d.change and asdict(d.change),
-                "cost": d.cost and asdict(d.cost),
-                "on_test": d.on_test and asdict(d.on_test),
+                "change": d.change and _plain(d.change),
+                "cost": d.cost and _plain(d.cost),
+                "on_test": d.on_test and _plain(d.on_test),
                 "n": d.n,
             }
             for d in found.differences
         ],
     }
     return json.dumps(payload, indent=1, allow_nan=False) + "\n"
+
+
+def _plain(found: Interval) -> dict[str, float | None]:
+    return {key: end if math.isfinite(end) else None for key, end in asdict(found).items()}
 
 
 def _moved(found: Difference) -> bool:

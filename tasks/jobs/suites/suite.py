@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -10,6 +11,7 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
+    PrivateAttr,
     model_validator,
 )
 
@@ -114,6 +116,7 @@ class Suite(Strict):
     promises: list[Promise] = Field(default_factory=list)
     kind: Literal["benchmark", "speed"] = "benchmark"
     name: str = ""
+    _wanted: Mapping[tuple[str, str], int] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
     def _check_size(self) -> Self:
@@ -207,11 +210,13 @@ class Suite(Strict):
 
         Raises UsageError if two jobs are the same work.
         """
+        repetitions = len(self.seeds) if self.seeds else self.repetitions
         jobs = [
             self._job(entry, contender, repetition)
             for entry in self.data
-            for repetition in range(len(self.seeds) if self.seeds else self.repetitions)
+            for repetition in range(max([repetitions, *self._wanted.values()]))
             for contender in self.algorithms
+            if repetition < max(repetitions, self._wanted.get((contender.title, entry.data), 0))
         ]
         first: dict[str, Job] = {}
         for job in jobs:
@@ -223,8 +228,17 @@ class Suite(Strict):
                 )
         return jobs
 
+    def extended(self, wanted: Mapping[tuple[str, str], int]) -> Suite:
+        """Return the suite with more repetitions of some scenarios, by label and data reference.
+
+        The seeds of those beyond listed `seeds` are derived.
+        """
+        extended = self.model_copy()
+        extended._wanted = wanted  # noqa: SLF001  (of its own class)
+        return extended
+
     def _job(self, entry: Data, contender: Contender, repetition: int) -> Job:
-        if self.seeds:
+        if self.seeds and repetition < len(self.seeds):
             seed = environment_seed = self.seeds[repetition]
         else:
             environment_seed = derive_seed(self.seed, entry.data, repetition)

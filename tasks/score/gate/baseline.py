@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from datetime import date
 from pathlib import Path
@@ -15,7 +15,7 @@ import pydantic.dataclasses
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from algorithms.errors import UsageError, naming
-from tasks.jobs.job import Direction, Name, Score, Settings, Title, first_fault, plain_value
+from tasks.jobs.job import Direction, Job, Name, Score, Settings, Title, first_fault, plain_value
 from tasks.jobs.suites.promise import Promise
 from tasks.score.frame import scoreless
 from tasks.score.gate.promises import check_promises
@@ -54,8 +54,6 @@ class Scenario:
     digest: Name
     version: Name
     """Of the algorithm's code when it was accepted; for information."""
-    exact: bool
-    """The score does not depend on the seed."""
     scores: Annotated[dict[SeedText, Score], Field(min_length=1)]
     """``{seed: score}``, the seeds as text."""
     algorithm: Title
@@ -64,7 +62,9 @@ class Scenario:
     bench: Finite
     """Of the algorithm, defaults included, and of its bench."""
     tolerance: Tolerance | None = None
-    """Overrides the gate's."""
+    """Overrides the gate's, of an exact scenario too; written by hand, kept by `accept`."""
+    cpu_seconds: Annotated[float, Field(ge=0)] | None = None
+    """Median of the algorithm's work; for information."""
 
     @property
     def name(self) -> str:
@@ -102,6 +102,20 @@ class Baseline:
         payload["scenarios"] = [dataclasses.asdict(scenario) for scenario in self.scenarios]
         payload["promises"] = [one.model_dump(exclude_defaults=True) for one in self.promises]
         return json.dumps(payload, indent=1, sort_keys=True, allow_nan=False) + "\n"
+
+    def lacking(self, jobs: Iterable[Job]) -> list[str]:
+        """Return what is to be compared of `jobs` and was not accepted with their seeds."""
+        accepted = {(one.label, one.data): one for one in self.scenarios}
+        wanted: dict[tuple[str, str], list[Job]] = {}
+        for job in jobs:
+            wanted.setdefault((job.label, job.data), []).append(job)
+        return [
+            f"{accepted[place].name} was accepted with {len(accepted[place].scores)} repetitions,"
+            f" not with seed {next(iter(others))} of the {len(mine)} that the suite asks for"
+            for place, mine in wanted.items()
+            if place in accepted
+            and (others := {job.seed for job in mine} - set(map(int, accepted[place].scores)))
+        ]
 
     @classmethod
     def from_json(cls, text: str | bytes, where: str = "baseline") -> Baseline:
@@ -166,12 +180,12 @@ def accept(
                 direction=first["direction"],
                 digest=first["digest"],
                 version=first["version"],
-                exact=len(scores) > 1 and len(set(scores.values())) == 1,
                 scores=scores,
                 algorithm=first["algorithm"],
                 settings=plain_value(first["settings"]),
                 bench=plain_value(first["bench_options"]),
                 tolerance=tolerances.get((label, data)),
+                cpu_seconds=float(rows["cpu_seconds"].median().round(3)),
             )
         )
     promises = tuple(one.promise for one in quantities)

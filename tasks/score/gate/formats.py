@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from typing import Any
 from xml.etree import ElementTree as ET
 
 from tasks.score.gate.promises import PromiseVerdict
-from tasks.score.gate.scores import Check
+from tasks.score.gate.scores import ALPHA, Check
 from tasks.score.gate.verdict import NOTHING_COMPARED, PASSED, REGRESSION, RUN_FAILED, Verdict
 
 MARK = "<!-- leaseboard gate -->"
 """Stands in the markdown, so that a workflow can find its own comment and edit it in place."""
 
 _PROMISES = ("failed", "broken", "missing", "changed", "new", "kept")
-_ORDER = ("failed", "regressed", "missing", "changed", "new", "improved", "passed", "same")
+_ORDER = (
+    "failed", "regressed", "missing", "changed", "not judged", "new", "improved", "passed", "same",
+)  # fmt: skip
 
 
 def headline(verdict: Verdict) -> str:
@@ -28,6 +31,10 @@ def headline(verdict: Verdict) -> str:
         RUN_FAILED: "Gate failed: a job did not end ok",
         NOTHING_COMPARED: "Gate failed: nothing was compared",
     }[verdict.exit_code]
+    if verdict.exit_code == RUN_FAILED and verdict.problems:
+        opening = f"Gate failed: {verdict.problems[0]}"
+    if verdict.slower:
+        opening += f" ({len(verdict.slower)} slower)"
     text = f"{opening}: {verdict.n_compared} scenarios compared ({scores})"
     return f"{text}, {len(verdict.promises)} promises ({promises})" if verdict.promises else text
 
@@ -49,7 +56,7 @@ def markdown(verdict: Verdict) -> str:
             "| verdict | algorithm | data | accepted | measured | drop [95 % interval] | why |",
             "| --- | --- | --- | ---: | ---: | --- | --- |",
         ]
-        lines += [_markdown_row(check) for check in shown]
+        lines += [_markdown_row(check, verdict.names) for check in shown]
         lines.append("")
     if verdict.promises:
         lines += [
@@ -62,9 +69,17 @@ def markdown(verdict: Verdict) -> str:
     if verdict.accepted_on:
         versions = ", ".join(f"{k} {v}" for k, v in sorted(verdict.accepted_versions.items()))
         lines.append(f"Accepted on {verdict.accepted_on} with {_cell(versions)}.")
+    spent = [one.cpu_seconds for one in verdict.checks if one.cpu_seconds[0] is not None]
+    if spent:
+        before, after = (sum(filter(None, column)) for column in zip(*spent, strict=True))
+        lines.append(
+            f"CPU seconds of the algorithms, medians: {before:.4g} accepted, {after:.4g} now; for"
+            " information, since machines differ."
+        )
     lines.append(
-        "A drop is relative to the accepted mean; positive is worse. A scenario fails only if the"
-        " paired mean drop exceeds its tolerance and the paired bootstrap interval excludes zero."
+        "A drop is relative to the accepted mean; positive is worse. A scenario fails if its drop"
+        " exceeds its tolerance and is not explained by chance: of all gates of changes that alter"
+        f" random draws only, at most {ALPHA:.0%} fail."
     )
     return "\n".join(lines) + "\n"
 
@@ -81,16 +96,21 @@ def junit(verdict: Verdict) -> str:
         skipped=str(sum(one.verdict == "new" for one in everything)),
     )
     for check in verdict.checks:
-        _case(suite, check.data, check.label, check, check.explanation)
+        place = verdict.names.get(check.data, check.data)
+        _case(suite, place, check.label, check, check.explanation)
     for kept in verdict.promises:
         text = f"measured {_value(kept.measured)}, promised {kept.promise.bound}"
         name = f"promise: {kept.promise.name}"
         _case(suite, kept.promise.data, name, kept, f"{kept.explanation}; {text}")
+    others = [("recording", "error", problem) for problem in verdict.problems]
+    others += [("speed", "failure", f"slower: {name}") for name in verdict.slower]
     if verdict.exit_code == NOTHING_COMPARED:
-        suite.set("errors", str(int(suite.get("errors", "0")) + 1))
-        suite.set("tests", str(len(everything) + 1))
-        case = ET.SubElement(suite, "testcase", classname="gate", name="something was compared")
-        ET.SubElement(case, "error", type="empty", message="no accepted score was compared")
+        others.append(("something was compared", "error", "no accepted score was compared"))
+    for name, tag, text in others:
+        for count in ("tests", f"{tag}s"):
+            suite.set(count, str(int(suite.get(count, "0")) + 1))
+        case = ET.SubElement(suite, "testcase", classname="gate", name=name)
+        ET.SubElement(case, tag, type=name, message=_clean(text))
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
@@ -116,7 +136,12 @@ def as_json(verdict: Verdict) -> str:
         "exit_code": verdict.exit_code,
         "headline": headline(verdict),
         "compared": verdict.n_compared,
-        "checks": [_plain(check) for check in verdict.checks],
+        "problems": list(verdict.problems),
+        "slower": list(verdict.slower),
+        "checks": [
+            {**_plain(check), "name": verdict.names.get(check.data, check.data)}
+            for check in verdict.checks
+        ],
         "promises": [_plain_promise(kept) for kept in verdict.promises],
     }
     return json.dumps(payload, indent=1, allow_nan=False) + "\n"
@@ -133,10 +158,12 @@ def _plain(check: Check) -> dict[str, Any]:
         "accepted": _number(check.accepted),
         "measured": _number(check.measured),
         "drop": None if drop is None else drop.value,
-        "interval": None if drop is None else [drop.lower, drop.upper],
+        "interval": None if drop is None else [_number(drop.lower), _number(drop.upper)],
         "relative_drop": None if check.drop is None else check.drop.value,
         "tolerance": _number(check.tolerance),
         "pairs": check.n,
+        "accepted_cpu_seconds": check.cpu_seconds[0],
+        "cpu_seconds": _number(check.cpu_seconds[1]),
     }
 
 
@@ -159,14 +186,16 @@ def _number(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _markdown_row(check: Check) -> str:
+def _markdown_row(check: Check, names: Mapping[str, str]) -> str:
     drop = ""
     if check.drop is not None:
-        drop = f"{check.drop.value:+.2%} [{check.drop.lower:+.2%}, {check.drop.upper:+.2%}]"
+        drop = f"{check.drop.value:+.2%}"
+        if math.isfinite(check.drop.lower):
+            drop += f" [{check.drop.lower:+.2%}, {check.drop.upper:+.2%}]"
     cells = [
         f"**{check.verdict}**" if check.fails else check.verdict,
         _cell(check.label),
-        _cell(check.data),
+        _cell(names.get(check.data, check.data)),
         "" if math.isnan(check.accepted) else f"{check.accepted:.6g}",
         "" if math.isnan(check.measured) else f"{check.measured:.6g}",
         drop,

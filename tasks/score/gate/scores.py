@@ -1,13 +1,25 @@
-"""Scores against the accepted ones, seed by seed.
+"""Scores against the accepted ones, seed by seed, in as many repetitions as the decision needs.
 
-A scenario is one algorithm on one data set. It regresses only if its paired mean drop exceeds
-the tolerance *and* the paired bootstrap interval of the drop excludes zero. A scenario whose
-score does not depend on the seed is exact: any drop beyond rounding is a regression.
+A scenario is one algorithm on one data set. Where the score does not depend on the seed it is
+exact: any drop beyond rounding is a regression. Everywhere else a regression is a mean drop beyond
+the tolerance that chance does not explain, judged group-sequentially:
+
+- a scenario whose scores are all as accepted is the same, and nothing more is run;
+- one that dropped is *in doubt*: it is run again with `LOOKS` repetitions, one look after the
+  other, as long as chance has not become a good explanation (`DOUBT`);
+- it has regressed if at a look of at least `DECIDING` pairs the chance of such a drop
+  (`tasks.score.paired`) is at most `ALPHA` / (2 m), where m scenarios changed.
+
+Theorem. If a change is neutral, that is, if it changes nothing but the random draws of the
+scenarios that changed, a gate calls one of them regressed with probability at most `ALPHA`.
+Proof: at each look the chance is a p-value, see `tasks.score.paired`. A scenario meets at most two
+deciding looks, one of `DECIDING` to 23 pairs and one of 24 or more, so by the union bound it is
+called regressed with probability at most 2 · `ALPHA` / (2 m). There are m of them.  ∎
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,11 +31,24 @@ from tasks.jobs.suites.promise import ROUNDING
 from tasks.score.bootstrap import Interval
 from tasks.score.frame import scoreless
 from tasks.score.gate.baseline import Scenario
-from tasks.score.paired import paired
+from tasks.score.paired import Paired, paired
 
 TOLERANCE = 0.002
 """Default: a drop of a fifth of a percent of the accepted mean. Seeded scores repeat exactly, so a
 tolerance only has to absorb what another platform or library version rounds differently."""
+
+ALPHA = 0.02
+"""A gate calls a neutral change a regression with at most this probability."""
+
+LOOKS = (6, 12, 24)
+"""Repetitions of a scenario that is in doubt, after those of its suite."""
+
+DECIDING = 12
+"""Fewer pairs decide nothing: 2⁻¹² is below `ALPHA` / 2 shared among 40 scenarios."""
+
+DOUBT = {6: 0.25, 12: 0.1}
+"""From so many pairs on, a drop that is by chance with a greater probability is not pursued. It
+saves repetitions and cannot add a false alarm."""
 
 FAILING = ("regressed", "missing", "changed", "failed")
 
@@ -35,9 +60,10 @@ class Check:
     label: str
     data: str
     verdict: str
-    """``same``, ``passed``, ``improved``, ``regressed``, ``missing``, ``changed`` (data, metric,
-    algorithm, its settings or its bench are not the accepted ones), ``failed`` (a job of it did
-    not end ok) or ``new``."""
+    """``same``, ``passed``, ``improved``, ``regressed``, ``not judged`` (it dropped, and too few
+    repetitions were accepted to say that it is not by chance), ``missing``, ``changed`` (data,
+    metric, algorithm, its settings or its bench are not the accepted ones), ``failed`` (a job of
+    it did not end ok) or ``new``."""
     explanation: str
     accepted: float = np.nan
     measured: float = np.nan
@@ -47,6 +73,10 @@ class Check:
     """The size of the accepted mean."""
     tolerance: float = np.nan
     n: int = 0
+    wanted: int = 0
+    """In doubt: with so many repetitions it is to be judged again; 0 if it need not be."""
+    cpu_seconds: tuple[float | None, float] = (None, np.nan)
+    """Medians of the algorithm, accepted and now; for information, since machines differ."""
 
     @property
     def name(self) -> str:
@@ -65,9 +95,11 @@ def check_scores(
     """Check every accepted scenario against a frame of results, and report new ones."""
     groups = dict(list(frame.groupby(["label", "data"], sort=False)))
     accepted = {(scenario.label, scenario.data) for scenario in scenarios}
+    found = [_check(one, groups.get((one.label, one.data))) for one in scenarios]
+    compared = [one for one in found if isinstance(one, _Compared)]
+    changed = sum(not one.pairs.same for one in compared)
     checks = [
-        _check(scenario, groups.get((scenario.label, scenario.data)), tolerance)
-        for scenario in scenarios
+        _judge(one, tolerance, changed) if isinstance(one, _Compared) else one for one in found
     ]
     for (label, data), rows in groups.items():
         if (label, data) not in accepted:
@@ -75,9 +107,18 @@ def check_scores(
     return tuple(checks)
 
 
-def _check(scenario: Scenario, rows: pd.DataFrame | None, tolerance: float) -> Check:
-    def verdict(kind: str, explanation: str, **values: Any) -> Check:
-        return Check(scenario.label, scenario.data, kind, explanation, **values)
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """A scenario whose scores could be paired."""
+
+    scenario: Scenario
+    pairs: Paired
+    cpu_seconds: float
+
+
+def _check(scenario: Scenario, rows: pd.DataFrame | None) -> Check | _Compared:
+    def verdict(kind: str, explanation: str) -> Check:
+        return Check(scenario.label, scenario.data, kind, explanation)
 
     if rows is None:
         return verdict("missing", "no result: the scenario vanished from the suite")
@@ -87,10 +128,10 @@ def _check(scenario: Scenario, rows: pd.DataFrame | None, tolerance: float) -> C
         return verdict("failed", f"seed {row['seed']}: {row['status']}: {row['reason']}")
     mine = rows[[str(seed) in scenario.scores for seed in rows["seed"]]]
     done = mine[mine["status"] == "ok"]
-    absent = sorted(set(scenario.scores) - {str(seed) for seed in done["seed"]})
-    if absent:
-        reasons = "; ".join(sorted(set(mine["reason"]) - {""})) or "not run"
-        return verdict("missing", f"no score for seed {', '.join(absent)}: {reasons}")
+    if not len(mine) or len(done) < len(mine):
+        seeds = mine[mine["status"] != "ok"]["seed"] if len(mine) else rows["seed"]
+        reasons = "; ".join(sorted(set(mine["reason"]) - {""})) or "not accepted"
+        return verdict("missing", f"no score for seed {', '.join(map(str, seeds))}: {reasons}")
     for row in done.itertuples():
         for name, found, was in _differences(scenario, row):
             return verdict(
@@ -98,8 +139,10 @@ def _check(scenario: Scenario, rows: pd.DataFrame | None, tolerance: float) -> C
                 f"{name} is {found!r}, accepted was {was!r}:"
                 " the scores cannot be compared; accept anew",
             )
-    scores = {str(row.seed): float(row.score) for row in done.itertuples()}
-    return _compare(scenario, scores, tolerance)
+    old = np.array([scenario.scores[str(seed)] for seed in done["seed"]])
+    new = done["score"].to_numpy(float)
+    pairs = paired(old, new, scenario.direction)
+    return _Compared(scenario, pairs, float(done["cpu_seconds"].median()))
 
 
 def _differences(scenario: Scenario, row: Any) -> Iterator[tuple[str, Any, Any]]:
@@ -119,41 +162,50 @@ def _differences(scenario: Scenario, row: Any) -> Iterator[tuple[str, Any, Any]]
             yield f"option {name} of the bench", bench.get(name), scenario.bench.get(name)
 
 
-def _compare(scenario: Scenario, scores: Mapping[str, float], tolerance: float) -> Check:
-    old = np.array([scenario.scores[seed] for seed in scenario.scores])
-    new = np.array([scores[seed] for seed in scenario.scores])
-    found = paired(old, new, scenario.direction)
-    drop = found.gain.times(-1)
-    allowed = 0.0 if scenario.exact else tolerance
-    if scenario.tolerance is not None:
-        allowed = scenario.tolerance
-    kind, explanation = _judge(drop, found.same, allowed, scenario.exact)
+def _judge(found: _Compared, tolerance: float, changed: int) -> Check:
+    scenario, pairs = found.scenario, found.pairs
+    own = scenario.tolerance
+    allowed = (0.0 if pairs.constant else tolerance) if own is None else own
+    kind, explanation, wanted = _decide(pairs, allowed, changed, len(scenario.scores))
     return Check(
         label=scenario.label,
         data=scenario.data,
         verdict=kind,
         explanation=explanation,
-        accepted=found.old,
-        measured=found.new,
-        drop=drop,
-        scale=found.scale,
+        accepted=pairs.old,
+        measured=pairs.new,
+        drop=pairs.gain.times(-1),
+        scale=pairs.scale,
         tolerance=allowed,
-        n=found.n,
+        n=pairs.n,
+        wanted=wanted,
+        cpu_seconds=(scenario.cpu_seconds, found.cpu_seconds),
     )
 
 
-def _judge(drop: Interval, same: bool, allowed: float, exact: bool) -> tuple[str, str]:
-    if same:
-        return "same", "the accepted scores again"
-    worse, certain = drop.value, drop.excludes_zero
-    if worse > max(allowed, ROUNDING) and certain:
-        how = "exact scenario" if exact else f"tolerance {allowed:.2%}"
-        return "regressed", f"worse by {worse:.3%}, interval excludes zero ({how})"
-    if worse < -ROUNDING and certain:
-        return "improved", f"better by {-worse:.3%}: accept it to keep it"
-    if worse > allowed:
-        return "passed", f"worse by {worse:.3%}, but its interval includes zero"
-    return "passed", f"changed by {-worse:+.3%}, within the tolerance of {allowed:.2%}"
+def _decide(pairs: Paired, allowed: float, changed: int, accepted: int) -> tuple[str, str, int]:
+    """Return verdict, explanation, and the repetitions that are wanted to judge again."""
+    if pairs.same:
+        return "same", "the accepted scores again", 0
+    drop, n, level = -pairs.gain.value, pairs.n, ALPHA / (2 * changed)
+    text = f"worse by {drop:.3%}" if drop > 0 else f"better by {-drop:.3%}"
+    if drop <= 0 and (pairs.constant or pairs.chance_of_gain <= level):
+        return "improved", f"{text}: accept it to keep it", 0
+    if drop <= max(allowed, ROUNDING):
+        return "passed", text + (f", within the tolerance of {allowed:.2%}" if drop > 0 else ""), 0
+    if pairs.exact:
+        how = f"tolerance {allowed:.2%}" if allowed else "exact scenario"
+        return "regressed", f"{text} ({how})", 0
+    text = f"{text} in {n} pairs, chance of such a drop {pairs.chance_of_drop:.2g}"
+    if n >= DECIDING and pairs.chance_of_drop <= level:
+        return "regressed", f"{text} (tolerance {allowed:.2%})", 0
+    doubt = min((most for least, most in DOUBT.items() if n >= least), default=1.0)
+    wanted = min(next((look for look in LOOKS if look > n), n), accepted)
+    if pairs.chance_of_drop <= doubt and wanted > n:
+        return "passed", f"{text}: in doubt", wanted
+    if n >= DECIDING or pairs.chance_of_drop > doubt:
+        return "passed", f"{text}: chance explains it", 0
+    return "not judged", f"{text}: accept {LOOKS[-1]} repetitions to exclude chance", 0
 
 
 def _new(label: str, data: str, rows: pd.DataFrame) -> Check:

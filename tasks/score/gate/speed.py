@@ -16,18 +16,19 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Self
+from typing import IO, Any, Self
 
 import numpy as np
 
 from algorithms.errors import LeaseboardError, UsageError
+from algorithms.user_files import file_of, is_reference
 from tasks.jobs.benches.kinds import KINDS
 from tasks.jobs.described import describe
-from tasks.jobs.foreign import is_foreign
+from tasks.jobs.foreign import files, is_foreign
 from tasks.jobs.job import Job
 from tasks.score.bootstrap import Interval
 from tasks.score.paired import paired_ratio
@@ -43,6 +44,8 @@ SAMPLE_SECONDS, LEAST_SECONDS = 0.2, 0.002
 """A quick job is run again until a turn has so much CPU time, and no more than a hundred times."""
 
 _CHILD = Path(__file__).with_name("child.py")
+_RUNNER = Path("tasks/jobs/run.py")
+"""Of Leaseboard's own tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +58,8 @@ class Speed:
     after: float
     """Median CPU seconds in the other commit and in this tree."""
     ratio: Interval
-    """`after` over `before`, of the medians; the interval is the percentile bootstrap's of the
-    geometric mean over the pairs of runs."""
+    """`after` over `before`, of the medians; the interval is Student's of the geometric mean over
+    the pairs of runs."""
     slower: bool
     """The ratio is beyond the tolerance and its interval excludes 1."""
 
@@ -70,6 +73,10 @@ def compare(
     tolerance: float = TOLERANCE,
 ) -> tuple[list[Speed], list[str]]:
     """Run each of `jobs` `TURNS` times in the tree of `root` and in that of `commit`.
+
+    Where `root` is another repository than Leaseboard's own, both run this Leaseboard with the
+    files of `root` that the jobs name, such as an algorithm of a user's, from either tree. Data
+    are those of now.
 
     The trees take turns, job by job, and change who begins; a turn that compiles and loads is
     run before and not counted.
@@ -86,8 +93,9 @@ def compare(
     found, incomparable = [], []
     with ExitStack() as stack:
         other = stack.enter_context(exported(root, commit))
+        own = (root / _RUNNER).is_file()
         trees = [
-            stack.enter_context(_Tree(folder, name, mirrors))
+            stack.enter_context(_Tree(folder if own else ROOT, name, mirrors, (root, folder)))
             for folder, name in ((other, commit), (root, "this tree"))
         ]
         for job in jobs:
@@ -194,11 +202,57 @@ def _git(root: Path, *words: str, rule: str) -> bytes:
     return done.stdout
 
 
+def repository(jobs: Sequence[Job]) -> Path:
+    """Return the git repository here, whose commits `compare` runs.
+
+    Raises UsageError if there is none, or no job runs code of it.
+    """
+    words = ("rev-parse", "--show-toplevel")
+    root = Path(_git(Path.cwd(), *words, rule="--speed-against needs a git repository here")
+                .decode().strip())  # fmt: skip
+    named = [file.resolve() for job in jobs for file in files(job)]
+    if not (root / _RUNNER).is_file() and not any(file.is_relative_to(root) for file in named):
+        raise UsageError(
+            f"--speed-against compares commits of the repository {root}, and no job of the suite"
+            " runs code of it: name an algorithm of yours as file.py:Class, or leave it out"
+        )
+    return root
+
+
+def relocated(job: Job, old: Path, new: Path) -> Job:
+    """Return `job` with the Python files that it names below `old` taken from `new`."""
+
+    def moved(value: Any) -> Any:
+        match value:
+            case str() if is_reference(value):
+                path, colon, name = value.rpartition(":") if file_of(value) else (value, "", "")
+                place = Path(path).resolve()
+                inside = place.is_relative_to(old.resolve())
+                return (
+                    f"{new / place.relative_to(old.resolve())}{colon}{name}" if inside else value
+                )
+            case Mapping():
+                return {key: moved(each) for key, each in value.items()}
+            case list() | tuple():
+                return [moved(each) for each in value]
+        return value
+
+    return dataclasses.replace(
+        job,
+        algorithm=moved(job.algorithm),
+        settings=moved(job.settings),
+        bench=moved(job.bench),
+    )
+
+
 class _Tree:
     """A process that runs jobs in the code of one tree."""
 
-    def __init__(self, folder: Path, name: str, mirrors: Sequence[Path]) -> None:
+    def __init__(
+        self, folder: Path, name: str, mirrors: Sequence[Path], moved: tuple[Path, Path]
+    ) -> None:
         self._name = name
+        self._moved = moved
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed in __exit__)
         self._scratch = tempfile.TemporaryDirectory(prefix="leaseboard-")
         self._environment = os.environ | {"PYTHONPATH": str(folder), "TMPDIR": self._scratch.name}
@@ -240,7 +294,7 @@ class _Tree:
         assert stdin is not None
         assert stdout is not None
         try:
-            stdin.write(json.dumps(asdict(job)) + "\n")
+            stdin.write(json.dumps(asdict(relocated(job, *self._moved))) + "\n")
             stdin.flush()
             answer = json.loads(stdout.readline())
         except (BrokenPipeError, json.JSONDecodeError) as error:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import pandas as pd
 
@@ -25,11 +26,17 @@ class Verdict:
     accepted_versions: Mapping[str, str]
     checks: tuple[Check, ...]
     promises: tuple[PromiseVerdict, ...] = ()
+    slower: tuple[str, ...] = ()
+    """Scenarios that became slower, where that fails the gate."""
+    problems: tuple[str, ...] = ()
+    """What went wrong in addition to the jobs, such as a tracking store that is gone."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """What the suite calls its datasets, by reference."""
 
     @property
     def n_compared(self) -> int:
-        """Scenarios of which scores were compared."""
-        return sum(check.drop is not None for check in self.checks)
+        """Scenarios of which scores were compared and judged."""
+        return sum(one.drop is not None and one.verdict != "not judged" for one in self.checks)
 
     @property
     def n_kept(self) -> int:
@@ -46,8 +53,11 @@ class Verdict:
             return REGRESSION
         if not self.n_compared and not self.n_kept:
             return NOTHING_COMPARED
-        fails = any(one.fails for one in (*self.checks, *self.promises))
-        return REGRESSION if fails else PASSED
+        if any(one.fails for one in (*self.checks, *self.promises)):
+            return REGRESSION
+        if self.problems:
+            return RUN_FAILED
+        return REGRESSION if self.slower else PASSED
 
 
 def gate(
@@ -55,6 +65,7 @@ def gate(
     baseline: Baseline | None,
     tolerance: float = TOLERANCE,
     quantities: Sequence[Quantity] = (),
+    **more: Any,
 ) -> Verdict:
     """Check every accepted scenario and every promise, and report new ones.
 
@@ -63,14 +74,16 @@ def gate(
       fails.
     - `tolerance`: relative drop of the mean score that is still accepted.
     - `quantities`: the suite's promises, measured.
+    - `more`: `slower`, `problems` and `names` of the verdict.
     """
     if baseline is None:
         new = check_scores(frame, (), tolerance)
-        return Verdict("", "", {}, new, check_promises(quantities, ()))
+        return Verdict("", "", {}, new, check_promises(quantities, ()), **more)
     return Verdict(
         baseline.suite,
         baseline.date,
         baseline.versions,
         check_scores(frame, baseline.scenarios, tolerance),
         check_promises(quantities, baseline.promises),
+        **more,
     )

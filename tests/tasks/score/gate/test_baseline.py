@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from algorithms.errors import UsageError
-from tasks.jobs.job import Result
+from tasks.jobs.job import Job, Result
 from tasks.jobs.suites.promise import Promise
 from tasks.score.frame import as_frame
 from tasks.score.gate.baseline import Baseline, accept, read_baseline, write_baseline
@@ -53,7 +53,7 @@ NOT_ACCEPTED = {
     "direction": ["sideways", "", None, True],
     "digest": [None, 1],
     "version": [None, 1],
-    "exact": ["no", 0, None],
+    "cpu_seconds": ["no", -1.0],
     "scores": [
         {}, [], [1.0], None, "0.5", {"0": None}, {"0": "0.5"}, {"0": [1]}, {"0": True},
         {"0": NAN}, {"0": INFINITY}, {"0": 1e308}, {"first": 1.0}, {"-1": 1.0}, {"1.0": 1.0},
@@ -119,3 +119,14 @@ def refused(text, why):
         Baseline.from_json(text, "here.json")
     assert "\n" not in str(caught.value)
     assert str(caught.value).endswith("move it away and write it with `leaseboard accept`")
+
+
+def test_what_was_not_accepted_is_known_before_anything_runs(accepted):
+    jobs = [
+        Job(label, "x", seed, 0, label=label) for label in ("chacha", "new") for seed in range(3)
+    ]
+    assert accepted.lacking(jobs) == [
+        "chacha on x was accepted with 2 repetitions,"
+        " not with seed 2 of the 3 that the suite asks for"
+    ]
+    assert accepted.lacking(jobs[:2]) == []

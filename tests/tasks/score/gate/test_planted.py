@@ -25,7 +25,7 @@ RACE = Suite(
     title="ChaCha, small",
     data=list(DATA),
     algorithms=["chacha-paper"],
-    repetitions=2,
+    repetitions=12,
 )
 
 
