@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -98,7 +98,7 @@ def gate(
         verdict = judged()
     text = ""
     if speed_against is not None:
-        text, slower = _speed(jobs, ran.frame, speed_against, mirror)
+        text, slower = _speed(jobs, ran.frame, speed_against, mirror, names)
         verdict = judged(slower if strict else ())
     page = formats.markdown(verdict) + (f"\n{text}" if text else "")
     for path, content in (
@@ -172,7 +172,11 @@ def accept(
 
 
 def _speed(
-    jobs: list[Job], frame: pd.DataFrame, commit: str, mirror: list[Path] | None
+    jobs: list[Job],
+    frame: pd.DataFrame,
+    commit: str,
+    mirror: list[Path] | None,
+    names: dict[str, str],
 ) -> tuple[str, tuple[str, ...]]:
     """Return the comparison of CPU times as markdown, and the scenarios that became slower."""
     from flows.interruption import terminable
@@ -185,6 +189,7 @@ def _speed(
     with terminable():
         folders = paths.mirrors(tuple(mirror or ()))
         found, incomparable = compare(chosen, commit, root=repository(jobs), mirrors=folders)
+    found = [replace(speed, data=names.get(speed.data, speed.data)) for speed in found]
     page = markdown(found, incomparable, commit)
     return page, tuple(f"{speed.label} on {speed.data}" for speed in found if speed.slower)
 
