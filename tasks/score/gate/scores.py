@@ -166,7 +166,7 @@ def _judge(found: _Compared, tolerance: float, changed: int) -> Check:
     scenario, pairs = found.scenario, found.pairs
     own = scenario.tolerance
     allowed = (0.0 if pairs.constant else tolerance) if own is None else own
-    kind, explanation, wanted = _decide(pairs, allowed, changed, len(scenario.scores))
+    kind, explanation, wanted = decide(pairs, allowed, changed, len(scenario.scores))
     return Check(
         label=scenario.label,
         data=scenario.data,
@@ -183,7 +183,7 @@ def _judge(found: _Compared, tolerance: float, changed: int) -> Check:
     )
 
 
-def _decide(pairs: Paired, allowed: float, changed: int, accepted: int) -> tuple[str, str, int]:
+def decide(pairs: Paired, allowed: float, changed: int, accepted: int) -> tuple[str, str, int]:
     """Return verdict, explanation, and the repetitions that are wanted to judge again."""
     if pairs.same:
         return "same", "the accepted scores again", 0

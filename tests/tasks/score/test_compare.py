@@ -8,7 +8,7 @@ from tasks.jobs.job import Result
 from tasks.score.compare import as_json, compare, renderable
 from tasks.score.frame import as_frame, to_frame
 
-A = {("chacha", "x"): [1.0, 2.0, 3.0], ("chacha", "y"): [4.0, 4.0, 4.0]}
+A = {("chacha", "x"): [1.0, 2.0, 3.0] * 2, ("chacha", "y"): [4.0] * 6}
 
 
 def frame_of(scores, cpu=1.0, **fields):
@@ -37,22 +37,34 @@ def test_equal_runs_are_the_same():
 
 @pytest.mark.parametrize(("factor", "verdict"), [(0.9, "better"), (1.1, "worse")])
 def test_a_consistent_change_of_a_loss(factor, verdict):
-    changed = {**A, ("chacha", "y"): [4.0 * factor] * 3}
+    changed = {**A, ("chacha", "y"): [4.0 * factor] * 6}
     difference = found(changed)["chacha", "y"]
     assert difference.verdict == verdict
     assert difference.change.value == pytest.approx(1 - factor)
-    assert difference.n == 3
+    assert difference.n == 6
 
 
 def test_a_higher_accuracy_is_better():
     first = frame_of(A, direction="max")
-    second = frame_of({**A, ("chacha", "y"): [5.0] * 3}, direction="max")
+    second = frame_of({**A, ("chacha", "y"): [5.0] * 6}, direction="max")
     (difference,) = [d for d in compare(first, second).differences if d.data == "y"]
     assert difference.verdict == "better"
 
 
 def test_a_change_that_goes_both_ways_is_unclear():
-    assert found({**A, ("chacha", "x"): [1.5, 1.5, 3.0]})["chacha", "x"].verdict == "unclear"
+    assert found({**A, ("chacha", "x"): [1.5, 1.5, 3.0] * 2})["chacha", "x"].verdict == "unclear"
+
+
+def test_few_pairs_are_unclear_and_one_has_no_interval():
+    few = {key: scores[:3] for key, scores in A.items()}
+    worse = {key: [1.5 * score for score in scores] for key, scores in few.items()}
+    for n in (1, 3):
+        first, second = (frame_of({k: v[:n] for k, v in each.items()}) for each in (few, worse))
+        result = compare(first, second)
+        assert {difference.verdict for difference in result.differences} == {"unclear"}
+    assert json.loads(
+        as_json(compare(frame_of({("a", "x"): [1.0]}), frame_of({("a", "x"): [2.0]})))
+    )
 
 
 def test_cost_is_a_ratio_of_paired_cpu_seconds():
@@ -77,9 +89,9 @@ def test_other_data_or_seeds_are_not_comparable():
 
 
 def test_failures_are_told():
-    differences = found({**A, ("chacha", "x"): [None, None, None]})
+    differences = found({**A, ("chacha", "x"): [None] * 6})
     assert differences["chacha", "x"].note == "no finished job in B"
-    assert found({**A, ("chacha", "x"): [None, 2.0, 3.0]})["chacha", "x"].n == 2
+    assert found({**A, ("chacha", "x"): [None, 2.0, 3.0] * 2})["chacha", "x"].n == 4
 
 
 def test_totals_are_over_data_sets():
@@ -90,7 +102,7 @@ def test_totals_are_over_data_sets():
 
 
 def test_the_printed_comparison_counts_what_is_the_same_and_lists_the_rest():
-    changed = {**A, ("chacha", "y"): [4.4] * 3, ("<b>[red]", "x"): [1.0]}
+    changed = {**A, ("chacha", "y"): [4.4] * 6, ("<b>[red]", "x"): [1.0]}
     console = Console(file=io.StringIO(), width=120)
     console.print(renderable(compare(frame_of(A), frame_of(changed)), ("a", "[b]")))
     text = console.file.getvalue()

@@ -65,7 +65,7 @@ class Run:
 def part(tmp_path):
     """Runs a part of a shipped suite: some data and algorithms, and what is promised of them."""
 
-    def run(name, data=(), algorithms=(), metrics=(), folder="run"):
+    def run(name, data=(), algorithms=(), metrics=(), folder="run", repetitions=None):
         suite = load_suite(name, paths.shipped_conf())
         entries = [entry for entry in suite.data if not data or entry.name in data]
         contenders = [one for one in suite.algorithms if not algorithms or one.title in algorithms]
@@ -79,6 +79,7 @@ def part(tmp_path):
         ]
         (tmp_path / folder / "jobs").mkdir(parents=True)
         update = {"data": entries, "algorithms": contenders, "promises": kept}
+        update["repetitions"] = repetitions or suite.repetitions
         return Run(suite.model_copy(update=update), tmp_path / folder)
 
     return run

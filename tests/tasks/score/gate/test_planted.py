@@ -161,10 +161,10 @@ def test_odds_that_follow_the_worst_break_their_promise(part, monkeypatch):
 
 def test_a_mixture_that_forgets_too_soon_is_a_regression(part, plant):
     which = ("ci-streams", ["fried"], ["vanilla", "chacha"])
-    run = part(*which, folder="before")
+    run = part(*which, folder="before", repetitions=12)
     assert gate(run.frame, run.accepted(), quantities=run.quantities).exit_code == 0
     plant("algorithms.chacha.chacha", "memory=self.memory,", "memory=self.memory / 500,")
-    run = part(*which)
+    run = part(*which, repetitions=12)
     verdict = gate(run.frame, run.accepted(), quantities=run.quantities)
     assert verdict.exit_code == 1
     assert [check.name for check in verdict.checks if check.fails] == [
