@@ -20,7 +20,13 @@ RATES = (0.5, 0.25, 1.0, 0.1, 4.0)
 """What is tried where no rate is given. The first answers until another one has lost less."""
 
 PREFIX = 10_000
-"""How many examples choose among `RATES`: of the paper's sets, more chose no better."""
+"""How many examples choose the finalists of `RATES`: early, a large rate is better than later, so
+these are the best and the best of the smaller ones."""
+
+FINALISTS = 2
+
+FINAL = 40_000
+"""How many examples the finalists learn; their losses of the last `PREFIX` decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,8 @@ class Entrant:
         Of each learner; they break at the same examples.
     learned : int
         Examples so far, passes counted.
+    counted_from : int
+        The first example whose loss counts.
     loss_sum : float
         The squared losses of its predictions in the first pass, over all targets.
     epoch : int
@@ -62,6 +70,7 @@ class Entrant:
     rate: float
     learners: tuple[MonomialLearner, ...]
     chunks: tuple[Iterator[Chunk], ...]
+    counted_from: int = 0
     learned: int = 0
     loss_sum: float = 0.0
     epoch: int = 0
@@ -71,7 +80,8 @@ class Entrant:
         step = [next(chunks) for chunks in self.chunks]
         stop = self.learned + len(step[0].predictions)
         if stop <= targets.shape[1]:
-            self.loss_sum += loss(step, targets[:, self.learned : stop])
+            new = slice(max(self.counted_from - self.learned, 0), None)
+            self.loss_sum += loss(step, targets[:, self.learned : stop], new)
         self.learned = stop
         return step
 
@@ -126,10 +136,10 @@ def predicted(step: Sequence[Chunk]) -> Floats:
     return every[0] if len(every) == 1 else np.column_stack(every)
 
 
-def loss(step: Sequence[Chunk], targets: Targets) -> float:
-    """The squared losses of a step, over all targets."""
+def loss(step: Sequence[Chunk], targets: Targets, counted: slice) -> float:
+    """Return the squared losses of the counted examples of a step, over all targets."""
     return sum(
-        float(squared_losses(chunk.predictions, target).sum())
+        float(squared_losses(chunk.predictions[counted], target[counted]).sum())
         for chunk, target in zip(step, targets, strict=True)
     )
 

@@ -154,11 +154,9 @@ class AppleEstimator(Exclusive, BaseEstimator):
     def _fit(self, rows: Rows, targets: Targets, weights: Floats | None) -> RateModel:
         """All passes from nothing; the features grow in the first.
 
-        The rates are raced on its first examples, with epochs of their own. Where these are not
-        all, the best starts anew.
+        Rates that were not given are raced in it.
         """
-        from algorithms.apple.entrants import PREFIX
-        from algorithms.apple.rate_models import Examples, fresh, learned_by, untrained
+        from algorithms.apple.rate_models import Examples, fresh, raced
 
         self.check()
         apple = self._algorithm("equal")
@@ -170,11 +168,8 @@ class AppleEstimator(Exclusive, BaseEstimator):
             if self.shuffle:
                 examples = examples.at(chance.permutation(len(examples)))
             if best is None and len(apple.tried) > 1:
-                few = examples.at(slice(PREFIX))
-                best, *_ = learned_by(untrained(apple, few), few, apple.growth(len(few)))
-                if len(few) == len(examples):
-                    continue
-                best = fresh(apple, examples, best.rate)
+                best = raced(apple, examples)
+                continue
             best = best or fresh(apple, examples, apple.tried[0])
             best.learn(examples, growth)
         assert best is not None
@@ -238,7 +233,8 @@ class AppleRegressor(RegressorMixin, AppleEstimator):
     learning_rate : float or "auto"
         Of the adaptive, normalized, invariant update of Vowpal Wabbit. By default the one of five
         whose predictions of the first 10,000 examples, each made before it was learned, lost
-        least; in `partial_fit` of the first `batch`, which all five learn.
+        least, or the best of the smaller ones if it lost less of the last 10,000 of the first
+        40,000; in `partial_fit` of the first `batch`, which all five learn.
     heuristic : {"weight", "raw-weight", "ssm"}
         The order of the candidates, see `algorithms.apple.apple.Apple`.
     fallback : bool

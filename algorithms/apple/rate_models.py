@@ -11,13 +11,14 @@ from scipy.optimize import minimize_scalar
 
 from algorithms.apple.apple import Apple, Growth, adaptive_expansion
 from algorithms.apple.class_learners import Targets
+from algorithms.apple.entrants import FINAL, FINALISTS, PREFIX
 from algorithms.apple.growing import GrowingLearner
 from algorithms.benches.holdout import Floats, Rows
 from algorithms.benches.predictions import squared_losses
 from algorithms.errors import DivergedError
 
-RECENT = 10_000
-"""How many of the last predictions say what a margin is worth."""
+RECENT = PREFIX
+"""How many of the last predictions say what a margin is worth, and which rate is better."""
 
 STEEPEST = 50.0
 
@@ -83,6 +84,10 @@ class RateModel:
             )
         )
 
+    def recent_loss(self) -> float:
+        """Return the weighted squared losses of the recent predictions."""
+        return float(self.weights @ squared_losses(self.recent, self.truths).sum(axis=1))
+
 
 def untrained(algorithm: Apple, examples: Examples) -> list[RateModel]:
     """One for each rate that the settings name, which have learned nothing."""
@@ -111,6 +116,26 @@ def learned_by(every: Sequence[RateModel], examples: Examples, growth: Growth) -
     if not left:
         raise DivergedError(reason)
     return sorted(left, key=lambda model: model.loss_sum)
+
+
+def raced(algorithm: Apple, examples: Examples) -> RateModel:
+    """Return the best of all rates, which has learned `examples`, the first pass of a fit.
+
+    All learn the first examples. Where these are not all, the best one and the best below it start
+    again, on more of them. Where these are not all either, the better one does.
+    """
+    few, more = (examples.at(slice(n)) for n in (PREFIX, FINAL))
+    ranked = learned_by(untrained(algorithm, few), few, algorithm.growth(len(few)))
+    best = ranked[0]
+    if len(few) < len(examples):
+        rates = [model.rate for model in ranked if model.rate <= best.rate][:FINALISTS]
+        last = [fresh(algorithm, more, rate) for rate in rates]
+        growth = algorithm.growth(len(more))
+        best = min(learned_by(last, more, growth), key=RateModel.recent_loss)
+    if len(more) < len(examples):
+        best = fresh(algorithm, examples, best.rate)
+        best.learn(examples, algorithm.growth(len(examples)))
+    return best
 
 
 def margins_of_classes(margins: NDArray[np.floating]) -> Doubles:

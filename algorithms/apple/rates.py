@@ -18,7 +18,17 @@ from pydantic import BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
 from algorithms.apple.class_learners import Targets, model_of, targets_of
-from algorithms.apple.entrants import PREFIX, RATES, Chunk, Entrant, advance, metrics_of, predicted
+from algorithms.apple.entrants import (
+    FINAL,
+    FINALISTS,
+    PREFIX,
+    RATES,
+    Chunk,
+    Entrant,
+    advance,
+    metrics_of,
+    predicted,
+)
 from algorithms.apple.learner import Learning, MonomialLearner
 from algorithms.apple.ngrams import Base, with_bigrams
 from algorithms.base import Run
@@ -155,30 +165,35 @@ class OnlineLearner(HoldoutAlgorithm):
         """Race the learning rates over the passes that the bench allows.
 
         Rates that nobody gave are raced on the first examples alone, with all epochs. Where these
-        are not the whole first pass, the best then starts anew, with epochs of their full length;
-        what it says of the examples that chose it is not asked, since their labels did so.
+        are not the whole first pass, the finalists start again on more of them, and then the best
+        one on all, with epochs of their full length; what they say of the examples that chose them
+        is not asked, since their labels did so.
         """
         base, holdout = self.features(bench), bench.holdout
         targets = targets_of(holdout.train.labels, len(holdout.classes))
-        first_pass = min(bench.n_train, bench.budget)
+        budget, first_pass = bench.budget, min(bench.n_train, bench.budget)
         chooses = len(self.tried) > 1 and not self.rates
-        until = min(first_pass, PREFIX) if chooses else bench.budget
-        again = until < first_pass
-        entrants = [
-            self._entrant(i, rate, base.train, targets, until if again else bench.budget)
-            for i, rate in enumerate(self.tried)
-        ]
-        yield from _admissions(entrants, until)
-        champion = yield from _race(bench, entrants, targets, base.names, until)
-        if chooses:
-            yield from _left_behind(entrants, champion, until)
-            del entrants  # of many classes they take gigabytes
-        if until < bench.budget:
-            i, budget = champion.configuration, bench.budget
-            yield LeaseGranted(at=until, configuration=i, amount=budget, slot=i, fresh=again)
+        ends = {min(first_pass, PREFIX), min(first_pass, FINAL)} if chooses else set()
+        entrants: list[Entrant] = []
+        rates, at = list(enumerate(self.tried)), 0
+        for until in sorted({*ends, budget}):
+            again = at < first_pass
             if again:
-                champion = self._entrant(i, champion.rate, base.train, targets, budget)
-            champion = yield from _race(bench, [champion], targets, base.names, budget)
+                entrants.clear()  # of many classes they take gigabytes
+                n, counted_from = until if until < first_pass else budget, until - PREFIX
+                for i, rate in rates:
+                    entrant = self._entrant(i, rate, base.train, targets, n)
+                    entrant.counted_from = counted_from if at else 0
+                    entrants.append(entrant)
+            yield from (
+                _leases(entrants, at, until, fresh=again) if at else _admissions(entrants, until)
+            )
+            champion = yield from _race(bench, entrants, targets, base.names, until)
+            if until in ends:
+                n_best = FINALISTS if until == PREFIX < first_pass else 1
+                entrants = yield from _best(entrants, champion, until, n_best)
+                rates = [(each.configuration, each.rate) for each in entrants]
+            at = until
         model = model_of(champion.learners)
         if bench.scores_test:
             bench.submit(model.predict(base.test))
@@ -214,6 +229,15 @@ def _admissions(entrants: Sequence[Entrant], amount: int) -> Iterator[Event]:
         yield ConfigurationAdmitted(at=0, configuration=i, parameters=parameters)
         yield LeaseGranted(at=0, configuration=i, amount=amount, slot=i)
     yield ChampionChanged(at=0, configuration=0, previous=None)
+
+
+def _leases(
+    entrants: Sequence[Entrant], at: int, until: int, *, fresh: bool
+) -> Iterator[LeaseGranted]:
+    """Let entrants learn `until` so many examples, from nothing if they are `fresh`."""
+    for entrant in entrants:
+        i = entrant.configuration
+        yield LeaseGranted(at=at, configuration=i, amount=until, slot=i, fresh=fresh)
 
 
 def _race(
@@ -252,10 +276,22 @@ def _race(
     return champion
 
 
-def _left_behind(entrants: Sequence[Entrant], champion: Entrant, at: int) -> Iterator[Eliminated]:
-    """The rates that lost more than the champion, but for those that had failed."""
-    for entrant in entrants:
-        if entrant is not champion and entrant.learned == champion.learned:
-            own, least = (each.loss_sum / max(at, 1) for each in (entrant, champion))
-            reason = f"its loss of the first {at} examples is {own:.4g}, the least {least:.4g}"
-            yield Eliminated(at=at, configuration=entrant.configuration, reason=reason)
+def _best(
+    entrants: Sequence[Entrant], champion: Entrant, at: int, n: int
+) -> Generator[Eliminated, None, list[Entrant]]:
+    """Return the champion and the best of smaller rates, `n` in all; eliminate the others.
+
+    Those that had failed are not among them.
+    """
+    alive = [entrant for entrant in entrants if entrant.learned == champion.learned]
+    alive.sort(key=lambda entrant: entrant.loss_sum)
+    best = [entrant for entrant in alive if entrant.rate <= champion.rate][:n]
+    for entrant in alive:
+        if entrant in best:
+            continue
+        start = entrant.counted_from
+        own, least = (each.loss_sum / max(at - start, 1) for each in (entrant, champion))
+        of = f"examples {start} to {at}" if start else f"the first {at} examples"
+        reason = f"its loss of {of} is {own:.4g}, the least {least:.4g}"
+        yield Eliminated(at=at, configuration=entrant.configuration, reason=reason)
+    return best

@@ -123,9 +123,11 @@ def test_a_rate_that_diverges_fails_alone():
         run(Fragile(learning_rate=0.25), parity(100))
 
 
+@pytest.mark.parametrize("final", [1500, 10_000])
 @pytest.mark.parametrize(("prefix", "passes"), [(10_000, 1), (10_000, 2), (700, 1), (700, 2)])
-def test_the_first_examples_choose_the_rate(monkeypatch, prefix, passes):
+def test_the_first_examples_choose_the_rate(monkeypatch, prefix, passes, final):
     monkeypatch.setattr("algorithms.apple.rates.PREFIX", prefix)
+    monkeypatch.setattr("algorithms.apple.rates.FINAL", max(final, prefix))
     one = HoldoutBench(parity(2000, order=2).holdout, passes=passes)
     auditor, events = Auditor(), run(Apple(), one)
     for event in events:
@@ -133,14 +135,17 @@ def test_the_first_examples_choose_the_rate(monkeypatch, prefix, passes):
     finished, at = auditor.close(), min(prefix, 2000)
 
     assert finished.at == 2000 * passes
-    assert [e.at for e in of(Eliminated, events)] == [at] * (len(RATES) - 1)
+    out = [e.at for e in of(Eliminated, events)]
+    assert out == ([at] * (len(RATES) - 2) + [min(final, 2000)] if prefix == 700 else [at] * 4)
     assert {p["learning_rate"] for p in auditor.parameters} == set(RATES)
     again = [e for e in of(LeaseGranted, events) if e.at]
     assert [(e.at, e.fresh) for e in again] == (
-        [(700, True)] if prefix == 700 else [(2000, False)] * (passes - 1)
+        ([(700, True)] * 2 if prefix == 700 else [])
+        + ([(1500, True)] if (prefix, final) == (700, 1500) else [(2000, False)] * (passes - 1))
     )
-    own = [e.epoch for e in of(FeaturesExpanded, events) if e.at > prefix]
-    assert own == ([3, 4, 5] if prefix == 700 else [])
+    if final > 2000:
+        own = {e.epoch for e in of(FeaturesExpanded, events) if e.at > prefix}
+        assert own == ({3, 4, 5} if prefix == 700 else set())
     if prefix > 2000 and passes == 1:
         assert finished.score == run(Apple(rates=RATES), one.twin())[-1].score
 

@@ -213,3 +213,23 @@ def test_a_wrong_parameter_is_named_in_one_line():
         AppleRegressor(alpha=-1).fit([[0.0], [1.0]], [0.0, 1.0])
 
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_large_rate_that_is_better_early_alone_is_not_chosen(seed):
+    rng = np.random.default_rng(seed)
+    rows = sparse.random(30_000, 300, density=0.04, random_state=seed, format="csr")
+    rows.data[:] = 1
+    dense, pairs = rows.toarray(), rng.choice(300, (40, 2))
+    margins = rows @ (rng.normal(size=300) * (rng.random(300) < 0.3))
+    margins += (dense[:, pairs[:, 0]] * dense[:, pairs[:, 1]]) @ rng.normal(scale=3, size=40)
+    margins += rng.normal(scale=0.5, size=len(margins))
+    labels = np.where(margins > np.quantile(margins, 0.9), 1.0, -1.0)
+    train, test = slice(24_000), slice(24_000, None)
+
+    def error(rate):
+        model = AppleRegressor(learning_rate=rate, random_state=seed)
+        model.fit(rows[train], labels[train])
+        return np.mean((model.predict(rows[test]) - labels[test]) ** 2)
+
+    assert error("auto") <= min(error(0.5), error(1.0)) + 1e-9
