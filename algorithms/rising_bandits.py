@@ -88,7 +88,9 @@ class RisingBanditsCost(GrowthBased):
         equation 16; the authors' code takes 0.5.
     turns : {"pulls", "seconds"}
         Whose turn it is among the candidates: each pulls once a round (the paper), or, after the
-        first round, whoever would have used the least of the budget after one more trial.
+        first round, whoever would have used the least of the budget after one more trial. In the
+        first round the best arm so far then gets its second trial before the arms that wait, if it
+        costs no more than their equal share of what is left.
 
     Notes
     -----
@@ -184,15 +186,24 @@ class CostAwarePolicy(RisingPolicy):
         self._spent: Floats = np.zeros(self.best.shape)
 
     def _choose(self) -> Ints:
-        if not self._equal_shares or not self.pulls.all():
+        waiting = (self.candidates & (self.pulls == 0)).sum(axis=-1)
+        if not self._equal_shares:
             return super()._choose()
-        after_one_more = self._spent + self._spent / self.pulls
+        if waiting.any():
+            best = np.where(self.candidates, self.best, -np.inf).argmax(axis=-1)
+            at = (self._runs, best)
+            left = self.problem.budget - self._spent.sum(axis=-1)
+            again = (self.pulls[at] == 1) & (self.best[at] > 0)
+            again &= (waiting > 0) & (self._spent[at] * (waiting + 1) <= left)
+            return np.where(again, best, super()._choose())
+        after_one_more = self._spent + self._spent / np.maximum(self.pulls, 1)
         cheapest: Ints = np.where(self.candidates, after_one_more, np.inf).argmin(axis=-1)
         return cheapest
 
     def _round_is_over(self) -> Bools:
         over = super()._round_is_over()
-        return over | self.pulls.all(axis=-1) if self._equal_shares else over
+        pulled = (self.pulls > 0) | ~self.candidates
+        return over | pulled.all(axis=-1) if self._equal_shares else over
 
     def _steps_left(self, arm: Ints, cost: Floats) -> Floats:
         at = (self._runs, arm)

@@ -48,7 +48,8 @@ class Trial:
         Of the learner, with which its model is made again; None where there is no learner.
     ended : bool
         False if it was stopped after the seconds that it was given, or not begun because it would
-        take longer: nothing is known of it.
+        take longer. Nothing is known of it, unless its status is ``ok``: then its reward is of a
+        part of it, its fidelity says of which, and asking for it again goes on with it.
     """
 
     arm: int
@@ -168,7 +169,8 @@ class PullsBench(Bench):
         Under a budget in seconds a trial may take half of what is left, and an arm's first
         one its share: what is left, divided by the arms that were not pulled yet. One that takes
         longer is cut off, and the arm's next pull is that trial again. And a trial on a share
-        of the rows can be the best until there is one on more of them.
+        of the rows can be the best until there is one on more of them. One that has ended counts
+        although it took more than it might, if that is left of the budget.
     """
 
     kind: ClassVar[str] = "pulls"
@@ -311,13 +313,14 @@ class PullsBench(Bench):
         }[self.unit]
         if trial.status == "ok" and not math.isfinite(trial.reward):
             trial = _failed(trial, "diverged", "the feedback is not a finite number")
-        if cost > most * (1 + 1e-9) or not trial.ended:
+        may_take = self.budget - self.at if self.shares else most
+        if cost > may_take * (1 + 1e-9) or not (trial.ended or trial.status == "ok"):
             reason = OVERRUN if most == self.budget - self.at else OVER_ITS_SHARE
             reason = UNAFFORDABLE if trial.reason == UNAFFORDABLE else reason
-            share = most / cost if trial.ended else 1.0
+            share = may_take / cost if trial.ended else 1.0
             trial = _failed(trial, "timeout", reason, share)
             cost *= share
-        else:
+        elif trial.ended:
             self._next[trial.arm] += 1
         self.at = min(self.budget, self.at + cost)
         self._pulls[trial.arm] += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import pickle
 import time
@@ -72,7 +73,8 @@ class Order:
     """After which it is stopped, in `clock`."""
     clock: Literal["cpu", "wall"] = "cpu"
     keep: str = ""
-    """The file that gets the fitted models of all folds; none if empty."""
+    """The file of the fitted folds, see `fitted_in`; those in it are not fitted again. No file if
+    empty."""
     refit: bool = False
     """Fit on the rows of `Arrays.refit` instead, and forecast its validation rows."""
 
@@ -81,7 +83,8 @@ class Order:
 class TrialOutcome:
     """What came of an `Order`; `reward` is 0 unless `status` is ``ok``.
 
-    The status ``stopped`` says that the order's seconds ended first: nothing is known of it.
+    The status ``stopped`` says that the order's seconds ended first. Of several folds it then has
+    the score and the forecasts of those that were fitted; without any, nothing is known of it.
     """
 
     reward: float
@@ -96,6 +99,8 @@ class TrialOutcome:
     """Whether its process ended with it."""
     forecasts: NDArray[Any] | None = None
     """Of all validation rows; none of a fit on a share of the rows of one fold of several."""
+    folds: int = 0
+    """How many were fitted, where it was stopped."""
 
 
 def run(order: Order, arrays: Arrays, begin: Callable[[], object] = lambda: None) -> TrialOutcome:
@@ -157,9 +162,14 @@ class _Clock:
     def start(self) -> None:
         self._cpu, self._wall = time.process_time(), time.perf_counter()
 
+    def seconds(self, clock: Literal["cpu", "wall"]) -> float:
+        if clock == "cpu":
+            return time.process_time() - self._cpu
+        return time.perf_counter() - self._wall
+
     def stop(self) -> tuple[float, float]:
         if self._spent is None:
-            self._spent = time.process_time() - self._cpu, time.perf_counter() - self._wall
+            self._spent = self.seconds("cpu"), self.seconds("wall")
         return self._spent
 
 
@@ -187,24 +197,54 @@ def _judged(order: Order, arrays: Arrays, judge: Judge, clock: _Clock) -> TrialO
     if arrays.probabilistic and not hasattr(_new(order, folds[0]), "predict_proba"):
         raise TypeError(f"{order.estimator} gives no probabilities, which the scorer needs")
     n_classes = 0 if judge.classes is None else len(judge.classes)
-    models, parts = [], []
-    for fold in folds:
-        models.append(_fit(order, fold))
-        parts.append(forecast(models[-1], fold.validation_x, n_classes))
-    forecasts = np.concatenate(parts)
-    if not np.isfinite(forecasts).all():
-        raise FloatingPointError("the predictions are not finite")
+    done = fitted_in(order.keep)
+    before = len(done)
+    try:
+        for fold in folds[before:]:
+            new = len(done) - before
+            if new and clock.seconds(order.clock) * (new + 1) / new > order.seconds:
+                break  # the next one would be stopped
+            model = _fit(order, fold)
+            part = forecast(model, fold.validation_x, n_classes)
+            if not np.isfinite(part).all():
+                raise FloatingPointError("the predictions are not finite")
+            if order.keep:
+                with Path(order.keep).open("ab") as file:
+                    pickle.dump((model, part), file, protocol=pickle.HIGHEST_PROTOCOL)
+            done.append((model, part))
+    except Stopped:
+        if not done:
+            raise
+    forecasts = np.concatenate([part for _, part in done])
     if len(forecasts) < len(judge.targets):
         judge = judge.first(len(forecasts))
     score = judge.score(forecasts)
-    if order.keep:
-        with Path(order.keep).open("wb") as file:
-            pickle.dump(models, file, protocol=pickle.HIGHEST_PROTOCOL)
-    spent = clock.stop()
     if not math.isfinite(score):
-        return TrialOutcome(0.0, None, *spent, status="diverged", reason="the score is no number")
+        reason = "the score is no number"
+        return TrialOutcome(0.0, None, *clock.stop(), status="diverged", reason=reason)
+    if len(done) < len(folds):  # of fewer rows a score is less certain: its lower bound counts
+        noise = judge.noise(forecasts, generator(order.seed, "noise"))
+        reward, reason = judge.reward(score - noise), f"{len(done)} of {len(folds)} folds"
+        return TrialOutcome(
+            reward, None, *clock.stop(), "stopped", reason, score, False, forecasts, len(done)
+        )
     kept = forecasts if order.refit or len(folds) == len(arrays.folds) else None
-    return TrialOutcome(judge.reward(score), None, *spent, score=score, forecasts=kept)
+    return TrialOutcome(judge.reward(score), None, *clock.stop(), score=score, forecasts=kept)
+
+
+def fitted_in(path: Path | str) -> list[tuple[Any, NDArray[Any]]]:
+    """Return the model and the forecasts of each fold in a file; remove one that is not whole."""
+    found: list[tuple[Any, NDArray[Any]]] = []
+    if not path or not Path(path).is_file():
+        return found
+    with Path(path).open("rb+") as file:
+        whole = 0
+        with contextlib.suppress(EOFError, pickle.UnpicklingError):
+            while True:
+                found.append(pickle.load(file))  # noqa: S301 - our own process wrote it
+                whole = file.tell()
+        file.truncate(whole)
+    return found
 
 
 def forecast(model: Any, features: Matrix, n_classes: int) -> NDArray[Any]:

@@ -35,9 +35,10 @@ def selected(
 
     One after the other the forecast that improves the mean most is added, with replacement. The
     answer is the best prefix. What improves is the score, and among equals the squared distance
-    of the mean from the targets. Where the score is R² or the accuracy, it is the distance
-    alone: the former is one, and of so many choices the one with a few more hits is the luckiest,
-    where the Brier score, which is proper, tells sooner what is better.
+    of the mean from the targets. R² is such a distance. Where the score is the accuracy, the
+    distance chooses who is added, from nothing and from the best forecast on, and the accuracy
+    chooses among the prefixes of both: if it chose who is added, too, the luckiest of many would
+    be, where the Brier score, which is proper, shows sooner what is better.
 
     Parameters
     ----------
@@ -81,19 +82,39 @@ def _nearest_together(
         products[place, : place + 1] = [np.vdot(errors[place], other) for other in errors]
         products[: place + 1, place] = products[place, : place + 1]
     products = products[: len(errors), : len(errors)] / (products[0, 0] or 1.0)
-    counts: Floats = np.zeros(len(errors))
-    chosen: list[int] = []
-    best, least = 0, math.inf
+    path, distances = _path(products, rounds)
+    if judge.classes is None:
+        return path[: int(np.argmin(distances)) + 1]
+    best: list[int] = []
+    best_value = (-math.inf, -math.inf)
+    for members, far in ((path, distances), _path(products, rounds, 0)):
+        total: Floats = np.zeros_like(forecasts[0], dtype=np.float64)
+        for turn, member in enumerate(members, 1):
+            total += forecasts[member]
+            value = (round(judge.score(total / turn), 12), -far[turn - 1])
+            if value > best_value:
+                best, best_value = members[:turn], value
+            if left() <= 0:
+                return best
+    return best
+
+
+def _path(
+    products: Floats, rounds: int, first: int | None = None
+) -> tuple[list[int], list[float]]:
+    """Return who is added, one by one, after the `first`, and how far the mean then is."""
+    counts: Floats = np.zeros(len(products))
+    path: list[int] = []
+    far: list[float] = []
     for turn in range(1, rounds + 1):
         added = products @ counts * 2 + products.diagonal()
         # What rounding changes is no difference.
         distances = np.round((counts @ products @ counts + added) / turn**2, 12)
-        winner = int(distances.argmin())
+        winner = int(distances.argmin()) if path or first is None else first
         counts[winner] += 1
-        chosen.append(winner)
-        if distances[winner] < least:
-            best, least = turn, distances[winner]
-    return chosen[:best]
+        path.append(winner)
+        far.append(float(distances[winner]))
+    return path, far
 
 
 def _best_scored_together(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import pickle
 import tempfile
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from algorithms.seeds import generator
 from tasks.evaluate.store import Store
 from tasks.evaluate.trials import recipes
 from tasks.evaluate.trials.budgeted import BudgetedTrials, Judged
-from tasks.evaluate.trials.evaluate import Arrays, Fold, Task
+from tasks.evaluate.trials.evaluate import Arrays, Fold, Task, fitted_in
 from tasks.evaluate.trials.replay import Protocol
 from tasks.evaluate.trials.scoring import Judge
 from tasks.evaluate.trials.spaces import Space
@@ -144,7 +143,7 @@ def searched(request: Request) -> Searched:
         events = _played(request, bench)
         best = bench.best
         assert best is not None  # or the bench would have said why not
-        candidates = _candidates(trials, events)
+        candidates, judge = _comparable(_candidates(trials, events), judge)
         own = request.budget * SELECTING + max(0.0, budget - bench.at)
         refits = 0.0 if request.folds.bagged else request.budget * FOR_REFITS
         began = clock()
@@ -260,17 +259,39 @@ def _played(request: Request, bench: PullsBench) -> tuple[Event, ...]:
 
 
 def _candidates(trials: BudgetedTrials, events: tuple[Event, ...]) -> list[_Candidate]:
-    """The trials that were judged on all rows, the best first."""
+    """The trials that were judged, each once: of one that went on, its last event."""
     parameters = {e.configuration: e.parameters for e in of(events, ConfigurationAdmitted)}
-    found = []
+    found = {}
     for event in of(events, TrialFinished):
         if event.status == "ok":
             values = {k: v for k, v in parameters[event.configuration].items() if k != "arm"}
             assert event.seed is not None
             judged = trials.judged(event.arm, values, event.seed)
             if judged is not None:
-                found.append(_Candidate(event, judged))
-    return sorted(found, key=lambda each: -each.judged.score)
+                found[event.seed] = _Candidate(event, judged)
+    return list(found.values())
+
+
+def _comparable(candidates: list[_Candidate], judge: Judge) -> tuple[list[_Candidate], Judge]:
+    """The candidates with scores of the same rows, the best first, and the judge of these rows.
+
+    A trial that was stopped has forecasts of the first rows alone. It is left out, unless on its
+    rows it beats all that have more of them by more than the standard error: then its rows judge.
+    """
+    found: list[_Candidate] = []
+    for each in sorted(candidates, key=lambda each: -len(each.judged.forecasts)):
+        own = judge.first(len(each.judged.forecasts))
+        if found and len(own.targets) < len(found[-1].judged.forecasts):
+            best = max(own.score(other.judged.forecasts[: len(own.targets)]) for other in found)
+            noise = own.noise(each.judged.forecasts, generator(each.judged.order.seed, "noise"))
+            if each.judged.score <= best + noise:
+                continue
+        found.append(each)
+    judge = judge.first(len(found[-1].judged.forecasts))
+    for each in found:
+        rows = each.judged.forecasts[: len(judge.targets)]
+        each.judged = replace(each.judged, forecasts=rows, score=judge.score(rows))
+    return sorted(found, key=lambda each: -each.judged.score), judge
 
 
 def _chosen(
@@ -321,9 +342,7 @@ def _model(
 def _measured(trials: BudgetedTrials, judged: Judged) -> list[Any]:
     """The very models that were scored; fitted again, with the same seed, if they are gone."""
     if judged.file is not None:
-        with judged.file.open("rb") as file:
-            models: list[Any] = pickle.load(file)  # noqa: S301 - our own worker wrote it
-            return models
+        return [model for model, _ in fitted_in(judged.file)]
     again, outcome = trials.fit_again(judged)
     if again is None:
         raise LeaseboardError(

@@ -6,7 +6,7 @@ import pytest
 from algorithms.benches.pulls import UNAFFORDABLE
 from tasks.evaluate.store import Store
 from tasks.evaluate.trials.budgeted import BudgetedTrials
-from tasks.evaluate.trials.evaluate import Arrays, Fold
+from tasks.evaluate.trials.evaluate import Arrays, Fold, fitted_in
 from tasks.evaluate.trials.replay import Protocol
 from tasks.evaluate.trials.scoring import Judge
 from tasks.evaluate.trials.spaces import Space, load_space
@@ -91,6 +91,40 @@ def slow(monkeypatch, tmp_path):
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     return Space.model_validate(SLOW)
+
+
+def test_a_trial_that_is_stopped_between_folds_keeps_them_and_goes_on_after_them(slow, tmp_path):
+    slow.arms["slow"].constants["seconds"] = 0.2
+    search = trials(tmp_path, slow, limits=TrialLimits(cpu_seconds=63.0))
+    search.warm()
+    begun = search.trial_within(0, 0, 0.5)
+    kept = search.judged(0, {}, begun.seed)
+
+    assert (begun.ended, begun.status, begun.reason) == (False, "ok", "2 of 3 folds")
+    assert (
+        begun.reward
+        < kept.score
+        == Judge("accuracy", arrays().judge.targets[:60], np.array([0, 1])).score(kept.forecasts)
+    )
+    assert len(fitted_in(kept.file)) == 2
+    assert search.trial_within(0, 0, 0.1).reason == UNAFFORDABLE  # one more fold takes .2
+    whole = search.trial_within(0, 0, 0.4)
+    assert whole.ended
+    assert whole.cpu_seconds < 0.4
+    assert begun.cpu_seconds + whole.cpu_seconds > 0.5
+    assert search.judged(0, {}, whole.seed).forecasts.shape == (90, 2)
+    assert len(fitted_in(kept.file)) == 3
+    search.close()
+
+
+def test_a_fold_that_was_cut_off_in_writing_is_fitted_again(tmp_path):
+    file = tmp_path / "folds"
+    search = trials(tmp_path)
+    search._file = lambda *_: file
+    file.write_bytes(b"\x80\x05cut")
+
+    assert search.trial(0, 0).status == "ok"
+    assert len(fitted_in(file)) == 3
 
 
 @pytest.mark.parametrize("clock", ["cpu", "wall"])
