@@ -46,20 +46,29 @@ def use_conf(conf: Path | None) -> None:
         os.environ["LEASEBOARD_CONF"] = str(own_conf(conf))
 
 
-def open_suite(name: str, out: Path | None, conf: Path | None) -> tuple[Suite, Path]:
-    """The suite, checked, and its output folder, which need not be there yet."""
+def open_suite(
+    name: str, out: Path | None, conf: Path | None, *, baselines: bool = True
+) -> tuple[Suite, Path]:
+    """The suite, checked, and its output folder, which need not be there yet.
+
+    - `baselines`: False leaves out the naive baselines that the suite does not name.
+    """
     from tasks.jobs.suites.plan import check_suite
+    from tasks.jobs.suites.rankable import with_baselines
     from tasks.jobs.suites.suite import load_suite, suite_path
     from tasks.machine.paths import conf_dir
 
     use_conf(conf)
     folder = conf_dir(conf)
     suite = load_suite(name, folder)
+    suite = with_baselines(suite) if baselines else suite
     check_suite(suite, suite_path(name, folder))
     return suite, (out or Path("runs") / suite.name).resolve()
 
 
-def open_suites(name: str, out: Path | None, conf: Path | None) -> list[tuple[Suite, Path]]:
+def open_suites(
+    name: str, out: Path | None, conf: Path | None, *, baselines: bool = True
+) -> list[tuple[Suite, Path]]:
     """`open_suite` of each suite that `name` stands for; those of a collection under `out`."""
     from tasks.jobs.suites.collection import check_apart, members
     from tasks.machine.paths import conf_dir
@@ -67,8 +76,11 @@ def open_suites(name: str, out: Path | None, conf: Path | None) -> list[tuple[Su
     use_conf(conf)
     names = members(name, conf_dir(conf))
     if names == [name]:
-        return [open_suite(name, out, conf)]
-    opened = [open_suite(one, out / Path(one).stem if out else None, conf) for one in names]
+        return [open_suite(name, out, conf, baselines=baselines)]
+    opened = [
+        open_suite(one, out / Path(one).stem if out else None, conf, baselines=baselines)
+        for one in names
+    ]
     check_apart([suite for suite, _ in opened])
     return opened
 

@@ -37,7 +37,6 @@ class Vanilla(Published):
     Of three and more classes it is VW's ``--oaa`` with logistic loss, and leaves no model.
     """
 
-    baseline: ClassVar[bool] = True
     many_classes: ClassVar[bool] = True
 
     @property

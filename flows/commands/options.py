@@ -37,6 +37,10 @@ Metric = Annotated[
         "--metric", help="What ranks on the board in the place of the score, such as mae or skill."
     ),
 ]
+NoBaselines = Annotated[
+    bool,
+    typer.Option("--no-baselines", help="Leave out naive baselines of streams not asked for."),
+]
 Local = Annotated[bool, typer.Option("--local", help="The same steps without Prefect.")]
 
 

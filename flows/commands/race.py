@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.commands.options import Conf, Mirrors, TrackingUri, parse_settings
+from flows.commands.options import Conf, Mirrors, NoBaselines, TrackingUri, parse_settings
 from flows.folders import new_folder
 from flows.interruption import terminable
 from flows.opened import use_conf
@@ -53,6 +53,7 @@ def race(
         str | None,
         typer.Option(help="What to tell in the place of the score, such as kappa or mae."),
     ] = None,
+    no_baselines: NoBaselines = False,
     as_json: Annotated[bool, typer.Option("--json", help="End with one JSON object.")] = False,
     out: Annotated[Path, typer.Option("--out", help="Where the events go.")] = Path("runs/race"),
     mirror: Mirrors = None,
@@ -99,7 +100,7 @@ def race(
         attempt = _attempt(job, folder, mirrors, fault=fault, keep=register is not None)
         try:
             attempt.keep()
-            attempt = attempt.with_skill(job, mirrors)
+            attempt = attempt.with_skill(job, mirrors, baselines=not no_baselines)
         finally:  # the result is told, whatever goes wrong
             result = attempt.result
             if context.obj and result.status != "ok" and attempt.log:  # asked for by --debug
@@ -185,11 +186,12 @@ class _Attempt:
     of_log: bool = False
     numbered: tuple[str, ...] = ()
 
-    def with_skill(self, job: Job, mirrors: tuple[Path, ...]) -> _Attempt:
+    def with_skill(self, job: Job, mirrors: tuple[Path, ...], *, baselines: bool) -> _Attempt:
         """It, measured against the best of what a person tries first, on a stream."""
         from tasks.jobs.skill import with_skill
 
-        return replace(self, **with_skill(job, self.result, mirrors=mirrors)._asdict())
+        found = with_skill(job, self.result, mirrors=mirrors, baselines=baselines)
+        return replace(self, **found._asdict())
 
     @property
     def log(self) -> str:
@@ -336,6 +338,6 @@ def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
                  "budget", "complete", "hindsight",
                  "cpu_seconds", "wall_seconds", "setup_seconds", "seed", "environment_seed",
                  "algorithm", "data", "digest", "settings", "bench_options", "reason",
-                 "events")  # fmt: skip
-        row = plain(result)
+                 "events", "baseline")  # fmt: skip
+        row = plain(result) | {"baseline": attempt.best}
         say(json.dumps({name: row[name] for name in names}))

@@ -15,6 +15,7 @@ from flows.commands.options import (
     Local,
     Metric,
     Mirrors,
+    NoBaselines,
     Out,
     SuiteName,
     TrackingUri,
@@ -42,6 +43,7 @@ def run(
     conf: Conf = None,
     tracking_uri: TrackingUri = None,
     metric: Metric = None,
+    no_baselines: NoBaselines = False,
     register: Annotated[
         bool, typer.Option("--register", help="Register the winners, see `leaseboard model`.")
     ] = False,
@@ -54,7 +56,7 @@ def run(
         raise UsageError("--cluster excludes --local and --workers: Dask's workers do the work")
     how = How(workers, local, cluster, tuple(mirror or ()), tracking_uri)
     codes = []
-    for loaded, home in open_suites(suite, out, conf):
+    for loaded, home in open_suites(suite, out, conf, baselines=not no_baselines):
         with resumable(home):
             code = exit_code(execute(_ranked_by(metric, loaded), home, how))
         if register and code == 0:
@@ -65,12 +67,18 @@ def run(
     return _together(codes)
 
 
-def plan(suite: SuiteName, out: Out = None, mirror: Mirrors = None, conf: Conf = None) -> int:
+def plan(
+    suite: SuiteName,
+    out: Out = None,
+    mirror: Mirrors = None,
+    conf: Conf = None,
+    no_baselines: NoBaselines = False,
+) -> int:
     """Print the jobs of a suite, what is done and what will run; run nothing.
 
     Example: leaseboard plan paper-chacha
     """
-    opened = open_suites(suite, out, conf)
+    opened = open_suites(suite, out, conf, baselines=not no_baselines)
     return _together([_show_plan(loaded, home, mirror) for loaded, home in opened])
 
 

@@ -14,6 +14,7 @@ from tasks.evaluate.peers import venv
 from tasks.fetch import columns
 from tasks.jobs import benches
 from tasks.jobs.job import Job, Result
+from tasks.machine.clocks import cpu_seconds
 
 
 class BesideFirstTries(NamedTuple):
@@ -30,13 +31,18 @@ class BesideFirstTries(NamedTuple):
     """Columns of three and more texts, of which the learner saw the numbers."""
 
 
-def with_skill(job: Job, result: Result, *, mirrors: tuple[Path, ...] = ()) -> BesideFirstTries:
-    """The result of `job` with the metric ``skill``, over whom it is, and what the score is of.
+def with_skill(
+    job: Job, result: Result, *, mirrors: tuple[Path, ...] = (), baselines: bool = True
+) -> BesideFirstTries:
+    """The result of `job` with ``skill`` and ``relative_loss``, and what the score is of.
+
+    What the naive baselines took is the metric ``baselines_cpu_seconds``.
 
     Skill is of the target itself, as are all measures; the score is of what models learn.
 
     - `result`: what it came to.
     - `mirrors`: where its data are looked for first.
+    - `baselines`: False runs none of them.
     """
     loss = loss_of(result.metrics)
     if result.status != "ok" or loss is None:
@@ -47,11 +53,14 @@ def with_skill(job: Job, result: Result, *, mirrors: tuple[Path, ...] = ()) -> B
         return BesideFirstTries(result)
     of_log = bench.stream.shift is not None
     numbered = () if job.algorithm in venv.names() else _of_texts(dataset)
-    best = best_first_try(bench) if result.complete else None
+    before = cpu_seconds()
+    best = best_first_try(bench) if baselines and result.complete else None
+    taken = cpu_seconds() - before
     if best is None or not best[1]:
         return BesideFirstTries(result, "", of_log, numbered)
     skill = skill_over([best[1]], loss)
-    told = replace(result, metrics={**result.metrics, "skill": skill})
+    more = {"skill": skill, "relative_loss": 1 - skill, "baselines_cpu_seconds": taken}
+    told = replace(result, metrics={**result.metrics, **more})
     return BesideFirstTries(told, best[0], of_log, numbered)
 
 

@@ -23,7 +23,7 @@ def verdict(board: Board, names: Mapping[str, str] | None = None) -> str:
     """
     competing = (row for row in board.rows if row.n_ok and not (row.baseline or row.hindsight))
     first = next(competing, None)
-    baselines = [row.label for row in board.rows if row.baseline]
+    baselines = [row.label for row in board.rows if row.baseline and row.n_ok]
     if first is None or not baselines:
         return ""
     table = board.table
@@ -35,14 +35,17 @@ def verdict(board: Board, names: Mapping[str, str] | None = None) -> str:
     lost = [problem for problem in both if mine[problem][0] <= best[problem][0]]
     sets = f"{len(both)} data set{'' if len(both) == 1 else 's'}"
     if not lost:
-        return f"{first.label} beats the best baseline on {'all ' * (len(both) > 1)}{sets}."
+        return (
+            f"{first.label} beats every baseline ({', '.join(baselines)}) on"
+            f" {'all ' * (len(both) > 1)}{sets}."
+        )
     named = [
         f"{(names or {}).get(problem, problem)} ({_scores(table, problem, best, first.label)})"
         for problem in lost[:NAMED]
     ]
     more = f" and {len(lost) - NAMED} more" if len(lost) > NAMED else ""
     return (
-        f"{first.label} does not beat the best baseline on {len(lost)} of {sets}:"
+        f"{first.label} does not beat every baseline on {len(lost)} of {sets}:"
         f" {', '.join(named)}{more}."
     )
 

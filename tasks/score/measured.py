@@ -19,11 +19,13 @@ def told(metrics: Mapping[str, float], best: str = "") -> str:
 
     Examples
     --------
-    >>> told({"rmse": 3.25, "mae": 2.0, "skill": 0.5, "models_per_example": 5}, "last-label")
-    'rmse 3.25, mae 2, skill 0.5 over last-label'
+    >>> told({"rmse": 3.25, "mae": 2.0, "skill": 0.6, "models_per_example": 5}, "last-label")
+    'rmse 3.25, mae 2, skill 0.6 (relative loss 0.4) over last-label'
     """
     found = [f"{name} {metrics[name]:.4g}" for name in DIRECTIONS if name in metrics]
-    return ", ".join(found) + (f" over {best}" if best and SKILL in metrics else "")
+    if best and SKILL in metrics:
+        found[-1] += f" (relative loss {1 - metrics[SKILL]:.4g}) over {best}"
+    return ", ".join(found)
 
 
 def check_measure(name: str) -> str:

@@ -17,7 +17,7 @@ from tasks.fetch.references import with_options
 from tasks.jobs.attempt import attempt
 from tasks.jobs.job import Result, first_fault
 from tasks.jobs.suites.plan import check_suite
-from tasks.jobs.suites.rankable import require_ranking, tasks_of
+from tasks.jobs.suites.rankable import require_ranking, tasks_of, with_baselines
 from tasks.jobs.suites.suite import Suite
 from tasks.machine import paths
 from tasks.score.board import plain
@@ -104,6 +104,7 @@ def race(
     repetitions: int = 1,
     budget: float | None = None,
     metric: str | None = None,
+    baselines: bool = True,
     mirrors: Sequence[Path] = (),
     tracking_uri: str | None = None,
 ) -> Raced:
@@ -129,6 +130,9 @@ def race(
         Units of the bench, such as trials.
     metric : str, optional
         What ranks in the place of the score, such as ``"mae"`` or ``"skill"``.
+    baselines : bool
+        Whether the naive baselines (`running-mean`, `last-label`, `seasonal-last`, `online-ridge`)
+        run, too, if an algorithm works on a stream.
     mirrors : sequence of Path
         Data mirrors; by default those of ``LEASEBOARD_MIRROR``.
     tracking_uri : str, optional
@@ -151,7 +155,7 @@ def race(
     >>> found.best
     ('chacha',)
     >>> list(found.board.index)
-    ['chacha', 'vanilla']
+    ['chacha', 'online-ridge', 'running-mean', 'vanilla', 'seasonal-last', 'last-label']
     """
     if repetitions < 1:
         raise UsageError(f"repetitions={repetitions}: give at least 1")
@@ -164,9 +168,10 @@ def race(
         "seeds": list(range(seed, seed + repetitions)),
         "budget": budget,
         "metric": metric,
+        "baselines": baselines,
     }
     try:
-        suite = Suite.model_validate(content)
+        suite = with_baselines(Suite.model_validate(content))
     except ValidationError as error:
         raise UsageError(first_fault(error)) from error
     check_suite(suite)

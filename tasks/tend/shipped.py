@@ -9,7 +9,7 @@ from tasks.machine.paths import shipped_conf
 from tasks.machine.yaml_files import load_yaml
 
 _LISTS = {"algorithms": "algorithm", "data": "data"}
-_BESIDE = frozenset(("name", "tracking", *_LISTS))
+_BESIDE = frozenset(("name", "tracking", "baselines", *_LISTS))
 """No page shows them, or they are compared one by one."""
 
 

@@ -432,3 +432,15 @@ def test_a_race_of_too_many_configurations_warns_in_one_line(tmp_path):
     (line,) = [line for line in ended.stderr.splitlines() if "arning" in line]
     assert line.startswith("leaseboard: warning: 10,")
     assert "raise coefficient, which is 0.01 (the paper's: 0.05)" in line
+
+
+def test_the_naive_baselines_of_a_race_are_named_timed_and_left_out_when_asked(race):
+    told = race("chacha")[0]
+    alone = race("chacha", "--no-baselines")[0]
+
+    assert told["baseline"] in ("running-mean", "last-label", "seasonal-last", "online-ridge")
+    assert told["metrics"]["relative_loss"] == pytest.approx(1 - told["metrics"]["skill"])
+    assert told["metrics"]["baselines_cpu_seconds"] > 0
+    assert alone["baseline"] == ""
+    assert not {"skill", "relative_loss", "baselines_cpu_seconds"} & alone["metrics"].keys()
+    assert alone["score"] == told["score"]

@@ -7,10 +7,12 @@ from pathlib import Path
 
 from algorithms.benches.measures import OF_TASK, SKILL
 from algorithms.errors import DataUnavailableError, UsageError, UserFileError
+from algorithms.reference.first_tries import FIRST_TRIES
 from tasks import fetch
 from tasks.jobs.benches.kinds import MEASURED
 from tasks.jobs.described import Described, describe
 from tasks.jobs.job import Job
+from tasks.jobs.suites.suite import Contender, Suite
 
 
 def require_measure(name: str, jobs: Iterable[Job], tasks: Mapping[str, str]) -> None:
@@ -19,7 +21,7 @@ def require_measure(name: str, jobs: Iterable[Job], tasks: Mapping[str, str]) ->
     - `name`: see `algorithms.benches.measures`.
     - `tasks`: of their data, by reference, where they are known; others may have any.
     """
-    on_streams = [job for job in jobs if _described(job).bench in MEASURED]
+    on_streams = [job for job in jobs if _described(job.algorithm).bench in MEASURED]
     if not on_streams:
         raise UsageError(f"metric {name!r} is of streams, and no job is on one: leave it out")
     if any(job.data not in tasks for job in on_streams):
@@ -35,10 +37,32 @@ def require_ranking(name: str, jobs: Iterable[Job], tasks: Mapping[str, str]) ->
     """`require_measure`, and for skill a job of a baseline, which it is over."""
     every = list(jobs)
     require_measure(name, every, tasks)
-    if name == SKILL and not any(_described(job).baseline for job in every):
+    if name == SKILL and not any(_described(job.algorithm).baseline for job in every):
         raise UsageError(
             f"metric {name!r} is over a baseline, and no job is one: add one such as last-label"
         )
+
+
+def with_baselines(suite: Suite) -> Suite:
+    """Return the suite with the naive baselines of streams that it does not name.
+
+    They get the options of the bench of its first algorithm on a stream, so that one board can
+    compare them. A suite without one, or with ``baselines: false``, is returned unchanged.
+
+    Raises UsageError if another algorithm has the name of a baseline.
+    """
+    on_streams = [one for one in suite.algorithms if _described(one.name).bench == "stream"]
+    if not (suite.baselines and on_streams):
+        return suite
+    named = {one.name for one in suite.algorithms}
+    missing = [name for name in FIRST_TRIES if name not in named]
+    for taken in (one for one in suite.algorithms if one.title in missing):
+        raise UsageError(
+            f"label {taken.title!r} of {taken.name} is the name of a naive baseline: give it"
+            " another label, or leave the baselines out with baselines: false"
+        )
+    added = [Contender(name=name, bench=on_streams[0].bench) for name in missing]
+    return suite.model_copy(update={"algorithms": [*suite.algorithms, *added]})
 
 
 def tasks_of(references: Iterable[str], mirrors: tuple[Path, ...] = ()) -> dict[str, str]:
@@ -52,9 +76,9 @@ def tasks_of(references: Iterable[str], mirrors: tuple[Path, ...] = ()) -> dict[
     return found
 
 
-def _described(job: Job) -> Described:
-    """What is known of the job's algorithm; of a user's file that cannot be used, nothing."""
+def _described(algorithm: str) -> Described:
+    """What is known of an algorithm; of one that cannot be used, nothing."""
     try:
-        return describe(job.algorithm, None)
-    except UserFileError:
+        return describe(algorithm, None)
+    except (UsageError, UserFileError):
         return Described("", ())

@@ -93,7 +93,8 @@ class Suite(Strict):
     Seeds are either listed (`seeds`: each is the seed of the job and of its environment, as a
     paper's authors list them) or derived (`seed` and `repetitions`: the job's from seed, data,
     algorithm and repetition, the environment's from seed, data and repetition). `relative_to`
-    names baselines, to whose errors and times the others are put in relation. `metric` is what
+    names baselines, to whose errors and times the others are put in relation. `baselines` adds the
+    naive baselines to algorithms on streams, see `rankable.with_baselines`. `metric` is what
     boards rank by in the place of the score, see
     `algorithms.benches.measures`; it makes no job another.
     """
@@ -112,6 +113,7 @@ class Suite(Strict):
     metric: Measure | None = None
     normalise: Normalise | None = None
     relative_to: list[str] = Field(default_factory=list)
+    baselines: bool = True
     published: list[Printed] = Field(default_factory=list)
     promises: list[Promise] = Field(default_factory=list)
     kind: Literal["benchmark", "speed"] = "benchmark"

@@ -90,5 +90,5 @@ def test_a_suite_may_name_what_ranks(measured):
 def test_measures_in_a_line():
     assert told({"models_per_example": 3.0}) == ""
     assert told({"skill": 0.25, "error": 0.125}, "last-label") == (
-        "error 0.125, skill 0.25 over last-label"
+        "error 0.125, skill 0.25 (relative loss 0.75) over last-label"
     )

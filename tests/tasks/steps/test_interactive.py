@@ -27,23 +27,42 @@ def table(tmp_path):
 
 @pytest.mark.parametrize("kind", [str, lambda path: path])
 def test_a_file_by_its_path_and_target(table, kind):
-    found = race(["vanilla", "chacha"], kind(table), target="load")
+    found = race(["vanilla", "chacha"], kind(table), target="load", baselines=False)
 
     assert set(found.board.index) == {"vanilla", "chacha"}
     assert found.best == (found.board.index[0],)
     assert found.board["score"].is_monotonic_increasing
     assert list(found.frame["status"]) == ["ok", "ok"]
     assert found.results[0].data.endswith("my.csv?target=load")
-    assert "algorithm     score" in str(found)
+    assert "algorithm  " in str(found)
     assert "<table" in found._repr_html_()
     assert found.failures == ()
+
+
+def test_a_race_on_a_stream_is_against_the_naive_baselines():
+    found = race(["chacha", "vanilla"], STREAM)
+    alone = race(["chacha", "vanilla"], STREAM, baselines=False)
+
+    naive = {"running-mean", "last-label", "seasonal-last", "online-ridge"}
+    assert set(found.board.index) == {"chacha", "vanilla"} | naive
+    said = next(line for line in str(found).splitlines() if "every baseline" in line)
+    assert "vanilla" not in said
+    for name in naive:
+        assert name in str(found)
+    assert set(alone.board.index) == {"chacha", "vanilla"}
+    assert "baseline" not in str(alone)
+    scores = found.frame.set_index("label")["score"]
+    assert (
+        alone.frame.set_index("label")["score"].to_dict()
+        == scores[["chacha", "vanilla"]].to_dict()
+    )
 
 
 def test_it_scores_as_the_command_does(tmp_path):
     command = ["race", "chacha", STREAM, "--seed", "3", "--json", "--out", str(tmp_path)]
     told = subprocess.check_output([sys.executable, "-m", "flows", *command], text=True)
 
-    (result,) = race("chacha", STREAM, seed=3).results
+    (result,) = race("chacha", STREAM, seed=3, baselines=False).results
 
     assert result.score == json.loads(told.splitlines()[-1])["score"]
     assert (result.seed, result.environment_seed) == (3, 3)
@@ -51,7 +70,7 @@ def test_it_scores_as_the_command_does(tmp_path):
 
 def test_settings_labels_and_repetitions_are_those_of_a_suite():
     wide = {"name": "chacha", "label": "wide", "settings": {"b": 8}}
-    found = race([wide, "chacha"], STREAM, seed=1, repetitions=2, budget=300)
+    found = race([wide, "chacha"], STREAM, seed=1, repetitions=2, budget=300, baselines=False)
 
     assert [result.seed for result in found.results] == [1, 1, 2, 2]
     assert {result.budget for result in found.results} == {300}
@@ -60,7 +79,7 @@ def test_settings_labels_and_repetitions_are_those_of_a_suite():
 
 
 def test_several_data_sets_make_one_board():
-    found = race(["vanilla", "chacha"], [STREAM, "sklearn:diabetes"])
+    found = race(["vanilla", "chacha"], [STREAM, "sklearn:diabetes"], baselines=False)
 
     assert len(found.results) == 4
     assert found.board["score"].between(0, 1).all()
@@ -86,7 +105,7 @@ def test_one_that_fails_leaves_the_others(tmp_path):
 
 
 def test_data_that_cannot_be_had_are_skipped_and_nobody_won():
-    found = race("vanilla", "openml:1")
+    found = race("vanilla", "openml:1", baselines=False)
 
     assert found.best == ()
     assert "skipped: openml:1 is not available" in str(found)
@@ -114,7 +133,7 @@ def test_mlflow_is_asked_only_if_named(tmp_path, empty_store):
     store = tmp_path / "mlflow.db"
     store.write_bytes(empty_store.read_bytes())
 
-    (result,) = race("vanilla", STREAM, tracking_uri=f"sqlite:///{store}").results
+    (result,) = race("vanilla", STREAM, tracking_uri=f"sqlite:///{store}", baselines=False).results
 
     client = MlflowClient(f"sqlite:///{store}")
     experiment = client.get_experiment_by_name("race")
@@ -125,7 +144,8 @@ def test_mlflow_is_asked_only_if_named(tmp_path, empty_store):
 def test_a_race_on_a_file_loads_neither_mlflow_nor_prefect_nor_statistics(table):
     code = (
         f"from leaseboard import race; found = race(['vanilla', 'chacha'], {str(table)!r},"
-        " target='load'); str(found)\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+        " target='load', baselines=False); str(found)\n"
+        "import json, sys\nprint(json.dumps(sorted(sys.modules)))"
     )
     told = subprocess.check_output([sys.executable, "-c", code], text=True)
 

@@ -1,12 +1,20 @@
 """A measure that no job can have is refused before anything runs."""
 
+from pathlib import Path
+
 import pytest
 
 from algorithms.errors import UsageError
 from tasks.jobs.job import Job
+from tasks.jobs.suites.collection import members
 from tasks.jobs.suites.plan import check_suite
-from tasks.jobs.suites.rankable import require_measure, require_ranking, tasks_of
-from tasks.jobs.suites.suite import Suite
+from tasks.jobs.suites.rankable import (
+    require_measure,
+    require_ranking,
+    tasks_of,
+    with_baselines,
+)
+from tasks.jobs.suites.suite import Suite, load_suite, suite_names
 
 
 def job(algorithm, data="d"):
@@ -55,3 +63,60 @@ def test_a_suite_is_refused_as_it_is_opened():
     suite = Suite(title="t", data=["synthetic:fried?rows=50"], algorithms=["apple"], metric="mae")
     with pytest.raises(UsageError, match="is of streams"):
         check_suite(suite)
+
+
+def of(*algorithms, **keys):
+    return Suite.model_validate({"title": "t", "data": ["sklearn:diabetes"]} | keys
+                                | {"algorithms": list(algorithms)})  # fmt: skip
+
+
+def names(suite):
+    return [one.name for one in suite.algorithms]
+
+
+NAIVE = ["running-mean", "last-label", "seasonal-last", "online-ridge"]
+
+
+def test_a_suite_on_streams_runs_the_naive_baselines_that_it_does_not_name():
+    assert names(with_baselines(of("chacha", "vanilla"))) == ["chacha", "vanilla", *NAIVE]
+    season = {"name": "seasonal-last", "label": "a day", "settings": {"period": 24}}
+    assert names(with_baselines(of(season, "online-ridge"))) == [
+        "seasonal-last", "online-ridge", "running-mean", "last-label",
+    ]  # fmt: skip
+    whole = with_baselines(of("chacha", *NAIVE))
+    assert names(whole) == ["chacha", *NAIVE]
+
+
+def test_other_jobs_keep_their_seeds_and_keys():
+    suite = of("chacha", "vanilla", repetitions=2)
+    mine = [job for job in with_baselines(suite).jobs() if job.label not in NAIVE]
+    assert mine == suite.jobs()
+
+
+def test_baselines_see_the_rows_and_the_target_that_the_algorithms_see():
+    bench = {"log_target": False, "max_rows": 50}
+    added = with_baselines(of("apple", {"name": "chacha", "bench": bench})).algorithms[2:]
+    assert [one.bench for one in added] == [bench] * 4
+
+
+@pytest.mark.parametrize(
+    ("algorithms", "keys"),
+    [(["apple"], {}), (["rising-bandits"], {}), (["chacha"], {"baselines": False}),
+     (["no-such-name"], {}), (["no-such-file.py:Mine"], {})],
+)  # fmt: skip
+def test_a_suite_on_no_stream_or_that_says_so_stays_what_it_is(algorithms, keys):
+    suite = of(*algorithms, **keys)
+    assert with_baselines(suite) is suite
+
+
+def test_another_algorithm_cannot_be_taken_for_a_baseline():
+    with pytest.raises(UsageError, match="label 'last-label' of vanilla is the name of a naive"):
+        with_baselines(of({"name": "vanilla", "label": "last-label"}))
+
+
+def test_the_shipped_suites_name_what_they_run():
+    conf = Path(__file__).resolve().parents[4] / "conf"
+    for name in suite_names(conf):
+        for member in members(name, conf):
+            suite = load_suite(member, conf)
+            assert names(with_baselines(suite)) == names(suite), member
