@@ -185,6 +185,7 @@ class _Attempt:
     best: str = ""
     of_log: bool = False
     numbered: tuple[str, ...] = ()
+    baselines_cpu_seconds: float = 0.0
 
     def with_skill(self, job: Job, mirrors: tuple[Path, ...], *, baselines: bool) -> _Attempt:
         """It, measured against the best of what a person tries first, on a stream."""
@@ -312,6 +313,8 @@ def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
             say(cut)
         measured = told(result.metrics, attempt.best)
         if measured:
+            if attempt.best:
+                measured += f" (baselines: {attempt.baselines_cpu_seconds:.3f} CPU s)"
             say(f"measured: {measured}{', all of the target itself' if attempt.of_log else ''}")
         if attempt.numbered:
             listed = ", ".join(attempt.numbered[:MOST_COLUMNS])
@@ -338,6 +341,7 @@ def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
                  "budget", "complete", "hindsight",
                  "cpu_seconds", "wall_seconds", "setup_seconds", "seed", "environment_seed",
                  "algorithm", "data", "digest", "settings", "bench_options", "reason",
-                 "events", "baseline")  # fmt: skip
-        row = plain(result) | {"baseline": attempt.best}
+                 "events", "baseline", "baselines_cpu_seconds")  # fmt: skip
+        taken = attempt.baselines_cpu_seconds
+        row = plain(result) | {"baseline": attempt.best, "baselines_cpu_seconds": taken}
         say(json.dumps({name: row[name] for name in names}))

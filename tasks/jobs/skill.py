@@ -29,14 +29,14 @@ class BesideFirstTries(NamedTuple):
     """Whether the score is of the logarithm of the target."""
     numbered: tuple[str, ...] = ()
     """Columns of three and more texts, of which the learner saw the numbers."""
+    baselines_cpu_seconds: float = 0.0
+    """What the naive baselines took, which is no part of the result's."""
 
 
 def with_skill(
     job: Job, result: Result, *, mirrors: tuple[Path, ...] = (), baselines: bool = True
 ) -> BesideFirstTries:
     """The result of `job` with ``skill`` and ``relative_loss``, and what the score is of.
-
-    What the naive baselines took is the metric ``baselines_cpu_seconds``.
 
     Skill is of the target itself, as are all measures; the score is of what models learn.
 
@@ -57,11 +57,11 @@ def with_skill(
     best = best_first_try(bench) if baselines and result.complete else None
     taken = cpu_seconds() - before
     if best is None or not best[1]:
-        return BesideFirstTries(result, "", of_log, numbered)
+        return BesideFirstTries(result, "", of_log, numbered, taken)
     skill = skill_over([best[1]], loss)
-    more = {"skill": skill, "relative_loss": 1 - skill, "baselines_cpu_seconds": taken}
+    more = {"skill": skill, "relative_loss": 1 - skill}
     told = replace(result, metrics={**result.metrics, **more})
-    return BesideFirstTries(told, best[0], of_log, numbered)
+    return BesideFirstTries(told, best[0], of_log, numbered, taken)
 
 
 def _of_texts(dataset: fetch.Dataset) -> tuple[str, ...]:

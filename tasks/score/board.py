@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 LEGEND = "CPU s: of a job, and × the cheapest. Jobs: finished of all."
 RANKED = "Rank: mean over data sets. w/t/l: wins, ties, losses."
+RELATIVE = "Relative loss: over the best baseline's, less is better."
 FEWER = "Rank (n/N): over n of N data sets, so compare it with care."
 TESTED = "Test: the same of the test score, which no algorithm saw."
 
@@ -44,24 +45,30 @@ def columns(found: Compared) -> dict[str, Callable[[Row], str]]:
     duels: dict[str, Callable[[Row], str]] = {
         "w/t/l": lambda row: f"{row.wins}/{row.ties}/{row.losses}"
     }
+    score = found.board.metric if one_set else "score"
     scores: dict[str, Callable[[Row], str]] = {
-        "score": lambda row: text(shown(row).value),
+        score: lambda row: text(shown(row).value),
         "95 % interval": lambda row: bracket(shown(row), 4 if one_set else None),
     }
+    relative: dict[str, Callable[[Row], str]] = {
+        "relative loss": lambda row: fixed(row.relative.value)
+    }
+    led = relative if found.board.baselines else {}
     if tested is not None:
         ranks["test rank"] = lambda row: fixed(tested.ranks.get(row.label, math.nan), 2)
         scores["test"] = lambda row: text(tested.scores.get(row.label, math.nan))
     return {
         **({} if one_set else ranked),
         "algorithm": name_of,
-        **({} if one_set else ranks),
-        **scores,
+        **(scores | led if one_set else led | ranks),
         **({} if one_set else duels),
         "CPU s": lambda row: short(row.cpu_seconds, 2),
         "× cost": lambda row: short(row.relative_cost, 3),
         "jobs": lambda row: (
             f"{row.n_ok}/{row.n_jobs}" + (f", {row.n_early} ended early" if row.n_early else "")
         ),
+        # A terminal of 80 columns has no room for two intervals; the page shows this one, too.
+        **({} if one_set else {"score": scores["score"]} if led else scores),
     }
 
 
@@ -70,6 +77,7 @@ def legend(found: Compared) -> str:
     parts = [] if found.board.one_set else [RANKED]
     if not found.board.one_set and any(_fewer(row, found.board) for row in found.board.rows):
         parts.append(FEWER)
+    parts += [RELATIVE] if found.board.baselines else []
     parts += [LEGEND, f"Score: {score_name(found.board)}."]
     return " ".join(parts + ([TESTED] if found.tested else []))
 
@@ -139,10 +147,10 @@ def leaderboard(found: Compared) -> Group:
     shown = texts(found)
     for i, name in enumerate(columns(found)):
         if name == "algorithm":
-            table.add_column(name, overflow="fold", min_width=10)
+            table.add_column(cell(name), overflow="fold", min_width=10)
         else:  # numbers are never broken nor cut
             width = max(len(name), *(len(row[i]) for row in shown)) if shown else len(name)
-            table.add_column(name, justify="right", no_wrap=True, min_width=width)
+            table.add_column(cell(name), justify="right", no_wrap=True, min_width=width)
     for row, said in zip(board.rows, shown, strict=True):
         leads = row.place == 1 and not board.one_set
         style = "bold" if leads else "dim" if not row.n_ok else ""

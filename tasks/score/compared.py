@@ -10,9 +10,9 @@ import pandas as pd
 
 from tasks.jobs.job import Result
 from tasks.score.first_tries import verdict
-from tasks.score.frame import as_frame, rows_cut
+from tasks.score.frame import as_frame, finished, rows_cut
 from tasks.score.leaderboard import Board, leaderboard
-from tasks.score.measured import by_measure
+from tasks.score.measured import by_measure, described
 from tasks.score.significance import Comparison, compare_all
 from tasks.score.summary import Answer, summarise
 from tasks.score.tested import Tested, on_test
@@ -45,22 +45,24 @@ def compared(results: Results, suite: Suite | None = None) -> Compared:
     scale = suite.normalise if suite is not None else None
     meaningless = () if suite is None else tuple(d.data for d in suite.data if not d.meaningful)
     frame, metric = as_frame(results), suite.metric if suite is not None else None
+    measured = by_measure(frame, metric) if metric else frame
+    metrics = sorted(set(measured["metric"][finished(measured)]) - {""})
     board = leaderboard(
-        by_measure(frame, metric) if metric else frame,
+        measured,
         zero=scale.zero if scale else None,
         one=scale.one if scale else None,
         meaningless=meaningless,
-        metric=metric or "score",
+        metric=metrics[0] if len(metrics) == 1 else "score",
     )
     tests = compare_all(board.table)
     names = {} if suite is None else {d.data: d.name for d in suite.data if d.name}
     first_tries = verdict(board, names)
     title = suite.title if suite is not None else "Leaderboard"
-    if metric:
-        title += f", by {metric}"
+    if metrics:
+        title += f", by {' and '.join(metrics)}"
     ends = (scale.zero, scale.one) if scale else ()
     tested = None if metric else on_test(frame, board, *ends)
     answer = summarise(board, tests, first_tries, tested.verdict if tested else "")
     missing = " ".join(filter(None, (answer.missing, rows_cut(frame, names))))
-    answer = replace(answer, missing=missing)
+    answer = replace(answer, metric=described(measured, names), missing=missing)
     return Compared(title, board, tests, answer, tested)

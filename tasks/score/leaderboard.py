@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,7 +10,7 @@ import pandas as pd
 
 from tasks.score.bootstrap import Interval, interval, resampled_means
 from tasks.score.frame import finished
-from tasks.score.normalise import on_scale
+from tasks.score.normalise import on_scale, relative_losses
 from tasks.score.table import (
     EARLY,
     FAILED,
@@ -42,6 +43,9 @@ class Row:
     """Mean score on the board's common scale, more is better."""
     raw: Interval
     """Mean of the score itself; only on a board of one data set, else NaN."""
+    relative: Interval
+    """Relative loss: its loss over the best baseline's, on several datasets the geometric mean;
+    below 1 is better. NaN where no baseline has a loss."""
     wins: int
     ties: int
     losses: int
@@ -86,6 +90,8 @@ class Board:
     """What is compared: the score, or a measure in its place."""
     meaning: str = ""
     """What a number on the scale says, in sentences."""
+    baselines: tuple[str, ...] = ()
+    """Whose best loss is 1 on the scale of relative losses; empty where no such loss is."""
 
     @property
     def one_set(self) -> bool:
@@ -127,6 +133,13 @@ def leaderboard(
     only = table.only
     raw_samples = np.empty(0) if only is None else resampled_means(table.scores[:, [only]])
     hindsight, baselines = (set(frame["label"][frame[of]]) for of in ("hindsight", "baseline"))
+    ratios = relative_losses(table, [*baselines])
+    with np.errstate(divide="ignore"):  # the logarithm of no loss at all
+        shown = np.log(nanmean(ratios, axis=2)[:, :, None]) if only is None else ratios[:, [only]]
+    relative_means, relative_samples = (
+        np.exp(found) if only is None else found
+        for found in (nanmean(nanmean(shown, axis=2), axis=1), resampled_means(shown))
+    )
     rows = []
     for i in _order(mean_ranks, estimates, relative):
         states = table.states[i]
@@ -139,6 +152,7 @@ def leaderboard(
                 raw=_NOTHING
                 if only is None
                 else interval(table.means[i, only], raw_samples[:, i]),
+                relative=interval(relative_means[i], relative_samples[:, i]),
                 wins=int(wins[i]),
                 ties=int(ties[i]),
                 losses=int(losses[i]),
@@ -166,6 +180,9 @@ def leaderboard(
         ),
         metric=metric,
         meaning=meaning,
+        baselines=tuple(
+            row.label for row in rows if row.baseline and math.isfinite(row.relative.value)
+        ),
     )
 
 

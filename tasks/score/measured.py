@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+import numpy as np
 import pandas as pd
 
 from algorithms.benches.measures import DIRECTIONS, SKILL, loss_of, skill_over
@@ -26,6 +27,33 @@ def told(metrics: Mapping[str, float], best: str = "") -> str:
     if best and SKILL in metrics:
         found[-1] += f" (relative loss {1 - metrics[SKILL]:.4g}) over {best}"
     return ", ".join(found)
+
+
+MEANS = {
+    "progressive_mse": "the mean squared error of predictions made before the label",
+    "progressive_error": "the share of labels that were predicted wrongly before they came",
+    "test_mse": "the mean squared error on held-out rows",
+    "test_error": "the share of held-out labels that were predicted wrongly",
+}
+"""What a metric is, where its name alone may not say it."""
+
+
+def described(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
+    """Return what the scores of some results measure, in which unit, on which datasets."""
+    done = frame[finished(frame) & (frame["metric"] != "")]
+    said = []
+    for (metric, direction), mine in done.groupby(["metric", "direction"], sort=False):
+        text = f"{metric}, {MEANS[metric]}" if metric in MEANS else str(metric)
+        if metric.endswith("_mse"):
+            text += ", in the squared unit of the target"
+        # Only of a logarithm does the score differ from the squared error of the target itself.
+        squares = np.array([each.get("rmse", math.nan) ** 2 for each in mine["metrics"]])
+        apart = np.abs(squares / mine["score"].clip(lower=1e-300) - 1) > 1e-3
+        if metric == "progressive_mse" and apart.any():
+            logs = ", ".join(dict.fromkeys(names.get(d, d) for d in mine["data"][apart]))
+            text += f" ({logs}: of its logarithm)"
+        said.append(f"{text}; {'less' if direction == 'min' else 'more'} is better")
+    return f"Metric: {'. '.join(said)}." if said else ""
 
 
 def check_measure(name: str) -> str:

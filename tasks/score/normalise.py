@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -91,17 +91,21 @@ def scaled(table: ScoreTable) -> Floats:
     return np.where(there, np.where(failed, 0.0, np.where(equal, 1.0, ratio)), np.nan)
 
 
-def relative_losses(table: ScoreTable, reference: str) -> Floats:
-    """Mean score over the reference's mean score, of data sets with a loss (``min``).
+def relative_losses(table: ScoreTable, references: Sequence[str]) -> Floats:
+    """Score over the best mean score of `references`, of datasets with a loss (``min``).
 
-    Below 1 is better than the reference. NaN where the score is not a loss, or the reference has
-    none, or its loss is not positive.
+    Below 1 is better than the best of them. A repetition that failed counts by `MISSING_RULE`.
+
+    Returns
+    -------
+    ndarray, shape (n_labels, n_problems, n_repetitions)
+        NaN where the score is not a loss, no reference has one, or its loss is not positive.
     """
-    base = _row(table, table.means, reference)
-    usable = np.array([d == "min" for d in table.directions])
+    rows = [table.labels.index(label) for label in references if label in table.labels]
     with np.errstate(invalid="ignore"):
-        usable &= base > 0
-    return np.asarray(table.means / np.where(usable, base, np.nan)[None, :])
+        base = np.fmin.reduce(table.means[rows], axis=0, initial=np.nan)
+        usable = (base > 0) & (np.array(table.directions) == "min")
+    return np.asarray(-table.gains / np.where(usable, base, np.nan)[None, :, None])
 
 
 def _row(table: ScoreTable, values: Floats, label: str) -> Floats:

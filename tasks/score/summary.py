@@ -15,9 +15,11 @@ from tasks.score.significance import Comparison
 class Answer:
     """One sentence or two for each question that a reader of a board has."""
 
+    metric: str
     best: str
     on_test: str
     first_tries: str
+    relative: str
     by_how_much: str
     meaning: str
     how_sure: str
@@ -37,9 +39,11 @@ def summarise(board: Board, tests: Comparison, first_tries: str = "", on_test: s
     rows = board.rows
     if not rows or not any(row.n_ok for row in rows):
         return Answer(
+            metric="",
             best="No job finished, so there is nothing to rank.",
             on_test="",
             first_tries="",
+            relative="",
             by_how_much="",
             meaning="",
             how_sure="",
@@ -49,9 +53,11 @@ def summarise(board: Board, tests: Comparison, first_tries: str = "", on_test: s
     leaders = [row for row in rows if row.place == 1]
     first = leaders[0]
     return Answer(
+        metric="",
         best=ONE_SET_RULE if board.one_set else _best(leaders, board),
         on_test=on_test,
         first_tries=first_tries,
+        relative=_relative(board),
         by_how_much=_best_score(board) if board.one_set else _by_how_much(board),
         meaning=_meaning(board),
         how_sure=_how_sure_of_one(board) if board.one_set else _how_sure(board, tests),
@@ -96,6 +102,19 @@ def _best(leaders: list[Row], board: Board) -> str:
     verb = "ranks first" if len(leaders) == 1 else "share the first place"
     rank = fixed(leaders[0].rank.value, 2)
     return f"{names} {verb}: mean rank {rank} among {len(board.rows)} algorithms on {sets}."
+
+
+def _relative(board: Board) -> str:
+    """The relative loss of the first row, and what it is."""
+    first = board.rows[0]
+    if not np.isfinite(first.relative.value):
+        return ""
+    text = f"{first.label}'s relative loss is {fixed(first.relative.value)}"
+    mean = "" if board.one_set else ", the geometric mean over data sets"
+    return (
+        f"{text} {bracket(first.relative)}".rstrip()
+        + f": its {board.metric} over that of the best baseline{mean}; below 1 is better."
+    )
 
 
 def _by_how_much(board: Board) -> str:

@@ -84,7 +84,7 @@ def markdown(found: Compared) -> str:
     """The board for a description or a comment; names are escaped."""
     lines = [" ".join(literal(line) for line in found.answer.lines()), ""]
     names = list(columns(found))
-    lines.append(f"| {' | '.join(names)} |")
+    lines.append(f"| {' | '.join(map(_literal, names))} |")
     lines.append(f"| {' | '.join('---' if name in _LEFT else '---:' for name in names)} |")
     lines += [f"| {' | '.join(map(literal, row))} |" for row in texts(found)]
     for note in notes(found):
@@ -106,6 +106,9 @@ def _fields(row: Row, found: Compared) -> dict[str, str | int]:
     score = row.raw if one_set else row.score
     numbers = {
         "mean_rank": math.nan if one_set else row.rank.value,
+        "relative_loss": row.relative.value,
+        "relative_loss_lower": row.relative.lower,
+        "relative_loss_upper": row.relative.upper,
         "score": score.value,
         "score_lower": score.lower,
         "score_upper": score.upper,
@@ -117,6 +120,7 @@ def _fields(row: Row, found: Compared) -> dict[str, str | int]:
     return {
         "place": "" if one_set else row.place,
         "algorithm": _inert(row.label),
+        "metric": _inert(found.board.metric),
         **{name: repr(float(v)) if math.isfinite(v) else "" for name, v in numbers.items()},
         "score_is": _inert(score_name(found.board)),
         "wins": row.wins,

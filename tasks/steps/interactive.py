@@ -46,7 +46,8 @@ class Raced:
         """One row an algorithm, the best first.
 
         ``score`` is the mean score on one data set; on several it is the mean of the board's
-        common scale, more is better, and ``place`` and ``rank`` are there. Of policies
+        common scale, more is better, and ``place`` and ``rank`` are there. ``relative_loss`` is
+        the loss over the best baseline's, where one ran. Of policies
         ``test_score`` is the same of the test score.
         """
         found, tested = self.comparison.board, self.comparison.tested
@@ -55,6 +56,7 @@ class Raced:
             {
                 "algorithm": row.label,
                 **({} if one_set else {"place": row.place, "rank": row.rank.value}),
+                **({"relative_loss": row.relative.value} if found.baselines else {}),
                 **({"test_score": tested.scores.get(row.label)} if tested else {}),
                 "score": (row.raw if one_set else row.score).value,
                 "cpu_seconds": row.cpu_seconds,

@@ -20,7 +20,8 @@ from tasks.tend.merge import SAME_SCORE
 
 _COMPARED = (
     "digest", "status", "metric", "direction", "score", "metrics", "champion", "champion_seed",
-    "unit", "units", "budget", "complete", "settings", "bench", "hindsight", "baseline",
+    "unit", "units", "budget", "complete", "rows",
+    "rows_available", "settings", "bench", "hindsight", "baseline",
 )  # fmt: skip
 """Fields of a result that a second run has too."""
 _BY_LUCK = frozenset(("score", "metrics"))

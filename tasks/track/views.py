@@ -77,8 +77,8 @@ def data_views(results: Sequence[Result], names: Mapping[str, str]) -> list[View
 
     Charts of such a view are anytime curves, averaged over repetitions.
     """
-    directions = {r.data: r.direction for r in sorted(results, key=lambda r: r.status == "ok")}
-    return [_data_view(data, names.get(data, data), directions[data]) for data in directions]
+    last = {r.data: r for r in sorted(results, key=lambda r: r.status == "ok")}
+    return [_data_view(names.get(data, data), result) for data, result in last.items()]
 
 
 def configuration_views(results: Sequence[Result], names: Mapping[str, str]) -> list[View]:
@@ -110,13 +110,15 @@ def _quoted(data: str) -> str:
     return f"{quote}{data}{quote}"
 
 
-def _data_view(data: str, name: str, direction: str) -> View:
+def _data_view(name: str, result: Result) -> View:
+    """By the metric's own name, under which every job has its curve."""
+    metric = f"metrics.`{result.metric or 'score'}`"
     state = {
-        "searchFilter": f"params.data = {_quoted(data)}",
-        "selectedColumns": list(COLUMNS),
+        "searchFilter": f"params.data = {_quoted(result.data)}",
+        "selectedColumns": [metric if each == "metrics.`score`" else each for each in COLUMNS],
         "groupBy": BY_ALGORITHM,
         "runsHiddenMode": "FIRST_20_RUNS",
-        "orderByKey": "metrics.`score`",
-        "orderByAsc": direction == "min",
+        "orderByKey": metric,
+        "orderByAsc": result.direction == "min",
     }
-    return View(_key(data), name, state)
+    return View(_key(result.data), name, state)

@@ -52,7 +52,7 @@ def command(tmp_path, monkeypatch, capfd, environment, empty_store):
     shutil.copy(empty_store, tmp_path / "mlruns" / "mlflow.db")
     (tmp_path / "s.yaml").write_text(
         "title: t\ndata: ['synthetic:fried?rows=200&seed=0']\n"
-        "algorithms: [{name: 'mine.py:Mine', label: mine}, vanilla]\n"
+        "baselines: false\nalgorithms: [{name: 'mine.py:Mine', label: mine}, vanilla]\n"
     )
 
     def run(*arguments):

@@ -30,7 +30,10 @@ class Broken(Vanilla):
         raise ValueError("out of luck")
         yield
 '''
-SUITE = "title: T\ndata: ['synthetic:fried?rows=500&seed=0']\nalgorithms: [{algorithms}]\n"
+SUITE = (
+    "title: T\ndata: ['synthetic:fried?rows=500&seed=0']\nbaselines: false\n"
+    "algorithms: [{algorithms}]\n"
+)
 SCHEDULE = """
 schedules:
   - {{name: slow, cron: "0 0 1 1 *", suite: slow, out: {home}/runs/slow, workers: 1}}

@@ -191,7 +191,7 @@ def test_race_ends_with_one_json_object_and_repeats_exactly(zygote, tmp_path):
                  "--set", "log_target=false")  # fmt: skip
     said = [zygote.run(arguments, cwd=tmp_path).stdout for _ in range(2)]
     one, two = (json.loads(text.splitlines()[-1]) for text in said)
-    timings = {"cpu_seconds", "wall_seconds", "setup_seconds"}
+    timings = {"cpu_seconds", "wall_seconds", "setup_seconds", "baselines_cpu_seconds"}
 
     assert one["status"] == "ok"
     assert one["direction"] == "min"
@@ -242,7 +242,9 @@ def test_check_names_the_promises_that_an_algorithm_breaks(leaseboard, tmp_path)
 
 
 def test_a_missing_file_leaves_no_folder_behind(leaseboard, tmp_path):
-    (tmp_path / "s.yaml").write_text("title: t\ndata: ['file:no.csv']\nalgorithms: [vanilla]\n")
+    (tmp_path / "s.yaml").write_text(
+        "title: t\ndata: ['file:no.csv']\nbaselines: false\nalgorithms: [vanilla]\n"
+    )
 
     assert "no such file" in leaseboard("run", "s.yaml", "--local", code=64).stderr
     assert "no such file" in leaseboard("race", "vanilla", "file:no.csv", code=64).stderr
@@ -252,7 +254,7 @@ def test_a_missing_file_leaves_no_folder_behind(leaseboard, tmp_path):
 def test_tables_that_are_not_on_a_terminal_have_one_line_a_row(leaseboard, tmp_path):
     (tmp_path / "s.yaml").write_text(
         "title: t\ndata: ['openml:999999', {data: 'sklearn:diabetes', name: sugar}]\n"
-        "algorithms: [vanilla, offline]\nrepetitions: 2\n"
+        "baselines: false\nalgorithms: [vanilla, offline]\nrepetitions: 2\n"
     )
     lines = leaseboard("plan", "s.yaml").stdout.splitlines()
     assert [line.split() for line in (lines[0], *lines[1:9:4])] == [
@@ -274,7 +276,9 @@ def test_tables_that_are_not_on_a_terminal_have_one_line_a_row(leaseboard, tmp_p
 
 
 def test_a_file_that_cannot_be_written_is_found_before_anything_runs(leaseboard, tmp_path):
-    (tmp_path / "s.yaml").write_text("title: t\ndata: ['sklearn:wine']\nalgorithms: [vanilla]\n")
+    (tmp_path / "s.yaml").write_text(
+        "title: t\ndata: ['sklearn:wine']\nbaselines: false\nalgorithms: [vanilla]\n"
+    )
     done = leaseboard("gate", "s.yaml", "--junit", "nowhere/gate.xml", code=64)
 
     assert "cannot write 'nowhere/gate.xml'" in done.stderr

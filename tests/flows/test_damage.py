@@ -10,6 +10,7 @@ from tasks.folder import results
 SUITE = """
 title: One
 data: ["synthetic:fried?rows=300&seed=0"]
+baselines: false
 algorithms: [vanilla]
 repetitions: 2
 """

@@ -38,6 +38,7 @@ class Waits(Vanilla):
 SUITE = """
 title: Waiting
 data: [{{data: 'synthetic:fried?rows=300&seed=0', name: small}}]
+baselines: false
 algorithms: [vanilla, '{home}/waits.py:Waits']
 """
 THEIRS = ("/assets/", "[Vue", "Failed to load resource", "GPU stall")

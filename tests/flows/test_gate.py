@@ -11,6 +11,7 @@ from tasks.track import recorder
 SUITE = """
 title: small
 data: ["synthetic:fried?rows=300&seed=0"]
+baselines: false
 algorithms: [vanilla]
 repetitions: 2
 """
@@ -99,6 +100,7 @@ PARTS = {
     "streams": """
 title: streams
 data: ["synthetic:fried?rows=300&seed=0"]
+baselines: false
 algorithms: [vanilla, chacha]
 promises:
   - {algorithm: chacha, metric: curve, over: vanilla, at_most: 1.01, reason: the guard's theorem}
@@ -107,6 +109,7 @@ promises:
     "arms": """
 title: arms
 data: ["synthetic:rising-arms?rows=9"]
+baselines: false
 algorithms: [average]
 budget: 8
 bench: {protocol: curves}

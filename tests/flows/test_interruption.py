@@ -33,6 +33,7 @@ class Sleeper(Vanilla):
 SUITE = """
 title: One ends, one does not
 data: ["synthetic:fried?rows=300&seed=0"]
+baselines: false
 algorithms: [vanilla, "sleeper.py:Sleeper"]
 """
 

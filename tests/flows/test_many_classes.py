@@ -11,6 +11,7 @@ from flows.cli import main
 SUITE = """
 title: Three kinds
 data: ["synthetic:waveform?rows=400&seed=0"]
+baselines: false
 algorithms:
   - {name: chacha, settings: {b: 3}}
   - vanilla

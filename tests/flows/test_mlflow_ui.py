@@ -16,6 +16,7 @@ pytestmark = pytest.mark.browser
 SUITE = """
 title: Two learners
 data: [{data: "synthetic:fried?rows=600&seed=0", name: fried}, "sklearn:diabetes"]
+baselines: false
 algorithms: [vanilla, {name: chacha-paper, label: paper}]
 repetitions: 2
 bench: {max_rows: 400}

@@ -16,6 +16,7 @@ title: my own sales
 data:
   - "file:my sales.csv?target=units sold"
   - "file:my sales.csv?target=units sold&threshold=3"
+baselines: false
 algorithms: [vanilla]
 """
 

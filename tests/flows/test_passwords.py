@@ -8,6 +8,7 @@ import pytest
 SUITE = """
 title: One
 data: ["synthetic:fried?rows=300&seed=0"]
+baselines: false
 algorithms: [vanilla]
 """
 

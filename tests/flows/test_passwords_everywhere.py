@@ -22,6 +22,7 @@ PASSWORD = f"p%23{MARK}%5B%2F"
 SUITE = """
 title: One
 data: ["synthetic:fried?rows=300&seed=0"]
+baselines: false
 algorithms: [vanilla]
 """
 SCHEDULE = """

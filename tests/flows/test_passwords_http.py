@@ -11,6 +11,7 @@ MARK = "5ECRET"
 SUITE = """
 title: One
 data: ["synthetic:fried?rows=300&seed=0"]
+baselines: false
 algorithms: [vanilla]
 """
 COMMAND = """

@@ -27,6 +27,7 @@ from tasks.track import TrackingError
 SUITE = """
 title: Two learners
 data: ["synthetic:fried?rows=600&seed=0"]
+baselines: false
 algorithms: [vanilla, {name: chacha-paper, label: paper}]
 repetitions: 2
 bench: {max_rows: 500}
@@ -73,7 +74,8 @@ def test_a_board_that_the_store_refuses_is_a_failed_run(call, tmp_path, empty_st
 
     monkeypatch.setattr("tasks.steps.recording.publish", refuse)
     (tmp_path / "one.yaml").write_text(
-        "title: t\ndata: ['synthetic:fried?rows=300&seed=0']\nalgorithms: [vanilla]\n"
+        "title: t\ndata: ['synthetic:fried?rows=300&seed=0']\n"
+        "baselines: false\nalgorithms: [vanilla]\n"
     )
     store = f"sqlite:///{shutil.copy(empty_store, tmp_path)}"
     code, said = call("run", "one.yaml", "--local", "--workers", "1", "--tracking-uri", store)

@@ -33,7 +33,7 @@ def test_a_changed_oracle_is_another_job(command, tmp_path):
     oracle = tmp_path / "oracle.py"
     (tmp_path / "s.yaml").write_text(
         f"title: t\ndata: ['{DATA}']\n"
-        "algorithms: [{name: chacha, settings: {tune: 'oracle.py:Bold'}}]\n"
+        "baselines: false\nalgorithms: [{name: chacha, settings: {tune: 'oracle.py:Bold'}}]\n"
     )
     keys = set()
     for text in ("class Bold: pass\n", "class Bold: pass  # said\n", "class Bold: x = 1\n", "("):
@@ -66,7 +66,8 @@ def test_code_that_an_option_of_the_bench_names_counts(
     (own / "pipes.py").write_text(PIPES)
     (own / "space.yaml").write_text("{title: t, source: s, arms: {a: {estimator: 'helper:Mine'}}}")
     (tmp_path / "s.yaml").write_text(
-        f"title: t\ndata: ['sklearn:iris']\nalgorithms: [{algorithm}]\nbench: {bench}\n"
+        f"title: t\ndata: ['sklearn:iris']\nbaselines: false\n"
+        f"algorithms: [{algorithm}]\nbench: {bench}\n"
     )
     keys = []
     for text in ("DEPTH = 1", "DEPTH = 1  # said", "DEPTH = 23"):
@@ -86,6 +87,7 @@ def test_two_modules_of_one_name_for_the_files_of_one_job_are_refused(command, t
         (tmp_path / folder / "helper.py").write_text("")
     (tmp_path / "s.yaml").write_text(
         f"title: t\ndata: ['{DATA}']\n"
+        "baselines: false\n"
         "algorithms: [{name: 'a/own.py:Mine', settings: {other: 'b/own.py:Other'}}]\n"
     )
     for arguments in (
@@ -130,7 +132,7 @@ def test_what_a_users_file_imports_from_beside_it_is_found_and_counts(command, t
     (tmp_path / "own" / "mine.py").write_text(HELPED)
     (tmp_path / "own" / "lazily.py").write_text("FACTOR = 1")
     (tmp_path / "s.yaml").write_text(
-        f"title: t\ndata: ['{DATA}']\nalgorithms: ['own/mine.py:Helped']\n"
+        f"title: t\ndata: ['{DATA}']\nbaselines: false\nalgorithms: ['own/mine.py:Helped']\n"
     )
     scores, made = [], []
     for said in (0, 0, 5):
@@ -168,7 +170,7 @@ def test_files_in_the_current_folder_hide_no_module_of_ours_or_of_libraries(
         (tmp_path / f"{name}.py").write_text("raise SystemExit('notes of mine')")
     (tmp_path / "space.yaml").write_text(SPACE)
     (tmp_path / "s.yaml").write_text(
-        "title: t\ndata: ['sklearn:wine']\nalgorithms: [average]\nbudget: 4\n"
+        "title: t\ndata: ['sklearn:wine']\nbaselines: false\nalgorithms: [average]\nbudget: 4\n"
         "bench: {space: space.yaml}\n"
     )
     program = Path(sys.executable).with_name("leaseboard")

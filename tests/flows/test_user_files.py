@@ -245,6 +245,7 @@ def test_the_model_of_a_run_s_foreign_winner_is_registered_without_its_code(
     )
     (tmp_path / "s.yaml").write_text(
         f"title: t\ndata: ['{DATA}']\n"
+        "baselines: false\n"
         "algorithms: [{name: chacha, label: bold, settings: {tune: 'oracle.py:Bold'}}]\n"
     )
     assert command("run", "s.yaml", "--local", "--workers", "1")[0] == 0

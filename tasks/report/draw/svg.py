@@ -26,13 +26,17 @@ text { font: 13px system-ui, sans-serif; fill: #1b2129 } .tick { font-size: 12px
 
 
 def intervals(rows: Sequence[Row], name: str) -> Markup:
-    """A dot and a 95 % interval for each algorithm's score, best rank on top."""
-    raw = any(math.isfinite(row.raw.value) for row in rows)
-    shown = [(row.label, row.raw if raw else row.score) for row in rows]
+    """A dot and a 95 % interval for each algorithm, best rank on top.
+
+    Of its relative loss where there is one, else of its score.
+    """
+    kinds = [kind for kind in ("relative", "raw") if any(_is_there(row, kind) for row in rows)]
+    kind = (kinds or ["score"])[0]
+    shown = [(row.label, getattr(row, kind)) for row in rows]
     shown = [(label, found) for label, found in shown if math.isfinite(found.value)]
     if not shown:
         return Markup("")
-    low, high = frame([found for _, found in shown], 0.0 if raw else COMMON)
+    low, high = frame([found for _, found in shown], COMMON if kind == "score" else 0.0)
     left = min(210, 16 + CHARACTER * max(len(_cut(label)) for label, _ in shown))
     width, height = 500, 40 + ROW * len(shown)
     scale = Scale(low, high, left + 14, width - 24)
@@ -173,6 +177,10 @@ def sheet(pictures: Sequence[tuple[str, Markup]]) -> str:
     style = f"body {{ font-family: system-ui, sans-serif; max-width: 800px }}\n{STYLE}"
     head = f'<meta charset="utf-8"><title>Figures</title><style>{style}</style>'
     return f'<!doctype html><html lang="en"><head>{head}</head><body>\n{shown}</body></html>\n'
+
+
+def _is_there(row: Row, kind: str) -> bool:
+    return math.isfinite(getattr(row, kind).value)
 
 
 def _bar(scale: Scale, found: Interval, y: float) -> str:

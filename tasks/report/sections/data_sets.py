@@ -19,7 +19,7 @@ from tasks.score.table import EARLY, FAILED, NOT_RUN, SKIPPED, Floats, nanmean, 
 
 def section(made: Material) -> Section:
     """The scores, and what else there is to say of each data set."""
-    made_tables = (make(made) for make in (scores, tested, normalised, relative, microseconds))
+    made_tables = (make(made) for make in (scores, tested, relative, normalised, microseconds))
     tables = [table for table in made_tables if table is not None]
     return Section("data", "Data sets", nav="Data sets", tables=tables)
 
@@ -43,7 +43,7 @@ def scores(made: Material) -> Table:
 
     return Table(
         "scores-table",
-        "Mean score ± standard deviation over repetitions; the best of a row is bold",
+        f"Mean {board.metric} ± standard deviation over repetitions; the best of a row is bold",
         _columns(made),
         _rows(made, cell),
         filters="data sets",
@@ -105,10 +105,11 @@ def normalised(made: Material) -> Table | None:
 
 
 def relative(made: Material) -> Table | None:
-    """Losses relative to those of the suite's zero, None where there are none to show."""
-    scale, table = made.suite and made.suite.normalise, made.found.board.table
-    against = scale.zero if scale else made.labels[0] if made.labels else ""
-    ratios = relative_losses(table, against)
+    """Losses over the best baseline's, else over those of the suite's zero; None without any."""
+    scale, board = made.suite and made.suite.normalise, made.found.board
+    table, zero = board.table, [scale.zero] if scale else made.labels[:1]
+    against = "the best baseline" if board.baselines else "".join(zero)
+    ratios = nanmean(relative_losses(table, board.baselines or zero), axis=2)
     usable = [p for p in range(len(table.problems)) if np.isfinite(ratios[:, p]).any()]
     if not usable:
         return None

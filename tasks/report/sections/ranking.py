@@ -41,6 +41,8 @@ def section(made: Material) -> Section:
             " The score is one of validation; the test score, which no algorithm saw, stands"
             " beside it on the same scale."
         )
+    led = f" Relative loss: {board.metric} over that of the best baseline, below 1 is better."
+    order += led if board.baselines else ""
     means = "" if board.one_set else f" {board.meaning}"
     text = (
         f"{order} Score: {terminal.score_name(board)}.{means} Intervals are"
@@ -62,14 +64,19 @@ def _row(row: Row, board: Board, tested: Tested | None) -> dict[str, Cell]:
     cells = {
         "Place": Cell(str(row.place), row.place),
         "Algorithm": Cell(terminal.name_of(row), row.label),
-        "Mean rank": Cell(
-            fixed(row.rank.value, 2), finite(row.rank.value), hint=bracket(row.rank)
-        ),
     }
+    if board.baselines:
+        cells["Relative loss"] = Cell(
+            fixed(row.relative.value), finite(row.relative.value), hint=bracket(row.relative)
+        )
+    cells["Mean rank"] = Cell(
+        fixed(row.rank.value, 2), finite(row.rank.value), hint=bracket(row.rank)
+    )
     if tested:
         rank = tested.ranks.get(row.label, math.nan)
         cells["Mean rank by test"] = Cell(fixed(rank, 2), finite(rank))
-    cells["Score"] = score(shown.value)
+    named = board.metric if one_set else "Score"
+    cells[named[:1].upper() + named[1:]] = score(shown.value)
     cells["95 % interval"] = Cell(
         bracket(shown, 4 if one_set else None) or "–", finite(shown.lower)
     )
@@ -84,6 +91,8 @@ def _row(row: Row, board: Board, tested: Tested | None) -> dict[str, Cell]:
         ),
         "Data sets ranked": Cell(f"{row.n_ranked} of {len(board.table.problems)}", row.n_ranked),
     }
+    if board.baselines and not one_set:  # a detail below the relative loss
+        cells |= {name: cells.pop(name) for name in ("Score", "95 % interval")}
     return {name: each for name, each in cells.items() if not (one_set and name in RANKED)}
 
 

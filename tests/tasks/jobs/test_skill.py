@@ -20,7 +20,7 @@ JOB = Job(
 
 
 def test_a_baseline_has_no_skill_over_itself_and_a_better_one_has_some(tmp_path):
-    ridge, over, of_log, _ = with_skill(JOB, run_job(JOB, tmp_path)[0])
+    ridge, over, of_log, *_ = with_skill(JOB, run_job(JOB, tmp_path)[0])
     (tmp_path / "b").mkdir()
     mean = replace(JOB, algorithm="running-mean")
     worse, *_ = with_skill(mean, run_job(mean, tmp_path / "b")[0])
@@ -36,13 +36,13 @@ def test_skill_is_of_the_target_itself_where_the_score_is_of_its_logarithm(tmp_p
     table = pd.DataFrame({"x": draws[:, 0], "y": 50 * np.exp(draws.sum(axis=1))})
     table.to_csv(tmp_path / "sales.csv", index=False)
     mine = replace(JOB, algorithm="chacha", data=f"file:{tmp_path}/sales.csv")
-    found, over, of_log, _ = with_skill(mine, run_job(mine, tmp_path)[0])
+    found, over, of_log, *_ = with_skill(mine, run_job(mine, tmp_path)[0])
     first_try = replace(mine, algorithm=over)
     theirs = run_job(first_try, tmp_path)[0].metrics["rmse"]
 
     assert of_log
     assert found.metrics["skill"] == pytest.approx(1 - (found.metrics["rmse"] / theirs) ** 2)
-    assert with_skill(mine, replace(found, complete=False))[1:] == ("", True, ())
+    assert with_skill(mine, replace(found, complete=False))[1:4] == ("", True, ())
 
 
 def test_what_failed_or_is_on_no_stream_has_none(tmp_path):

@@ -48,7 +48,7 @@ def suite(**more):
 def test_plain_text_has_the_numbers_and_names_as_they_are():
     text = board.plain(compared(results(), suite()))
     lines = text.splitlines()
-    assert lines[0] == "A <title> [bold]"
+    assert lines[0] == "A <title> [bold], by progressive_mse"
     assert lines[2].split() == [
         "exhaustive", "2.05", "[2,", "2.1]", "0.5", "1", "2/2",
     ]  # fmt: skip

@@ -67,13 +67,13 @@ def test_scaled_score_of_an_early_end_is_0_beside_equals(make_frame):
 
 
 def test_relative_loss_is_the_ratio_of_means(make_frame):
-    ratios = relative_losses(score_table(as_frame(make_frame(SCORES))), "vanilla")
-    assert ratios.tolist() == [[1.0, 1.0], [0.5, 0.9], [0.5, 0.95]]
+    ratios = relative_losses(score_table(as_frame(make_frame(SCORES))), ["vanilla"])
+    assert ratios.mean(axis=2).tolist() == [[1.0, 1.0], [0.5, 0.9], [0.5, 0.95]]
 
 
 def test_relative_loss_is_not_given_for_accuracies(make_frame):
     table = score_table(as_frame(make_frame(SCORES, direction="max")))
-    assert np.isnan(relative_losses(table, "vanilla")).all()
+    assert np.isnan(relative_losses(table, ["vanilla"])).all()
 
 
 def test_rows_are_ordered_by_mean_rank_then_score(make_frame):
@@ -136,3 +136,33 @@ def test_who_has_no_result_takes_the_last_place(make_frame):
     board = leaderboard(as_frame(make_frame(scores)))
 
     assert [(row.label, row.place) for row in board.rows] == [("b", 1), ("a", 2), ("c", 3)]
+
+
+def test_relative_loss_is_over_the_best_baseline_of_each_dataset(make_frame):
+    scores = {("mean", "x"): [4.0], ("mean", "y"): [2.0], ("ridge", "x"): [2.0],
+              ("ridge", "y"): [8.0], ("mine", "x"): [1.0], ("mine", "y"): [4.0],
+              ("bad", "x"): [1.0], ("bad", "y"): ["crash"]}  # fmt: skip
+    frame = make_frame(scores)
+    frame["baseline"] = frame["label"].isin(["mean", "ridge"])
+    board = leaderboard(as_frame(frame))
+    of = {row.label: row.relative for row in board.rows}
+
+    assert board.baselines == tuple(r.label for r in board.rows if r.label in ("mean", "ridge"))
+    assert of["mine"].value == pytest.approx(1.0)  # .5 and 2
+    assert of["mean"].value == pytest.approx(2**0.5)
+    assert of["bad"].value == pytest.approx((0.5 * 4) ** 0.5)  # a failure is the worst of all
+    assert of["mine"].lower == pytest.approx(0.5)
+    assert of["mine"].upper == pytest.approx(2.0)
+
+
+def test_relative_loss_of_one_dataset_is_the_ratio_of_mean_scores(make_frame):
+    frame = make_frame({("mean", "x"): [4.0, 2.0], ("mine", "x"): [1.0, 2.0]})
+    frame["baseline"] = frame["label"] == "mean"
+    mine = next(row for row in leaderboard(as_frame(frame)).rows if row.label == "mine")
+    assert mine.relative.value == pytest.approx(1.5 / 3.0)
+
+
+def test_without_a_baseline_there_is_no_relative_loss(make_frame):
+    board = leaderboard(as_frame(make_frame(SCORES)))
+    assert board.baselines == ()
+    assert all(np.isnan(row.relative.value) for row in board.rows)
