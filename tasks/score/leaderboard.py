@@ -29,6 +29,8 @@ ONE_SET_RULE = (
 )
 """What a board of one data set says in the place of places, mean ranks and tests."""
 
+_NOTHING = Interval(np.nan, np.nan, np.nan)
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -43,9 +45,6 @@ class Row:
     """Mean score on the board's common scale, more is better."""
     raw: Interval
     """Mean of the score itself; only on a board of one data set, else NaN."""
-    relative: Interval
-    """Relative loss: its loss over the best baseline's, on several datasets the geometric mean;
-    below 1 is better. NaN where no baseline has a loss."""
     wins: int
     ties: int
     losses: int
@@ -66,6 +65,9 @@ class Row:
     """It declares to use what cannot be known in time."""
     baseline: bool = False
     """It is what a person would try first."""
+    relative: Interval = _NOTHING
+    """Relative loss: its loss over the best baseline's, on several datasets the geometric mean;
+    below 1 is better. NaN where no baseline has a loss."""
 
     @property
     def n_jobs(self) -> int:
@@ -202,9 +204,6 @@ def duels(ranks: Floats) -> tuple[Floats, Floats, Floats]:
     ties = ((mine == theirs) & others).sum(axis=(1, 2))
     losses = ((mine > theirs) & others).sum(axis=(1, 2))
     return wins, ties, losses
-
-
-_NOTHING = Interval(np.nan, np.nan, np.nan)
 
 
 def _order(mean_ranks: Floats, scores: Floats, costs: list[float]) -> list[int]:

@@ -84,7 +84,7 @@ def markdown(found: Compared) -> str:
     """The board for a description or a comment; names are escaped."""
     lines = [" ".join(literal(line) for line in found.answer.lines()), ""]
     names = list(columns(found))
-    lines.append(f"| {' | '.join(map(_literal, names))} |")
+    lines.append(f"| {' | '.join(map(literal, names))} |")
     lines.append(f"| {' | '.join('---' if name in _LEFT else '---:' for name in names)} |")
     lines += [f"| {' | '.join(map(literal, row))} |" for row in texts(found)]
     for note in notes(found):

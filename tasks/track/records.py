@@ -200,8 +200,8 @@ def _job_metrics(result: Result, events: list[Event]) -> list[Metric]:
     curve = [curve[i] for i in thin(len(curve), CURVE_POINTS)]
     name = result.metric or "measured"
     points = [(name, event.value, event.at) for event in curve]
-    if result.score is not None:
-        points.append((name, result.score, result.units))  # whatever was measured on the way
+    if not curve and result.score is not None:
+        points.append((name, result.score, result.units))
     # Of a single value at step 0 the UI draws a bar; at any other step it would be a lone point.
     points += [(key, value, 0) for key, value in result.metrics.items() if key != name]
     points += [

@@ -38,7 +38,9 @@ def section(made: Material) -> Section | None:
     )  # fmt: skip
     title, text = "Published against measured", [_text(found)]
     if scale and any(one.claim.metric == "normalised_score" for one in found):
-        text.append(NORMALISED_MEANS.format(metric="score", zero=scale.zero, one=scale.one))
+        text.append(
+            NORMALISED_MEANS.format(metric=made.found.board.metric, zero=scale.zero, one=scale.one)
+        )
     return Section("published", title, nav="Published", text=text, tables=[table])
 
 

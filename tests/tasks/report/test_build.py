@@ -58,7 +58,7 @@ def test_the_page_holds_the_numbers(read):
 
 def test_what_a_normalised_score_is_stands_with_every_number_that_is_one(page):
     content = page.read_text(encoding="utf-8")
-    said = "A normalised score is the share of the way from what vanilla reaches (0)"
+    said = "A normalised progressive_mse is the share of the way from what vanilla reaches (0)"
     for place in ("summary", "leaderboard", "data", "published"):
         section = re.search(rf'<section id="{place}".*?</section>', content, re.DOTALL)
         assert section is not None, place
@@ -109,7 +109,7 @@ def test_a_folder_without_a_suite_gets_a_page_too(run_folder):
     assert report.suite_of(run_folder) is None
     content = report.build(run_folder).read_text(encoding="utf-8")
     assert "<title>quick · Leaseboard</title>" in content
-    assert "scaled score" in content
+    assert "scaled progressive_mse" in content
 
 
 def test_a_page_on_which_one_data_set_alone_has_results_ranks_nothing(tmp_path, suite, make_run):

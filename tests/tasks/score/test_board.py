@@ -52,7 +52,9 @@ def test_plain_text_has_the_numbers_and_names_as_they_are():
     assert lines[2].split() == [
         "exhaustive", "2.05", "[2,", "2.1]", "0.5", "1", "2/2",
     ]  # fmt: skip
-    assert " ".join(lines[1].split()) == "algorithm score 95 % interval CPU s × cost jobs"
+    assert (
+        " ".join(lines[1].split()) == "algorithm progressive_mse 95 % interval CPU s × cost jobs"
+    )
     assert " ".join(text.split()).count(ONE_SET_RULE) == 1
     assert "cha<b>[red]|_*" in text
     assert "All 6 jobs finished." in text

@@ -8,7 +8,7 @@ from tasks.track.views import CONFIGURATIONS, JOBS, TAG, configuration_views, da
 
 
 def result(data, direction="min", status="ok"):
-    return SimpleNamespace(data=data, direction=direction, status=status)
+    return SimpleNamespace(data=data, direction=direction, status=status, metric="progressive_mse")
 
 
 def test_a_view_is_what_the_ui_reads():
@@ -39,6 +39,8 @@ def test_jobs_of_a_data_set_are_grouped_by_algorithm_with_the_best_first(directi
     assert view.name == "A"
     assert view.state["searchFilter"] == "params.data = 'a'"
     assert view.state["groupBy"]["groupByKeys"] == [{"mode": "param", "groupByData": "label"}]
+    assert view.state["orderByKey"] == "metrics.`progressive_mse`"
+    assert "metrics.`progressive_mse`" in view.state["selectedColumns"]
     assert view.state["orderByAsc"] is rising
 
 
