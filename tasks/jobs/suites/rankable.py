@@ -51,7 +51,7 @@ def with_baselines(suite: Suite) -> Suite:
 
     Raises UsageError if another algorithm has the name of a baseline.
     """
-    on_streams = [one for one in suite.algorithms if _described(one.name).bench == "stream"]
+    on_streams = [one for one in suite.algorithms if _described(one.name).bench in MEASURED]
     if not (suite.baselines and on_streams):
         return suite
     named = {one.name for one in suite.algorithms}
