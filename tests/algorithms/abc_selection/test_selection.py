@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from algorithms import registry
+from algorithms.abc_selection import selection
 from algorithms.abc_selection.bounds import Estimator, estimate
 from algorithms.abc_selection.schedulers import Prospect, best_guess
 from algorithms.abc_selection.selection import ABC
@@ -268,3 +269,21 @@ def test_who_is_dear_waits_for_the_others_and_skips_a_size():
     dear = [rows for configuration, rows in probes if configuration == 2]
     assert dear[:2] == [500, 2000]
     assert probes.index((2, 2000)) > probes.index((0, 2000))
+
+
+@pytest.mark.parametrize(("growth", "sizes"), [("double", 7), ("measured", 14)])
+def test_the_union_counts_distinct_configurations_sizes_and_those_in_use(
+    monkeypatch, growth, sizes
+):
+    """Of 50 rows and its doublings, seven are at most a quarter of all; two drop no one."""
+    given = {}
+    monkeypatch.setattr(
+        selection, "Estimator", lambda **counts: given.update(counts) or Estimator(**counts)
+    )
+    learners = SimulatedLearners((0.9, 0.9, 0.5, 0.7), 20_000, 5_000, seed=0)
+    learners.configurations[1] = learners.configurations[0]
+    run(ABC(delta=0.05, growth=growth), learners)
+    assert given == {
+        "kind": "best", "n": 3, "m": sizes, "train_rows": 20_000, "t": 5_000, "delta": 0.05,
+        "idle": 2,
+    }  # fmt: skip
