@@ -3,8 +3,11 @@
 ``python -m benchmarks.fitness --mirror DIR [--store FILE]`` draws rows of large tables by seed and
 lets ABC choose among pipelines whose regularisers count rows, steps or neighbours, so that they
 fit a sample worse than all rows. It prints a line for every table: in how many runs the loss was
-above epsilon, how many times faster than Full-run the choice was, and how many pipelines were
-warned of.
+above epsilon, how many times faster than Full-run the choice was, how many pipelines were warned
+of, and the CPU seconds of the selections with one full training of each choice.
+
+``--pipelines adversarial`` draws pipelines too, one or two of which get worse with rows, and gives
+the tables a heavy-tailed feature.
 
 A fit is recorded in the store with its hits on the halves of its sample and on many test samples,
 so that a run that was broken off goes on, and another epsilon, delta or kind of interval is

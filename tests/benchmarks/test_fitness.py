@@ -8,7 +8,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from algorithms.abc_selection.selection import ABC
-from benchmarks import fitness
+from benchmarks import fitness, fitness_pipelines
 from tasks.evaluate.learners.pipelines import named
 from tasks.evaluate.store import Store
 
@@ -56,6 +56,33 @@ def test_the_tree_that_fits_no_sample_is_found(environment):
 
 def test_all_pipelines_are_classifiers():
     assert len(named(fitness.SETS["both"]("")).estimators) == 15
+
+
+def test_an_adversarial_draw_has_pipelines_that_get_worse_in_front_of_others():
+    worse = set(fitness_pipelines.worse_with_rows())
+    for draw in map(str, range(20)):
+        names = list(named(fitness.SETS["adversarial"](draw)).estimators)
+        assert names == list(fitness.SETS["adversarial"](draw))
+        assert names[0] in worse
+        assert 2 <= len(set(names) - worse) <= 4
+
+
+def test_one_that_fades_loses_the_share_of_its_rows():
+    rng = np.random.default_rng(0)
+    X = rng.random((32_000, 3)).astype(np.float32)
+    y = np.array(["high", "low"])[(X[:, 0] < 0.5).astype(int)]
+    fading = fitness_pipelines.Fading((0.0, 0.1, 0.3))
+    for rows, right in ((500, 1.0), (2000, 0.9), (4000, 0.8), (8000, 0.7), (32_000, 0.7)):
+        assert fading.fit(X[:rows], y[:rows]).score(X, y) == pytest.approx(right, abs=0.01)
+
+
+def test_a_heavy_tail_is_one_more_feature_of_the_same_rows():
+    table = fitness.load(fitness.NORMALS, [])
+    tailed = fitness.with_heavy_tail(table)
+    assert (tailed.features[:, :2] == table.features).all()
+    spread = [np.abs(tailed.features[table.labels == label, 2]).max() for label in (0, 1)]
+    assert spread[0] > 1000 * spread[1]
+    assert (fitness.with_heavy_tail(table).features == tailed.features).all()
 
 
 @pytest.mark.parametrize(("loss", "code"), [(0.0, 0), (0.5, 1)])
