@@ -313,9 +313,9 @@ def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
             say(cut)
         measured = told(result.metrics, attempt.best)
         if measured:
-            if attempt.best:
-                measured += f" (baselines: {attempt.baselines_cpu_seconds:.3f} CPU s)"
             say(f"measured: {measured}{', all of the target itself' if attempt.of_log else ''}")
+        if attempt.best:
+            say(f"naive baselines: {attempt.baselines_cpu_seconds:.3f} CPU s more")
         if attempt.numbered:
             listed = ", ".join(attempt.numbered[:MOST_COLUMNS])
             more = len(attempt.numbered) - MOST_COLUMNS
