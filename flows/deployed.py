@@ -5,7 +5,9 @@ A run that would overlap with one of the same schedule is cancelled, and says wh
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from prefect.client.orchestration import get_client
@@ -13,13 +15,30 @@ from prefect.client.schemas.objects import State
 from prefect.context import get_run_context
 from prefect.states import Cancelled, Failed
 
-from algorithms.errors import LeaseboardError
+from algorithms.errors import LeaseboardError, UsageError
 from flows.flow_log import logged
 from flows.flow_runs import claim, in_the_way
 from flows.terminal import say
 
 ALONE = "one at a time"
 """The tag of a deployment whose runs must not overlap: the clock may strike too early."""
+
+
+def check_kept(out: str | None) -> None:
+    """Raise UsageError where the run folder would be deleted with a worker's temporary folder.
+
+    A worker of Prefect runs in one, ``…prefect``, unless its deployment says where to work.
+    """
+    here = Path.cwd()
+    temporary = Path(tempfile.gettempdir()).resolve()
+    if here.resolve().is_relative_to(temporary) and here.name.endswith("prefect") and (
+        out is None or not Path(out).is_absolute()
+    ):  # fmt: skip
+        raise UsageError(
+            f"the worker runs in {here}, which it deletes with all results: let the deployment"
+            " pull with set_working_directory, as `prefect deploy` in the project does, or set"
+            " `out` to an absolute path"
+        )
 
 
 def as_deployed(work: Callable[[], State[Any]]) -> State[Any]:

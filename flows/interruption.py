@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM end a run alike: with its clean-up, and a line that says what was kept."""
+"""Ctrl-C, SIGTERM and SIGHUP end a run alike: it cleans up, and a line says what was kept."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from algorithms.errors import LeaseboardError
 
 SIGINT_EXIT = 128 + signal.SIGINT
 SIGTERM_EXIT = 128 + signal.SIGTERM
+_ENDING = (signal.SIGTERM, signal.SIGHUP)
+_NAMES = {128 + number: number.name for number in _ENDING}
 
 
 class InterruptedRunError(LeaseboardError):
@@ -25,19 +27,27 @@ class InterruptedRunError(LeaseboardError):
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Make SIGTERM raise SystemExit here, as Ctrl-C raises KeyboardInterrupt, with code 143."""
+    """Make SIGTERM and SIGHUP raise SystemExit here, as Ctrl-C raises KeyboardInterrupt.
+
+    The code is 128 and the signal's number. A signal that is ignored, as under nohup, stays so.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
-    def end(_signal: int, _frame: FrameType | None) -> None:
-        raise SystemExit(SIGTERM_EXIT)
+    def end(number: int, _frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
 
-    before = signal.signal(signal.SIGTERM, end)
+    before = {
+        number: signal.signal(number, end)
+        for number in _ENDING
+        if signal.getsignal(number) is not signal.SIG_IGN
+    }
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager
@@ -46,7 +56,7 @@ def resumable(home: Path, kept: Callable[[Path], str] | None = None) -> Iterator
 
     `kept`: says it of the folder; how many jobs have finished by default.
 
-    Raises InterruptedRunError: in place of KeyboardInterrupt, and of SystemExit after SIGTERM.
+    Raises InterruptedRunError: in place of KeyboardInterrupt, and of SystemExit after a signal.
     """
     try:
         with terminable():
@@ -54,9 +64,9 @@ def resumable(home: Path, kept: Callable[[Path], str] | None = None) -> Iterator
     except KeyboardInterrupt as stop:
         raise InterruptedRunError(_told("the user", home, kept), SIGINT_EXIT) from stop
     except SystemExit as stop:
-        if stop.code != SIGTERM_EXIT:
+        if not isinstance(stop.code, int) or stop.code not in _NAMES:
             raise
-        raise InterruptedRunError(_told("SIGTERM", home, kept), SIGTERM_EXIT) from stop
+        raise InterruptedRunError(_told(_NAMES[stop.code], home, kept), stop.code) from stop
 
 
 def _told(who: str, home: Path, kept: Callable[[Path], str] | None) -> str:

@@ -13,7 +13,7 @@ from prefect.states import Completed
 from prefect.utilities.annotations import quote
 from pydantic import Field
 
-from flows.deployed import as_deployed
+from flows.deployed import as_deployed, check_kept
 from flows.interruption import terminable
 from flows.keep import Body, Turned, held_turn, summary
 from flows.one_run import in_one_run
@@ -87,6 +87,7 @@ class TurnPerformance:
 def _scheduled(file: Path, out: Path | None) -> State[Any]:
     """Take the turn in the flow run that this is called in."""
     prepare_environment()
+    check_kept(str(out) if out else None)
     settings = read_keep(file)
     ended: list[State[Any]] = []
 

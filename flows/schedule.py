@@ -4,22 +4,26 @@ A run's page in Prefect shows its steps, the board of a suite and all that the t
 run with a failed job is a failed run, there as in MLflow.
 """
 
-from collections.abc import Callable
+import platform
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 from uuid import UUID
 
 import httpx
 from prefect import Flow, flow
-from prefect.client.orchestration import get_client
+from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.filters import DeploymentFilter
 from prefect.client.schemas.objects import State
+from prefect.exceptions import ObjectNotFound
 from prefect.flows import EntrypointType
 from prefect.schedules import Cron
 from prefect.settings import PREFECT_API_URL
 from pydantic import Field
 
 from algorithms.errors import UsageError
-from flows.deployed import ALONE, as_deployed
+from flows.deployed import ALONE, as_deployed, check_kept
 from flows.flow_runs import TAG, end_dead_runs, unanswered
 from flows.keep_flow import keep
 from flows.opened import How, open_suite, perform
@@ -56,6 +60,7 @@ def benchmark(
     """
 
     def work() -> State[Any]:
+        check_kept(out)
         loaded, home = open_suite(suite, Path(out) if out else None, Path(conf))
         if limits is not None:
             loaded = loaded.model_copy(update={"limits": limits})
@@ -74,6 +79,8 @@ def serve_schedules(schedule: Schedule, conf: Path, check: Callable[[], None]) -
     except httpx.HTTPError as error:
         raise unanswered(error, PREFECT_API_URL.value() or "") from error
     with get_client(sync_client=True) as client:
+        for name in _pause_others(client, names, conf):
+            say(f"paused {name!r}: it is not in {conf / 'schedule.yaml'}")
         for run in end_dead_runs(client):
             say(f"ended run {run.name!r} {run.id}: its process is gone")
         count = len(schedule.schedules)
@@ -93,11 +100,16 @@ def _deployed(schedule: Schedule, conf: Path) -> dict[UUID, str]:
         if entry.name == ANY:
             raise UsageError(f"a schedule is called {ANY!r}, as the form is: name it otherwise")
         performed, parameters = _asked(entry, conf)
+        _check_free(f"{performed.name}/{entry.name}")
         made = performed.to_deployment(
             entry.name,
             schedule=Cron(entry.cron, timezone=entry.timezone),
             parameters=parameters,
-            tags=[TAG, ALONE],  # ours from the start, so that no run can be left unseen
+            tags=[
+                TAG,
+                ALONE,
+                _served_from(conf),
+            ],  # ours from the start, so that no run can be left unseen
             description=f"The {entry.what} at {entry.cron!r} ({entry.timezone}).",
             paused=False,
             concurrency_limit=None,  # ours says what is in the way, see flows.flow_runs
@@ -116,6 +128,32 @@ def _deployed(schedule: Schedule, conf: Path) -> dict[UUID, str]:
     made._parameter_openapi_schema.properties["suite"]["enum"] = offered  # noqa: SLF001
     names[made.apply()] = ANY
     return names
+
+
+def _served_from(conf: Path) -> str:
+    """Return the tag of the deployments of one schedule.yaml, by machine and folder."""
+    return f"schedule:{platform.node()}:{conf.resolve()}"
+
+
+def _check_free(name: str) -> None:
+    """Raise UsageError for a deployment that a worker runs: both would overwrite each other."""
+    with get_client(sync_client=True) as client, suppress(ObjectNotFound):
+        found = client.read_deployment_by_name(name)
+        if found.work_pool_name or found.pull_steps:
+            raise UsageError(
+                f"the deployment {name!r} is one of the work pool {found.work_pool_name!r}: give"
+                f" the schedule another name, or run `prefect deployment delete {name}` first"
+            )
+
+
+def _pause_others(client: SyncPrefectClient, names: Mapping[UUID, str], conf: Path) -> list[str]:
+    """Pause what an earlier schedule.yaml of the same folder deployed; returns the names."""
+    tags = DeploymentFilter.model_validate({"tags": {"all_": [_served_from(conf)]}})
+    found = client.read_deployments(deployment_filter=tags, limit=200)
+    gone = [each for each in found if each.id not in names and not each.paused]
+    for each in gone:
+        client.pause_deployment(each.id)  # Prefect drops the runs that it has planned
+    return [each.name for each in gone]
 
 
 def _asked(entry: Scheduled, conf: Path) -> tuple[Flow[Any, Any], dict[str, Any]]:

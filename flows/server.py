@@ -9,11 +9,14 @@ import sys
 import time
 import urllib.error
 import urllib.request
+import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Self
 
 from algorithms.errors import LeaseboardError, UsageError
 from flows.service import SAFE_PATH, Service, answers
+from tasks.machine.environment import installed
 
 START_SECONDS = 180.0
 """A fresh home on a quiet machine takes 9 s, on a loaded one half a minute and more."""
@@ -60,6 +63,10 @@ class PrefectServer:
         self._port = port
         self._scheduling = scheduling
         self._service: Service | None = None
+        database = os.environ.get("PREFECT_API_DATABASE_CONNECTION_URL", "")
+        which = f"{installed('prefect')}-{zlib.crc32(database.encode()):08x}"
+        self._ready = log.with_name(f"database-{which}.ready")
+        self._making: IO[str] | None = None
         self.url = ""
 
     def start(self) -> None:
@@ -67,6 +74,17 @@ class PrefectServer:
 
         Raises UsageError if something else answers at the port: it would be taken for ours.
         """
+        # Of several first starts one makes the database, and the others wait for it in `wait`.
+        if self._ready.is_file():
+            self._launch()
+            return
+        self._ready.parent.mkdir(parents=True, exist_ok=True)
+        self._making = self._ready.with_suffix(".lock").open("w")
+        with suppress(BlockingIOError):
+            fcntl.flock(self._making, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._launch()
+
+    def _launch(self) -> None:
         port = self._port or _free_port()
         if answers(port):
             raise UsageError(
@@ -87,10 +105,18 @@ class PrefectServer:
         Raises LeaseboardError if it ends, or does not answer in time.
         """
         deadline = time.monotonic() + seconds
+        while self._service is None and self._making and time.monotonic() < deadline:
+            with suppress(BlockingIOError):
+                fcntl.flock(self._making, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._launch()
+                deadline = time.monotonic() + seconds
+            time.sleep(0.1)
         self.check()
         while time.monotonic() < deadline:
             self.check()
             if is_healthy(self.url):
+                self._ready.touch()
+                self._let_others_start()
                 return self.url
             time.sleep(0.1)
         raise LeaseboardError(
@@ -112,8 +138,14 @@ class PrefectServer:
                 f" see {self._log}, or run without it: --local"
             )
 
+    def _let_others_start(self) -> None:
+        if self._making is not None:
+            self._making.close()
+            self._making = None
+
     def stop(self) -> None:
         """End what `start` started."""
+        self._let_others_start()
         if self._service is not None:
             self._service.stop()
             self._service = None

@@ -2,16 +2,58 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from leaseboard._names import ROOT, check
 
 USAGE = 64
 
 
+class _Unbroken(io.FileIO):
+    """Standard stream that goes on where its reader went away, as after ``| head -1``."""
+
+    def write(self, content: Any) -> int:
+        try:
+            return super().write(content) or 0
+        except BrokenPipeError:
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, self.fileno())
+            os.close(null)
+            return len(content)
+
+
+def open_streams() -> None:
+    """Make the three standard streams usable: one that is closed leads to ``/dev/null``.
+
+    Otherwise the next file that is opened would take its number, and be written to by mistake.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
+            os.set_inheritable(number, True)
+    sys.stdin = sys.stdin or open(0, closefd=False)  # noqa: SIM115
+    for name, number in (("stdout", 1), ("stderr", 2)):
+        old = getattr(sys, name)
+        if old is not None:
+            old.flush()
+        stream = io.TextIOWrapper(
+            io.BufferedWriter(_Unbroken(number, "w", closefd=False)),
+            encoding=old.encoding if old else "utf-8",
+            errors="backslashreplace",
+            line_buffering=number == 2 or os.isatty(number),
+        )
+        setattr(sys, name, stream)
+
+
 def main() -> None:
     """Run the command line, or say in one line what hides it."""
+    open_streams()
     try:
         check("algorithms", "tasks", "flows")
     except ImportError as error:

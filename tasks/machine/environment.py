@@ -65,6 +65,11 @@ def prepare_environment(home: Path | None = None) -> None:
     """
     for name, value in (ONE_THREAD | QUIET).items():
         os.environ.setdefault(name, value)
+    for name in ("no_proxy", "NO_PROXY"):  # a proxy cannot reach the loopback of this machine
+        others = os.environ.get(name) or os.environ.get(name.swapcase(), "")
+        listed = [each for each in others.split(",") if each]
+        own = [each for each in ("127.0.0.1", "localhost") if each not in listed]
+        os.environ[name] = ",".join([*listed, *own])
     os.environ.setdefault("PREFECT_HOME", str((home or Path.cwd()).resolve() / ".prefect"))
 
 

@@ -9,12 +9,16 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from tasks.machine import disk
 
 _log = logging.getLogger(__name__)
+
+_POSTGRESQL_KEY = 0x6C656173
+"""Of the advisory lock: any number that others do not use in the same database."""
 
 
 def ensure(path: Path, wait_seconds: float) -> None:
@@ -35,6 +39,24 @@ def ensure(path: Path, wait_seconds: float) -> None:
         kept = disk.set_aside(path)
         _log.warning("the MLflow store %s was never completed: kept as %s, made anew", path, kept)
     _make(path)
+
+
+@contextmanager
+def alone(uri: str) -> Iterator[None]:
+    """Let one process at a time open a PostgreSQL store: the first makes its tables in many steps.
+
+    SQLite stores have a lock of their own, a server makes its store itself.
+    """
+    if not uri.startswith(("postgres:", "postgresql")):
+        yield
+        return
+    from sqlalchemy import create_engine, text
+    from sqlalchemy.pool import NullPool
+
+    engine = create_engine(uri, poolclass=NullPool)
+    with engine.connect() as connection:  # the lock goes with the connection, also after a kill
+        connection.execute(text("SELECT pg_advisory_lock(:key)"), {"key": _POSTGRESQL_KEY})
+        yield
 
 
 def _holds_runs(path: Path, wait_seconds: float) -> bool:

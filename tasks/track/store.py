@@ -38,7 +38,7 @@ def open_store(uri: str) -> MlflowClient:
 
     ensure_store(uri)
     check_address(uri)
-    with reported(uri):
+    with reported(uri), creation.alone(uri):
         client = MlflowClient(tracking_uri=uri)
         client.search_experiments(max_results=1)
         return client

@@ -89,8 +89,18 @@ def terminate():
     signal.pause()
 
 
+def hang_up():
+    os.kill(os.getpid(), signal.SIGHUP)
+    signal.pause()
+
+
 @pytest.mark.parametrize(
-    ("stop", "code", "who"), [(interrupt, 130, "the user"), (terminate, 143, "SIGTERM")]
+    ("stop", "code", "who"),
+    [
+        (interrupt, 130, "the user"),
+        (terminate, 143, "SIGTERM"),
+        (hang_up, 129, "SIGHUP"),
+    ],
 )
 def test_the_command_says_what_is_kept_and_how_to_go_on(
     home, monkeypatch, capsys, stop, code, who
@@ -122,3 +132,12 @@ def test_another_exit_is_no_interruption(home):
 def test_an_interruption_before_any_result_keeps_nothing(tmp_path):
     with pytest.raises(InterruptedRunError, match="0 finished jobs kept"), resumable(tmp_path):
         interrupt()
+
+
+def test_a_signal_that_is_ignored_as_under_nohup_stays_ignored(monkeypatch):
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with terminable():
+            os.kill(os.getpid(), signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)

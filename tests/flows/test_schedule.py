@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import signal
+import tempfile
 import threading
 import urllib.request
 from contextlib import suppress
@@ -25,6 +26,7 @@ import flows.schedule
 from algorithms.errors import LeaseboardError, UsageError
 from flows.commands import operate
 from flows.commands import schedule as command
+from flows.deployed import ALONE, check_kept
 from flows.flow_runs import TAG, cause
 from flows.interruption import terminable
 from flows.schedule import benchmark
@@ -429,6 +431,53 @@ def test_the_deployment_for_a_work_pool_is_ours():
     (deployment,) = yaml.safe_load((ROOT / "prefect.yaml").read_text())["deployments"]
     module, _, name = deployment["entrypoint"].partition(":")
 
-    assert TAG not in deployment.get("tags", ())
+    assert deployment["tags"] == [ALONE]
+    assert TAG not in deployment["tags"]
+    own = yaml.safe_load((ROOT / "conf" / "schedule.yaml").read_text())["schedules"]
+    assert deployment["name"] not in {entry["name"] for entry in own}
     assert (ROOT / module, name) == (Path(inspect.getsourcefile(benchmark.fn)), "benchmark")
     assert set(deployment["parameters"]) <= set(inspect.signature(benchmark.fn).parameters)
+
+
+TWO = """
+schedules:
+  - {name: night, cron: "0 0 1 1 *", suite: tiny}
+  - {name: noon, cron: "0 0 1 1 *", suite: tiny}
+"""
+
+
+def test_a_schedule_that_was_taken_out_of_the_file_is_paused(home, server):
+    conf = home / "conf"
+    (conf / "schedule.yaml").write_text(TWO)
+    before = flows.schedule._deployed(load_schedule(conf), conf)
+    (conf / "schedule.yaml").write_text(TWO.partition("  - {name: noon")[0])
+    names = flows.schedule._deployed(load_schedule(conf), conf)
+
+    assert flows.schedule._pause_others(server, names, home / "other") == []
+    assert flows.schedule._pause_others(server, names, conf) == ["noon"]
+    paused = {name: server.read_deployment(each).paused for each, name in before.items()}
+    assert (paused["night"], paused["noon"]) == (False, True)
+    assert flows.schedule._pause_others(server, names, conf) == []
+
+
+def test_a_deployment_of_a_work_pool_is_not_overwritten(home, server):
+    conf = home / "conf"
+    (conf / "schedule.yaml").write_text(TWO.replace("night", "pooled"))
+    flow = server.create_flow(benchmark)
+    kept = server.create_deployment(flow, "pooled", pull_steps=[{"prefect.set": {}}])
+    with pytest.raises(UsageError, match="prefect deployment delete benchmark/pooled"):
+        flows.schedule._deployed(load_schedule(conf), conf)
+    assert server.read_deployment(kept).pull_steps
+
+
+def test_a_run_whose_results_would_be_deleted_does_not_begin(tmp_path, monkeypatch):
+    worker = tmp_path / "abcprefect"
+    worker.mkdir()
+    monkeypatch.chdir(worker)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for out in (None, "runs/nightly"):
+        with pytest.raises(UsageError, match="which it deletes with all results"):
+            check_kept(out)
+    check_kept(str(tmp_path / "runs"))
+    monkeypatch.chdir(tmp_path)
+    check_kept(None)

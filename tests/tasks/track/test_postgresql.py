@@ -1,5 +1,6 @@
 """The same record in PostgreSQL, on a server that the test starts for itself."""
 
+import multiprocessing
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,18 @@ from tasks.track import Tracker, bulk
 from tasks.track.store import open_store
 
 pytestmark = pytest.mark.postgresql
+
+
+def test_several_processes_that_open_an_empty_store_at_once_all_can_use_it(create_database):
+    address = create_database("at_once")
+    fork = multiprocessing.get_context("fork")
+    started = [fork.Process(target=open_store, args=(address,)) for _ in range(4)]
+    for process in started:
+        process.start()
+    for process in started:
+        process.join()
+    assert [process.exitcode for process in started] == [0] * 4
+    assert [each.name for each in open_store(address).search_experiments()] == ["Default"]
 
 
 def test_both_ways_of_writing_read_the_same(database, finished, result, contents):

@@ -1,0 +1,79 @@
+"""Several first starts of our own Prefect server: one makes the database, the others wait."""
+
+import os
+import threading
+
+import pytest
+
+from flows import server
+from flows.server import PrefectServer
+from tasks.machine.environment import prepare_environment
+
+FAKE = """
+import http.server, os, sys, time
+port, home = int(sys.argv[sys.argv.index("--port") + 1]), os.environ["FAKE_HOME"]
+made = os.path.join(home, "made")
+if not os.path.exists(made):
+    # As Prefect's migrations: of two that make the same new database one fails.
+    os.close(os.open(os.path.join(home, "making"), os.O_CREAT | os.O_EXCL))
+    time.sleep(0.5)
+    open(made, "w").close()
+handler = http.server.SimpleHTTPRequestHandler
+handler.do_GET = lambda self: (self.send_response(200), self.end_headers())
+http.server.HTTPServer(("127.0.0.1", port), handler).serve_forever()
+"""
+
+
+@pytest.fixture
+def fake(tmp_path, monkeypatch):
+    """A server that cannot be started twice while it makes its database."""
+    monkeypatch.setattr(server, "COMMAND", ("-c", FAKE))
+    monkeypatch.setenv("FAKE_HOME", str(tmp_path))
+    return tmp_path / "server.log"
+
+
+def test_of_several_first_starts_all_get_a_server(fake):
+    servers = [PrefectServer(fake) for _ in range(4)]
+    failed = []
+
+    def run(one):
+        try:
+            with one:
+                one.wait()
+        except Exception as error:  # noqa: BLE001  (of any kind)
+            failed.append(error)
+
+    threads = [threading.Thread(target=run, args=(one,)) for one in servers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+
+
+def test_a_start_that_is_given_up_lets_the_next_one_make_the_database(fake):
+    first = PrefectServer(fake)
+    first.start()
+    first.stop()
+    (fake.parent / "making").unlink(missing_ok=True)
+    with PrefectServer(fake) as second:
+        assert second.wait().endswith("/api")
+
+
+def test_once_the_database_is_made_nothing_waits(fake):
+    with PrefectServer(fake) as first:
+        first.wait()
+    with PrefectServer(fake) as one, PrefectServer(fake) as other:
+        assert one.url != other.url
+        assert all(each.wait() for each in (one, other))
+
+
+def test_the_loopback_is_asked_without_a_proxy(fake, monkeypatch):
+    for name in ("HTTP_PROXY", "http_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")  # where nothing listens
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.setenv("NO_PROXY", "example.org")
+    prepare_environment()
+    assert os.environ["no_proxy"] == os.environ["NO_PROXY"] == "example.org,127.0.0.1,localhost"
+    with PrefectServer(fake) as one:
+        assert one.wait(seconds=60)

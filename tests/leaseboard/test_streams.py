@@ -1,0 +1,44 @@
+"""Standard streams that are closed or broken: the command does its work and says how it went."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+COMMAND = [sys.executable, "-P", "-m", "leaseboard", "list"]
+
+
+def run(redirections):
+    """Run the command by a shell with redirections; returns its exit code and what it wrote."""
+    words = " ".join(f"'{word}'" for word in COMMAND)
+    done = subprocess.run(
+        ["sh", "-c", f"{words} {redirections}"], capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_ends_nothing(closed):
+    code, out, err = run(closed)
+    assert code == 0
+    assert err == ""
+    assert ("chacha" in out) == (">&-" not in closed.replace("2>&-", ""))
+
+
+def test_a_reader_that_goes_away_is_no_regression():
+    """The exit code 1 would say that a score became worse."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(COMMAND, stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_an_error_keeps_its_code_without_a_reader():
+    reader, writer = os.pipe()
+    os.close(reader)
+    words = [*COMMAND[:-1], "race", "no-such-algorithm", "sklearn:iris"]
+    done = subprocess.run(words, stdout=writer, stderr=writer, check=False)
+    os.close(writer)
+    assert done.returncode == 64
