@@ -70,8 +70,9 @@ def ensure_store(uri: str) -> None:
 
     Raises TrackingError if it cannot be made, or the file there is none.
     """
-    for noisy in ("alembic", "mlflow.store.db.utils"):
-        logging.getLogger(noisy).setLevel(logging.ERROR)
+    logging.getLogger("alembic").setLevel(logging.ERROR)
+    # It logs each error with its traceback, and raises it: `reported` makes one line of it.
+    logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)
     if not uri.startswith(SQLITE):
         return
     path = Path(uri.removeprefix(SQLITE))
