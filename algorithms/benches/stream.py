@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -27,7 +29,10 @@ MOST_CLASSES = 1000
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """A named group of neighbouring columns, ``features[:, start:stop]``."""
+    """A run of neighbouring columns, ``features[:, start:stop]``, of a named group.
+
+    A group that has grown is several runs of one name.
+    """
 
     name: str
     start: int
@@ -65,7 +70,7 @@ class Stream:
     namespaces : tuple of Namespace
         Disjoint, in column order, covering all columns.
     names : tuple of str
-        The columns' names.
+        The columns' names, by which Vowpal Wabbit hashes them.
     task : str
         ``regression`` or ``classification``.
     shift : float, optional
@@ -74,8 +79,9 @@ class Stream:
         The names of three and more classes, by number; empty otherwise.
     origins : tuple of Origin
         What each column is made of, if that is not told by its name.
-    nominal : tuple of int
-        The columns whose numbers are those of categories.
+    births : tuple of int
+        The example with which each column begins, ascending; empty where all are there from the
+        first. Before it a column is 0, and a learner that grows does not know of it.
     """
 
     features: NDArray[np.float32]
@@ -86,7 +92,21 @@ class Stream:
     shift: float | None = None
     classes: tuple[str, ...] = ()
     origins: tuple[Origin, ...] = ()
-    nominal: tuple[int, ...] = ()
+    births: tuple[int, ...] = ()
+
+    def stretches(self, budget: int) -> Iterator[tuple[slice, NDArray[np.float32]]]:
+        """Iterate over the first `budget` examples: rows between births, and what is known there.
+
+        Yields
+        ------
+        rows : slice
+        features : ndarray of float32, C order
+            The columns that have begun.
+        """
+        inner = {at for at in self.births if 0 < at < budget}
+        for start, stop in itertools.pairwise([0, *sorted(inner), budget]):
+            width = bisect_right(self.births, start) if self.births else self.features.shape[1]
+            yield slice(start, stop), np.ascontiguousarray(self.features[start:stop, :width])
 
     def in_own_unit(self, values: NDArray[np.float32]) -> NDArray[np.float64]:
         """Labels of a regression, or forecasts of them, in the unit of the target."""

@@ -39,24 +39,35 @@ def race_classes(bench: StreamBench, new_race: Callable[[Schema], Race]) -> Run:
         See `OneVsRest`, which is the model.
     """
     stream, budget = bench.stream, bench.budget
-    races = OneVsRest(new_race, stream_schema(stream))
-    teller = _Teller(races, stream.classes)
-    yield from teller.told(races.open())
-    for start in range(0, budget, BLOCK):
-        rows = slice(start, min(start + BLOCK, budget))
-        classes = stream.labels[rows].astype(np.int64)
-        importances = np.ones(len(classes), dtype=np.float32)
-        before = races.model_examples
-        chances = races.learn(stream.features[rows], classes, importances)
-        measured = bench.record(chances, (races.model_examples - before) / len(classes))
-        yield from heapq.merge(measured, teller.told(races.decide()), key=attrgetter("at"))
-    whole = len(teller.numbers)
-    parameters = races.champions(stream.classes)
-    yield ConfigurationAdmitted(at=budget, configuration=whole, parameters=parameters)
-    yield ChampionChanged(at=budget, configuration=whole, previous=None)
+    whole: OneVsRest | None = None
+    for stretch, features in stream.stretches(budget):
+        schema = stream_schema(stream, features.shape[1])
+        if whole is None:
+            whole = OneVsRest(new_race, schema)
+            teller = _Teller(whole, stream.classes)
+            yield from teller.told(whole.open())
+        else:
+            first = whole.predict(features[0, : whole.schema.n_features])
+            whole.require_fit(schema)
+            yield from teller.told(whole.grow(schema))
+        for start in range(stretch.start, stretch.stop, BLOCK):
+            rows = slice(start, min(start + BLOCK, stretch.stop))
+            classes = stream.labels[rows].astype(np.int64)
+            importances = np.ones(len(classes), dtype=np.float32)
+            before = whole.model_examples
+            block = features[start - stretch.start : rows.stop - stretch.start]
+            chances = whole.learn(block, classes, importances)
+            if start and start == stretch.start:
+                chances[0] = np.pad(first, (0, chances.shape[1] - len(first)))
+            measured = bench.record(chances, (whole.model_examples - before) / len(classes))
+            yield from heapq.merge(measured, teller.told(whole.decide()), key=attrgetter("at"))
+    assert whole is not None
+    number, parameters = len(teller.numbers), whole.champions(stream.classes)
+    yield ConfigurationAdmitted(at=budget, configuration=number, parameters=parameters)
+    yield ChampionChanged(at=budget, configuration=number, previous=None)
     score = float(bench.score().value)
-    yield ConfigurationScored(at=budget, configuration=whole, value=score, units=budget)
-    return races
+    yield ConfigurationScored(at=budget, configuration=number, value=score, units=budget)
+    return whole
 
 
 class _Teller:

@@ -71,18 +71,30 @@ class Racing(StreamAlgorithm):
             return (yield from made)
         importances = np.ones(budget, dtype=np.float32)
         forecasts = np.empty(budget, dtype=np.float32)
-        race = self.race(stream_schema(stream), seed, stream.task, horizon=budget)
-        yield from race.open()
-        while True:
-            rest = slice(race.at, budget)
-            learned = race.learn(
-                stream.features[rest], stream.labels[rest], importances[rest], forecasts[rest]
-            )
-            block = forecasts[rest.start : rest.start + learned]
-            yield from bench.record(block, live=len(race.live))
-            if race.at == budget:
-                break
-            yield from race.decide()
+        race: Race | None = None
+        for rows, features in stream.stretches(budget):
+            schema = stream_schema(stream, features.shape[1])
+            if race is None:
+                race = self.race(schema, seed, stream.task, horizon=budget)
+                yield from race.open()
+            else:
+                # What is new with an example has no part in the forecast of it.
+                first = race.predict(features[0, : race.schema.n_features])
+                race.require_fit(schema)
+                yield from race.grow(schema)
+            while race.at < rows.stop:
+                rest = slice(race.at, rows.stop)
+                learned = race.learn(
+                    features[rest.start - rows.start :], stream.labels[rest],
+                    importances[rest], forecasts[rest],
+                )  # fmt: skip
+                if rest.start and rest.start == rows.start:
+                    forecasts[rest.start] = first
+                block = forecasts[rest.start : rest.start + learned]
+                yield from bench.record(block, live=len(race.live))
+                if race.at < budget and race.is_due():
+                    yield from race.decide()
+        assert race is not None
         bench.note(race.notes())
         yield from race.conclude()
         return race.model()

@@ -66,13 +66,6 @@ def is_date(value: Any) -> bool:
     return isinstance(value, np.datetime64) or hasattr(value, "toordinal")
 
 
-def has_hour(value: Any) -> bool:
-    """Whether a date says a time of day."""
-    if isinstance(value, np.datetime64):
-        return np.datetime_data(value.dtype)[0] not in ("Y", "M", "W", "D")
-    return hasattr(value, "hour")
-
-
 def microseconds_of(value: Any) -> int:
     """A date in microseconds from 1970, by its own clock; ValueError if 64 bits hold them not."""
     if isinstance(value, np.datetime64):
@@ -84,7 +77,7 @@ def microseconds_of(value: Any) -> int:
             )
         return int(counted.astype(np.int64))
     found: int = (value.toordinal() - _EPOCH) * DAY
-    if has_hour(value):
+    if hasattr(value, "hour"):
         seconds = 60 * value.minute + value.second
         found += value.hour * HOUR + seconds * 1_000_000 + value.microsecond
     return found

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import astuple
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,34 +20,24 @@ from algorithms.online.handles import entry
 from algorithms.online.hashing import hash_name
 from algorithms.online.namespaces import by_name, declared_spaces, letter, vw_name
 from algorithms.online.schema import Schema
-from algorithms.online.values import NO_NUMBERS, Days, parts_of
+from algorithms.online.values import (
+    LONGEST_LABEL,
+    NO_NUMBERS,
+    Days,
+    Key,
+    Values,
+    parts_of,
+    words_of,
+)
 
 Example = Mapping[Hashable, Any]
 """``{feature: value}``, or ``{namespace: {feature: value}}``, or both mixed."""
-
-Key = tuple[str, str]
-"""A namespace, "" if the example names none, and a feature."""
 
 MOST_VALUES = 32
 """A name has a column for so many texts, those that were seen first."""
 
 BUCKETS = 16
 """The columns that all its other texts share."""
-
-
-class Values(dict[Key, float]):
-    """The features of an example.
-
-    Attributes
-    ----------
-    origins : dict
-        What the keys are made of that the example does not name itself: of a text, a date or a
-        gap.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.origins: dict[Key, Origin] = {}
 
 
 class FeatureMap:
@@ -57,7 +47,9 @@ class FeatureMap:
     feature ``name=text`` with value 1. A date is the texts ``name hour``, ``name weekday`` and
     ``name month``, and the number ``name days`` since the first date that was learned. What was
     never seen before gets a column of its own; of a name with more than `MOST_VALUES` texts, the
-    later ones share `BUCKETS` columns, into which they are hashed.
+    later ones share `BUCKETS` columns, into which they are hashed. From the first text of more
+    than `LONGEST_LABEL` characters on, a name's texts are free text: their words, hashed into
+    `WORDS` columns.
 
     None and NaN are a missing value: in its place stands what the examples before let expect, and
     if few others have one, a feature ``name is missing`` tells so from the first gap on
@@ -76,6 +68,8 @@ class FeatureMap:
     most_namespaces : int
     bits : int
         VW's ``-b``.
+    few : int
+        One column in so many may have an indicator of its gaps.
 
     Attributes
     ----------
@@ -90,9 +84,11 @@ class FeatureMap:
         namespaces: Mapping[str, list[str]] | None = None,
         most_namespaces: int = 10,
         bits: int = 18,
+        few: int = FEW,
     ) -> None:
         self.most_namespaces = most_namespaces
         self.bits = bits
+        self.few = few
         self._declared = declared_spaces(namespaces or {})
         self._columns: dict[Key, int] = {}
         self._spaces: dict[str, list[int]] = {}
@@ -145,7 +141,7 @@ class FeatureMap:
                     self._collect(found, str(name), str(feature), inner)
             else:
                 self._collect(found, "", str(name), value)
-        told, most = self._n_indicators, self.n_features // FEW
+        told, most = self._n_indicators, self.n_features // self.few
         for space, name in sorted((k for k, v in found.items() if math.isnan(v)), key=by_name):
             key = space, indicator(name)
             known = self._origin(key)
@@ -161,8 +157,12 @@ class FeatureMap:
 
     def _collect(self, found: Values, space: str, name: str, value: Any) -> None:
         """Put the features of one value under their keys; what is missing only where it was."""
-        for part, content in parts_of(name, value):
-            what, is_text = part[len(name) + 1 :], isinstance(content, str)
+        long = isinstance(value, str) and (
+            len(value) > LONGEST_LABEL or (space, f"{name} words#0") in self._columns
+        )
+        for part, content in words_of(name, value) if long else parts_of(name, value):
+            what = part[len(name) + 1 :].partition("#")[0]
+            is_text = isinstance(content, str)
             if isinstance(content, str):
                 key, number = self._key_of(space, name, part, content), 1.0
             else:
@@ -242,7 +242,7 @@ class FeatureMap:
 
     def extended(self, keys: Mapping[Key, Origin]) -> FeatureMap:
         """A copy in which every one of `keys`, of which `unknown` tells more, has a column."""
-        copy = FeatureMap(most_namespaces=self.most_namespaces, bits=self.bits)
+        copy = FeatureMap(None, self.most_namespaces, self.bits, self.few)
         copy._declared = self._declared
         copy._columns = dict(self._columns)
         copy._spaces = {name: list(columns) for name, columns in self._spaces.items()}
@@ -322,7 +322,7 @@ class FeatureMap:
         }
 
     @classmethod
-    def restored(cls, state: Mapping[str, Any]) -> FeatureMap:
+    def restored(cls, state: Mapping[str, Any]) -> Self:
         """A map with the columns that `state` told of."""
         features = cls()
         features._declared = dict(state["declared"])

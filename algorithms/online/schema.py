@@ -139,15 +139,16 @@ def require_same_naming(old: Schema, new: Schema) -> None:
         )
 
 
-def stream_schema(stream: Stream, bits: int = 18) -> Schema:
-    """The schema of a stream: features are named by their column's number.
-
-    So did ChaCha's authors when they wrote their data for VW, and the hashes follow the names.
-    """
+def stream_schema(stream: Stream, width: int | None = None) -> Schema:
+    """Return the schema of the first `width` columns of a stream, by default of all."""
+    known = len(stream.names) if width is None else width
+    columns: dict[str, list[int]] = {}
+    for run in stream.namespaces:
+        if run.start < known:
+            columns.setdefault(run.name, []).extend(range(run.start, min(run.stop, known)))
     return Schema(
-        namespaces=tuple(namespace.name for namespace in stream.namespaces),
-        columns=tuple(tuple(range(n.start, n.stop)) for n in stream.namespaces),
-        features=tuple(str(column) for column in range(stream.features.shape[1])),
-        bits=bits,
-        origins=stream.origins or tuple(map(Origin, stream.names)),
+        namespaces=tuple(columns),
+        columns=tuple(map(tuple, columns.values())),
+        features=stream.names[:known],
+        origins=(stream.origins or tuple(map(Origin, stream.names)))[:known],
     )

@@ -3,20 +3,50 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any, SupportsFloat
 
 import numpy as np
 
-from algorithms.online.dates import WEEKDAYS, date_parts, has_hour, is_date, microseconds_of
+from algorithms.benches.stream import Origin
+from algorithms.online.dates import WEEKDAYS, date_parts, is_date, microseconds_of
+from algorithms.online.hashing import murmur3
 
 LARGEST = float(np.finfo(np.float32).max)
 """Models compute in 32 bits; what is beyond is as good as infinite."""
+
+LONGEST_LABEL = 255
+"""A text of more characters is free text, its words; a shorter one is a category."""
+
+WORDS = 256
+"""The features of a column of free text."""
+
+_WORD = re.compile(r"\w\w+")
 
 NO_NUMBERS = (np.timedelta64, np.complexfloating, np.datetime64)
 """NumPy's types that would become numbers without being any; of a date the parts are features."""
 
 PANDAS_GAPS = ("NAType", "NaTType")
 """Its types of NA and NaT; pandas itself is not needed, and heavy."""
+
+
+Key = tuple[str, str]
+"""A namespace, "" if the example names none, and a feature."""
+
+
+class Values(dict[Key, float]):
+    """The features of an example.
+
+    Attributes
+    ----------
+    origins : dict
+        What the keys are made of that the example does not name itself: of a text, a date or a
+        gap.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.origins: dict[Key, Origin] = {}
 
 
 class Days(float):
@@ -57,6 +87,22 @@ def parts_of(name: str, value: Any) -> list[tuple[str, float | str]]:
     return [(name, number)]
 
 
+def words_of(name: str, text: str) -> list[tuple[str, float | str]]:
+    """Count the words of a text by their hashes, with signs; the counts have Euclidean length 1.
+
+    Examples
+    --------
+    >>> [part for part in words_of("note", "An owl, an elk") if part[1]]
+    [('note words#37', 0.408...), ('note words#71', -0.816...), ('note words#188', -0.408...)]
+    """
+    counts = [0.0] * WORDS
+    for word in _WORD.findall(text.lower()):
+        code = murmur3(word.encode(), 0)
+        counts[code % WORDS] += 1.0 if code >> 31 else -1.0
+    length = math.sqrt(sum(count * count for count in counts)) or 1.0
+    return [(f"{name} words#{place}", count / length) for place, count in enumerate(counts)]
+
+
 def number_of(value: SupportsFloat) -> float:
     """A number as a float, infinite where it is an integer beyond all of them."""
     try:
@@ -72,8 +118,7 @@ def copied(value: Any) -> Any:
     if is_missing(value):
         return None
     if is_date(value):
-        unit = "us" if has_hour(value) else "D"
-        return np.datetime64(microseconds_of(value), "us").astype(f"datetime64[{unit}]")
+        return np.datetime64(microseconds_of(value), "us")
     return float(value)
 
 
@@ -87,7 +132,7 @@ def is_missing(value: Any) -> bool:
 def _date(name: str, value: Any) -> list[tuple[str, float | str]]:
     parts = date_parts(microseconds_of(value))
     hour: list[tuple[str, float | str]] = []
-    if has_hour(value):
+    if parts.hour:  # a day without a time is its midnight
         hour = [(f"{name} hour", str(parts.hour))]
     return [
         *hour,

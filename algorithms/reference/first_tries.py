@@ -1,13 +1,22 @@
-"""The best of what a person tries first on a stream, measured as any algorithm is."""
+"""The naive baselines of a stream, measured as any algorithm is, or going on beside a model."""
 
 from __future__ import annotations
 
-from algorithms.benches.measures import loss_of
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.benches.measures import loss_of, of_numbers
+from algorithms.benches.predictions import likeliest
 from algorithms.benches.stream import StreamBench
+from algorithms.online.column_features import Column, ColumnFeatures
+from algorithms.reference.forecaster import Forecaster, ReferenceForecast
 from algorithms.reference.labels import LastLabel, RunningMean, SeasonalLast
 from algorithms.reference.ridge import OnlineRidge
 
-FIRST_TRIES = {
+FIRST_TRIES: dict[str, type[ReferenceForecast]] = {
     "running-mean": RunningMean,
     "last-label": LastLabel,
     "seasonal-last": SeasonalLast,
@@ -31,3 +40,82 @@ def best_first_try(bench: StreamBench) -> tuple[str, float] | None:
             losses[name] = loss
     best = min(losses, key=losses.__getitem__, default=None)
     return None if best is None else (best, losses[best])
+
+
+class Baselines:
+    """The naive baselines, which learn table after table with the features of any learner.
+
+    Parameters
+    ----------
+    task : "regression" or "classification"
+
+    Attributes
+    ----------
+    classes : list of str
+        Those that came, in their order.
+    each : dict of str to Forecaster
+        By name.
+    """
+
+    def __init__(self, task: str) -> None:
+        self.task, self.classes = task, list[str]()
+        self.features = ColumnFeatures()
+        self.each = {name: self._new(kind(), 0) for name, kind in FIRST_TRIES.items()}
+
+    def _new(self, algorithm: ReferenceForecast, n_features: int) -> Forecaster:
+        if self.task == "regression":
+            return algorithm.forecaster(n_features, self.task)
+        return algorithm.of_classes(n_features, len(self.classes))
+
+    def learn(self, columns: Mapping[str, Column], labels: NDArray[Any]) -> dict[str, float]:
+        """Forecast and learn the rows of a table in order; return the loss of each on them.
+
+        Parameters
+        ----------
+        columns : dict
+            See `ColumnFeatures.encode`.
+        labels : ndarray, shape (n_rows,)
+            Numbers, or names of classes.
+        """
+        rows, _ = self.features.encode(columns, learns=True)
+        losses, are_classes = dict[str, float](), self.task == "classification"
+        if are_classes:
+            self.classes = [*dict.fromkeys([*self.classes, *labels.tolist()])]
+            labels = np.array([self.classes.index(name) for name in labels])
+        for name, kind in FIRST_TRIES.items():
+            new = self._new(kind(), rows.shape[1])
+            if _kind(new) is not _kind(self.each[name]):
+                self.each[name] = new  # of very many features another one begins
+            self.each[name].grow(rows.shape[1])
+            forecasts = self.each[name].learn_many(rows, labels.astype(np.float32))
+            told = np.asarray(forecasts, dtype=np.float64)
+            if are_classes:
+                losses[name] = float((likeliest(told) != labels).mean())
+            elif (loss := loss_of(of_numbers(told, labels))) is not None:
+                losses[name] = loss
+        return losses
+
+    def state(self) -> dict[str, Any]:
+        """Return everything that `restored` needs, as plain values."""
+        each = {name: one.state() for name, one in self.each.items()}
+        return {"task": self.task, "classes": self.classes,
+                "features": self.features.state(), "each": each}  # fmt: skip
+
+    @classmethod
+    def restored(cls, state: Mapping[str, Any]) -> Baselines:
+        """Return those that go on from `state`; ValueError if none have it."""
+        try:
+            made = cls(state["task"])
+            made.classes = list(state["classes"])
+            made.features = ColumnFeatures.restored(state["features"])
+            for name, kind in FIRST_TRIES.items():
+                made.each[name] = made._new(kind(), made.features.n_features)
+                made.each[name].fill(state["each"][name])
+        except LookupError as error:
+            raise ValueError(f"no state of baselines: {error}") from error
+        return made
+
+
+def _kind(forecaster: Forecaster) -> type:
+    """Return the class of a forecaster, or of those of each class against the rest."""
+    return type(getattr(forecaster, "rest", forecaster))

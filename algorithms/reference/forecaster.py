@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic.dataclasses import dataclass
 
+from algorithms import plain
 from algorithms.base import Run
 from algorithms.benches.stream import StreamAlgorithm, StreamBench, require_finite
 from algorithms.events import (
@@ -47,6 +49,28 @@ class Forecaster(ABC):
     def notes(self) -> dict[str, float]:
         """What it found, to stand beside its score."""
         return {}
+
+    def grow(self, n_features: int) -> None:
+        """Go on with so many features; those that are new were 0 so far."""
+
+    def state(self) -> dict[str, Any]:
+        """Return everything that `fill` needs, as plain values."""
+        return {
+            name: [one.state() for one in part] if isinstance(part, list)
+            else part.state() if hasattr(part, "state") else part
+            for name, part in vars(self).items()
+        }  # fmt: skip
+
+    def fill(self, state: Mapping[str, Any]) -> None:
+        """Go on from `state`; ValueError if no such forecaster has it."""
+        for name, part in vars(self).items():
+            if isinstance(part, list):
+                for one, own in zip(part, state[name], strict=True):
+                    one.fill(own)
+            elif hasattr(part, "state"):
+                part.fill(state[name])
+            else:
+                plain.fill(self, state, [name])
 
 
 @dataclass(frozen=True, kw_only=True)

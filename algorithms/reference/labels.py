@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
@@ -166,6 +167,12 @@ class _SeasonalLast(Forecaster):
             forecasts,
         )  # fmt: skip
         return forecasts
+
+    def fill(self, state: Mapping[str, Any]) -> None:
+        """See `Forecaster.fill`; no period reaches the kernel that is longer than its arrays."""
+        super().fill(state)
+        if self.seen < 0 or not 1 <= self.period < len(self.losses):
+            raise ValueError(f"period {self.period} after {self.seen} labels")
 
     def notes(self) -> dict[str, float]:
         """The period that the last forecast used."""

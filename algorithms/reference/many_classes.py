@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -49,6 +51,11 @@ class Shares(ClassForecaster):
     def __init__(self) -> None:
         super().__init__()
         self.counts = np.zeros(0)
+
+    def fill(self, state: Mapping[str, Any]) -> None:
+        """See `Forecaster.fill`."""
+        self.counts = np.zeros(state["n_classes"])
+        super().fill(state)
 
     def learn_many(self, examples: Floats, labels: Floats) -> Doubles:
         """See `ClassForecaster.learn_many`."""
@@ -101,6 +108,16 @@ class OneAgainstTheRest(ClassForecaster):
         super().__init__()
         self.rest = rest
         self.each: list[Forecaster] = []
+
+    def grow(self, n_features: int) -> None:
+        """See `Forecaster.grow`."""
+        for forecaster in (self.rest, *self.each):
+            forecaster.grow(n_features)
+
+    def fill(self, state: Mapping[str, Any]) -> None:
+        """See `Forecaster.fill`."""
+        self.each = [copy.deepcopy(self.rest) for _ in range(state["n_classes"])]
+        super().fill(state)
 
     def learn_many(self, examples: Floats, labels: Floats) -> Doubles:
         """See `ClassForecaster.learn_many`."""

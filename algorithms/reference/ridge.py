@@ -113,11 +113,21 @@ class OnlineRidge(ReferenceForecast):
 
 class _OnlineRidge(Forecaster):
     def __init__(self, n_features: int, l2: float, *, classes: bool) -> None:
-        self.classes = classes
-        self.triangle = np.diag([0.0, *[math.sqrt(l2)] * n_features])
-        self.rotated = np.zeros(n_features + 1)
-        self.moments = np.zeros((2, n_features))
+        self.classes, self.l2 = classes, l2
+        self.triangle = np.zeros((1, 1))
+        self.rotated = np.zeros(1)
+        self.moments = np.zeros((2, 0))
+        self.grow(n_features)
         self.totals = np.zeros(3)
+
+    def grow(self, n_features: int) -> None:
+        """See `Forecaster.grow`: a feature that has been 0 has left its rows as they began."""
+        known = len(self.rotated)
+        new = n_features + 1 - known
+        self.triangle = np.pad(self.triangle, (0, new))
+        np.fill_diagonal(self.triangle[known:, known:], math.sqrt(self.l2))
+        self.rotated = np.pad(self.rotated, (0, new))
+        self.moments = np.pad(self.moments, ((0, 0), (0, new)))
 
     def learn_many(self, examples: Floats, labels: Floats) -> Floats:
         """See `Forecaster.learn_many`."""
@@ -146,6 +156,11 @@ class _SelectedRidge(Forecaster):
         from algorithms.chacha.safe.front import Front
 
         self.front = Front(n_features, classes, shares=n_classes + 1)
+
+    def grow(self, n_features: int) -> None:
+        """See `Forecaster.grow`."""
+        if n_features > self.front.moments.shape[1]:
+            self.front.grow(n_features)
 
     def learn_many(self, examples: Floats, labels: Floats) -> Floats:
         """See `Forecaster.learn_many`."""

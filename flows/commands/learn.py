@@ -316,7 +316,7 @@ def _tell(
     say(
         f"learned {rows} rows of {going_on.target} in {seconds:.3f} CPU s; {model.examples} in all"
     )
-    since = ", which began with this file" if learned.best else ""
+    since = ", which has learned the same rows" if learned.best else ""
     say(f"measured: {told(learned.measures, learned.best)}{since}")
     say(f"champion: {phrase(model.champion or {})}")
     say(f"model: {path}")

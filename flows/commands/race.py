@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from tasks.models.winner import Fitted
 
 MOST_FAILURES = 5
-MOST_COLUMNS = 5
 
 ONE_CLASS_MEND = (
     "leave scale, clip and learning_rate at their defaults, or give more rows; AppleClassifier has"
@@ -175,7 +174,7 @@ class _Attempt:
     """What came of the job, where its files are, and its model or where that was kept.
 
     `best` is the first try that the result's skill is over; `of_log` says whether the score is of
-    the logarithm of the target, and `numbered` names columns of texts that were numbers to it.
+    the logarithm of the target.
     """
 
     result: Result
@@ -184,7 +183,6 @@ class _Attempt:
     traceback: str = ""
     best: str = ""
     of_log: bool = False
-    numbered: tuple[str, ...] = ()
     baselines_cpu_seconds: float = 0.0
 
     def with_skill(self, job: Job, mirrors: tuple[Path, ...], *, baselines: bool) -> _Attempt:
@@ -316,14 +314,6 @@ def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
             say(f"measured: {measured}{', all of the target itself' if attempt.of_log else ''}")
         if attempt.best:
             say(f"naive baselines: {attempt.baselines_cpu_seconds:.3f} CPU s more")
-        if attempt.numbered:
-            listed = ", ".join(attempt.numbered[:MOST_COLUMNS])
-            more = len(attempt.numbered) - MOST_COLUMNS
-            say(
-                f"texts learned as numbers, as ChaCha's authors have it: {listed}"
-                f"{f' and {more} more columns' if more > 0 else ''};"
-                " `leaseboard learn` learns a feature for each text"
-            )
         if ONE_CLASS in result.metrics:
             say(f"{SAYS_NOTHING}: {ONE_CLASS_MEND}", err=True)
         if not result.complete:

@@ -12,12 +12,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from algorithms.errors import DataError
+from algorithms.online.values import LONGEST_LABEL
 
 LARGEST = np.finfo(np.float32).max
 """The largest finite number of the float32 that all learners get."""
-
-LONGEST_LABEL = 255
-"""A column with a longer value, in characters, is free text; shorter strings are nominal."""
 
 _DAY = r"\d{4}-\d\d-\d\d"
 _ISO = re.compile(

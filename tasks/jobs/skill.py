@@ -10,8 +10,6 @@ from algorithms.benches.measures import loss_of, skill_over
 from algorithms.benches.stream import StreamBench
 from algorithms.reference.first_tries import best_first_try
 from tasks import fetch
-from tasks.evaluate.peers import venv
-from tasks.fetch import columns
 from tasks.jobs import benches
 from tasks.jobs.job import Job, Result
 from tasks.machine.clocks import cpu_seconds
@@ -27,8 +25,6 @@ class BesideFirstTries(NamedTuple):
     """The registered name of the best first try; empty where there is none."""
     of_log: bool = False
     """Whether the score is of the logarithm of the target."""
-    numbered: tuple[str, ...] = ()
-    """Columns of three and more texts, of which the learner saw the numbers."""
     baselines_cpu_seconds: float = 0.0
     """What the naive baselines took, which is no part of the result's."""
 
@@ -52,20 +48,12 @@ def with_skill(
     if not isinstance(bench, StreamBench):
         return BesideFirstTries(result)
     of_log = bench.stream.shift is not None
-    numbered = () if job.algorithm in venv.names() else _of_texts(dataset)
     before = cpu_seconds()
     best = best_first_try(bench) if baselines and result.complete else None
     taken = cpu_seconds() - before
     if best is None or not best[1]:
-        return BesideFirstTries(result, "", of_log, numbered, taken)
+        return BesideFirstTries(result, "", of_log, taken)
     skill = skill_over([best[1]], loss)
     more = {"skill": skill, "relative_loss": 1 - skill}
     told = replace(result, metrics={**result.metrics, **more})
-    return BesideFirstTries(told, best[0], of_log, numbered, taken)
-
-
-def _of_texts(dataset: fetch.Dataset) -> tuple[str, ...]:
-    """The columns whose numbers say more than one thing or the other, and are in no order."""
-    features = dataset.features.items()
-    nominal = (column for _, column in features if columns.is_nominal(column))
-    return tuple(str(column.name) for column in nominal if column.nunique() > 2)
+    return BesideFirstTries(told, best[0], of_log, taken)

@@ -15,13 +15,12 @@ import numpy as np
 import pandas as pd
 
 from algorithms.benches.measures import loss_of, of_classes, of_numbers, skill_over
-from algorithms.benches.stream import StreamBench
 from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
 from algorithms.chacha.streaming.base import OnlineChaCha
 from algorithms.errors import DataError, UsageError, unknown
-from algorithms.reference.first_tries import best_first_try
+from algorithms.reference.first_tries import Baselines
 from tasks.fetch import columns, files
-from tasks.fetch.dataset import Dataset, infer_task, refuse_dates
+from tasks.fetch.dataset import infer_task, refuse_dates
 from tasks.models.plain_columns import (
     flags_or_numbers,
     kind_of,
@@ -29,9 +28,8 @@ from tasks.models.plain_columns import (
     plain,
     refuse_few_words,
     refuse_many_numbers,
-    text_of,
 )
-from tasks.preprocess.streaming import StreamOptions, as_stream
+from tasks.preprocess.stream_encoder import as_column, text_of
 
 FORECAST, PROBABILITY = "forecast", "probability of "
 """What columns that `predict` adds are called, and begin with."""
@@ -45,8 +43,9 @@ LEVEL = 0.9
 Told = float | list[float] | dict[str, float]
 """A number, a number with the ends of its interval, or the probability of each class."""
 
-TARGET, KINDS = "target", "kinds"
-"""What a model is told about the tables that it learns: their target, and what columns hold."""
+TARGET, KINDS, BASELINES = "target", "kinds", "baselines"
+"""What a model is told about the tables that it learns: their target, what columns hold, and the
+naive baselines that learn with it."""
 
 MODELS: dict[str, type[OnlineChaCha]] = {
     "regression": ChaChaRegressor,
@@ -63,7 +62,7 @@ class LearnedTable:
     measures: dict[str, float]
     """See `algorithms.benches.measures`; ``skill`` is over `best`."""
     best: str
-    """The best first try, which began with this table; empty where there is none to compare."""
+    """The best naive baseline, which has learned what the model has; empty where there is none."""
     new: tuple[str, ...]
     """Columns that the model had not seen before."""
 
@@ -151,7 +150,7 @@ class Continued:
         self._check_names(frame)
         features, new = self._features(frame)
         labels = self._labels(frame[self.target])
-        best = self._first_try(features, labels)
+        baselines, losses = self._naive_baselines(features, labels)
         whole = copy.deepcopy(self.model)
         try:
             with _data_errors():
@@ -160,11 +159,12 @@ class Continued:
             self.model = whole
             raise
         self._remember_kinds(frame)
-        loss = loss_of(measures)
-        if best is not None and best[1] and loss is not None:
-            measures["skill"] = skill_over([best[1]], loss)
+        best, loss = min(losses, key=losses.__getitem__, default=""), loss_of(measures)
+        if best and losses[best] and loss is not None and labels.nunique() > 1:
+            measures["skill"] = skill_over([losses[best]], loss)
+        self.model.about |= baselines
         told = pd.concat([labels.rename(self.target), forecasts], axis=1)
-        return LearnedTable(told, measures, best[0] if "skill" in measures and best else "", new)
+        return LearnedTable(told, measures, best if "skill" in measures else "", new)
 
     def expect(self, ids: Sequence[str], frame: pd.DataFrame) -> list[Told]:
         """Forecast rows whose labels come later, and remember what was said by id; see `answer`.
@@ -355,18 +355,18 @@ class Continued:
         )
         return pd.DataFrame({FORECAST: likeliest}, dtype=object), measures
 
-    def _first_try(self, features: pd.DataFrame, labels: pd.Series) -> tuple[str, float] | None:
-        """The best of what a person tries first on this table alone; None if it is too small."""
-        if labels.nunique() < 2:
-            return None
-        tidy = columns.tidy_frame(features)
-        kept = tidy[[name for name in tidy if not columns.is_text(tidy[name])]]
-        if not len(kept.columns):
-            return None
-        target = labels if self.is_regression else labels.astype("category")
-        dataset = Dataset("the table", "table", kept, target, self.task, digest="")
-        stream = as_stream(dataset, StreamOptions(max_rows=None, log_target=False))
-        return best_first_try(StreamBench(stream))
+    def _naive_baselines(
+        self, features: pd.DataFrame, labels: pd.Series
+    ) -> tuple[dict[str, Any], dict[str, float]]:
+        """Return the baselines after this table, if all that was learned was, and their losses."""
+        state = self.model.about.get(BASELINES)
+        if state is None and self.model.examples:
+            return {}, {}
+        with _data_errors():
+            found = Baselines(self.task) if state is None else Baselines.restored(state)
+            given = {str(name): as_column(column) for name, column in features.items()}
+            losses = found.learn(given, labels.to_numpy())
+        return {BASELINES: found.state()}, losses
 
 
 def beside(frame: pd.DataFrame, forecasts: pd.DataFrame) -> pd.DataFrame:

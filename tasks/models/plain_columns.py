@@ -8,14 +8,13 @@ import numpy as np
 import pandas as pd
 
 from algorithms.errors import DataError
-from tasks.fetch import columns, files
+from tasks.fetch import columns
 from tasks.fetch.dataset import MOST_CLASSES, infer_task
 from tasks.models.columns import as_dates, as_numbers, as_texts
+from tasks.preprocess.stream_encoder import FLAGS, is_flag, text_of
 
 FEW_WORDS = 0.1
 """Up to this share of words among numbers or dates is mistakes; more of them make texts."""
-
-_BOOLEANS = dict.fromkeys(files.TRUE, True) | dict.fromkeys(files.FALSE, False)
 
 
 def kinds_of(frame: pd.DataFrame) -> dict[str, str]:
@@ -27,12 +26,11 @@ def kind_of(column: pd.Series) -> str:
     """``number``, ``date`` or ``text``; empty if all is missing."""
     if column.isna().all():
         return ""
-    if pd.api.types.infer_dtype(column, skipna=True) == "boolean":
-        return "number"  # with gaps, too, where a learner of whole tables takes categories
     tidy = columns.tidy(column)
     if columns.is_date(tidy):
         return "date"
-    return "text" if columns.is_nominal(tidy) or columns.is_text(tidy) else "number"
+    texts = columns.is_nominal(tidy) or columns.is_text(tidy)
+    return "text" if texts and not is_flag(tidy) else "number"
 
 
 def plain(frame: pd.DataFrame, known: Mapping[str, str]) -> pd.DataFrame:
@@ -54,7 +52,7 @@ def plain(frame: pd.DataFrame, known: Mapping[str, str]) -> pd.DataFrame:
 def flags_or_numbers(column: pd.Series) -> pd.Series:
     """A column as numbers, of which true and false are 1 and 0, however they are written."""
     if columns.is_nominal(column) or columns.is_text(column):
-        column = column.astype(object).map(lambda value: _BOOLEANS.get(str(value), value))
+        column = column.astype(object).map(lambda value: FLAGS.get(str(value), value))
     return as_numbers(column)
 
 
@@ -88,9 +86,3 @@ def refuse_many_numbers(target: pd.Series, classes: Sequence[str]) -> None:
             f" {target.iloc[-1]}, and the model takes whole numbers such as {classes[0]} for"
             " classes: learn a new model of all tables with --task regression"
         )
-
-
-def text_of(value: object) -> str:
-    """A value as a text; a boolean is one text, however it is written."""
-    text = columns.label(value)
-    return str(_BOOLEANS.get(text, text))

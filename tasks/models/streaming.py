@@ -13,13 +13,12 @@ import pandas as pd
 from numpy.typing import NDArray
 from vowpalwabbit import Workspace
 
-from algorithms.benches.stream import Stream
 from algorithms.chacha.one_vs_rest import OneVsRest
 from algorithms.chacha.race import Race
 from algorithms.chacha.race_file import read_race, write_race
 from algorithms.errors import UsageError
 from algorithms.online.learner import Learner
-from algorithms.online.schema import Schema, stream_schema
+from algorithms.online.schema import Schema
 from algorithms.online.workspace import text_line
 from tasks.fetch import Dataset
 from tasks.jobs.job import Job, Result
@@ -136,9 +135,7 @@ def fitted(dataset: Dataset, job: Job, result: Result, learner: Any) -> tuple[St
     options = StreamOptions(**job.bench)
     order = order_of(dataset, options, job.environment_seed)
     rows, seen = dataset.features.iloc[order], None if job.budget is None else int(job.budget)
-    encoder = options.encoder().fit(rows)
-    if seen is not None:
-        encoder.follow(rows.iloc[:seen])
+    encoder = options.encoder().fit(rows.iloc[:seen])
     shift, classes = None, ()
     if dataset.task == "regression":
         target = dataset.target.to_numpy(dtype=np.float64)
@@ -177,6 +174,4 @@ def _encoder(description: Description) -> StreamEncoder:
 
 
 def _schema(description: Description) -> Schema:
-    encoder = _encoder(description)
-    nothing = np.empty((0, len(encoder.names_)), dtype=np.float32)
-    return stream_schema(Stream(nothing, nothing[:, 0], encoder.namespaces(), names=()))
+    return _encoder(description).features_.schema()

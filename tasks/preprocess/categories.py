@@ -26,7 +26,7 @@ def present(column: pd.Series) -> list[str]:
     >>> present(pd.Series(["u", None, "b"]))
     ['b', 'u']
     """
-    codes, labels = _coded(column)
+    codes, labels = coded(column)
     found = [labels[code] for code in np.unique(codes[codes >= 0])]
     return list(dict.fromkeys(found if columns.is_nominal(column) else sorted(found)))
 
@@ -39,15 +39,15 @@ def places(column: pd.Series, known: Sequence[str]) -> Places:
     >>> places(pd.Series(["u", None, "new", "b"]), ["b", "u"]).tolist()
     [1, -1, -1, 0]
     """
-    codes, labels = _coded(column)
+    codes, labels = coded(column)
     place = {label: number for number, label in enumerate(known)}
     # The last entry is that of code -1, a missing value.
     table = np.array([*(place.get(label, -1) for label in labels), -1], dtype=np.intp)
     return table[codes]
 
 
-def _coded(column: pd.Series) -> tuple[Places, list[str]]:
-    """A number for each row, -1 where it is missing, and the label of each number."""
+def coded(column: pd.Series) -> tuple[Places, list[str]]:
+    """Return a number for each row, -1 where it is missing, and the label of each number."""
     if columns.is_nominal(column):
         return column.cat.codes.to_numpy().astype(np.intp), declared(column)
     codes, values = pd.factorize(column)  # labels are made once a value, not once a row

@@ -7,16 +7,15 @@ from collections.abc import Hashable, Sequence
 from typing import Annotated, Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from algorithms import seeds
-from algorithms.benches.stream import MOST_CLASSES, Origin, Stream
+from algorithms.benches.stream import MOST_CLASSES, Stream
 from algorithms.errors import DataError
 from tasks.fetch import columns
 from tasks.fetch.dataset import Dataset
-from tasks.preprocess.stream_encoder import Missing, StreamEncoder
+from tasks.preprocess.stream_encoder import Encoding, Missing, StreamEncoder
 from tasks.preprocess.targets import in_float32
 from tasks.preprocess.transformer import naming
 
@@ -25,7 +24,9 @@ LOG_THRESHOLD = 100
 
 
 class StreamOptions(BaseModel):
-    """How a data set becomes a stream; the defaults are those of ChaCha's authors.
+    """How a data set becomes a stream.
+
+    ChaCha's authors: ``encoding: codes`` and ``decimals: 6``, beside the defaults.
 
     Notes
     -----
@@ -36,16 +37,19 @@ class StreamOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    encoding: Encoding = "one-hot"
+    """``one-hot``: a feature for each category, of a date for its parts, as
+    `algorithms.online.features.FeatureMap` has it. ``codes``: a category is its number."""
     max_rows: Annotated[int, Field(ge=2)] | None = None
     """Only the first so many rows; None for all. ChaCha's authors take 100,000."""
     namespaces: Annotated[int, Field(ge=1, le=len(string.ascii_letters))] = 10
-    """At most so many groups of ceil(d / namespaces) neighbouring columns."""
+    """At most so many groups of ceil(d / namespaces) features that are neighbours by name."""
     log_target: bool | Literal["code", "paper"] = "code"
     """``code``, the rule of the authors' code: log where max(range, maximum) >= 100. ``paper``,
     the rule of the paper's text: log where the maximum > 100. True and False transform always and
     never."""
-    decimals: Annotated[int, Field(ge=0, le=15)] | None = 6
-    """Features are rounded to so many decimals, as the authors' text files are; None: not."""
+    decimals: Annotated[int, Field(ge=0, le=15)] | None = None
+    """Features are rounded to so many decimals, as the authors' text files are to 6."""
     shuffle: bool = False
     """Permute the rows by the environment's seed, before `max_rows` is applied."""
     missing: Missing = "fill"
@@ -55,11 +59,11 @@ class StreamOptions(BaseModel):
 
     def encoder(self) -> StreamEncoder:
         """What makes features of the columns."""
-        return StreamEncoder(self.namespaces, self.decimals, self.missing)
+        return StreamEncoder(self.encoding, self.namespaces, self.decimals, self.missing)
 
 
 def as_stream(dataset: Dataset, options: StreamOptions | None = None, seed: int = 0) -> Stream:
-    """The examples of `dataset` in order, features as written, target transformed.
+    """The examples of `dataset` in order, features encoded, target transformed.
 
     Columns become features as `StreamEncoder` says. A regression's target is log-transformed by
     the rule of `options.log_target`, decided on the whole data set; `class_labels` makes labels
@@ -79,26 +83,9 @@ def as_stream(dataset: Dataset, options: StreamOptions | None = None, seed: int 
     with naming(dataset.reference):
         features = encoder.fit_transform(dataset.features.iloc[order])
         told = in_float32(labels)
-    names = tuple(encoder.names_)
-    spaces, origins = encoder.namespaces(), encoder.origins()
     many = classes if len(classes) > 2 else ()
-    nominal = nominal_features(dataset.features, origins)
-    return Stream(features, told, spaces, names, dataset.task, shift, many, origins, nominal)
-
-
-def nominal_features(frame: pd.DataFrame, origins: Sequence[Origin]) -> tuple[int, ...]:
-    """The features that are the numbers of a column's categories.
-
-    Examples
-    --------
-    >>> rows = pd.DataFrame({"x": [0.5, 1.0], "c": pd.Categorical(["v", "u"])})
-    >>> nominal_features(rows, [Origin("x"), Origin("c"), Origin("c", "missing")])
-    (1,)
-    """
-    known = {str(name) for name, column in frame.items() if columns.is_nominal(column)}
-    return tuple(
-        place for place, origin in enumerate(origins) if origin.column in known and not origin.part
-    )
+    return Stream(features, told, encoder.namespaces(), encoder.names(), dataset.task, shift, many,
+                  encoder.origins(), encoder.births_)  # fmt: skip
 
 
 def class_labels(

@@ -152,6 +152,8 @@ class OnlineChaCha(Savable, LaterLabels):
         values = features.values(x)
         unknown = features.unknown(values)
         if unknown or self._race is None:
+            # What is new with an example has no part in the forecast of it.
+            self._first = self._race.predict(features.row(values)) if self._race else 0.0
             self._adopt(features.extended(unknown))
         self._learning = True
         return self._features.row(values, learns=True)
@@ -202,10 +204,11 @@ class OnlineChaCha(Savable, LaterLabels):
         self._check(examples, weighs)
         forecasts = np.zeros(n_examples, dtype=np.float32)
         for i, x in enumerate(examples):
+            known, one = self._features, slice(i, i + 1)
             row = self._row_to_learn(x) if weighs[i] else self._row(x)
             if self._race is not None:
-                one = slice(i, i + 1)
-                forecasts[one] = self._advance(row[None], labels[one], importances[one])
+                said = self._advance(row[None], labels[one], importances[one])
+                forecasts[i] = said[0] if self._features is known else self._first
         self._learning = False
         return forecasts
 
@@ -256,7 +259,7 @@ class OnlineChaCha(Savable, LaterLabels):
         """Start the race, or go on with more columns; ValueError, and no change, if too many."""
         race = self._race
         if race is None:
-            race = self._new_race(features)
+            race = self._new_race(features.schema())
             events: Iterable[Event] = list(race.open())
             self._learning = True
         else:
@@ -277,10 +280,7 @@ class OnlineChaCha(Savable, LaterLabels):
         self._single = *race.single_calls(features.example), features.single_learn()
         return self._single
 
-    def _new_race(self, features: FeatureMap) -> Race:
-        return self._race_over(features.schema())
-
-    def _race_over(self, schema: Schema) -> Race:
+    def _new_race(self, schema: Schema) -> Race:
         oracle = copy.deepcopy(self.oracle)  # a race may change its own, never what was given
         return self._racing.race(schema, self.seed, self._task, oracle)
 
@@ -381,7 +381,7 @@ class OnlineChaCha(Savable, LaterLabels):
         self._features = FeatureMap.restored(state["features"])
         self._untold = list(state["history"])
         if state["race"] is not None:
-            self._race = self._new_race(self._features)
+            self._race = self._new_race(self._features.schema())
             self._race.fill(state["race"])
         self.about = dict(state["about"])
         self._pending.fill(state["pending"], self._n_said())

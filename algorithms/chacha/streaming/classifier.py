@@ -20,7 +20,7 @@ from algorithms.chacha.streaming.blocks import examples_of, in_kind, shares_in_k
 from algorithms.chacha.streaming.river_base import MiniBatchClassifier
 from algorithms.errors import UsageError
 from algorithms.locks import exclusive
-from algorithms.online.features import Example, FeatureMap
+from algorithms.online.features import Example
 from algorithms.online.inputs import importances_of
 from algorithms.online.live import Floats
 from algorithms.online.schema import Schema
@@ -204,11 +204,8 @@ class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):
         likeliest = chances.argmax(axis=1) if chances.shape[1] else np.zeros(len(chances))
         return np.asarray(likeliest, dtype=np.float32)
 
-    def _new_race(self, features: FeatureMap) -> Any:
-        def of_one(schema: Schema) -> Race:
-            return self._race_over(schema)
-
-        return OneVsRest(of_one, features.schema())
+    def _new_race(self, schema: Schema) -> Any:
+        return OneVsRest(super()._new_race, schema)
 
     def _state(self) -> dict[str, Any]:
         return super()._state() | {"classes": self.classes}

@@ -50,7 +50,7 @@ def unfit(path: str | Path) -> str:
     """What is said of a file that no model of this version wrote."""
     return (
         f"{str(path)!r} is no saved model of this version ({FORMAT}), or a damaged one: name a"
-        " file that `save` wrote and nothing has changed since"
+        " file that `save` wrote and nothing has changed since, or learn its examples again"
     )
 
 

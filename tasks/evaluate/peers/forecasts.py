@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.benches.outside import OutsideForecasts, StreamToll
-from algorithms.benches.stream import Stream
+from algorithms.benches.stream import Origin, Stream
 from algorithms.errors import DivergedError
+from algorithms.online.schema import stream_schema
 from tasks.evaluate.peers import inside, stream_program, venv
 from tasks.evaluate.peers.talking import PATIENCE, GoneError, TalkingProcess
+
+ONE_HOT = ("autovw",)
+"""Systems that get our features; others get a category as one value, which they encode."""
 
 _OVERFLOWS = "OverflowError", "FloatingPointError"
 """What Python raises where the numbers of a model have left the range."""
@@ -42,14 +47,15 @@ class PeerSession:
         self._n_classes = many
         self._at = 0
         self._owed = b""
+        self._columns = _columns(stream, with_categories=which.system not in ONE_HOT)
         binary = "regression" if stream.task == "regression" else "binary"
         order = {
             "seed": seed % 2**31,
             "task": "classes" if many else binary,
             "n_classes": many,
-            "n_features": stream.features.shape[1],
-            "nominal": stream.nominal,
-            "namespaces": [(each.start, each.stop) for each in stream.namespaces],
+            "n_features": len(self._columns),
+            "nominal": [place for place, own in enumerate(self._columns) if own[1]],
+            "namespaces": stream_schema(stream).columns if which.system in ONE_HOT else (),
         }
         command = inside.command(python, stream_program.__name__, which.system, which.learner)
         self._process = TalkingProcess(command, f"{which.system}'s {which.learner}", patience)
@@ -61,7 +67,9 @@ class PeerSession:
         """See `OutsideSession.learn_many`."""
         width = self._n_classes or 1
         told = np.empty((len(labels), width))
-        rows, answers = examples.astype("<f4", order="C"), labels.astype("<f4")
+        values = [examples[:, own] @ np.arange(1, 1 + len(own), dtype=np.float32)
+                  for own, _ in self._columns]  # fmt: skip
+        rows, answers = np.stack(values, axis=1).astype("<f4"), labels.astype("<f4")
         with _overflows_diverge():
             for i in range(len(labels)):
                 self._process.send(self._owed + rows[i].tobytes())
@@ -84,6 +92,20 @@ class PeerSession:
     @property
     def _where(self) -> str:
         return f" at example {self._at}"
+
+
+def _columns(stream: Stream, *, with_categories: bool) -> list[tuple[list[int], bool]]:
+    """Return the features that make each column for another system, and whether it is nominal.
+
+    The features of one text, or of one part of a date, are the numbers of its values in the order
+    in which they came, and 0 for none.
+    """
+    found: dict[Any, list[int]] = {}
+    origins = stream.origins or map(Origin, stream.names)
+    for place, of in enumerate(origins):
+        nominal = bool(of.value) and with_categories
+        found.setdefault((of.column, of.part) if nominal else place, []).append(place)
+    return [(own, isinstance(key, tuple)) for key, own in found.items()]
 
 
 @contextmanager

@@ -102,7 +102,7 @@ def main(inside: ModuleType, system: str, learner: str) -> None:
     order = json.loads(orders.readline())
     names = tuple(f"x{place}" for place in range(order["n_features"]))
     nominal = tuple(names[place] for place in order["nominal"])
-    groups = tuple(names[start:stop] for start, stop in order["namespaces"])
+    groups = tuple(tuple(names[place] for place in group) for group in order["namespaces"])
     asked = Asked(order["task"], order["seed"], order["n_classes"], names, nominal, groups)
     learners = inside.beside(f"stream_{system}").LEARNERS
     played = BetweenPipes(learners[learner](asked), asked)

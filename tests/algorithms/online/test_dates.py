@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms.online.dates import date_parts, has_hour, is_date, microseconds_of
+from algorithms.online.dates import date_parts, is_date, microseconds_of
 
 MOMENTS = [
     dt.datetime(2024, 2, 29, 18, 30, 1, 5),
@@ -30,15 +30,13 @@ def test_parts_are_those_of_the_calendar():
 @pytest.mark.parametrize("moment", MOMENTS, ids=lambda moment: repr(moment)[:30])
 def test_a_time_is_what_its_clock_shows(moment):
     assert is_date(moment)
-    assert has_hour(moment)
     assert microseconds_of(moment) == 1_709_231_401_000_005
     assert date_parts(microseconds_of(moment))[:3] == (18, 3, 2)
 
 
 @pytest.mark.parametrize("day", [dt.date(1969, 12, 31), np.datetime64("1969-12-31")])
-def test_a_day_has_no_hour(day):
+def test_a_day_is_its_midnight(day):
     assert is_date(day)
-    assert not has_hour(day)
     assert date_parts(microseconds_of(day)) == (0, 2, 12, -1.0)
 
 

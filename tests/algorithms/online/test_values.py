@@ -68,6 +68,17 @@ def test_a_copied_date_has_the_same_parts(value):
     assert parts_of("x", copied(value)) == parts_of("x", value)
 
 
+def test_midnight_has_no_hour_so_that_a_day_is_its_midnight():
+    midnight = parts_of("x", dt.datetime(2024, 2, 29))
+
+    assert (
+        midnight
+        == parts_of("x", dt.date(2024, 2, 29))
+        == parts_of("x", pd.Timestamp("2024-02-29"))
+    )
+    assert parts_of("x", dt.datetime(2024, 2, 29, 1))[0] == ("x hour", "1")
+
+
 @pytest.mark.parametrize("unit", ["Y", "M", "D", "h", "s", "ms"])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_date_beyond_64_bits_is_refused(unit, sign):

@@ -42,7 +42,7 @@ def test_skill_is_of_the_target_itself_where_the_score_is_of_its_logarithm(tmp_p
 
     assert of_log
     assert found.metrics["skill"] == pytest.approx(1 - (found.metrics["rmse"] / theirs) ** 2)
-    assert with_skill(mine, replace(found, complete=False))[1:4] == ("", True, ())
+    assert with_skill(mine, replace(found, complete=False))[1:3] == ("", True)
 
 
 def test_what_failed_or_is_on_no_stream_has_none(tmp_path):
@@ -50,9 +50,9 @@ def test_what_failed_or_is_on_no_stream_has_none(tmp_path):
     failed = replace(result, status="diverged", score=None)
     early = replace(result, complete=False)
 
-    assert with_skill(JOB, failed)[:4] == (failed, "", False, ())
-    assert with_skill(JOB, early)[:4] == (early, "", False, ())
+    assert with_skill(JOB, failed)[:3] == (failed, "", False)
+    assert with_skill(JOB, early)[:3] == (early, "", False)
     apple = replace(JOB, algorithm="linear", data="sklearn:breast_cancer")
     (tmp_path / "apple").mkdir()
     result, _ = run_job(apple, tmp_path / "apple")
-    assert with_skill(apple, result)[:4] == (result, "", False, ())
+    assert with_skill(apple, result)[:3] == (result, "", False)

@@ -149,7 +149,7 @@ def test_a_row_with_gaps_and_dates_is_served_as_what_was_learned_says(
     first = pd.DataFrame({"x": fitted.dataset.features["x"].iloc[:200]})
     stood = StreamEncoder(missing=missing).fit(first).transform(pd.DataFrame({"x": [np.nan]}))
     known = model.encoder.transform(rows.assign(x=np.nan))
-    assert known[0, model.encoder.names_.index("x")] == stood[0, 0]
+    assert known[0, model.encoder.names().index("x")] == stood[0, 0]
 
 
 def test_a_model_of_a_stream_with_free_text_is_served(race, tmp_path):

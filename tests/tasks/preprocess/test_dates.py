@@ -11,7 +11,6 @@ from tasks.fetch import columns, load
 from tasks.fetch.kept import keep
 from tasks.preprocess.dates import known_dates, spread_dates
 from tasks.preprocess.sparse import SparseEncoder
-from tasks.preprocess.stream_encoder import StreamEncoder
 from tasks.preprocess.streaming import as_stream
 from tasks.preprocess.tables import TableEncoder
 from tasks.preprocess.unit_range import UnitRangeEncoder
@@ -92,7 +91,6 @@ def test_only_parts_that_vary_are_columns_beside_the_days():
         TableEncoder("standard"),
         UnitRangeEncoder(),
         SparseEncoder("zero"),
-        StreamEncoder(),
     ],
 )
 @pytest.mark.parametrize("kind", ["given", "text"])
@@ -126,15 +124,14 @@ def test_a_csv_with_dates_is_a_stream(tmp_path):
     stream = as_stream(data)
     by_name = dict(zip(stream.names, stream.features.T.tolist(), strict=True))
 
-    assert by_name["when hour=9"] == [1, 1, 0]  # nine in the morning, in winter and summer time
-    assert by_name["when weekday=sunday"] == [0, 1, 0]
-    assert by_name["when days"] == pytest.approx([0, 1, 2 + 1 / 24])
-    assert by_name["day weekday=saturday"] == [1, 0, 0]
-    assert "day month=3" not in by_name
-    assert [space.stop - space.start for space in stream.namespaces] == [2, 3, 2, 1, 2, 1, 1]
-    made = [(origin.column, origin.part) for origin in dict.fromkeys(stream.origins)]
-    assert made[:3] == [("when", "hour"), ("when", "weekday"), ("when", "month")]
-    assert made[-2:] == [("day", "days"), ("price", "")]
+    assert by_name["when_hour=9"] == [1, 1, 0]  # nine in the morning, in winter and summer time
+    assert by_name["when_weekday=sunday"] == [0, 1, 0]
+    assert by_name["when_days"] == pytest.approx([0, 1, 2 + 1 / 24])
+    assert by_name["day_weekday=saturday"] == [1, 0, 0]
+    assert not any("day_hour" in name for name in by_name)
+    made = {(origin.column, origin.part) for origin in stream.origins}
+    assert made >= {("when", "hour"), ("when", "weekday"), ("when", "month"), ("when", "days")}
+    assert made >= {("day", "days"), ("price", "")}
     assert len(stream.origins) == len(stream.names)
     assert stream.features.shape[1] == stream.namespaces[-1].stop
 

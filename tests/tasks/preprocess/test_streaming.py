@@ -11,7 +11,6 @@ from algorithms.errors import DataError
 from tasks.fetch import load
 from tasks.fetch.dataset import RawTable, finish
 from tasks.fetch.references import Reference
-from tasks.preprocess.stream_encoder import namespaces
 from tasks.preprocess.streaming import StreamOptions, as_stream, log_target, needs_log
 
 
@@ -28,7 +27,8 @@ def small(**columns: object) -> pd.DataFrame:
     [(1, [1]), (9, [1] * 9), (10, [1] * 10), (11, [2] * 5 + [1]), (48, [5] * 9 + [3])],
 )
 def test_namespaces_hold_the_ceiling_of_a_tenth_of_the_columns(n_features, sizes):
-    spaces = namespaces(n_features, 10)
+    frame = pd.DataFrame({f"x{place}": [0.0, 1.0] for place in range(n_features)})
+    spaces = as_stream(dataset(frame.assign(y=[0.5, 1.5]))).namespaces
 
     assert [space.stop - space.start for space in spaces] == sizes
     assert spaces[-1].stop == n_features
@@ -56,9 +56,15 @@ def test_the_log_shifts_only_targets_that_are_not_positive():
 def test_nominal_columns_become_codes_in_the_declared_order():
     nominal = pd.Categorical(["low", "high", "low"], categories=["low", "mid", "high"])
 
-    stream = as_stream(dataset(small(n=nominal)))
+    codes = as_stream(dataset(small(n=nominal)), StreamOptions(encoding="codes"))
 
-    assert stream.features[:, 1].tolist() == [0.0, 2.0, 0.0]
+    assert codes.features[:, 1].tolist() == [0.0, 2.0, 0.0]
+    assert codes.names == ("0", "1")  # by which the authors' text files name columns
+    assert [origin.column for origin in codes.origins] == ["a", "n"]
+    one_hot = as_stream(dataset(small(n=nominal)))
+    assert one_hot.names == ("a", "n=low", "n=high")
+    assert one_hot.features[:, 1:].tolist() == [[1, 0], [0, 1], [1, 0]]
+    assert one_hot.births == (0, 0, 1)
 
 
 def test_booleans_become_zero_and_one():
@@ -70,8 +76,9 @@ def test_booleans_become_zero_and_one():
 def test_values_are_rounded_as_the_authors_write_them():
     frame = small(b=[1.23456749, 1e-7, 2.0])
 
-    assert as_stream(dataset(frame)).features[:, 1].tolist() == [np.float32(1.234567), 0.0, 2.0]
-    exact = as_stream(dataset(frame), StreamOptions(decimals=None))
+    rounded = as_stream(dataset(frame), StreamOptions(decimals=6))
+    assert rounded.features[:, 1].tolist() == [np.float32(1.234567), 0.0, 2.0]
+    exact = as_stream(dataset(frame))
     assert exact.features[1, 1] == np.float32(1e-7)
 
 
@@ -132,7 +139,7 @@ def test_all_columns_with_gaps_are_named_up_to_five():
 def test_missing_values_are_zeros_where_that_is_asked_for():
     data = dataset(small(b=[1.0, np.nan, 2.0], c=["u", "v", None]))
 
-    stream = as_stream(data, StreamOptions(missing="zero"))
+    stream = as_stream(data, StreamOptions(missing="zero", encoding="codes"))
 
     assert stream.features[:, 1:].tolist() == [[1.0, 0.0], [0.0, 1.0], [2.0, 0.0]]
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from algorithms.benches.outside import OutsideForecasts
-from algorithms.benches.stream import Stream
+from algorithms.benches.stream import Origin, Stream
 from algorithms.errors import DivergedError, LeaseboardError, SkipError
 from algorithms.tiny import Tiny, tiny_bench
 from tasks.evaluate.peers import inside, venv
@@ -120,11 +120,15 @@ def test_what_steers_python_does_not_reach_it(start, monkeypatch, tmp_path):
 
 def test_categories_are_told_as_such(start):
     stream = tiny_bench("stream").stream
-    codes = np.round(4 * stream.features)
-    as_numbers = replace(stream, features=codes)
-    as_categories = replace(as_numbers, nominal=(0, 1, 2, 3))
+    which = (stream.features[:, :1] > 0) * np.float32([1, -1]) + np.float32([0, 1])
+    as_numbers = replace(stream, features=np.hstack([which, stream.features[:, 2:]]))
+    texts = [Origin("kind", "", "u"), Origin("kind", "", "v")]
+    as_categories = replace(as_numbers, origins=(*texts, *map(Origin, stream.names[2:])))
 
-    told = start(as_numbers).learn_many(codes, stream.labels)
-    others = start(as_categories).learn_many(codes, stream.labels)
+    told = start(as_numbers).learn_many(as_numbers.features, stream.labels)
+    session = start(as_categories)
+    others = session.learn_many(as_numbers.features, stream.labels)
+
+    assert session._columns == [([0, 1], True), ([2], False), ([3], False)]
 
     assert np.mean((others - stream.labels) ** 2) != np.mean((told - stream.labels) ** 2)

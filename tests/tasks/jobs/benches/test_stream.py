@@ -54,7 +54,8 @@ def test_wrong_options_are_named():
 )
 def test_vanillas_loss_is_that_of_vowpal_wabbit_on_the_authors_files(mirror, data, loss):
     # Measured with Vowpal Wabbit 9.11.9 on text files written by the authors' rules.
-    bench = make(load(data, mirrors=(mirror,)), job())
+    authors = {"encoding": "codes", "decimals": 6, "max_rows": 100_000}
+    bench = make(load(data, mirrors=(mirror,)), job(bench=authors))
 
     for _ in play("vanilla", registry.build("vanilla"), bench, 0):
         pass

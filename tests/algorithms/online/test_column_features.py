@@ -1,0 +1,123 @@
+"""Columns are encoded to the bit as their rows one after the other are."""
+
+import datetime as dt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from algorithms.online.column_features import ColumnFeatures, Texts
+from algorithms.online.features import BUCKETS, MOST_VALUES, FeatureMap
+from algorithms.online.values import LONGEST_LABEL, WORDS
+
+LONG = "Owls eat mice. " * 20
+NUMBERS = st.sampled_from([None, -1.5, 0.0, 1e-7, 0.1, 3.0, 3e38])
+FLAGS = st.sampled_from([None, True, False])
+TEXTS = st.sampled_from([None, "a", "b", "#3", "Ünï", "1", *[f"t{i}" for i in range(40)]])
+FREE = st.sampled_from([None, "short", LONG, "a cat sat", ""])
+DATES = st.none() | st.datetimes(dt.datetime(1900, 1, 1), dt.datetime(2100, 1, 1))
+COLUMNS = {"x": NUMBERS, "x10": NUMBERS, "x2": NUMBERS, "flag": FLAGS, "kind": TEXTS, "id": TEXTS,
+           "note": FREE, "when": DATES}  # fmt: skip
+ROWS = st.lists(st.fixed_dictionaries(COLUMNS), min_size=1, max_size=70)
+
+
+def as_columns(rows):
+    """The rows as columns, each of the kind that its values have."""
+    found = {}
+    for name in rows[0]:
+        values = [row[name] for row in rows]
+        if name in ("kind", "id", "note"):
+            known = list(dict.fromkeys(sorted(value for value in values if value is not None)))
+            codes = [-1 if value is None else known.index(value) for value in values]
+            found[name] = Texts(np.array(codes), known)
+        elif name == "when":
+            found[name] = np.array(values, dtype="datetime64[us]")
+        else:
+            found[name] = np.array([np.nan if v is None else v for v in values], dtype=float)
+    return found
+
+
+def one_by_one(features, rows):
+    """What a learner sees of each row, as wide as it was then, and how wide that is."""
+    seen = []
+    for row in rows:
+        values = features.values(row)
+        unknown = features.unknown(values)
+        if unknown:
+            features = features.extended(unknown)
+        seen.append(features.row(values, learns=True).copy())
+    return features, seen
+
+
+def plain(state):
+    return state | {"gaps": state["gaps"].tolist()}
+
+
+@settings(max_examples=30, deadline=None)
+@given(ROWS, st.integers(0, 70), st.sampled_from([1, 4]))
+def test_columns_are_encoded_as_their_rows(rows, cut, few):
+    scalar, seen = one_by_one(FeatureMap(few=few), rows)
+    fast, births = ColumnFeatures(few=few), []
+    parts = [rows[:cut], rows[cut:]]  # a second table goes on from the first
+    for start, part in zip((0, len(rows[:cut])), parts, strict=True):
+        if not part:
+            continue
+        before = fast.n_features
+        found, births = fast.encode(as_columns(part), learns=True)
+        assert (births[:before] == 0).all()
+        for i, row in enumerate(found):
+            width = len(seen[start + i])
+            assert row[:width].tobytes() == seen[start + i].tobytes()
+            assert not row[width:].any()
+            assert (births <= i).sum() == width or i == 0
+    assert fast.schema() == scalar.schema()
+    assert fast.schema().origins == scalar.schema().origins
+    assert plain(fast.state()) == plain(scalar.state())
+
+
+@settings(max_examples=15, deadline=None)
+@given(ROWS, ROWS)
+def test_rows_that_are_only_forecast_are_encoded_alike_and_teach_nothing(learned, rest):
+    fast = ColumnFeatures()
+    fast.encode(as_columns(learned), learns=True)
+    before = plain(fast.state())
+    found, _ = fast.encode(as_columns(rest), learns=False)
+
+    assert plain(fast.state()) == before
+    for row, told in zip(rest, found, strict=True):
+        assert told.tobytes() == fast.row(fast.values(row)).tobytes()
+
+
+@settings(max_examples=30, deadline=None)
+@given(ROWS, ROWS)
+def test_no_row_depends_on_those_after_it(rows, later):
+    whole, births = ColumnFeatures().encode(as_columns(rows + later), learns=True)
+    part, own = ColumnFeatures().encode(as_columns(rows), learns=True)
+
+    assert whole[: len(rows), : len(own)].tobytes() == part.tobytes()
+    assert births[: len(own)].tolist() == own.tolist()
+    assert not whole[: len(rows), len(own) :].any()
+
+
+def test_texts_without_end_have_a_bounded_width():
+    ids = Texts(np.arange(5000), [f"user {i}" for i in range(5000)])
+    rows, births = ColumnFeatures().encode({"id": ids}, learns=True)
+
+    assert rows.shape == (5000, MOST_VALUES + BUCKETS)
+    assert (rows.sum(axis=1) == 1).all()
+    assert births[:MOST_VALUES].tolist() == list(range(MOST_VALUES))
+
+
+def test_a_column_is_free_text_from_its_first_long_value_on():
+    texts = ["short", "x" * LONGEST_LABEL, "x " * LONGEST_LABEL + "owl", "owl", None]
+    column = Texts(np.array([0, 1, 2, 3, -1]), texts[:4])
+    features = ColumnFeatures()
+    rows, births = features.encode({"note": column}, learns=True)
+
+    assert rows.shape == (5, 2 + WORDS)
+    assert births.tolist() == [0, 1, *[2] * WORDS]
+    assert rows[:2, :2].tolist() == [[1, 0], [0, 1]]
+    assert np.linalg.norm(rows[2:], axis=1) == pytest.approx([1, 1, 0])
+    assert rows[2].tolist() == rows[3].tolist()  # one-letter words do not count
+    assert {origin.part for origin in features.schema().origins} == {"", "words"}

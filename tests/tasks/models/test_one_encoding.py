@@ -1,0 +1,160 @@
+"""One table has the same features and losses wherever it is learned: no second encoding."""
+
+import datetime as dt
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from algorithms import registry
+from algorithms.benches.stream import StreamBench
+from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
+from algorithms.online.schema import stream_schema
+from algorithms.reference.first_tries import FIRST_TRIES
+from tasks.fetch import load
+from tasks.keep.living import LivingStream, Recipe
+from tasks.models.continued import Continued, read_rows
+from tasks.preprocess.streaming import StreamOptions, as_stream
+
+N = 160
+EFFECT = {"amber": 0.0, "blue": 9.0, "coral": -7.0, "dune": 4.0, "ebony": -3.0}
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """A csv with a number, a text, a date, a flag and ids, each of them missing here and there."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({
+        "size": rng.normal(size=N).round(4),
+        "kind": rng.choice([*EFFECT], N),
+        "when": [str(dt.datetime(2024, 3, 1) + dt.timedelta(hours=7 * i)) for i in range(N)],
+        "open": rng.random(N) < 0.5,
+        "user": [f"u{i}" for i in rng.integers(0, 60, N)],
+    }).astype(object)  # fmt: skip
+    late = rows.kind == "ebony"  # a text that no early row has
+    rows.loc[late & (rows.index < N // 2), "kind"] = "blue"
+    sold = 2 * rows["size"] + rows.kind.map(EFFECT) + 3 * rows.open + rng.normal(size=N) / 2
+    for name in rows:
+        rows.loc[rng.random(N) < 0.06, name] = None
+    path = tmp_path_factory.mktemp("one") / "table.csv"
+    rows.assign(sold=sold.astype(float).round(4), dear=np.where(sold > 2, "yes", "no")).to_csv(
+        path, index=False
+    )
+    return path
+
+
+def examples(table):
+    """The rows as a person reads them, without this project."""
+    for row in pd.read_csv(table).to_dict("records"):
+        x = {name: None if pd.isna(value) else value for name, value in row.items()}
+        x["when"] = x["when"] and dt.datetime.fromisoformat(x["when"])
+        yield x
+
+
+def raced(name, table, drop, target):
+    frame = pd.read_csv(table).drop(columns=drop)
+    path = table.with_name(f"{target}.csv")
+    frame.to_csv(path, index=False)
+    stream = as_stream(load(f"file:{path}?target={target}"), StreamOptions(log_target=False))
+    bench = StreamBench(stream)
+    for _ in registry.build(name, {}).run(bench, 0):
+        pass
+    return path, bench
+
+
+@pytest.mark.parametrize("algorithm", ["chacha", "chacha-paper", "vanilla"])
+def test_numbers_are_forecast_alike_by_race_learn_estimator_and_live_model(table, algorithm):
+    path, bench = raced(algorithm, table, "dear", "sold")
+    model, forecasts = ChaChaRegressor(algorithm=algorithm), []
+    for x in examples(table):
+        label = x.pop("sold")
+        del x["dear"]
+        forecasts.append(model.predict_one(x))
+        model.learn_one(x, label)
+    going_on = Continued.new(read_rows(path), target="sold", algorithm=algorithm)
+    learned = going_on.learn(read_rows(path))
+    live = LivingStream(Recipe("sold", "regression", algorithm, {}))
+    frame, live_says = read_rows(path), []
+    for i in range(60):
+        row = frame.iloc[[i]].reset_index(drop=True)
+        told = live.foresee(row.drop(columns="sold")) or [0.0]
+        live_says.append(told[0][0] if isinstance(told[0], list) else told[0])
+        live.learn([str(i)], row.drop(columns="sold"), row.sold.tolist())
+
+    said = bench.predictions.tolist()
+    assert np.float32(forecasts).tolist() == said
+    assert np.float32(learned.forecasts.forecast).tolist() == said
+    assert np.float32(live_says).tolist() == said[:60]
+    assert learned.measures["rmse"] == pytest.approx(bench.score().metrics["rmse"], rel=1e-5)
+    assert going_on.model._features.schema() == model._features.schema()
+    assert stream_schema(bench.stream) == model._features.schema()
+
+
+def test_classes_are_forecast_alike_by_race_learn_and_estimator(table):
+    path, bench = raced("chacha", table, "sold", "dear")
+    model, wrong = ChaChaClassifier(), 0
+    for x in examples(table):
+        label = x.pop("dear")
+        del x["sold"]
+        wrong += model.predict_one(x) != label
+        model.learn_one(x, label)
+    learned = Continued.new(read_rows(path), target="dear").learn(read_rows(path))
+
+    assert learned.measures["error"] == wrong / N
+    assert bench.score().metrics["error"] == pytest.approx(wrong / N, abs=1.5 / N)  # the first one
+    assert bench.score().metrics["log_loss"] == pytest.approx(
+        learned.measures["log_loss"], abs=0.02
+    )
+
+
+@pytest.mark.parametrize("name", FIRST_TRIES)
+def test_each_baseline_sees_what_the_learner_sees(table, name):
+    path, bench = raced(name, table, "dear", "sold")
+    going_on = Continued.new(read_rows(path), target="sold")
+    features = ChaChaRegressor()._features
+    forecaster, alone = FIRST_TRIES[name]().forecaster(0, "regression"), []
+    for x in examples(table):
+        label = x.pop("sold")
+        del x["dear"]
+        values = features.values(x)
+        features = features.extended(features.unknown(values))
+        row = features.row(values, learns=True)
+        forecaster.grow(len(row))
+        alone += forecaster.learn_many(row[None].copy(), np.float32([label])).tolist()
+    assert bench.predictions.tolist() == pytest.approx(alone, rel=1e-5, abs=1e-5)
+
+    frame = read_rows(path)
+    given, losses = going_on._naive_baselines(
+        going_on._features(frame)[0], going_on._labels(frame.sold)
+    )
+    assert losses[name] == pytest.approx(bench.score().metrics["rmse"] ** 2, rel=1e-5)
+    assert given["baselines"]["features"]["columns"] == [*features.state()["columns"]]
+
+
+def test_the_baseline_goes_on_with_the_model_through_its_file(table, tmp_path):
+    frame = pd.read_csv(table).drop(columns=["dear", "when"])
+    for target, part in (("sold", frame), ("kind", frame.dropna(subset="kind"))):
+        going_on = Continued.new(read_rows(_written(part, tmp_path)), target=target)
+        whole = going_on._naive_baselines(*_table(going_on, _written(part, tmp_path)))[1]
+        losses, rows = dict.fromkeys(whole, 0.0), 0
+        for half in (part[: N // 2], part[N // 2 :]):
+            path = _written(half, tmp_path)
+            losses_here = going_on._naive_baselines(*_table(going_on, path))[1]
+            for name, loss in losses_here.items():
+                losses[name] += loss * len(half)
+            rows += len(half)
+            going_on.learn(read_rows(path, going_on.kinds))
+            going_on.model.save(tmp_path / "model")
+            going_on = Continued.load(tmp_path / "model")
+        assert rows == len(part)
+        assert {k: v / rows for k, v in losses.items()} == pytest.approx(whole, rel=1e-4)
+
+
+def _written(frame, folder):
+    frame.to_csv(folder / "part.csv", index=False)
+    return folder / "part.csv"
+
+
+def _table(going_on, path):
+    frame = read_rows(path, going_on.kinds)
+    return going_on._features(frame)[0], going_on._labels(frame[going_on.target])
