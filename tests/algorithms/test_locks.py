@@ -134,7 +134,7 @@ def asked(count, ask):
     begin = threading.Barrier(count)
 
     def work(thread):
-        begin.wait(timeout=60)
+        begin.wait(timeout=240)
         return ask(thread)
 
     with ThreadPoolExecutor(count) as pool:
@@ -268,7 +268,7 @@ class Slow(Mapping):
 
     def __iter__(self):
         self.reads.set()
-        assert self.go_on.wait(timeout=60)
+        assert self.go_on.wait(timeout=240)
         return iter(range(5))
 
     def __len__(self):
@@ -285,13 +285,13 @@ def test_a_fork_predicts_while_a_thread_does():
     reads, forked = threading.Event(), threading.Event()
     with ThreadPoolExecutor(1) as other:
         found = other.submit(model.predict_one, Slow(reads, forked))
-        assert reads.wait(timeout=60)
+        assert reads.wait(timeout=240)
         child = os.fork()
         if not child:
             signal.alarm(30)  # ends it where it would wait for good
             os._exit(model.predict_one(x) != wanted)
         forked.set()
-        assert found.result(timeout=60) == wanted
+        assert found.result(timeout=240) == wanted
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 

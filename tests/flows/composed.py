@@ -103,8 +103,8 @@ class Composed:
         for name, process in reversed(self.processes.items()):
             below = psutil.Process(process.pid).children(recursive=True)
             process.send_signal(signal.SIGTERM)
-            codes[name] = process.wait(60)
-            _, alive = psutil.wait_procs(below, timeout=60)
+            codes[name] = process.wait(240)
+            _, alive = psutil.wait_procs(below, timeout=240)
             assert not alive, name
         self.processes = {}
         return codes

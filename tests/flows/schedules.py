@@ -67,8 +67,8 @@ def stop(process, number=signal.SIGTERM):
     """End it with a signal; nothing that it started may be left."""
     family = psutil.Process(process.pid).children(recursive=True)
     process.send_signal(number)
-    process.wait(120)
-    _, alive = psutil.wait_procs(family, timeout=60)
+    process.wait(240)
+    _, alive = psutil.wait_procs(family, timeout=240)
     assert not alive
     return process.returncode
 

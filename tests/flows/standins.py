@@ -82,22 +82,29 @@ def _raise(error):
 
 def _ignore_signals(_):
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    time.sleep(60)
+    time.sleep(600)
+
+
+def _wait_for(gate):
+    """Say that one is there, and go on when the file `gate` is."""
+    Path(f"{gate}.{os.getpid()}").touch()
+    while not Path(gate).exists():
+        time.sleep(0.02)
 
 
 def _hold_the_interpreter(_):
     """Sleep in C with the interpreter's lock held: no Python code runs, no handler either."""
-    ctypes.PyDLL(None).sleep(60)
+    ctypes.PyDLL(None).sleep(600)
 
 
 def _eat(_):
     kept = [bytearray(50_000_000) for _ in range(1000)]
-    time.sleep(60)
+    time.sleep(600)
     del kept
 
 
 def _eat_in_child(_):
-    code = "x = b'x' * 900_000_000; import time; time.sleep(60)"
+    code = "x = b'x' * 900_000_000; import time; time.sleep(600)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
@@ -108,7 +115,7 @@ def _fork(pid_file):
         "if os.fork(): sys.exit()\n"
         "os.setsid()\n"
         "open(sys.argv[1], 'w').write(str(os.getpid()))\n"
-        "time.sleep(60)\n"
+        "time.sleep(600)\n"
     )
     subprocess.run([sys.executable, "-c", code, pid_file], check=True)
     while not (Path(pid_file).exists() and Path(pid_file).stat().st_size):
@@ -203,11 +210,12 @@ BEHAVIOUR = {
     "segfault": lambda _: ctypes.string_at(0),
     "sleep": lambda seconds: time.sleep(float(seconds)),
     "ignore": _ignore_signals,
+    "wait": _wait_for,
     "hold": _hold_the_interpreter,
     "eat": _eat,
     "eat-in-child": _eat_in_child,
     "flee": _flee,
-    "flee-and-hang": lambda trace: (_flee(trace), time.sleep(60)),
+    "flee-and-hang": lambda trace: (_flee(trace), time.sleep(600)),
     "fork": _fork,
     "spin": _spin,
     "trial": _trial,

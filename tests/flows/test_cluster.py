@@ -41,8 +41,8 @@ class Machines:
             "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
             "--scheduler-file", self.file, "--protocol", protocol,
         )  # fmt: skip
-        until(self.file.exists)
-        self.address = json.loads(self.file.read_text())["address"]
+        until(lambda: self.file.exists() and parsed(self.file))  # it is there before its content
+        self.address = parsed(self.file)["address"]
 
     def add_worker(self):
         self._started += 1
@@ -59,7 +59,7 @@ class Machines:
         """End a worker, and return its cache."""
         worker, cache = self.workers.pop()
         worker.terminate()
-        worker.wait(60)
+        worker.wait(240)
         return cache
 
     def wait_for(self, count):
@@ -80,9 +80,9 @@ class Machines:
     def close(self):
         for process, _ in self.workers:
             process.terminate()
-            process.wait(30)
+            process.wait(240)
         self.scheduler.terminate()
-        self.scheduler.wait(30)
+        self.scheduler.wait(240)
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +93,14 @@ def machines(tmp_path_factory, url, zygote):
     made.wait_for(2)
     yield made
     made.close()
+
+
+def parsed(file):
+    """What a file of JSON says; None while it is not written to its end."""
+    try:
+        return json.loads(file.read_text())
+    except json.JSONDecodeError:
+        return None
 
 
 def until(holds, within=240.0):
@@ -143,17 +151,20 @@ def test_a_cluster_gives_what_this_machine_gives(machines, tmp_path):
     assert not any(running(machines).values())
 
 
-def test_a_lost_worker_costs_only_its_job_which_another_does(machines, bench):
+def test_a_lost_worker_costs_only_its_job_which_another_does(machines, bench, tmp_path):
     bench.reference = "sklearn:diabetes"
-    bench.data, bench.seeds = ["sleep:2", "well", "raise:no"], (1, 2, 3)
+    gate = tmp_path / "gate"
+    bench.data, bench.seeds = [f"wait:{gate}", "well", "raise:no"], (1, 2, 3)
     killed = []
 
     def kill():
-        until(lambda: all(running(machines).values()))
+        # One job is on each worker, and stays there until the gate opens.
+        until(lambda: len(list(tmp_path.glob("gate.*"))) == 2)
         victim, _ = machines.workers[0]
         killed.extend(running(machines)[victim.pid])
         victim.kill()
         victim.wait()
+        gate.touch()
 
     murder = threading.Thread(target=kill)
     murder.start()
@@ -175,14 +186,14 @@ def test_a_lost_worker_costs_only_its_job_which_another_does(machines, bench):
     assert len(bench.runs("job")) == 9
     assert len(bench.runs("configuration")) == 9 * CONFIGURATIONS
     assert not bench.runs("job", "attributes.status = 'RUNNING'")
-    _, alive = psutil.wait_procs(killed, timeout=10)
+    _, alive = psutil.wait_procs(killed, timeout=240)
     assert not alive  # the job of a killed Dask worker ends with it
 
 
 def test_limits_hold_on_a_worker(machines, bench):
     bench.reference = "sklearn:diabetes"
     bench.data, bench.seeds = ["ignore", "well"], (1,)
-    bench.limits = Limits(wall_seconds=1)
+    bench.limits = Limits(wall_seconds=5)  # of which the job that is well needs a hundredth
     outcome = bench.run(local=False, workers=None, cluster=machines.address)
 
     assert [r.status for r in outcome.results] == ["timeout", "ok"]

@@ -67,8 +67,8 @@ def server(store, folder, zygote):
     finally:
         family = psutil.Process(process.pid).children(recursive=True)
         process.terminate()
-        process.wait(timeout=30)
-        _, alive = psutil.wait_procs(family, timeout=20)
+        process.wait(timeout=240)
+        _, alive = psutil.wait_procs(family, timeout=240)
         assert not alive
 
 

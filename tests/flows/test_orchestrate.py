@@ -65,10 +65,10 @@ def test_an_interrupted_flow_stops_its_jobs_and_is_seen_as_ended(bench, url, zyg
         time.sleep(0.05)
     family = psutil.Process(process.pid).children(recursive=True)
     process.send_signal(signal.SIGTERM)
-    process.wait(30)
+    process.wait(240)
 
     assert process.returncode != 0
-    _, alive = psutil.wait_procs(family, timeout=10)
+    _, alive = psutil.wait_procs(family, timeout=240)
     assert not alive
     assert [result.label for result in results.read_results(bench.out)] == ["well", "well"]
     assert len(list(bench.out.glob("jobs/*"))) == 2

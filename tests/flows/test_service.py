@@ -43,7 +43,7 @@ def port():
         return probe.getsockname()[1]
 
 
-def until(holds, seconds=60):
+def until(holds, seconds=240):
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline
@@ -61,7 +61,7 @@ def test_what_the_first_process_leaves_behind_is_ended_too(port):
     assert made.exit_code() is None
     made.stop()
 
-    _, alive = psutil.wait_procs(family, timeout=20)
+    _, alive = psutil.wait_procs(family, timeout=240)
     assert not alive
     assert not service.answers(port)
 
@@ -71,7 +71,7 @@ def test_a_service_that_ignores_sigterm_is_killed(port, monkeypatch):
     made, family = serve(STUBBORN, port)
     made.stop()
 
-    psutil.wait_procs(family, timeout=20)
+    psutil.wait_procs(family, timeout=240)
     assert not service.answers(port)
 
 
@@ -82,7 +82,7 @@ def test_the_leftovers_of_a_service_that_ended_by_itself_are_ended(port):
     assert service.answers(port)
     made.stop()
 
-    _, alive = psutil.wait_procs(family, timeout=20)
+    _, alive = psutil.wait_procs(family, timeout=240)
     assert not alive
 
 
@@ -108,10 +108,10 @@ def test_the_ui_s_server_ends_with_the_command(tmp_path, port, number, status):
     family = psutil.Process(process.pid).children(recursive=True)
     assert len(family) == 3  # the leash, and the server's two
     process.send_signal(number)
-    _, complained = process.communicate(timeout=60)
+    _, complained = process.communicate(timeout=240)
 
     assert process.returncode == status, complained
-    _, alive = psutil.wait_procs(family, timeout=20)
+    _, alive = psutil.wait_procs(family, timeout=240)
     assert not alive
     assert not service.answers(port)
 

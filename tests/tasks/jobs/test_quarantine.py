@@ -8,7 +8,7 @@ from algorithms.errors import UsageError, UserFileError
 from tasks.jobs import quarantine
 from tasks.jobs.limits import Limits
 
-LIMITS = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=4000)
+LIMITS = Limits(wall_seconds=240, cpu_seconds=60, memory_mb=4000)
 
 
 def test_an_answer_that_is_too_long_is_called_that():

@@ -122,8 +122,8 @@ def test_a_traceback_is_kept(shared, folder):
 @pytest.mark.parametrize(
     ("data", "limits", "status", "what"),
     [
-        ("sleep:60", {"wall_seconds": 1}, "timeout", "1 s of wall time"),
-        ("hold", {"wall_seconds": 1}, "timeout", "1 s of wall time"),
+        ("sleep:600", {"wall_seconds": 3}, "timeout", "3 s of wall time"),
+        ("hold", {"wall_seconds": 3}, "timeout", "3 s of wall time"),
         ("spin", {"cpu_seconds": 0.3}, "timeout", "0.3 s of CPU time"),
         ("eat", {"memory_mb": 600}, "memout", "600 MB of memory"),
         ("eat-in-child", {"memory_mb": 700}, "memout", "700 MB of memory"),
@@ -136,7 +136,7 @@ def test_limits_hold_whatever_the_job_does(folder, data, limits, status, what, a
         ended = run(workers, data, folder, algorithm)
 
         assert (ended.status, ended.reason) == (status, f"over the limit of {what}")
-        assert time.monotonic() - begun < 30
+        assert time.monotonic() - begun < 240
         assert ended.wall_seconds > 0.05  # memory is eaten in a fifth of a second
         assert [type(event).__name__ for event in read_partial_log(folder / "events.jsonl.gz")][
             :2
@@ -170,7 +170,7 @@ def test_the_process_of_trials_serves_the_next_job_and_ends_with_its_worker(tmp_
 def test_no_process_flees_a_limit_by_forking(folder, tmp_path, data, status):
     """Whether the worker is killed, or is to take the next job."""
     trace = tmp_path / "trace"
-    with pool(Limits(wall_seconds=1)) as workers:
+    with pool(Limits(wall_seconds=5) if status == "timeout" else Limits()) as workers:
         assert run(workers, f"{data}:{trace}", folder).status == status
         hops = trace.stat().st_size
         time.sleep(0.5)
@@ -202,8 +202,8 @@ def test_stop_interrupts_running_jobs_at_once(folder):
         threading.Timer(0.5, workers.stop).start()
         begun = time.monotonic()
         with pytest.raises(StoppedError):
-            run(workers, "sleep:60", folder)
-        assert time.monotonic() - begun < 30
+            run(workers, "sleep:600", folder)
+        assert time.monotonic() - begun < 240
 
 
 def test_closing_leaves_no_process(monkeypatch):
@@ -225,10 +225,10 @@ def test_the_time_to_start_a_worker_is_no_job_s(folder, tmp_path):
     slow.write_text(
         "import sys, time\n"
         f"sys.path.insert(0, {str(STANDINS.parent)!r})\n"
-        "time.sleep(1.5)\n"
+        "time.sleep(4)\n"
         "from standins import run_job\n"
     )
-    with WorkerPool(1, Limits(wall_seconds=1), work=f"{slow}:run_job") as workers:
+    with WorkerPool(1, Limits(wall_seconds=3), work=f"{slow}:run_job") as workers:
         assert run(workers, "well", folder).status == "ok"
 
 
@@ -247,7 +247,7 @@ def _cmdline(process):
         return []
 
 
-def assert_gone(pid, within=5.0):
+def assert_gone(pid, within=240.0):
     deadline = time.monotonic() + within
     while time.monotonic() < deadline:
         if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:

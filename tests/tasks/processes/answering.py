@@ -25,7 +25,7 @@ def main():
                 os._exit(7)
             case ["close"]:
                 os.close(descriptor)
-                time.sleep(60)
+                time.sleep(600)
             case ["orphan"]:
                 if os.fork():
                     os._exit(7)

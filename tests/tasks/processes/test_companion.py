@@ -93,7 +93,7 @@ def test_why_there_is_no_answer_is_known_soon(companion, order, silence):
 
     assert companion.answer() is silence
     assert companion.code == (None if silence is Silence.CLOSED else 7)
-    assert time.monotonic() - begun < 30
+    assert time.monotonic() - begun < 300
 
 
 def test_what_is_beside_is_emptied_until_the_answer_comes(companion):
@@ -130,7 +130,7 @@ def test_it_goes_when_its_parent_is_gone(tmp_path):
     parent = subprocess.run([sys.executable, "-c", code, *arguments], check=False)
 
     assert parent.returncode == -signal.SIGKILL
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 240
     while not ended.exists():
         assert time.monotonic() < deadline
         time.sleep(0.02)

@@ -16,7 +16,7 @@ from tasks.serve import app as serving
 
 def wait_for(condition):
     """Until it holds."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -44,7 +44,7 @@ def test_eight_processes_lose_nothing_and_double_nothing(finished, result, tmp_p
     for process in processes:
         process.start()
     for process in processes:
-        process.join(120)
+        process.join(600)
     assert [process.exitcode for process in processes] == [0] * PROCESSES
 
     client = open_store(uri)

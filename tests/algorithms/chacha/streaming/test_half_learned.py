@@ -103,7 +103,7 @@ def test_one_that_learns_in_another_thread_says_so_and_is_not_spoilt():
         with ThreadPoolExecutor(1) as other:
             for use in use_of(model):
                 with pytest.raises(UsageError, match="another thread") as caught:
-                    other.submit(use).result(timeout=60)
+                    other.submit(use).result(timeout=240)
                 refused.append(caught.value)
 
     in_the_middle(model, meanwhile)

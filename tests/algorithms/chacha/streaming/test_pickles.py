@@ -104,19 +104,19 @@ def test_a_fork_builds_models_while_a_thread_does(monkeypatch):
         def loads(state):
             if threading.current_thread() is not threading.main_thread():
                 builds.set()
-                forked.wait(timeout=60)
+                forked.wait(timeout=240)
             return pickle.loads(state)
 
     monkeypatch.setattr(pickles, "pickle", Slow)
     with ThreadPoolExecutor(1) as other:
         busy = other.submit(lambda: pickle.loads(content).examples)
-        assert builds.wait(timeout=60)
+        assert builds.wait(timeout=240)
         child = os.fork()
         if not child:
             signal.alarm(30)  # ends it where it would wait for good
             os._exit(pickle.loads(content).examples != 250)
         forked.set()
-        assert busy.result(timeout=60) == 250
+        assert busy.result(timeout=240) == 250
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 

@@ -55,9 +55,9 @@ def test_a_clock_of_cpu_time_stands_still_while_a_system_waits(monkeypatch):
     table_program._count_cpu_time()
 
     began = time.time()
-    time.sleep(0.2)
+    time.sleep(1.0)
 
-    assert time.time() - began < 0.1
+    assert time.time() - began < 0.5
 
 
 @pytest.mark.parametrize("system", ["lightgbm", "forest"])

@@ -105,7 +105,7 @@ def test_a_fit_without_end_times_out_and_a_longer_limit_asks_again(samples, tmp_
     probe = probes(samples, tmp_path, probe_seconds=0.5).measure(2, 200, 200)
     assert probe.status == "timeout"
     assert probe.fit_cpu == 0.5
-    assert time.perf_counter() - started < 30
+    assert time.perf_counter() - started < 300
     shorter = probes(samples, tmp_path, probe_seconds=0.4)
     shorter._build = never
     assert shorter.measure(2, 200, 200) == probe

@@ -74,6 +74,6 @@ def test_a_loop_without_end_is_stopped_by_its_cpu_time():
 
 def test_a_sleeper_is_stopped_by_the_wall_clock(monkeypatch):
     monkeypatch.setattr(isolation, "WALL_GRACE", 0.2)
-    called = isolation.call(lambda: time.sleep(60), cpu_seconds=0.01)
+    called = isolation.call(lambda: time.sleep(600), cpu_seconds=0.01)
     assert called.ending.status == "timeout"
-    assert called.wall_seconds < 30
+    assert called.wall_seconds < 300

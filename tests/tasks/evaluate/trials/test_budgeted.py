@@ -139,7 +139,7 @@ def test_a_trial_is_stopped_when_its_seconds_are_over_and_can_be_asked_for_again
     for seconds in (0.2, 0.4):
         trial = search.trial_within(0, 0, seconds)
         assert not trial.ended
-    assert trial.cpu_seconds < 2.0
+    assert trial.cpu_seconds < 30.0  # which it would take to its end
     assert search.trial_within(0, 0, 0.3).reason == UNAFFORDABLE  # it took .4 without an end
     assert Store(tmp_path / "store.sqlite").database.counted()[1] == 0  # nothing is on record
     assert time.process_time() - begin < 5
