@@ -28,16 +28,21 @@ FIRST_TRIES: dict[str, type[ReferenceForecast]] = {
 def best_first_try(bench: StreamBench) -> tuple[str, float] | None:
     """Whose loss is least on the stream and budget of `bench`, and that loss.
 
-    The loss is that of `algorithms.benches.measures.loss_of`; None if nobody has any.
+    The loss is that of `algorithms.benches.measures.loss_of`; None if nobody has any. The name
+    says so where ridge is on selected features.
     """
     losses = {}
     for name, kind in FIRST_TRIES.items():
         algorithm, twin = kind(), bench.twin()
         for _ in algorithm.run(twin, seed=0):
             pass
-        loss = loss_of(twin.score().metrics)
+        metrics = twin.score().metrics
+        loss, selected = (
+            loss_of(metrics),
+            " on selected features" * ("selected_features" in metrics),
+        )
         if loss is not None:
-            losses[name] = loss
+            losses[name + selected] = loss
     best = min(losses, key=losses.__getitem__, default=None)
     return None if best is None else (best, losses[best])
 

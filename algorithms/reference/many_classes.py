@@ -119,6 +119,10 @@ class OneAgainstTheRest(ClassForecaster):
         self.each = [copy.deepcopy(self.rest) for _ in range(state["n_classes"])]
         super().fill(state)
 
+    def notes(self) -> dict[str, float]:
+        """See `Forecaster.notes`; of what there is for a class that has not come."""
+        return self.rest.notes()
+
     def learn_many(self, examples: Floats, labels: Floats) -> Doubles:
         """See `ClassForecaster.learn_many`."""
         margins = np.full((len(labels), self._meet(labels)), -np.inf)

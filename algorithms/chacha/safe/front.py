@@ -43,7 +43,7 @@ from algorithms.chacha.safe.selected import (
     learn_row,
     remembered,
     select,
-    unit_of,
+    target_of,
 )
 from algorithms.plain import fill, values_of
 from algorithms.reference.labels import LONGEST, compare, next_period, remember
@@ -293,10 +293,8 @@ def look(
     for j in range(len(weights) - 1):
         narrow += weights[1 + j] * row[N_PAST + j]
     if classes:
-        companions[RIDGE], companions[RIDGE_ON_PAST] = (
-            math.tanh(0.5 * narrow),
-            math.tanh(0.5 * broad),
-        )
+        companions[RIDGE] = math.tanh(0.5 * narrow)
+        companions[RIDGE_ON_PAST] = math.tanh(0.5 * broad)
     else:
         companions[RIDGE], companions[RIDGE_ON_PAST] = narrow, scale[MEAN] + spread * broad
     if len(weights) <= d:
@@ -344,11 +342,12 @@ def advance(
     period : int
         That of the last example.
     """
-    scale, moments, past, losses, triangle, rotated, weights = state[:7]
-    past_triangle, past_rotated, past_weights, slots, memory = state[7:]
+    scale, moments, past, losses = state[:4]
+    ridge, past_ridge = (state[4], state[5], state[6]), (state[7], state[8], state[9])
+    slots, memory = state[10:]
     d, wide_too = examples.shape[1], len(memory) > 0
     extended = np.empty(N_PAST + d)
-    narrow, broad = np.empty(len(weights)), np.empty(len(past_weights))
+    narrow, broad = np.empty(len(state[6])), np.empty(len(state[9]))
     first = values.shape[1] - N_COMPANIONS
     for t in range(len(labels)):
         seen = int(scale[COUNT])
@@ -364,26 +363,22 @@ def advance(
         for j in range(len(narrow) - 1):
             narrow[1 + j] = wide[t, N_PAST + j]
         choose(wide[t], N_PAST, slots, broad)
-        learn_row(triangle, rotated, weights, narrow, label, importance, classes)
-        target = label if classes else unit_of(label, scale)
+        learn_row(ridge, narrow, label, importance, classes)
         if classes or deviation(scale) > 0.0:
-            learn_row(
-                past_triangle, past_rotated, past_weights, broad, target, importance, classes
-            )
+            target = target_of(label, scale, classes)
+            learn_row(past_ridge, broad, target, importance, classes)
         if wide_too:
-            solve(triangle, rotated, weights)
-            solve(past_triangle, past_rotated, past_weights)
+            solve(*ridge)
+            solve(*past_ridge)
             place = seen % len(memory)
             memory[place, : N_PAST + d] = extended
             memory[place, N_PAST + d], memory[place, N_PAST + d + 1] = label, importance
         else:
-            solve_both(triangle, rotated, weights, past_triangle, past_rotated, past_weights)
+            solve_both(*ridge, *past_ridge)
         compare(label, past, losses, seen)
         remember(label, past, seen)
         admit(np.float64(labels[t]), scale, importance)
         add_moments(examples[t], moments, scale[COUNT])
         if wide_too:
-            select(
-                memory, slots, past_triangle, past_rotated, past_weights, scale, moments, classes
-            )
+            select(memory, slots, past_ridge, scale, moments, classes)
     return period

@@ -35,6 +35,7 @@ from algorithms.reference.ridge import CLIP, reweigh, rotate, solve
 
 Floats = NDArray[np.float32]
 Slots = NDArray[np.int64]
+Ridge = tuple[Doubles, Doubles, Doubles]
 
 EMPTY = -1
 """A slot without a feature."""
@@ -77,8 +78,10 @@ def remembered(n_features: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def unit_of(label: float, scale: Doubles) -> float:
-    """The label as regressions on the past learn it; 0 while all are equal."""
+def target_of(label: float, scale: Doubles, classes: bool) -> float:
+    """Return the label as regressions on the past learn it; 0 while all are equal."""
+    if classes:
+        return label
     spread = deviation(scale)
     value = (label - scale[MEAN]) / spread if spread > 0.0 else 0.0
     return float(min(max(value, -FARTHEST), FARTHEST))
@@ -102,22 +105,21 @@ def choose(example: Floats | Doubles, n_past: int, slots: Slots, row: Doubles) -
 
 
 @njit(cache=True, nogil=True)
-def learn_row(
-    triangle: Doubles,
-    rotated: Doubles,
-    weights: Doubles,
-    row: Doubles,
-    label: float,
-    importance: float,
-    classes: bool,
-) -> None:
+def value_of(row: Doubles, weights: Doubles) -> float:
+    """Return what a ridge regression says of a row."""
+    value = 0.0
+    for j in range(len(row)):
+        value += weights[j] * row[j]
+    return value
+
+
+@njit(cache=True, nogil=True)
+def learn_row(ridge: Ridge, row: Doubles, label: float, importance: float, classes: bool) -> None:
     """Take an example into a ridge regression, for classes at its weights so far."""
+    triangle, rotated, weights = ridge
     root = math.sqrt(importance)
     if classes:
-        margin = 0.0
-        for j in range(len(row)):
-            margin += weights[j] * row[j]
-        label = reweigh(row, margin, label)
+        label = reweigh(row, value_of(row, weights), label)
     for j in range(len(row)):
         row[j] *= root
     rotate(triangle, rotated, row, root * label)
@@ -125,14 +127,7 @@ def learn_row(
 
 @njit(cache=True, nogil=True)
 def select(
-    memory: Floats,
-    slots: Slots,
-    triangle: Doubles,
-    rotated: Doubles,
-    weights: Doubles,
-    scale: Doubles,
-    moments: Doubles,
-    classes: bool,
+    memory: Floats, slots: Slots, ridge: Ridge, scale: Doubles, moments: Doubles, classes: bool
 ) -> None:
     """Let features join, if it is time.
 
@@ -143,8 +138,8 @@ def select(
         oldest is.
     slots : ndarray of int64
         The selected features, or `EMPTY`; updated.
-    triangle, rotated, weights : ndarray of float64
-        Of the ridge regression (`algorithms.reference.ridge`) on `choose`'s row; updated.
+    ridge : tuple of ndarray
+        Triangle, rotated labels and weights of the ridge regression on `choose`'s row; updated.
     scale, moments : ndarray of float64
         See `algorithms.chacha.safe.scale` and `algorithms.reference.ridge.standardise`.
     classes : bool
@@ -153,17 +148,16 @@ def select(
     seen, n, width = int(scale[COUNT]), len(memory), memory.shape[1]
     if n == 0 or seen % (EVERY if seen <= n else 5 * EVERY):
         return
+    triangle, rotated, weights = ridge
     n_past = len(weights) - 1 - len(slots)
     rows = _standard(memory, n_past, scale, moments)
     row, errors, slopes = np.empty(len(weights)), np.empty(n), np.empty(width - 2 - n_past)
     for _ in range(STEPS):
         for t in range(n):
             choose(rows[t], n_past, slots, row)
-            value = 0.0
-            for j in range(len(row)):
-                value += weights[j] * row[j]
-            label = float(memory[t, width - 2])
-            error = label - math.tanh(0.5 * value) if classes else unit_of(label, scale) - value
+            value = value_of(row, weights)
+            label = target_of(float(memory[t, width - 2]), scale, classes)
+            error = label - (math.tanh(0.5 * value) if classes else value)
             errors[t] = memory[t, width - 1] * error
         # Their mean says nothing: errors of 0 are of examples that do not count.
         errors = np.where(errors != 0.0, errors - errors.sum() / min(seen, n), 0.0)
@@ -174,11 +168,11 @@ def select(
             triangle[j, j] = 1.0
         for age in range(n):  # from the oldest on
             t = (seen + age) % n
-            label, importance = float(memory[t, width - 2]), float(memory[t, width - 1])
+            importance = float(memory[t, width - 1])
             if importance > 0.0:
                 choose(rows[t], n_past, slots, row)
-                label = label if classes else unit_of(label, scale)
-                learn_row(triangle, rotated, weights, row, label, importance, classes)
+                label = target_of(float(memory[t, width - 2]), scale, classes)
+                learn_row(ridge, row, label, importance, classes)
                 if classes or age == n - 1:
                     solve(triangle, rotated, weights)
 
@@ -203,12 +197,7 @@ def _standard(memory: Floats, n_past: int, scale: Doubles, moments: Doubles) -> 
 
 @njit(cache=True, nogil=True)
 def _join(
-    rows: Floats,
-    errors: Doubles,
-    n_past: int,
-    slots: Slots,
-    weights: Doubles,
-    slopes: Doubles,
+    rows: Floats, errors: Doubles, n_past: int, slots: Slots, weights: Doubles, slopes: Doubles
 ) -> bool:
     """Give slots to the features that the errors speak for most; whether there were any."""
     d = len(slopes)

@@ -51,4 +51,4 @@ def test_ridge_takes_part_whatever_the_number_of_features():
     found = best_first_try(StreamBench(Stream(x, x[:, 7], spaces, names, "regression", None, ())))
 
     assert found is not None
-    assert found[0] == "online-ridge"
+    assert found[0] == "online-ridge on selected features"

@@ -1,4 +1,4 @@
-"""The default on streams of many features: no cliff where they are selected, none where it ends."""
+"""The default on streams of many features: no cliff where they begin to be selected."""
 
 import numpy as np
 import pytest
