@@ -17,6 +17,7 @@ from tasks.models.columns import typed
 from tasks.models.load import load
 from tasks.models.winner import fit
 from tasks.preprocess import StreamOptions, as_stream, split
+from tasks.preprocess.streaming import order_of
 
 N_ROWS = 300
 SPACE = """\
@@ -229,9 +230,9 @@ def test_a_streams_winner(race, mixed, tmp_path, target, bench):
     _, learner, fitted = race("vanilla", mixed(target), bench=bench)
     model = again(fitted.model, tmp_path / "saved")
 
-    options = StreamOptions(**bench | {"shuffle": False, "max_rows": None})
-    stream = as_stream(fitted.dataset, options, 0)
-    raw = sent(fitted.dataset.features)
+    options = StreamOptions(**bench)
+    stream, order = as_stream(fitted.dataset, options, 0), order_of(fitted.dataset, options, 0)
+    raw = sent(fitted.dataset.features.iloc[order].reset_index(drop=True))
     rows = typed(raw, model.description.columns)
     ours = learner.predict_many(stream.features).astype(np.float64)
 
