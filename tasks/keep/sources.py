@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import glob
+import os
 import re
+import stat
 import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from algorithms.errors import LeaseboardError
+from algorithms.errors import DataError, LeaseboardError
 from tasks.fetch import digests, files
 from tasks.keep.batches import Batch, Ingested
 from tasks.keep.queries import pending_rows
@@ -50,38 +52,29 @@ def _pending_files(
     pattern: str, known: Ingested, texts: Collection[str], moment: float
 ) -> Iterator[Batch]:
     home, rest = _divided(pattern)
+    for error in _unreadable(home, rest):
+        yield _broken(Path(error.filename), home, f"cannot be read: {error.strerror}")
     try:
-        if not home.is_dir():
-            yield Batch(
-                str(home), "", fault=f"{home}: no such folder: make it, or mend data.source"
-            )
-        paths = [path for path in sorted(home.glob(rest)) if _is_done(path, home)]
+        paths = [path for path in sorted(home.glob(rest)) if not _is_hidden(path, home)]
     except OSError as error:
-        yield Batch(str(home), "", fault=f"{home}: cannot be read: {error.strerror}")
+        yield _broken(home, home, f"cannot be read: {error.strerror}")
         return
-    before = {path: _stamp(path) for path in paths}
-    fresh, found = {}, set()
-    kept = known.stamps()
-    stamps = {path: stamp_of(path) for path in paths}
-    new = {}
+    before, kept = {path: _stamp(path) for path in paths}, known.stamps()
+    fresh, found, new = dict[Path, str](), set[str](), dict[str, str]()
     for path in paths:
-        if stamps[path] and kept.get(name_of(path)) == stamps[path]:
+        stamp = stamp_of(path)
+        if stamp and kept.get(name_of(path)) == stamp:
             continue
         try:
-            digest = digests.file_digest(path)
-        except FileNotFoundError:
-            yield from _gone(path, home)
+            digest = _digest(path)
+        except DataError as error:
+            yield _broken(path, home, str(error))
             continue
-        except OSError as error:
-            yield Batch(
-                path.relative_to(home).as_posix(),
-                "",
-                fault=f"{path}: cannot be read: {error.strerror}",
-            )
+        if not digest:
             continue
         if known.knows(digest):
-            if stamps[path]:
-                new[name_of(path)] = stamps[path]
+            if stamp:
+                new[name_of(path)] = stamp
         elif digest not in found:
             found.add(digest)
             fresh[path] = digest
@@ -112,11 +105,40 @@ def _read(path: Path, name: str, digest: str, texts: Collection[str]) -> Batch:
     return Batch(name, digest, frame.reset_index(drop=True))
 
 
-def _gone(path: Path, home: Path) -> Iterator[Batch]:
-    """Nothing of a file that was moved away meanwhile; of a link that leads nowhere its fault."""
-    if path.is_symlink():
-        fault = f"{path}: a link that leads nowhere: mend or remove it"
-        yield Batch(path.relative_to(home).as_posix(), "", fault=fault)
+def _unreadable(home: Path, rest: str) -> list[OSError]:
+    """The errors of folders that a pattern reaches and that cannot be listed."""
+    found: list[OSError] = []
+    for _ in os.walk(home, onerror=found.append):
+        if "/" not in rest:
+            break
+    is_home = [each for each in found if each.filename == str(home)]
+    return is_home or [each for each in found if not isinstance(each, FileNotFoundError)]
+
+
+def _digest(path: Path) -> str:
+    """The digest of a file; empty if it was moved away meanwhile. DataError if it is no file."""
+    try:
+        str(path).encode()
+        if not stat.S_ISREG(path.stat().st_mode):  # to open a pipe would wait for its writer
+            raise DataError("is no file: remove it, or narrow data.source")
+        return digests.file_digest(path)
+    except UnicodeEncodeError:
+        raise DataError("its name is not UTF-8: rename it") from None
+    except FileNotFoundError as error:
+        if path.is_symlink():
+            raise DataError("a link that leads nowhere: fix or remove it") from error
+        return ""
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}") from error
+
+
+def _broken(path: Path, home: Path, why: str) -> Batch:
+    """What there is in place of a file that cannot be read."""
+    name, shown = (
+        os.fsencode(each).decode("utf-8", "backslashreplace")
+        for each in (path if path == home else path.relative_to(home), path)
+    )
+    return Batch(name, "", fault=f"{shown}: {why}")
 
 
 def _ends_a_line(path: Path) -> bool:
@@ -132,16 +154,14 @@ def _stamp(path: Path) -> _Stamp | None:
     """What changes when a file is written to; None if it is gone."""
     try:
         found = path.stat()
-    except FileNotFoundError:
+    except OSError:
         return None
     return found.st_size, found.st_mtime_ns
 
 
-def _is_done(path: Path, home: Path) -> bool:
-    """Whether a file is none of those that a program hides, or is at work on."""
-    parts = path.relative_to(home).parts
-    is_file = path.is_file() or path.is_symlink()  # one that leads nowhere is told
-    return is_file and not any(part.startswith(_NOT_YET) for part in parts)
+def _is_hidden(path: Path, home: Path) -> bool:
+    """Whether a program hides a file, or is at work on it."""
+    return any(part.startswith(_NOT_YET) for part in path.relative_to(home).parts)
 
 
 def _divided(pattern: str) -> tuple[Path, str]:

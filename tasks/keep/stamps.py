@@ -28,7 +28,7 @@ def stamp_of(path: Path, now: float | None = None) -> str:
     """
     try:
         found = path.stat()
-    except FileNotFoundError:
+    except OSError:
         return ""
     now = time.time() if now is None else now
     if max(found.st_mtime, found.st_ctime) > now - SETTLED:

@@ -1,4 +1,7 @@
 import os
+import socket
+import tempfile
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -163,7 +166,7 @@ def test_a_folder_that_is_gone_is_told(inbox, turn):
     inbox.rmdir()
 
     assert [batch.fault for batch in turn()] == [
-        f"{inbox}: no such folder: make it, or mend data.source"
+        f"{inbox}: cannot be read: No such file or directory"
     ]
 
 
@@ -191,3 +194,57 @@ def test_what_holds_no_lines_and_links_that_lead_nowhere_say_so(inbox, turn):
     faults = {batch.name: batch.fault for batch in turn()}
     assert "UTF-8" in faults["a.csv"]
     assert "a link that leads nowhere" in faults["b.csv"]
+
+
+def test_what_is_no_file_is_reported_and_the_others_are_taken_in(inbox, turn):
+    (inbox / "loop.csv").symlink_to("loop.csv")
+    (inbox / "deep.csv" / "in").mkdir(parents=True)
+    (inbox / "way").symlink_to(".")
+    os.mkfifo(inbox / "pipe.csv")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(inbox / "socket.csv"))
+    (inbox / os.fsdecode(b"na\xefve.csv")).write_text("x,y\n1,2\n")
+    (inbox / "z.csv").write_text("x,y\n1,2\n")
+
+    *broken, whole = turn()
+
+    assert names([whole]) == ["z.csv"]
+    assert {each.name: each.fault.removeprefix(f"{inbox}/") for each in broken} == {
+        "deep.csv": "deep.csv: is no file: remove it, or narrow data.source",
+        "loop.csv": "loop.csv: cannot be read: Too many levels of symbolic links",
+        "na\\xefve.csv": "na\\xefve.csv: its name is not UTF-8: rename it",
+        "pipe.csv": "pipe.csv: is no file: remove it, or narrow data.source",
+        "socket.csv": "socket.csv: is no file: remove it, or narrow data.source",
+    }
+
+
+def test_a_folder_that_cannot_be_listed_is_reported(taken, forbidden):
+    with tempfile.TemporaryDirectory() as place:  # which others may read, unlike `tmp_path`
+        home = Path(place)
+        home.chmod(0o755)
+        (home / "deep").mkdir()
+        for name in ("deep/a.csv", "b.csv"):
+            (home / name).write_text("x,y\n1,2\n")
+        data = DataSettings(source=f"folder:{home}/**/*.csv", target="y")
+        with forbidden(home / "deep" / "a.csv"):
+            broken, whole = sources.pending(data, taken, moment=0)
+    assert broken.fault == f"{home}/deep: cannot be read: Permission denied"
+    assert names([whole]) == ["b.csv"]
+
+
+@pytest.mark.parametrize("at", ["file_digest", "read"])
+def test_a_file_that_vanishes_while_it_is_listed_or_read_is_passed_over(
+    inbox, turn, monkeypatch, at
+):
+    for name in ("a.csv", "b.csv"):
+        (inbox / name).write_text(f"x,y\n1,{len(name)}\n{name},1\n")
+    owner = sources.digests if at == "file_digest" else sources.files
+    known = getattr(owner, at)
+
+    def vanish(path, **given):
+        if str(path).endswith("a.csv"):
+            Path(path).unlink()
+        return known(path, **given)
+
+    monkeypatch.setattr(owner, at, vanish)
+    assert names(turn()) == ["b.csv"]
