@@ -18,7 +18,7 @@ from typing import Any
 
 import httpx
 
-from algorithms.errors import UsageError
+from algorithms.errors import UsageError, short
 from tasks.keep.changes import Letter
 from tasks.keep.incidents import Message
 from tasks.machine.addresses import filled, is_variable, redacted, scrubbed
@@ -149,15 +149,17 @@ def _send(client: httpx.Client, address: str, body: Mapping[str, str]) -> None:
 
 def _post(client: httpx.Client, address: str, body: Mapping[str, str]) -> None:
     try:
-        answer = client.post(address, json=dict(body))
+        with client.stream("POST", address, json=dict(body)) as answer:
+            status = answer.status_code  # all that is read: a body may have no end
     except httpx.TimeoutException as error:
         raise _UnreachableError("did not answer in time") from error
     except httpx.InvalidURL as error:
         raise _UnreachableError("is no valid address") from error
     except httpx.HTTPError as error:
-        raise _UnreachableError(f"is down ({scrubbed(str(error), [address])})") from error
-    if not answer.is_success:
-        raise _NotSentError(f"answered {answer.status_code}")
+        said = short(" ".join(scrubbed(str(error), [address]).split()), 200)
+        raise _UnreachableError(f"is down ({said})") from error
+    if not httpx.codes.is_success(status):
+        raise _NotSentError(f"answered {status}")
 
 
 def _notify(address: str, body: Mapping[str, str]) -> None:

@@ -3,7 +3,7 @@
 import json
 import socket
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -141,6 +141,49 @@ def test_one_that_drips_is_left():
         thread.join()
 
     assert done.fault
+
+
+def endless(answer, over, sent):
+    """A webhook's address, and its thread, that answers so, piece by piece, without an end."""
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def answer_all():
+        with listening, listening.accept()[0] as asked:
+            asked.recv(100_000)
+            first, rest = answer
+            with suppress(OSError):
+                asked.sendall(first)
+                while not over.is_set():
+                    sent.append(asked.send(rest))
+
+    thread = threading.Thread(target=answer_all)
+    thread.start()
+    return f"http://127.0.0.1:{listening.getsockname()[1]}", thread
+
+
+@pytest.mark.parametrize(
+    ("head", "rest", "fault"),
+    [
+        ("HTTP/1.1 200 OK\r\n\r\n", "x" * 65536, ""),
+        ("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", "\x00" * 65536, ""),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n" * 9000, ""),
+        ("HTTP/1.1 302 Found\r\nLocation: /\r\n\r\n", "x" * 65536, "answered 302"),
+        ("HTTP/1.1 200 OK\r\n", "A: " + "x" * 65536, "is down ("),
+        ("HTTP/1.1 200 OK\r\n", "A: x\r\n" * 9000, "is down ("),
+        ("x" * 3000, "x" * 65536, "is down ("),
+    ],
+)  # fmt: skip
+def test_of_an_answer_without_an_end_no_more_than_its_head_is_read(head, rest, fault):
+    over, sent = threading.Event(), []
+    address, thread = endless((head.encode(), rest.encode()), over, sent)
+    (done,) = deliver(outbox(address, n=1))
+    over.set()
+    thread.join()
+
+    assert done.fault.startswith(fault)
+    assert bool(done.fault) == bool(fault)
+    assert len(done.fault) < 250
+    assert sum(sent) < 20_000_000, "what the system buffers, and not the seconds of a time out"
 
 
 def test_an_address_of_apprise_gets_the_same_line():
