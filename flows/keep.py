@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+import traceback
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from algorithms.errors import LeaseboardError
+from algorithms.errors import DataError, LeaseboardError
 from flows.server import PrefectServer, server_log
 from flows.terminal import say
 from tasks.keep import comparing, ending, expecting, turn, watching
@@ -35,6 +36,10 @@ from tasks.keep.turn import Keeping
 
 ANNOUNCED = "announced"
 """In the memory: how much of what happened Prefect knows, or was not there to be told."""
+
+TOGETHER, LEAST_WEIGHT = 500, 10
+"""Rows that are taken in in one transaction, about, and as how many a file counts at least: so the
+database of a server that is asked meanwhile is busy for a second at most."""
 
 Make = Callable[[str, Callable[..., Any]], Callable[..., Any]]
 """Makes a step of a function, called as its word."""
@@ -94,8 +99,13 @@ def held_turn(
         try:
             return _carried_turn(keep, state, home, now, carried, file, tracking_uri)
         except Exception as error:  # told, and raised
-            is_known = isinstance(error, LeaseboardError)
-            what = str(error) if is_known else f"internal error: {type(error).__name__}: {error}"
+            what = str(error)
+            if not isinstance(error, LeaseboardError) or isinstance(error, DataError):
+                place = traceback.extract_tb(error.__traceback__)[-1]
+                what = (  # its text may quote data, and is sent to others
+                    f"internal error: {type(error).__name__} in {Path(place.filename).name}, line"
+                    f" {place.lineno}: the turn's output says more"
+                )
             ending.tell_failure(
                 keep, state, now, what,
                 page=(home / PAGE).as_uri(), command=turn.command_of(keep, file),
@@ -131,27 +141,26 @@ def take_turn(
     keeping: Keeping, home: Path, make: Make, publisher: Callable[..., Any] | None = None
 ) -> Turned:
     """Take in all batches that are pending, publish, and tell what came of it."""
-    check, settle = make("check", turn.checked), make("settle", turn.settle)
-    watch, learn = make("watch", watching.watch), make("learn", turn.learn)
-    compare, promote = make("compare", comparing.compare), make("promote", comparing.promote)
-    ingest, batches = make("ingest", _next), _pending(keeping)
+    steps = {
+        "check": turn.checked, "settle": turn.settle, "watch": watching.watch,
+        "learn": turn.learn, "compare": comparing.compare, "promote": comparing.promote,
+    }  # fmt: skip
+    many = make("take in", partial(_take_in, keeping, list(steps.values())))
+    one = partial(_take_in, keeping, [make(word, step) for word, step in steps.items()])
+    ingest, groups = make("ingest", _next), _pending(keeping)
     turned = Turned()
-    while (batch := ingest(batches)) is not None:
-        work = check(keeping, batch)
-        if work is None:
-            turned.held_back += 1
-            say(f"held back: {keeping.found[-1].what}")
-            continue
-        for step in (settle, watch, learn, compare, promote):
-            step(keeping, work)
-        turn.commit(keeping, work)
-        turned.batches += 1
-        counts = work.taken.counts()
-        turned.counts = {
-            name: turned.counts.get(name, 0) + counts.get(name, 0)
-            for name in turned.counts | counts
-        }
-        say(f"{batch.name}: {told(counts)}")
+    keeping.page = (home / PAGE).as_uri()
+    while (group := ingest(groups)) is not None:
+        for batch, counts in (many if len(group) > 1 else one)(group):
+            if counts is None:
+                turned.held_back += 1
+                continue
+            turned.batches += 1
+            turned.counts = {
+                name: turned.counts.get(name, 0) + counts.get(name, 0)
+                for name in turned.counts | counts
+            }
+            say(f"{batch}: {told(counts)}")
     if publisher is not None:
         try:
             make("publish", publisher)(flow_run=_flow_run())
@@ -160,16 +169,16 @@ def take_turn(
     make("expect", expecting.expect)(keeping)
     ending.look_for_what_did_not_come(keeping)
     ending.look_for_what_is_stale(keeping)
-    ending.close(keeping, (home / PAGE).as_uri())
+    ending.close(keeping)
     build(keeping.state, keeping.keep, home, keeping.now)
-    _announce(keeping, (home / PAGE).as_uri())
+    _announce(keeping)
     for line in undelivered(make("tell", ending.tell)(keeping)):
         say(f"leaseboard: {line}", err=True)
     turned.open_incidents = sum(case["resolved"] is None for case in keeping.memory["cases"])
     return turned
 
 
-def _announce(keeping: Keeping, page: str) -> None:
+def _announce(keeping: Keeping) -> None:
     """Tell Prefect what happened since the last turn that ended, if this is a flow run."""
     history = keeping.state.history()
     news = history[keeping.memory.get(ANNOUNCED, 0) :]
@@ -178,7 +187,7 @@ def _announce(keeping: Keeping, page: str) -> None:
     if _flow_run():
         from flows.announcing import announce
 
-        announce(keeping.keep.name, news, page)
+        announce(keeping.keep.name, news, keeping.page)
     keeping.memory[ANNOUNCED] = len(history)
     keeping.state.commit(Changes(keeping.at, memory={ANNOUNCED: len(history)}))
 
@@ -226,15 +235,48 @@ def _flow_run() -> str:
     return str(flow_run.id or "")
 
 
-def _pending(keeping: Keeping) -> Iterator[Batch]:
+def _take_in(
+    keeping: Keeping, steps: Sequence[Callable[..., Any]], group: Sequence[Batch]
+) -> list[tuple[str, dict[str, int] | None]]:
+    """Take in batches one after the other, all in one transaction.
+
+    Returns the name of each and what it brought; None if it was held back.
+    """
+    check, *others = steps
+    brought = list[tuple[str, dict[str, int] | None]]()
+    with keeping.state.together():
+        for batch in group:
+            work = check(keeping, batch)
+            if work is None:
+                say(f"held back: {keeping.found[-1].what}")
+                brought.append((batch.name, None))
+                continue
+            for step in others:
+                step(keeping, work)
+            turn.commit(keeping, work)
+            brought.append((batch.name, work.taken.counts()))
+        turn.conclude(keeping)
+    return brought
+
+
+def _pending(keeping: Keeping) -> Iterator[list[Batch]]:
+    """All batches; small files many at once, as a transaction a row would take an hour."""
     if (posted := turn.posted_labels(keeping)) is not None:
-        yield posted
-    yield from pending(keeping.keep.data, keeping.state, texts=keeping.contract.texts)
+        yield [posted]
+    group, weight = list[Batch](), 0
+    for batch in pending(keeping.keep.data, keeping.state, texts=keeping.contract.texts):
+        group.append(batch)
+        weight += LEAST_WEIGHT if batch.frame is None else max(LEAST_WEIGHT, len(batch.frame))
+        if weight >= TOGETHER or batch.watermark is not None:
+            yield group
+            group, weight = [], 0
+    if group:
+        yield group
     # Labels may have waited for rows that have come just now; those that were held back wait on.
     again = turn.posted_labels(keeping)
     if again is not None and (posted is None or not set(again.posted) & set(posted.posted)):
-        yield again
+        yield [again]
 
 
-def _next(batches: Iterator[Batch]) -> Batch | None:
-    return next(batches, None)
+def _next(groups: Iterator[list[Batch]]) -> list[Batch] | None:
+    return next(groups, None)

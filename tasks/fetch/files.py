@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -129,9 +130,10 @@ def _arrow_table(
     import pyarrow as pa
     from pyarrow import csv
 
-    try:
+    def read(*, threads: bool) -> pa.Table:
         return csv.read_csv(
             path,
+            read_options=csv.ReadOptions(use_threads=threads),
             parse_options=csv.ParseOptions(delimiter=separator),
             convert_options=csv.ConvertOptions(
                 null_values=NUMBERS_GAPS,
@@ -141,8 +143,16 @@ def _arrow_table(
                 column_types=types,
             ),
         )
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{path}: malformed csv: {_first_line(error)}") from error
+
+    try:
+        return read(threads=True)
+    except (pa.ArrowException, OSError):
+        try:
+            return read(threads=False)  # which counts rows
+        except (pa.ArrowException, OSError) as error:
+            # Without what stands there: the message is read by others, too.
+            said = re.sub(r"(got \d+|invalid value).*", r"\1", _first_line(error))
+            raise DataError(f"{path}: malformed csv: {said}") from error
 
 
 def _has_decimal_commas(column: pa.ChunkedArray) -> bool:
@@ -175,8 +185,8 @@ def _refuse_flags_among_numbers(path: Path, name: str, column: pa.ChunkedArray) 
     if flags and len(flags) < len(values) and all(v in flags or _is_number(v) for v in values):
         row = min(pc.index(column, flag).as_py() for flag in flags)
         raise DataError(
-            f"{path}: column {name!r} holds numbers, and {column[row].as_py()!r} in row {row + 1}:"
-            " write either numbers, or true and false in all rows"
+            f"{path}: column {name!r} holds numbers, and true or false in row {row + 1}: write"
+            " either numbers, or true and false in all rows"
         )
 
 

@@ -78,8 +78,8 @@ def identify(frame: pd.DataFrame, data: DataSettings) -> pd.Series:
         ids = frame[data.id]
         if columns.is_number(ids) and (large := np.flatnonzero(ids.abs() >= EXACT)).size:
             raise DataError(
-                f"row {frame.index[large[0]] + 1} has {data.id} {ids.iloc[large[0]]:.0f}: numbers"
-                f" are exact below {EXACT} alone: write kind: text for {data.id} in the contract"
+                f"row {frame.index[large[0]] + 1} has a {data.id} above {EXACT}, where numbers are"
+                f" not exact: write kind: text for {data.id} in the contract"
             )
         return ids.map(text_of).astype(object)
     names = sorted(str(name) for name in frame if name != data.target)

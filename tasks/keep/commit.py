@@ -53,12 +53,13 @@ def write(connection: Connection, tables: Tables, changes: Changes) -> None:
         insert = _INSERT[connection.dialect.name](tables.models)
         made = insert.values(digest=digest, content=content)
         connection.execute(made.on_conflict_do_nothing())
-    put(connection, tables.lineages, "number", map(values_of, changes.lineages))
-    kept = select(tables.lineages.c.model).where(tables.lineages.c.model.is_not(None))
-    connection.execute(delete(tables.models).where(tables.models.c.digest.not_in(kept)))
+    put(connection, tables.lineages, ["number"], map(values_of, changes.lineages))
+    if changes.lineages:
+        kept = select(tables.lineages.c.model).where(tables.lineages.c.model.is_not(None))
+        connection.execute(delete(tables.models).where(tables.models.c.digest.not_in(kept)))
     _add_days(connection, tables.days, changes.days)
     values = [{"name": n, "value": json.dumps(v)} for n, v in changes.memory.items()]
-    put(connection, tables.memory, "name", values)
+    put(connection, tables.memory, ["name"], values)
     if changes.happened:
         connection.execute(tables.history.insert(), [asdict(each) for each in changes.happened])
     if changes.letters:
@@ -105,19 +106,19 @@ def _add_days(
     table: Table,
     days: Mapping[tuple[str, int], tuple[int, Mapping[str, float]]],
 ) -> None:
+    if not days:
+        return
+    first, last = min(day for day, _ in days), max(day for day, _ in days)
+    known = connection.execute(select(table).where(table.c.day.between(first, last)))
+    before = {(row.day, row.lineage): row for row in known}
+    total = []
     for (day, lineage), (rows, sums) in days.items():
-        chosen = (table.c.day == day) & (table.c.lineage == lineage)
-        before = connection.execute(select(table).where(chosen)).one_or_none()
-        if before is None:
-            values = {"day": day, "lineage": lineage, "rows": rows,
-                      "sums": json.dumps(sums)}  # fmt: skip
-            connection.execute(table.insert().values(**values))
-            continue
-        old = json.loads(before.sums)
-        total = {key: old.get(key, 0.0) + sums.get(key, 0.0) for key in old | sums}
-        connection.execute(
-            update(table).where(chosen).values(rows=before.rows + rows, sums=json.dumps(total))
-        )
+        row = before.get((day, lineage))
+        old = {} if row is None else json.loads(row.sums)
+        after = json.dumps({key: old.get(key, 0.0) + sums.get(key, 0.0) for key in old | sums})
+        count = rows + (0 if row is None else row.rows)
+        total.append({"day": day, "lineage": lineage, "rows": count, "sums": after})
+    put(connection, table, ["day", "lineage"], total)
 
 
 def _forget(connection: Connection, tables: Tables, changes: Changes) -> None:
@@ -140,7 +141,7 @@ def _forget(connection: Connection, tables: Tables, changes: Changes) -> None:
     if first is not None:
         before = forgotten(connection, tables) or (first, last)
         value = json.dumps([min(first, before[0]), max(last, before[1])])
-        put(connection, tables.memory, "name", [{"name": FORGOTTEN, "value": value}])
+        put(connection, tables.memory, ["name"], [{"name": FORGOTTEN, "value": value}])
         connection.execute(delete(rows).where(gone))
     _forget_served(connection, served, changes.served_horizon)
 
@@ -167,14 +168,14 @@ def _forget_served(connection: Connection, table: Table, horizon: str) -> None:
 
 
 def put(
-    connection: Connection, table: Table, key: str, values: Iterable[Mapping[str, Any]]
+    connection: Connection, table: Table, keys: Sequence[str], values: Iterable[Mapping[str, Any]]
 ) -> None:
-    """Insert rows, or replace those that have the same key."""
-    insert = _INSERT[connection.dialect.name]
-    for value in values:
-        made = insert(table).values(**value)
-        others = {name: made.excluded[name] for name in value if name != key}
-        connection.execute(made.on_conflict_do_update(index_elements=[key], set_=others))
+    """Insert rows, or replace those that have the same keys."""
+    if not (rows := [dict(value) for value in values]):
+        return
+    made = _INSERT[connection.dialect.name](table)
+    others = {name: made.excluded[name] for name in rows[0] if name not in keys}
+    connection.execute(made.on_conflict_do_update(index_elements=keys, set_=others), rows)
 
 
 def values_of(lineage: Lineage) -> dict[str, Any]:

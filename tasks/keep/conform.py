@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tasks.fetch import columns
 from tasks.keep.contract import NUMBERS, ColumnRule, Contract
 from tasks.keep.durations import in_words
-from tasks.keep.values import fault_of, flag_of, is_missing, number_of
+from tasks.keep.values import fault_of, flag_of, is_missing, number_of, with_value
 from tasks.models.plain_columns import text_of
 
 MOST_WRONG = 0.5
@@ -61,7 +61,13 @@ class Checked:
 
 
 def check(contract: Contract, frame: pd.DataFrame, *, now: datetime) -> Checked:
-    """A batch against `contract` at the time `now`."""
+    """A batch against `contract` at the time `now`.
+
+    What is reported names columns and rows and quotes no value: it is sent to others.
+    """
+    if not contract.columns.keys() & set(frame):  # its names may be the values of its first row
+        text = "it has none of the contract's columns: add its header line, or fix the contract"
+        return _broken(frame, [Remark("columns", text)], [])
     twice = frame.columns[frame.columns.duplicated()]
     if len(twice):
         text = f"column {twice[0]!r} stands twice: names must be unique"
@@ -77,15 +83,15 @@ def check(contract: Contract, frame: pd.DataFrame, *, now: datetime) -> Checked:
             elif renamed:
                 told.append(_absent_column(name, renamed))
     known = {name: rule for name, rule in contract.columns.items() if name in frame}
-    faults = {name: _faults(frame[name], name, rule) for name, rule in known.items()}
+    faults = {name: _faults(frame[name], rule) for name, rule in known.items()}
     for name, rule in known.items():
         breaks += filter(None, [_break_of(frame[name], name, rule, faults[name])])
     if breaks:
         return _broken(frame, breaks, told)
     first: dict[int, Aside] = {}
     for name, found in faults.items():
-        for position, reason in found.items():
-            first.setdefault(position, Aside(position, name, reason))
+        for position, fault in found.items():
+            first.setdefault(position, Aside(position, name, f"{name} {fault}"))
     aside = tuple(first[position] for position in sorted(first))
     kept = np.setdiff1d(np.arange(len(frame)), [each.position for each in aside])
     plain = frame.reset_index(drop=True).iloc[kept]
@@ -109,15 +115,17 @@ def row_check(contract: Contract) -> Callable[[Mapping[str, Any]], str | None]:
     Columns that the contract does not name are passed over.
     """
     rules = [
-        (name, fault_of(name, rule), f"no column {name!r}" if rule.required else None)
+        (name, fault_of(rule), f"no column {name!r}" if rule.required else None)
         for name, rule in contract.columns.items()
     ]
 
     def reason(row: Mapping[str, Any]) -> str | None:
         for name, fault, absent in rules:
-            why = fault(row[name]) if name in row else absent
-            if why is not None:
-                return why
+            if name not in row:
+                if absent is not None:
+                    return absent
+            elif (why := fault(row[name])) is not None:
+                return with_value(name, row[name], why)
         return None
 
     return reason
@@ -158,19 +166,19 @@ def _absent_column(name: str, renamed: str | None) -> Remark:
 
 def _renamed(name: str, rule: ColumnRule, new: pd.DataFrame) -> str | None:
     """Of the new columns whose values keep the rule of an absent one, that of the nearest name."""
-    alike = [str(each) for each in new if _is_like(new[each], name, rule)]
+    alike = [str(each) for each in new if _is_like(new[each], rule)]
     likeness = {each: difflib.SequenceMatcher(None, name, each).ratio() for each in alike}
     return max(alike, key=likeness.__getitem__, default=None)
 
 
-def _is_like(column: pd.Series, name: str, rule: ColumnRule) -> bool:
-    """Whether most values keep the rule of column `name`."""
-    return len(_faults(column, name, rule)) <= MOST_WRONG * len(column)
+def _is_like(column: pd.Series, rule: ColumnRule) -> bool:
+    """Whether most values keep the rule."""
+    return len(_faults(column, rule)) <= MOST_WRONG * len(column)
 
 
-def _faults(column: pd.Series, name: str, rule: ColumnRule) -> dict[int, str]:
-    """Why values break the rule, by position."""
-    fault = fault_of(name, rule)
+def _faults(column: pd.Series, rule: ColumnRule) -> dict[int, str]:
+    """How values break the rule, by position."""
+    fault = fault_of(rule)
     doubtful = np.flatnonzero(~_plainly_right(column, rule))
     values = column.iloc[doubtful].tolist()
     found = zip(doubtful.tolist(), map(fault, values), strict=True)
@@ -216,8 +224,8 @@ def _break_of(
         if len(where) >= FEW and len(where) > MOST_WRONG * of:
             return Remark(
                 f"{what} {name}",
-                f"column {name!r}: {len(where)} of {of} values break its rule:"
-                f" {faults[where[0]]} in row {where[0] + 1}: mend the source, or the contract",
+                f"column {name!r}: {len(where)} of {of} values break its rule: that of row"
+                f" {where[0] + 1} {faults[where[0]]}: mend the source, or the contract",
             )
     return _size_break(column, name, rule)
 

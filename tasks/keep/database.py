@@ -7,7 +7,7 @@ import hashlib
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -72,10 +72,13 @@ class StateDatabase:
             yield
 
     @contextmanager
-    def begun(self) -> Iterator[Connection]:
-        """A transaction; what the database refuses is told in one line, without its secrets."""
-        with self._reported(), self._connected().begin() as connection:
-            yield connection
+    def begun(self, held: Connection | None = None) -> Iterator[Connection]:
+        """A transaction; what the database refuses is told in one line, without its secrets.
+
+        - `held`: of a transaction that is going on, to take part in it.
+        """
+        with self._reported(), nullcontext(held) if held else self._connected().begin() as found:
+            yield found
 
     def _connected(self) -> Engine:
         """The engine; anew where another file lies in the place of the one that was connected.

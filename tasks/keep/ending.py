@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import date, datetime, timedelta
 
 from algorithms.errors import LeaseboardError
-from tasks.keep.changes import Changes, Happened
+from tasks.keep.changes import Changes
 from tasks.keep.conform import stale
 from tasks.keep.durations import in_words
-from tasks.keep.incidents import Case, Incident, Message, reconcile
+from tasks.keep.incidents import Incident, Message
 from tasks.keep.settings import Keep
 from tasks.keep.state import State
 from tasks.keep.tell import Receipt, deliver, letters
-from tasks.keep.turn import Keeping, addresses_of
+from tasks.keep.turn import Keeping, addresses_of, record
 
 GRACE = timedelta(days=1)
 """How late labels may be beyond their usual delay: a day is told when it is over."""
@@ -51,27 +51,12 @@ def look_for_what_is_stale(keeping: Keeping) -> None:
         keeping.incident("stale", found.key, found.text)
 
 
-def close(keeping: Keeping, page: str) -> None:
-    """Set what was found beside what was known, and put what is to be told into the outbox."""
-    addresses = addresses_of(keeping.keep)
-    memory = keeping.memory
-    cases = [Case.from_dict(each) for each in memory.get("cases", [])]
-    found = reconcile(cases, keeping.found, keeping.now)
-    memory["cases"] = [each.to_dict() for each in found.cases]
-    told = letters(found.messages, addresses, keep=keeping.keep.name, page=page)
-    happened = [
-        Happened(keeping.at, message.status, message.incident.subject, message.incident.what)
-        for message in found.messages
-    ]
-    memory["clock"] = keeping.at
-    keeping.state.commit(
-        Changes(
-            at=keeping.at,
-            memory=dict(memory),
-            happened=happened,
-            letters=told,
-        )
-    )
+def close(keeping: Keeping) -> None:
+    """Record what the end of the turn found, and which incidents are over."""
+    keeping.memory["clock"] = keeping.at
+    changes = Changes(at=keeping.at)
+    keeping.record(changes, ends=True)
+    keeping.state.commit(changes)
 
 
 def tell(keeping: Keeping) -> list[Receipt]:
@@ -103,19 +88,10 @@ def tell_failure(
     incident = Incident(*LAST_TURN, f"the turn failed: {what}", now, command)
     addresses = addresses_of(keep)
     try:
-        cases = [Case.from_dict(each) for each in state.memory().get("cases", [])]
-        others = [each for each in cases if each.incident.key != incident.key]
-        found = reconcile([each for each in cases if each not in others], [incident], now)
-        at = now.isoformat(timespec="seconds")
-        state.commit(
-            Changes(
-                at=at,
-                memory={"cases": [each.to_dict() for each in [*others, *found.cases]]},
-                happened=[Happened(at, m.status, incident.subject, incident.what)
-                          for m in found.messages],
-                letters=letters(found.messages, addresses, keep=keep.name, page=page),
-            )
-        )  # fmt: skip
+        changes, memory = Changes(now.isoformat(timespec="seconds")), state.memory()
+        record(changes, memory, [incident], None, keep, now, page)
+        changes.memory = {"cases": memory["cases"]}
+        state.commit(changes)
         _deliver(state, addresses)
     except LeaseboardError:
         sent = letters([Message("opened", incident)], addresses, keep=keep.name, page=page)

@@ -9,7 +9,7 @@ from then on. So one that comes and goes is told ever more rarely, and one that 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal, Self
@@ -101,7 +101,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Message:
-    """One thing to tell; `id` is the same whenever the same thing is told."""
+    """One thing to tell; with `status` its `id` says whether a receiver has had it before."""
 
     status: Literal["opened", "resolved"]
     incident: Incident
@@ -109,9 +109,9 @@ class Message:
 
     @property
     def id(self) -> str:
-        """By which a receiver knows a message that comes twice."""
+        """The incident's, the same when it opens and when it is resolved."""
         since = self.incident.since.isoformat()
-        each = (*self.incident.key, since, self.status, str(self.returns))
+        each = (*self.incident.key, since, str(self.returns))
         return hashlib.sha256("\0".join(each).encode()).hexdigest()[:16]
 
 
@@ -123,8 +123,13 @@ class Reconciled:
     messages: list[Message]
 
 
-def reconcile(cases: Iterable[Case], found: Iterable[Incident], now: datetime) -> Reconciled:
-    """Set what a turn found beside what was known.
+def reconcile(
+    cases: Iterable[Case],
+    found: Iterable[Incident],
+    now: datetime,
+    still: Collection[tuple[str, str]] = (),
+) -> Reconciled:
+    """Compare what a turn found with what was known.
 
     Parameters
     ----------
@@ -134,6 +139,8 @@ def reconcile(cases: Iterable[Case], found: Iterable[Incident], now: datetime) -
         Of one key the first counts.
     now : datetime
         The moment of this turn; one before the last turn resolves nothing.
+    still : collection of tuple of str
+        The keys of cases that are not over, though they are not among `found`.
 
     Returns
     -------
@@ -160,7 +167,10 @@ def reconcile(cases: Iterable[Case], found: Iterable[Incident], now: datetime) -
     followed, messages = [], []
     for key in [*known, *(key for key in new if key not in known)]:
         before = known.get(key)
-        after = _found(before, new[key], now) if key in new else _missed(known[key], now)
+        if key in new:
+            after: Case | None = _found(before, new[key], now)
+        else:
+            after = known[key] if key in still else _missed(known[key], now)
         if after is None:
             continue
         followed.append(after)

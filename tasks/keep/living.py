@@ -77,6 +77,12 @@ class Living(ABC):
         del ids
         return self.foresee(features)
 
+    def expect_rows(
+        self, ids: Sequence[str], rows: Sequence[Values], dates: Iterable[str]
+    ) -> list[Told]:
+        """What `expect` says of rows as the state keeps them; see `foresee_rows`."""
+        return self.expect(ids, frame_of(rows, dates))
+
     @abstractmethod
     def foresee(self, features: pd.DataFrame) -> list[Told]:
         """The same, remembering nothing."""
@@ -106,6 +112,13 @@ class Living(ABC):
     def learn(self, ids: Sequence[str], features: pd.DataFrame, labels: Sequence[Any]) -> None:
         """Learn the labels of rows, in the order in which they came."""
 
+    def learn_rows(
+        self, ids: Sequence[str], rows: Sequence[Values], dates: Iterable[str],
+        labels: Sequence[Any],
+    ) -> None:  # fmt: skip
+        """What `learn` does, of rows as the state keeps them."""
+        self.learn(ids, frame_of(rows, dates), labels)
+
     @abstractmethod
     def dump(self) -> bytes:
         """All of it; see `living`."""
@@ -133,6 +146,24 @@ class LivingStream(Living):
     def expect(self, ids: Sequence[str], features: pd.DataFrame) -> list[Told]:
         """See `Living.expect`; intervals are as wide as the delay of labels makes them."""
         return [] if self._model is None else self._model.expect(ids, self._whole(features))
+
+    def expect_rows(
+        self, ids: Sequence[str], rows: Sequence[Values], dates: Iterable[str]
+    ) -> list[Told]:
+        """See `Living.expect_rows`; without a table, which takes most of the time of one row."""
+        if self._model is None or not self._model.knows(rows[0]):
+            return super().expect_rows(ids, rows, dates)
+        return self._model.expect_rows(ids, rows)
+
+    def learn_rows(
+        self, ids: Sequence[str], rows: Sequence[Values], dates: Iterable[str],
+        labels: Sequence[Any],
+    ) -> None:  # fmt: skip
+        """See `Living.learn_rows`; without a table."""
+        if self._model is None or not self._model.knows(rows[0]):
+            super().learn_rows(ids, rows, dates, labels)
+        else:
+            self._model.answer_rows(ids, labels, rows)
 
     def foresee(self, features: pd.DataFrame) -> list[Told]:
         """See `Living.foresee`."""
@@ -243,6 +274,19 @@ class LivingFirstTry(Living):
     def __init__(self, name: str, task: Task, content: bytes | None = None) -> None:
         self._name, self._task = name, task
         self._seen: dict[str, float] = {} if content is None else json.loads(content)
+
+    def expect_rows(
+        self, ids: Sequence[str], rows: Sequence[Values], dates: Iterable[str]
+    ) -> list[Told]:
+        """See `Living.expect_rows`; what they hold is of no account."""
+        return self.foresee(pd.DataFrame(index=range(len(rows))))
+
+    def learn_rows(
+        self, ids: Sequence[str], rows: Sequence[Values], dates: Iterable[str],
+        labels: Sequence[Any],
+    ) -> None:  # fmt: skip
+        """See `Living.learn_rows`."""
+        self.learn(ids, pd.DataFrame(), labels)
 
     def foresee(self, features: pd.DataFrame) -> list[Told]:
         """The same for each row."""

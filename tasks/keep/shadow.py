@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from tasks.keep.changes import Changes, Happened, KeptRow, Lineage, digest_of, in_role
-from tasks.keep.content import frame_of, packed
+from tasks.keep.content import Values, packed
 from tasks.keep.living import FIRST_TRIES, Living, Recipe, living
 from tasks.keep.losses import Sums, added, loss_of_row
 from tasks.keep.state import State
@@ -61,12 +61,12 @@ class Shadow:
         """The rows with what each lineage forecasts of them."""
         if not rows or not self.lineages:
             return [replace(row, forecasts="{}") for row in rows]
-        features = frame_of([json.loads(row.features) for row in rows], self.dates)
+        features = [json.loads(row.features) for row in rows]
         ids = [row.id for row in rows]
         told = {
             each.number: found
             for each in self.alive
-            if (found := self._of(each.number).expect(ids, features))
+            if (found := self._of(each.number).expect_rows(ids, features, self.dates))
         }
         self._changed |= {each.number for each in self.alive if each.role != REFERENCE}
         return [
@@ -78,10 +78,10 @@ class Shadow:
         """Have all that go on learn settled rows, in their order."""
         if not rows:
             return
-        examples = self._examples(rows)
+        ids, features, labels = self._examples(rows)
         for each in self.alive:
             if each.role == REFERENCE or self.recipe.goes_on:
-                self._of(each.number).learn(*examples)
+                self._of(each.number).learn_rows(ids, features, self.dates, labels)
                 self.lineages[each.number] = replace(each, learned=each.learned + len(rows))
                 self._changed.add(each.number)
 
@@ -141,8 +141,8 @@ class Shadow:
         goes_on = recipe.goes_on or role == REFERENCE
         for part in self._as_it_came(rows) if goes_on else [rows]:
             ids, features, labels = self._examples(part)
-            told += made.expect(ids, features) or [None] * len(part)
-            made.learn(ids, features, labels)
+            told += made.expect_rows(ids, features, self.dates) or [None] * len(part)
+            made.learn_rows(ids, features, self.dates, labels)
         self._living[number] = made
         self.lineages[number] = Lineage(number, role, name, None, len(rows), at, why)
         self._changed.add(number)
@@ -156,8 +156,8 @@ class Shadow:
             day = list(group)
             yield from (day[i : i + AT_ONCE] for i in range(0, len(day), AT_ONCE))
 
-    def _examples(self, rows: Sequence[KeptRow]) -> tuple[list[str], Any, list[Any]]:
-        features = frame_of([json.loads(row.features) for row in rows], self.dates)
+    def _examples(self, rows: Sequence[KeptRow]) -> tuple[list[str], list[Values], list[Any]]:
+        features = [json.loads(row.features) for row in rows]
         return [row.id for row in rows], features, [label_of(row) for row in rows]
 
     def _of(self, number: int) -> Living:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,10 @@ AT_ONCE = 500
 """Values that a statement asks for by name: SQLite takes up to 32,766, older ones 999."""
 
 
+class _OfTheCallerError(Exception):
+    """An error in what is done within a transaction."""
+
+
 class State:
     """The state of one keep, in a SQLite file or on a PostgreSQL server.
 
@@ -35,13 +39,29 @@ class State:
         self.name, self._tables = name, tables_of(name)
         self._database = StateDatabase(place, self._tables.metadata, patience)
         self.place = place
+        self._held: Connection | None = None
 
     def __str__(self) -> str:
         return str(self._database)
 
     def begun(self) -> AbstractContextManager[Connection]:
         """A transaction; what the database refuses is told in one line, without its secrets."""
-        return self._database.begun()
+        return self._database.begun(self._held)
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """One transaction of all that is read and written within it."""
+        try:
+            with self._database.begun() as connection:
+                self._held = connection
+                try:
+                    yield
+                except Exception as error:
+                    raise _OfTheCallerError(error) from error
+        except _OfTheCallerError as wrapped:  # the database has no part in it
+            raise wrapped.args[0] from None
+        finally:
+            self._held = None
 
     def turn(self) -> AbstractContextManager[None]:
         """Hold the keep against another turn; UsageError if one is going on."""
@@ -266,7 +286,7 @@ class State:
         """Keep the stamps of files, and let go of others."""
         files = self._tables.files
         with self.begun() as connection:
-            put(connection, files, "name", [{"name": n, "stamp": s} for n, s in new.items()])
+            put(connection, files, ["name"], [{"name": n, "stamp": s} for n, s in new.items()])
             for name in gone:
                 connection.execute(delete(files).where(files.c.name == name))
 

@@ -10,7 +10,7 @@ import hashlib
 import itertools
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -24,13 +24,14 @@ from tasks.keep.changes import Changes, Happened, KeptRow, TakenIn
 from tasks.keep.conform import AHEAD, Remark, check, with_absent
 from tasks.keep.content import packed, values_in
 from tasks.keep.contract import Contract
-from tasks.keep.incidents import Incident
+from tasks.keep.incidents import Case, Incident, reconcile
 from tasks.keep.losses import Sums
 from tasks.keep.reading import features_of
 from tasks.keep.settings import FOLDER, Keep
 from tasks.keep.shadow import CHALLENGER, CHAMPION, RETIRED, Shadow, by_day, losses_of
 from tasks.keep.state import State
 from tasks.keep.taking import Sorted, is_labels_alone, label_of, take
+from tasks.keep.tell import letters
 
 UNCLAIMED = timedelta(days=7)
 """How long a label that was posted waits for its row to come: it may be in tomorrow's file."""
@@ -77,6 +78,10 @@ class Keeping:
     """FILE.yaml, as it was named; None if that is not known."""
     found: list[Incident] = field(default_factory=list)
     """What is wrong, so far in this turn."""
+    recorded: int = 0
+    """How many of these are in the state, or in changes that are about to be written."""
+    page: str = ""
+    """The address of the page, for messages."""
 
     @property
     def at(self) -> str:
@@ -86,7 +91,20 @@ class Keeping:
     def incident(self, kind: str, subject: str, what: str, command: str = "") -> None:
         """Something is wrong, as of now."""
         shown = command or command_of(self.keep, self.file)
-        self.found.append(Incident(kind, subject, what, self.now, shown))
+        self.found.append(Incident(kind, subject, " ".join(what.split()), self.now, shown))
+
+    def record(self, changes: Changes, *, ends: bool = False) -> None:
+        """Put what was found since the last time, and the messages about it, among `changes`.
+
+        What a batch makes true is so written in one transaction with the alert about it: a turn
+        that is killed after it has nothing to find again.
+
+        - `ends`: the turn does, so that incidents which it did not find may be over.
+        """
+        new, self.recorded = self.found[self.recorded :], len(self.found)
+        still = {each.key for each in self.found} if ends else None
+        record(changes, self.memory, new, still, self.keep, self.now, self.page)
+        changes.memory = dict(self.memory)
 
 
 def command_of(keep: Keep, file: Path | None) -> str:
@@ -111,6 +129,31 @@ class Work:
     """By day that the watch has judged: whether its labels are unlike those of other days."""
     drift: tuple[str, ...] = ()
     """Why a challenger should be made."""
+
+
+def record(
+    changes: Changes,
+    memory: dict[str, Any],
+    found: Sequence[Incident],
+    still: Collection[tuple[str, str]] | None,
+    keep: Keep,
+    now: datetime,
+    page: str,
+) -> None:
+    """Put incidents, and the messages about them, into `changes` and the `memory` of a keep.
+
+    - `still`: see `tasks.keep.incidents.reconcile`; None: no incident is over.
+    """
+    cases = [Case.from_dict(each) for each in memory.get("cases", [])]
+    if still is None:
+        still = {each.incident.key for each in cases}
+    after = reconcile(cases, found, now, still)
+    memory["cases"] = [each.to_dict() for each in after.cases]
+    changes.happened += [
+        Happened(changes.at, each.status, each.incident.subject, each.incident.what)
+        for each in after.messages
+    ]
+    changes.letters += letters(after.messages, addresses_of(keep), keep=keep.name, page=page)
 
 
 def addresses_of(keep: Keep) -> list[str]:
@@ -156,7 +199,8 @@ def checked(keeping: Keeping, batch: Batch) -> Work | None:
     aside = [(each, values_in(frame.iloc[[each.position]])[0]) for each in held.aside]
     if aside:
         first = held.aside[0]
-        what = f"{batch.name}: {len(aside)} of {len(frame)} rows set aside: {first.reason}"
+        count = f"{len(aside)} of {len(frame)} rows set aside"
+        what = f"{batch.name}: {count}, the first of them row {first.position + 1}: {first.reason}"
         keeping.incident("rows set aside", first.column, what)
     frame = held.rows
     if not alone:
@@ -336,10 +380,8 @@ def due(keeping: Keeping, work: Work) -> str:
 
 
 def commit(keeping: Keeping, work: Work) -> None:
-    """Write all of it in one transaction."""
-    keeping.shadow.put_into(work.changes)
+    """Write what the batch brought; `conclude` writes the rest, in the same transaction."""
     work.changes.posted = work.batch.posted
-    work.changes.memory = dict(keeping.memory)
     work.changes.window = keeping.keep.retrain.window
     remembered, today = max(REMEMBERED, 3 * keeping.keep.data.label_delay), keeping.now.date()
     work.changes.served_horizon = (today - remembered).isoformat()
@@ -348,3 +390,11 @@ def commit(keeping: Keeping, work: Work) -> None:
     if days and keeping.keep.data.time is not None:
         work.changes.horizon = (max(days) - remembered).isoformat()
     keeping.state.commit(work.changes)
+
+
+def conclude(keeping: Keeping) -> None:
+    """Write what came of the batches since the last time: models, memory, and what is told."""
+    changes = Changes(keeping.at)
+    keeping.shadow.put_into(changes)
+    keeping.record(changes)
+    keeping.state.commit(changes)

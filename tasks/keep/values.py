@@ -17,7 +17,7 @@ from tasks.keep.contract import NUMBERS, ColumnRule
 from tasks.models.plain_columns import text_of
 
 Fault = Callable[[Any], str | None]
-"""Why a value breaks a rule; None if it does not."""
+"""How a value breaks a rule, such as ``is above 10``; None if it does not."""
 
 _MOST = float(columns.LARGEST)
 _EXACT = 2**53
@@ -66,24 +66,23 @@ def is_word(value: Any) -> bool:
     return isinstance(value, _WORDS)
 
 
-def fault_of(name: str, rule: ColumnRule) -> Fault:
-    """What says why a value of column `name` breaks its rule."""
-    missing = None if rule.missing else f"{name} is missing"
+def fault_of(rule: ColumnRule) -> Fault:
+    """What says how a value breaks a column's rule, without the value: a message may quote it."""
+    missing = None if rule.missing else "is missing"
     if rule.kind in NUMBERS:
-        return _number_fault(name, rule, missing)
+        return _number_fault(rule, missing)
     if rule.kind == "flag":
-        return _kind_fault(name, _is_flag, "neither true nor false", missing)
+        return _kind_fault(_is_flag, "is neither true nor false", missing)
     if rule.kind == "date":
-        return _kind_fault(name, is_date, "no date, such as 2024-02-29", missing)
+        return _kind_fault(is_date, "is no date, such as 2024-02-29", missing)
     if rule.closed:
         known = {*rule.categories, *map(text_of, rule.categories)}
-        told = f"none of {short(', '.join(rule.categories))}"
-        return _kind_fault(name, lambda value: is_word(value) and text_of(value) in known, told,
-                           missing)  # fmt: skip
-    return _kind_fault(name, is_word, "no text", missing)
+        told = f"is none of {short(', '.join(rule.categories))}"
+        return _kind_fault(lambda value: is_word(value) and text_of(value) in known, told, missing)
+    return _kind_fault(is_word, "is no text", missing)
 
 
-def _number_fault(name: str, rule: ColumnRule, missing: str | None) -> Fault:
+def _number_fault(rule: ColumnRule, missing: str | None) -> Fault:
     low = -_MOST if rule.low is None else rule.low
     high = _MOST if rule.high is None else rule.high
     whole = rule.kind == "integer"
@@ -98,20 +97,19 @@ def _number_fault(name: str, rule: ColumnRule, missing: str | None) -> Fault:
         if low <= number <= high and not (whole and number % 1):
             return None
         if math.isnan(number):
-            return f"{_shown(name, value)} is no number"
+            return "is no number"
         if whole and number % 1:
-            return f"{_shown(name, value)} is no whole number"
-        end = f"below {low:g}" if number < low else f"above {high:g}"
-        return f"{_shown(name, value)} is {end}"
+            return "is no whole number"
+        return f"is below {low:g}" if number < low else f"is above {high:g}"
 
     return fault
 
 
-def _kind_fault(name: str, is_one: Callable[[Any], bool], what: str, missing: str | None) -> Fault:
+def _kind_fault(is_one: Callable[[Any], bool], what: str, missing: str | None) -> Fault:
     def fault(value: Any) -> str | None:
         if is_missing(value):
             return missing
-        return None if is_one(value) else f"{_shown(name, value)} is {what}"
+        return None if is_one(value) else what
 
     return fault
 
@@ -120,6 +118,7 @@ def _is_flag(value: Any) -> bool:
     return not math.isnan(flag_of(value))
 
 
-def _shown(name: str, value: Any) -> str:
-    plain = value.item() if isinstance(value, np.generic) else value
-    return f"{name} {short(repr(plain), 60)}"
+def with_value(name: str, value: Any, fault: str) -> str:
+    """A fault as callers who sent the value may read it, and no one else."""
+    shown = "" if is_missing(value) else f" {short(repr(value), 60)}"
+    return f"{name}{shown} {fault}"

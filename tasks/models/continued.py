@@ -175,9 +175,16 @@ class Continued:
         self._check_names(frame)
         features, _ = self._features(frame)
         self._remember_kinds(frame)
+        return self._expect(ids, features.to_dict("records"))
+
+    def expect_rows(self, ids: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[Told]:
+        """What `expect` says of rows as of `foresee_rows`, of which the model `knows` all."""
+        return self._expect(ids, self._examples(rows))
+
+    def _expect(self, ids: Sequence[str], examples: Iterable[Mapping[Any, Any]]) -> list[Told]:
         told = []
         with _data_errors():
-            for key, x in zip(ids, features.to_dict("records"), strict=True):
+            for key, x in zip(ids, examples, strict=True):
                 if self.is_regression:
                     self.model.forecast_one(key, x, keep=False)
                 told.append(self._told(x, key))
@@ -188,15 +195,29 @@ class Continued:
 
         - `frame`: what the rows are, as they were when they were forecast if they were.
         """
+        self._answer(ids, labels, self._features(frame)[0].to_dict("records"))
+        self._remember_kinds(frame.assign(**{self.target: list(labels)}))
+
+    def answer_rows(
+        self, ids: Sequence[str], labels: Sequence[Any], rows: Sequence[Mapping[str, Any]]
+    ) -> None:
+        """What `answer` does, of rows as of `foresee_rows`, of which the model `knows` all."""
+        self._answer(ids, labels, self._examples(rows))
+
+    def _answer(
+        self, ids: Sequence[str], labels: Sequence[Any], examples: Iterable[Mapping[Any, Any]]
+    ) -> None:
         targets = self._labels(pd.Series(list(labels), name=self.target))
-        examples = self._features(frame)[0].to_dict("records")
         with _data_errors():
             for key, label, x in zip(ids, targets.tolist(), examples, strict=True):
                 if self.model.awaits(key):
                     self.model.answer_one(key, label, x=x)
                 else:
                     self.model.learn_one(x, label)
-        self._remember_kinds(frame.assign(**{self.target: list(labels)}))
+
+    def knows(self, names: Iterable[str]) -> bool:
+        """Whether the model has seen values of all these columns, and of its target."""
+        return self.kinds.keys() >= {*names, self.target}
 
     def foresee(self, frame: pd.DataFrame) -> list[Told]:
         """What `expect` would say of rows, remembering nothing."""
@@ -212,16 +233,17 @@ class Continued:
           None for what is missing, which may also be left out.
         - `level`: of the intervals, one of `levels` where there are any.
         """
+        with _data_errors():
+            return [self._told(x, level=level) for x in self._examples(rows)]
+
+    def _examples(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         names = [name for name in self.kinds if name != self.target]
         days = [name for name in names if self.kinds[name] == "date"]
-        found = []
-        with _data_errors():
-            for row in rows:
-                x = {name: row.get(name) for name in names}
-                for name in days:
-                    x[name] = None if x[name] is None else datetime.fromisoformat(x[name])
-                found.append(self._told(x, level=level))
-        return found
+        for row in rows:
+            x = {name: row.get(name) for name in names}
+            for name in days:
+                x[name] = None if x[name] is None else datetime.fromisoformat(x[name])
+            yield x
 
     @property
     def levels(self) -> tuple[float, ...]:

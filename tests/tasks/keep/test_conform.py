@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.keep.conform import FEW, Aside, check, row_check, stale
+from tasks.keep.conform import FEW, check, row_check, stale
 from tasks.keep.contract import BatchRules, ColumnRule, Contract
 from tasks.keep.infer import infer
 
@@ -83,7 +83,13 @@ def agree(name, column):
 
     told = [(row, reason({name: value})) for row, value in enumerate(column)]
     assert found.breaks == ()
-    assert list(found.aside) == [Aside(row, name, why) for row, why in told if why is not None]
+    assert [(each.position, each.column) for each in found.aside] == [
+        (row, name) for row, why in told if why is not None
+    ]
+    for each in found.aside:  # a request is quoted to its caller, a file to no one
+        why = told[each.position][1]
+        assert why.startswith(f"{name} ")
+        assert why.endswith(each.reason.removeprefix(name))
     assert found.rows.index.tolist() == [row for row, why in told if why is None]
 
 
@@ -132,8 +138,8 @@ def test_a_row_that_breaks_a_rule_is_set_aside_and_the_others_stay(contract):
     found = check(contract, rows, now=NOW)
 
     assert [(each.position, each.column) for each in found.aside] == [(3, "price"), (7, "price")]
-    assert "price 1000000.0 is above" in found.aside[0].reason
-    assert found.aside[1].reason == "price 'free' is no number"
+    assert found.aside[0].reason == "price is above 550"
+    assert found.aside[1].reason == "price is no number"
     assert found.rows.index.tolist() == [row for row in range(N) if row not in (3, 7)]
     assert found.rows["price"].dtype == np.float64
 
@@ -222,7 +228,7 @@ def test_words_that_are_new_are_taken_unless_the_set_is_closed(contract):
 
     assert check(contract, rows, now=NOW).aside == ()
     assert check(closed, rows, now=NOW).aside[2] == (
-        2, "weather", "weather 'snow' is none of rain, sun"
+        2, "weather", "weather is none of rain, sun"
     )  # fmt: skip
 
 

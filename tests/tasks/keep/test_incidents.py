@@ -85,16 +85,21 @@ def test_a_clock_that_goes_back_resolves_nothing():
     assert reconcile(first.cases, [incident()], day(0)).cases[0].seen == day(9)
 
 
-def test_the_same_message_has_the_same_id_and_each_of_an_incident_its_own():
-    first, again = (reconcile([], [incident()], day(n)).messages[0] for n in (0, 1))
-    assert first.id == again.id
-
-    cases, ids = [], []
+def test_an_incident_has_one_id_when_it_opens_and_is_resolved_and_another_when_it_returns():
+    cases, told = [], []
     for n in range(20):
-        after = reconcile(cases, [incident(0)] if n % 5 == 0 else [], day(n))
+        after = reconcile(cases, [incident(0)] if n % 6 == 0 else [], day(n))
         cases = after.cases
-        ids += [m.id for m in after.messages]
-    assert len(set(ids)) == len(ids) > 3
+        told += [(m.id, m.status) for m in after.messages]
+    ids = list(dict.fromkeys(each for each, _ in told))
+    assert told[:4] == [(i, status) for i in ids[:2] for status in ("opened", "resolved")]
+    assert len(set(told)) == len(told)
+
+
+def test_what_is_still_so_is_not_over_though_it_is_not_found():
+    first = reconcile([], [incident(kind="contract")], day(0))
+    for still, count in ((set(), 1), ({first.cases[0].incident.key}, 0)):
+        assert len(reconcile(first.cases, [], day(9), still).messages) == count
 
 
 @given(st.lists(st.sets(st.sampled_from("abc")), max_size=40))

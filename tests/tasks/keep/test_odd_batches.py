@@ -5,6 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from algorithms.errors import DataError
+from tasks.keep import turn
 from tests.tasks.keep.world import KEEP, models, opened
 
 pytestmark = pytest.mark.usefixtures("without_pages")
@@ -171,3 +173,72 @@ def test_what_is_wrong_once_does_not_stop_the_days_after(world):
     turned = world.turn(3)
     assert (turned.batches, turned.held_back) == (1, 1)
     assert models(world)[1][1] == 60 + 40
+
+
+MARK = "Anna Example 1957"
+
+
+def no_mark(world):
+    """Whether nothing that is sent or shown quotes a cell; a row itself stays in the state."""
+    state = world.state
+    memory = {k: v for k, v in state.memory().items() if k in ("cases", "clock")}
+    told = [state.history(), state.letters(), memory, [each["reason"] for each in state.asides()]]
+    assert "opened" in str(told)
+    return MARK not in str(told)
+
+
+HARMS = {
+    "cut off": lambda text: text + f"9-1,{MARK}",
+    "a value more": lambda text: text + f"9-1,2026-01-03,1,x,5,{MARK}\n",
+    "a value less": lambda text: text + f"9-1,{MARK}\n",
+    "no header": lambda text: text.partition("\n")[2].replace("3-0,", f"{MARK},", 1),
+    "no UTF-8": lambda text: text + f"9-1,2026-01-03,1,{MARK} \udcff,5\n",
+    "a quote without an end": lambda text: text + f'9-1,2026-01-03,1,"{MARK},5\n',
+    "flags": lambda text: text.replace("order,", "x,order,").replace("\n3-", f"\n{MARK},3-"),
+    "a zero": lambda text: text + f"9-1,2026-01-03,1,{MARK}\0,5\n",
+}
+
+
+@pytest.mark.parametrize("harm", [*HARMS])
+def test_a_broken_file_is_not_quoted(world, harm):
+    edit(world.keep.contract, "x", "")
+    world.live(0, 0)
+    path = world.deliver(3, world.day(3))
+    text = HARMS[harm](path.read_text())
+    path.write_text(text, encoding="utf-8", errors="surrogateescape")
+    world.turn(3)
+    assert no_mark(world)
+
+
+@pytest.mark.parametrize("column", ["order", "when", "a", "shop", "revenue"])
+@pytest.mark.parametrize("rows", [1, 20])
+@pytest.mark.parametrize("closed", [False, True])
+def test_a_value_that_breaks_the_contract_is_not_quoted(world, column, rows, closed):
+    if closed:
+        edit(world.keep.contract, "shop",
+             "  shop: {kind: category, categories: [x, y], closed: true}")  # fmt: skip
+    world.live(0, 0)
+    frame = world.day(3).astype(object)
+    frame.loc[: rows - 1, column] = MARK
+    frame.loc[0, "a"] = -1e9
+    world.deliver(3, frame)
+    world.turn(3)
+    assert no_mark(world)
+
+
+def test_an_error_of_a_model_is_not_quoted(world, monkeypatch):
+    world.live(0, 0)
+    (world.home / "sales.yaml").write_text(KEEP + "alerts: {webhook: 'http://127.0.0.1:9/'}\n")
+    for kind in (ValueError, DataError):
+        monkeypatch.setattr(turn, "learn", _raising(kind(f"cannot read {MARK!r}")))
+        world.deliver(3, world.day(3))
+        with pytest.raises(kind):
+            world.turn(3)
+    assert no_mark(world)
+
+
+def _raising(error):
+    def step(*_):
+        raise error
+
+    return step
