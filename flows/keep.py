@@ -161,6 +161,12 @@ def take_turn(
                 for name in turned.counts | counts
             }
             say(f"{batch}: {told(counts)}")
+    if any(keeping.memory.get(watching.UNSEEN, {}).values()):
+        rest = turn.Work(Batch("", ""), Changes(keeping.at))
+        make("watch", partial(watching.watch, rest=True))(keeping, rest)
+        if rest.drift:
+            turn.learn(keeping, rest)
+        turn.conclude(keeping)
     if publisher is not None:
         try:
             make("publish", publisher)(flow_run=_flow_run())

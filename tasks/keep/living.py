@@ -151,19 +151,19 @@ class LivingStream(Living):
         self, ids: Sequence[str], rows: Sequence[Values], dates: Iterable[str]
     ) -> list[Told]:
         """See `Living.expect_rows`; without a table, which takes most of the time of one row."""
-        if self._model is None or not self._model.knows(rows[0]):
+        if self._model is None or not self._model.kinds.keys() >= {*rows[0], self._recipe.target}:
             return super().expect_rows(ids, rows, dates)
-        return self._model.expect_rows(ids, rows)
+        return self._model.expect(ids, rows)
 
     def learn_rows(
         self, ids: Sequence[str], rows: Sequence[Values], dates: Iterable[str],
         labels: Sequence[Any],
     ) -> None:  # fmt: skip
         """See `Living.learn_rows`; without a table."""
-        if self._model is None or not self._model.knows(rows[0]):
+        if self._model is None or not self._model.kinds.keys() >= {*rows[0], self._recipe.target}:
             super().learn_rows(ids, rows, dates, labels)
         else:
-            self._model.answer_rows(ids, labels, rows)
+            self._model.answer(ids, labels, rows)
 
     def foresee(self, features: pd.DataFrame) -> list[Told]:
         """See `Living.foresee`."""

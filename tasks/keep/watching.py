@@ -17,7 +17,7 @@ from tasks.keep.content import frame_of
 from tasks.keep.shadow import CHAMPION
 from tasks.keep.taking import label_of
 from tasks.keep.turn import Keeping, Work
-from tasks.keep.watch.stream_watch import Noticed, StreamWatch
+from tasks.keep.watch.stream_watch import INPUTS, OUTCOMES, Noticed, StreamWatch
 from tasks.models.continued import Told
 
 WATCH = "watch"
@@ -26,23 +26,37 @@ WATCH = "watch"
 LEAST_ROWS = 10
 """Of a day: fewer say too little."""
 
-OUTCOMES = "outcomes"
-"""The subject of alarms that labels gave."""
+UNSEEN = "unseen"
+"""In the memory: by part of the watch and day, the rows since it looked at the day last."""
+
+GROWN = 0.25
+"""By so much a day must have grown to be looked at again before the end of the turn, so that what
+comes row by row is looked at a few times, and not each time with all that came before."""
 
 
-def watch(keeping: Keeping, work: Work) -> None:
-    """Look at the rows that are new, and at the labels that came."""
+def watch(keeping: Keeping, work: Work, *, rest: bool = False) -> None:
+    """Look at the rows that are new, and at the labels that came.
+
+    - `rest`: look at all days that have grown at all since they were looked at last.
+    """
     champion = keeping.shadow.of_role(CHAMPION)
     if champion is None:
         return
-    state = keeping.memory.get(WATCH)
+    state, number = keeping.memory.get(WATCH), str(champion.number)
+    for day in {row.day for row in work.settled}:
+        rows_of_day, was_alarming = _last(state, OUTCOMES, day)
+        if rows_of_day:
+            work.doubtful[day] = was_alarming
+    inputs = list(_days(keeping, work.taken.new, number, INPUTS, rest=rest))
+    outcomes = list(_days(keeping, work.settled, number, OUTCOMES, rest=rest))
+    if not inputs and not outcomes:
+        return
     seen = StreamWatch() if state is None else StreamWatch.from_dict(state)
-    number = str(champion.number)
-    for day, rows, told in _days(keeping, work.taken.new, number):
+    for day, rows, told in inputs:
         features = _features(keeping, rows)
         points = pd.Series([_point(each) for each in told])
-        _alarm(keeping, work, "inputs", day, seen.observe(day, features, points).alarms)
-    for day, rows, told in _days(keeping, work.settled, number, settled=True):
+        _alarm(keeping, work, INPUTS, day, seen.observe(day, features, points).alarms)
+    for day, rows, told in outcomes:
         labels = [label_of(row) for row in rows]
         losses = [_loss(each, label) for each, label in zip(told, labels, strict=True)]
         forecasts: pd.Series | pd.DataFrame = pd.Series([_point(each) for each in told])
@@ -60,23 +74,38 @@ def watch(keeping: Keeping, work: Work) -> None:
     keeping.memory[WATCH] = seen.to_dict()
 
 
+def _last(state: Mapping[str, Any] | None, part: str, day: str) -> tuple[int, bool]:
+    """How many rows of a day the watch saw last, 0 if none, and whether they were alarming."""
+    if state is None or day not in state[part]["days"]:
+        return 0, False
+    place = state[part]["days"].index(day)
+    return state[part]["rows"][place], bool(state[part]["alarmed"][place])
+
+
 def _days(
-    keeping: Keeping, rows: Sequence[KeptRow], number: str, *, settled: bool = False
+    keeping: Keeping, rows: Sequence[KeptRow], number: str, part: str, *, rest: bool
 ) -> Iterator[tuple[str, list[KeptRow], list[Told]]]:
     """The days of rows that the champion has forecast, in their order, with its forecasts.
 
-    Each is whole, as far as it has come; of `settled` rows as far as its labels have.
+    Each is whole, as far as it has come; of `OUTCOMES` as far as its labels have.
     """
     new: dict[str, dict[str, KeptRow]] = {}
     for row in rows:
         new.setdefault(row.day, {})[row.id] = row
-    for day in sorted(new):
-        before = {row.id: row for row in keeping.state.rows_on(day, settled=settled)}
+    unseen = keeping.memory.setdefault(UNSEEN, {}).setdefault(part, {})
+    for day in sorted({*unseen} if rest else new):
+        unseen[day] = unseen.get(day, 0) + len(new.get(day, ()))
+        last = _last(keeping.memory.get(WATCH), part, day)[0]
+        if not rest and unseen[day] < (GROWN * last or LEAST_ROWS):
+            continue
+        stored = keeping.state.rows_on(day, settled=part == OUTCOMES)
+        rows_of_day = {row.id: row for row in stored} | new.get(day, {})
         told = [
-            (row, json.loads(row.forecasts or "{}").get(number))
-            for row in (before | new[day]).values()
+            (row, json.loads(row.forecasts or "{}").get(number)) for row in rows_of_day.values()
         ]
         known = [(row, each) for row, each in told if each is not None]
+        if rest or len(known) >= LEAST_ROWS:
+            del unseen[day]
         if len(known) >= LEAST_ROWS:
             yield day, [row for row, _ in known], [each for _, each in known]
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -22,6 +21,7 @@ from algorithms.reference.first_tries import Baselines
 from tasks.fetch import columns, files
 from tasks.fetch.dataset import infer_task, refuse_dates
 from tasks.models.plain_columns import (
+    data_errors,
     flags_or_numbers,
     kind_of,
     kinds_of,
@@ -42,6 +42,9 @@ LEVEL = 0.9
 
 Told = float | list[float] | dict[str, float]
 """A number, a number with the ends of its interval, or the probability of each class."""
+
+Rows = pd.DataFrame | Sequence[Mapping[str, Any]]
+"""A table, or rows as of `Continued.foresee_rows`."""
 
 TARGET, KINDS, BASELINES = "target", "kinds", "baselines"
 """What a model is told about the tables that it learns: their target, what columns hold, and the
@@ -153,7 +156,7 @@ class Continued:
         baselines, losses = self._naive_baselines(features, labels)
         whole = copy.deepcopy(self.model)
         try:
-            with _data_errors():
+            with data_errors():
                 forecasts, measures = self._learn(features, labels)
         except BaseException:
             self.model = whole
@@ -166,84 +169,67 @@ class Continued:
         told = pd.concat([labels.rename(self.target), forecasts], axis=1)
         return LearnedTable(told, measures, best if "skill" in measures else "", new)
 
-    def expect(self, ids: Sequence[str], frame: pd.DataFrame) -> list[Told]:
+    def expect(self, ids: Sequence[str], rows: Rows) -> list[Told]:
         """Forecast rows whose labels come later, and remember what was said by id; see `answer`.
 
         Of classes nothing needs to be remembered: they are learned as if never forecast.
         What is wrong with the table may leave some of its rows remembered: drop the model then.
+
+        - `rows`: a table; or rows as of `foresee_rows`, if all their columns are among `kinds`.
         """
-        self._check_names(frame)
-        features, _ = self._features(frame)
-        self._remember_kinds(frame)
-        return self._expect(ids, features.to_dict("records"))
-
-    def expect_rows(self, ids: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[Told]:
-        """What `expect` says of rows as of `foresee_rows`, of which the model `knows` all."""
-        return self._expect(ids, self._examples(rows))
-
-    def _expect(self, ids: Sequence[str], examples: Iterable[Mapping[Any, Any]]) -> list[Told]:
+        examples = self._examples(rows)
+        if isinstance(rows, pd.DataFrame):
+            self._check_names(rows)
+            self._remember_kinds(rows)
         told = []
-        with _data_errors():
+        with data_errors():
             for key, x in zip(ids, examples, strict=True):
                 if self.is_regression:
                     self.model.forecast_one(key, x, keep=False)
                 told.append(self._told(x, key))
         return told
 
-    def answer(self, ids: Sequence[str], labels: Sequence[Any], frame: pd.DataFrame) -> None:
+    def answer(self, ids: Sequence[str], labels: Sequence[Any], rows: Rows) -> None:
         """Learn the labels of rows in their order.
 
-        - `frame`: what the rows are, as they were when they were forecast if they were.
+        - `rows`: what they are, as they were when they were forecast if they were; see `expect`.
         """
-        self._answer(ids, labels, self._features(frame)[0].to_dict("records"))
-        self._remember_kinds(frame.assign(**{self.target: list(labels)}))
-
-    def answer_rows(
-        self, ids: Sequence[str], labels: Sequence[Any], rows: Sequence[Mapping[str, Any]]
-    ) -> None:
-        """What `answer` does, of rows as of `foresee_rows`, of which the model `knows` all."""
-        self._answer(ids, labels, self._examples(rows))
-
-    def _answer(
-        self, ids: Sequence[str], labels: Sequence[Any], examples: Iterable[Mapping[Any, Any]]
-    ) -> None:
         targets = self._labels(pd.Series(list(labels), name=self.target))
-        with _data_errors():
-            for key, label, x in zip(ids, targets.tolist(), examples, strict=True):
+        with data_errors():
+            for key, label, x in zip(ids, targets.tolist(), self._examples(rows), strict=True):
                 if self.model.awaits(key):
                     self.model.answer_one(key, label, x=x)
                 else:
                     self.model.learn_one(x, label)
-
-    def knows(self, names: Iterable[str]) -> bool:
-        """Whether the model has seen values of all these columns, and of its target."""
-        return self.kinds.keys() >= {*names, self.target}
+        if isinstance(rows, pd.DataFrame):
+            self._remember_kinds(rows.assign(**{self.target: list(labels)}))
 
     def foresee(self, frame: pd.DataFrame) -> list[Told]:
         """What `expect` would say of rows, remembering nothing."""
         known = [name for name in frame if name in self.kinds]
         features, _ = self._features(frame[known])
-        with _data_errors():
+        with data_errors():
             return [self._told(x) for x in features.to_dict("records")]
 
-    def foresee_rows(self, rows: Iterable[Mapping[str, Any]], level: float = LEVEL) -> list[Told]:
+    def foresee_rows(self, rows: Sequence[Mapping[str, Any]], level: float = LEVEL) -> list[Told]:
         """What `foresee` says of rows; of one without a table, which takes a hundred times longer.
 
         - `rows`: the columns that the model knows, of its kind: a number, a text, an ISO date;
           None for what is missing, which may also be left out.
         - `level`: of the intervals, one of `levels` where there are any.
         """
-        with _data_errors():
+        with data_errors():
             return [self._told(x, level=level) for x in self._examples(rows)]
 
-    def _examples(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    def _examples(self, rows: Rows) -> Iterable[dict[Any, Any]]:
+        if isinstance(rows, pd.DataFrame):
+            return self._features(rows)[0].to_dict("records")
         names = [name for name in self.kinds if name != self.target]
         days = [name for name in names if self.kinds[name] == "date"]
-        for row in rows:
-            x = {name: row.get(name) for name in names}
-            for name in days:
-                x[name] = None if x[name] is None else datetime.fromisoformat(x[name])
-            yield x
+        found = [{name: row.get(name) for name in names} for row in rows]
+        for x in found:
+            x |= {name: datetime.fromisoformat(x[name]) for name in days if x[name] is not None}
+        return found
 
     @property
     def levels(self) -> tuple[float, ...]:
@@ -279,7 +265,7 @@ class Continued:
             self._check_level(level)
         known = [name for name in frame if name in self.kinds]
         features, _ = self._features(frame[known])
-        with _data_errors():
+        with data_errors():
             forecasts = self.model.predict_many(features).astype(
                 np.float64 if self.is_regression else object
             )
@@ -384,7 +370,7 @@ class Continued:
         state = self.model.about.get(BASELINES)
         if state is None and self.model.examples:
             return {}, {}
-        with _data_errors():
+        with data_errors():
             found = Baselines(self.task) if state is None else Baselines.restored(state)
             given = {str(name): as_column(column) for name, column in features.items()}
             losses = found.learn(given, labels.to_numpy())
@@ -411,12 +397,3 @@ def read_rows(path: Path, kinds: Mapping[str, str] | None = None) -> pd.DataFram
     if len(twice):
         raise DataError(f"{path}: column name {twice[0]!r} occurs twice: names must be unique")
     return frame.reset_index(drop=True)
-
-
-@contextmanager
-def _data_errors() -> Iterator[None]:
-    """What an example or a label must be is told as a fault of the table."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        raise DataError(str(error)) from error

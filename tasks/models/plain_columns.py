@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
@@ -86,3 +87,12 @@ def refuse_many_numbers(target: pd.Series, classes: Sequence[str]) -> None:
             f" {target.iloc[-1]}, and the model takes whole numbers such as {classes[0]} for"
             " classes: learn a new model of all tables with --task regression"
         )
+
+
+@contextmanager
+def data_errors() -> Iterator[None]:
+    """What an example or a label must be is told as a fault of the table."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise DataError(str(error)) from error
