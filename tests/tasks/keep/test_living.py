@@ -8,7 +8,7 @@ import pytest
 
 from algorithms.errors import UsageError
 from tasks.keep.content import frame_of, values_in
-from tasks.keep.living import LivingFirstTry, LivingStream, LivingTable, Recipe, living
+from tasks.keep.living import Living, LivingFirstTry, LivingStream, LivingTable, Recipe, living
 from tasks.keep.losses import loss_of_row
 
 RECIPE = Recipe("y", "regression", "chacha", {})
@@ -297,3 +297,23 @@ def test_an_estimator_foresees_rows_alone_as_in_a_table():
     model.learn([], frame, frame["real"].fillna(0).tolist())
     alone = [model.foresee_rows([row], ["day"])[0] for row in values[:30]]
     np.testing.assert_allclose(alone, model.foresee(frame)[:30], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_rows_one_by_one_are_learned_as_a_table_of_them_is(task):
+    rng = np.random.default_rng(3)
+    rows = [
+        {"a": None if i % 9 == 5 else float(rng.normal()), "flag": float(rng.random() < 0.5),
+         "day": f"2026-01-{1 + i // 9:02}T00:00:00", "word": [None, "x", "7", "True"][i % 4]}
+        for i in range(80)
+    ]  # fmt: skip
+    labels = [float(i % 3) if task == "regression" else f"c{i % 3}" for i in range(80)]
+    recipe = Recipe("y", task, "chacha", {"b": 3})
+    fast, slow = LivingStream(recipe), LivingStream(recipe)
+    for i, (row, label) in enumerate(zip(rows, labels, strict=True)):
+        told = [fast.expect_rows([str(i)], [row], ["day"]),
+                Living.expect_rows(slow, [str(i)], [row], ["day"])]  # fmt: skip
+        assert told[0] == told[1]
+        fast.learn_rows([str(i)], [row], ["day"], [label])
+        Living.learn_rows(slow, [str(i)], [row], ["day"], [label])
+    assert fast.dump() == slow.dump()
