@@ -1,5 +1,7 @@
 """Of several equal arms, trials or models the first is taken, in every policy and race."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from algorithms.base import play
 from algorithms.benches.pulls import PullsBench
 from algorithms.benches.synthetic_arms import GaussianArms
 from algorithms.chacha.published import state
+from algorithms.chacha.published.published_race import PublishedRace
 from algorithms.chacha.published.rules import Rules, in_top_half, within_median
 from algorithms.events import ChampionChanged, Eliminated
 from algorithms.policies.policy import Problem
@@ -37,8 +40,9 @@ def test_equal_arms_are_pulled_in_turn_from_the_first(name):
 
 
 def test_equal_arms_that_cost_the_same_seconds_are_pulled_in_turn_from_the_first():
-    settings = {"turns": "seconds"}
-    assert pulled("rising-bandits-cost", [0.5] * 4, 12, settings) == [0, 1, 2, 3] * 3
+    settings = {"turns": "seconds"}  # the first of the best gets its second trial at once
+    arms = pulled("rising-bandits-cost", [0.5] * 4, 12, settings)
+    assert arms == [0, 0, 1, 2, 3, 1, 2, 3, 0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("name", ONE)
@@ -61,6 +65,22 @@ def test_the_first_of_equal_trials_is_the_champion_and_the_first_of_equal_arms_t
     assert champion == 3  # the trial after the arms 0, 1 and 2
     assert out.keys() == {1, 2}
     assert all(reason.endswith("of arm 0") for reason in out.values())
+
+
+def test_of_leaders_that_stay_equal_the_first_is_named():
+    trials = SyntheticTrials(GaussianArms((0.5, 0.5, 0.4), (0.0, 0.0, 0.0)), 0)
+    algorithm = registry.build("rising-bandits", {"C": 2, "strict": True})
+    log = list(play("rising-bandits", algorithm, PullsBench(trials, 30), 0))
+
+    (out,) = [event for event in log if isinstance(event, Eliminated)]
+    assert (out.configuration, out.reason[-8:]) == (2, "of arm 0")
+
+
+def test_the_first_of_those_that_waited_with_the_least_lease_gets_a_slot():
+    paused = [SimpleNamespace(status="paused", lease=lease) for lease in (8, 5, 5)]
+    race = SimpleNamespace(pending=[], joined=[0, 1, 2], candidates=paused)
+
+    assert PublishedRace._choose(race) == 1
 
 
 def test_the_first_of_the_least_upper_bounds_predicts():
