@@ -110,6 +110,13 @@ class Database(ABC):
     def lock(self, name: str) -> AbstractContextManager[None]:
         """Hold `name` against all other processes and threads; must not be nested."""
 
+    def close(self) -> None:
+        """Close the connection that is kept; the next use opens another."""
+        self._engine().dispose()
+
+    @abstractmethod
+    def _engine(self) -> Engine: ...
+
     @abstractmethod
     def _do(self, action: Callable[[Connection], Value]) -> Value:
         """What `action` gives in a transaction."""
@@ -228,7 +235,7 @@ class FileDatabase(Database):
         for _ in range(_TRIES):
             found = self._identity() or self._made()
             try:
-                with _file_engine(self.url, found, getpid()).begin() as connection:
+                with self._engine(found).begin() as connection:
                     return action(connection)
             except DBAPIError as error:
                 code = getattr(error.orig, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
@@ -236,6 +243,9 @@ class FileDatabase(Database):
                     raise self._unusable(str(error.orig)) from error
                 self._set_aside(found)
         raise self._unusable(f"it was damaged {_TRIES} times in a row")
+
+    def _engine(self, found: int | None = None) -> Engine:
+        return _file_engine(self.url, self._identity() if found is None else found, getpid())
 
     def _set_aside(self, found: int) -> None:
         """Rename the file that was `found` damaged, unless another process has done so."""
@@ -365,13 +375,11 @@ def _file_engine(url: URL, _identity: int, _process: int) -> Engine:
     engine = create_engine(
         url, poolclass=QueuePool, **_POOL, connect_args={"timeout": _WAIT_SECONDS}
     )
-    tables = [str(CreateTable(table, if_not_exists=True).compile(engine))
-              for table in _TABLES.sorted_tables]  # fmt: skip
 
     @event.listens_for(engine, "connect")
     def make_tables(connection: sqlite3.Connection, _: object) -> None:
-        for table in tables:
-            connection.execute(table)
+        for table in _TABLES.sorted_tables:
+            connection.execute(str(CreateTable(table, if_not_exists=True).compile(engine)))
 
     return engine
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import os
-import select
+import selectors
 import struct
 import time
 from collections.abc import Callable
@@ -123,9 +123,12 @@ def hear(
     deadline = time.monotonic() + seconds
     while True:
         over = ended()
-        heard = [each for each in (channel, beside) if each is not None and each.open]
         wait = 0.0 if over else min(_POLL_SECONDS, deadline - time.monotonic())
-        ready, _, _ = select.select(heard, [], [], max(0.0, wait))
+        with selectors.PollSelector() as poll:  # `select` knows no descriptor above 1,023
+            for each in (channel, beside):
+                if each is not None and each.open:
+                    poll.register(each, selectors.EVENT_READ)
+            ready = [key.fileobj for key, _ in poll.select(max(0.0, wait))]
         if beside is not None and beside in ready:
             beside.take()
         if channel in ready:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -24,6 +26,9 @@ FASTEST = {"classification": "accuracy", "regression": "r2"}
 @dataclass(frozen=True, eq=False)
 class Judge:
     """The score of forecasts by a scorer, and the same as a reward in [0, 1].
+
+    A class may have no row among these: a scorer of probabilities that takes ``labels`` gets all
+    classes; another one, as of ranks, gets the columns of the classes that have rows.
 
     A reward rises with the score. Where the score is one of classes, whose best is 1 and which is
     never negative, it is the reward. Any other score s is mapped by those of perfect
@@ -120,32 +125,51 @@ class Judge:
         return self.classes is not None and self.ends[0] == 1.0 and self.ends[1] >= 0.0
 
     @cached_property
-    def _weighs(self) -> bool:
+    def _parameters(self) -> Mapping[str, inspect.Parameter]:
         function = getattr(self._scorer, "_score_func", self._scorer)
-        parameters = inspect.signature(function).parameters.values()
-        return any(each.name == "sample_weight" or each.kind == each.VAR_KEYWORD
-                   for each in parameters)  # fmt: skip
+        return inspect.signature(function).parameters
+
+    @cached_property
+    def _weighs(self) -> bool:
+        every = self._parameters.values()
+        return any(each.name == "sample_weight" or each.kind == each.VAR_KEYWORD for each in every)
 
     @cached_property
     def _scorer(self) -> Any:
         return get_scorer(self.scoring) if isinstance(self.scoring, str) else self.scoring
+
+    def _scorer_with(self, **options: Any) -> Any:
+        scorer = copy(self._scorer)
+        scorer._kwargs = {**scorer._kwargs, **options}  # noqa: SLF001 - it has no other setter
+        return scorer
 
     def _of(self, forecasts: Floats, targets: Floats, weights: Floats | None) -> float:
         if self.scoring == "accuracy":  # most searches; the scorer takes ten times as long
             assert self.classes is not None
             hits = self.classes[forecasts.argmax(axis=1)] == targets
             return float(np.average(hits, weights=weights))
-        rows = np.arange(len(targets))[:, None]
-        made: Any = _Regression(forecasts) if self.classes is None else (
-            _Classification(forecasts, self.classes)
-        )  # fmt: skip
+        rows, scorers = np.arange(len(targets))[:, None], [self._scorer]
+        if self.classes is None:
+            made: Any = _Regression(forecasts)
+        else:
+            known = np.isin(self.classes, targets)
+            told = getattr(self._scorer, "_response_method", "predict")
+            if known.all() or told == "predict":
+                known[:] = True
+            elif "labels" in self._parameters and "multi_class" not in self._parameters:
+                known[:], scorers = True, [self._scorer_with(labels=self.classes)]
+            elif "pos_label" in self._parameters and known.sum() == 2 < len(known):
+                scorers = [self._scorer_with(pos_label=each) for each in self.classes[known]]
+            elif known.sum() < 2:  # which ranks nothing, as the scorer says
+                known[:] = True
+            made = _Classification(forecasts[:, known], self.classes[known])
         given = {} if weights is None else {"sample_weight": weights}
         if given and not self._weighs:
             raise ValueError(
                 f"scoring={self.scoring!r} takes no sample_weight, and rows have weights: name a"
                 " scorer that does, or give it the argument"
             )
-        return float(self._scorer(made, rows, targets, **given))
+        return float(np.mean([scorer(made, rows, targets, **given) for scorer in scorers]))
 
 
 class _Made(BaseEstimator):
@@ -177,8 +201,8 @@ class _Classification(ClassifierMixin, _Made):
 
     def predict_proba(self, X: Any) -> Floats:
         rows = self._rows(X).astype(np.float64)
-        found: Floats = rows / rows.sum(axis=1, keepdims=True)  # float32 sums to 1 only nearly
-        return found
+        total = rows.sum(axis=1, keepdims=True)  # float32 sums to 1 only nearly, some columns less
+        return np.divide(rows, total, out=np.full_like(rows, 1 / rows.shape[1]), where=total > 0)
 
     def predict(self, X: Any) -> Floats:
         found: Floats = self.classes_[self._rows(X).argmax(axis=1)]

@@ -30,13 +30,14 @@ from algorithms.policies.joint import JointSpace
 from algorithms.policies.peer import Peer
 from tasks.evaluate.trials import optimisers
 from tasks.evaluate.trials.evaluate import Task
-from tasks.evaluate.trials.scoring import FASTEST
+from tasks.evaluate.trials.scoring import FASTEST, Judge
 from tasks.evaluate.trials.spaces import Space, digest, load_space
 from tasks.evaluate.trials.worker import TrialLimits
 from tasks.fetch import columns
 from tasks.models.automl.ensemble import EnsembleModel
 from tasks.models.automl.policy_search import Request, Searched, able, searched
 from tasks.models.automl.validation import default_cv, folds_of
+from tasks.models.automl.watch import without_autologging
 from tasks.preprocess.tables import Scale, TableEncoder
 
 TRIALS_AS_SECONDS = 0.5
@@ -91,6 +92,7 @@ class PolicyEstimator(BaseEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
+    @without_autologging()
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, groups: Any = None
     ) -> Self:
@@ -169,9 +171,10 @@ class PolicyEstimator(BaseEstimator):
         raise NotImplementedError
 
     def _scored(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> float:
-        scorer = _scorer(FASTEST[self._task] if self.scoring is None else self.scoring)
-        weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return float(scorer(self, X, y, **weighted))
+        scoring = FASTEST[self._task] if self.scoring is None else self.scoring
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        judge = Judge(scoring, column_or_1d(y), getattr(self, "classes_", None), weights)
+        return judge.score(self._forecast(X))
 
     @property
     def leaderboard_(self) -> pd.DataFrame:

@@ -124,7 +124,9 @@ def searched(request: Request) -> Searched:
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trials-")))
         judge = _judge(request)
-        trials = _trials(request, judge, scratch)
+        store = Store(scratch / "store.sqlite" if request.store is None else str(request.store))
+        stack.callback(store.database.close)
+        trials = _trials(request, judge, scratch, store)
         stack.callback(trials.close)
         warmed = trials.warm()
         seconds = request.unit != "trials"
@@ -202,7 +204,7 @@ def _judge(request: Request) -> Judge:
     return judge
 
 
-def _trials(request: Request, judge: Judge, scratch: Path) -> BudgetedTrials:
+def _trials(request: Request, judge: Judge, scratch: Path, store: Store) -> BudgetedTrials:
     X, y, weight = request.features, request.codes, request.weight
     n_rows = min(map(len, request.folds.train))
     shares = [1.0]
@@ -235,16 +237,14 @@ def _trials(request: Request, judge: Judge, scratch: Path) -> BudgetedTrials:
         arrays,
         optimiser=request.optimiser,
         seed=request.seed,
-        store=Store(scratch / "store.sqlite") if request.store is None else Store(
-            str(request.store)
-        ),
+        store=store,
         limits=request.limits,
         n_jobs=request.n_jobs,
         shares=shares,
         n_folds=len(request.folds.train),
         clock="wall" if request.unit == "wall_seconds" else "cpu",
         keep=scratch,
-    )  # fmt: skip
+    )
 
 
 def _played(request: Request, bench: PullsBench) -> tuple[Event, ...]:

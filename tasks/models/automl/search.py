@@ -35,7 +35,7 @@ from tasks.evaluate.store import Store
 from tasks.jobs.benches import check_options
 from tasks.models.automl import findings
 from tasks.models.automl.choices import Choices, choices
-from tasks.models.automl.watch import Watch
+from tasks.models.automl.watch import Watch, without_autologging
 
 SMALL = 10_000
 """Rows below which ``auto`` cross-validates. A fifth of so many places two configurations that
@@ -161,6 +161,7 @@ class SelectionSearch(BaseSearchCV):
         self.random_state = random_state
         self.verbose = verbose
 
+    @without_autologging()
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Choose a configuration, and fit it on all rows.
 

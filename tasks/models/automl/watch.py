@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
 from algorithms.events import ChampionChanged, ConfigurationFailed, Eliminated, Event, of
@@ -58,3 +59,14 @@ def _bar(total: int) -> Progress:
     )
     bar.add_task("", total=total)
     return bar
+
+
+@contextmanager
+def without_autologging() -> Iterator[None]:
+    """Keep MLflow's autologging, which the caller may have turned on, out of the fits within."""
+    mlflow = sys.modules.get("mlflow.utils.autologging_utils")
+    if mlflow is None or vars(mlflow)["_AUTOLOGGING_GLOBALLY_DISABLED"]:  # or by the caller
+        yield
+    else:
+        with mlflow.disable_autologging():
+            yield

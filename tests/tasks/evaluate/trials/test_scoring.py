@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import (
     balanced_accuracy_score,
     f1_score,
+    get_scorer_names,
     log_loss,
     make_scorer,
     mean_pinball_loss,
@@ -123,3 +124,45 @@ def test_the_noise_of_an_accuracy_is_that_of_a_share():
     assert judge.noise(CHANCES, np.random.default_rng(0), 400) == pytest.approx(
         math.sqrt(share * (1 - share) / 200), rel=0.15
     )
+
+
+RANKS = [
+    "average_precision",
+    "roc_auc_ovr",
+    "roc_auc_ovr_weighted",
+    "roc_auc_ovo",
+    "roc_auc_ovo_weighted",
+]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("classes", [[0, 1, 2], ["a", "b", "c"], ["a", "b", "c", "d"]])
+@pytest.mark.parametrize("scoring", get_scorer_names())
+def test_a_class_without_a_row_is_no_obstacle_to_a_scorer_that_can_judge_all_classes(
+    scoring, classes
+):
+    rng, names = np.random.default_rng(0), np.array(classes)
+    codes = rng.integers(len(names), size=120)
+    chances = rng.dirichlet(np.ones(len(names)), 120)
+    try:
+        assert Judge(scoring, names[codes], names).ends
+    except (ValueError, TypeError):
+        pytest.skip("judges no such classes at all")
+    for absent in range(len(names)):
+        kept = codes != absent
+        judge = Judge(scoring, names[codes[kept]], names)
+        best, constant = judge.ends
+
+        assert judge.score(chances[kept]) < best >= constant
+        assert np.isfinite(judge.noise(chances[kept], rng, draws=3))
+
+
+def test_the_chance_of_a_class_without_a_row_counts_as_lost():
+    targets, chances = np.array(["a", "b"]), np.array([[0.5, 0.2, 0.3], [0.1, 0.5, 0.4]])
+    names = np.array(["a", "b", "c"])
+
+    assert Judge("neg_log_loss", targets, names).score(chances) == pytest.approx(np.log(0.5))
+    brier = -((0.5**2 + 0.2**2 + 0.3**2) + (0.1**2 + 0.5**2 + 0.4**2)) / 2
+    assert Judge("neg_brier_score", targets, names).score(chances) == pytest.approx(brier)
+    for scoring in RANKS:
+        assert Judge(scoring, targets, names).score(chances) == 1.0

@@ -1,6 +1,9 @@
+import contextlib
+import os
 import pickle
 import resource
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -195,6 +198,19 @@ def test_a_class_with_one_member_is_no_obstacle():
     y[5] = "once"
 
     assert set(classifier().fit(X, y).classes_) == {"no", "once", "yes"}
+
+
+@pytest.mark.parametrize(
+    "scoring", ["neg_log_loss", "neg_brier_score", "roc_auc_ovr", "average_precision", "f1_macro"]
+)
+def test_a_class_that_no_row_validates_is_no_obstacle_to_a_scorer(scoring):
+    X, y = mixed()
+    y = y.astype(object)
+    y[5] = "once"
+    search = classifier(scoring=scoring).fit(X, y)
+
+    assert set(search.classes_) == {"no", "once", "yes"}
+    assert search.score(X[6:], y[6:]) > search.score(X[6:], y[6:][::-1])
 
 
 @pytest.mark.parametrize(
@@ -399,3 +415,54 @@ def cpu_seconds():
 
 def seed_of(random_state):
     return int(np.random.RandomState(random_state).randint(2**31 - 1))
+
+
+def open_files():
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+@pytest.mark.parametrize("store", [False, True])
+def test_fits_leave_no_file_open(store, tmp_path):
+    X, y = mixed(60)
+    given = {"arms": ["lda"], "budget": 1}
+
+    def fit(turn):
+        classifier(**given, store=tmp_path / f"{turn}.sqlite" if store else None).fit(X, y)
+
+    fit(0)
+    before = open_files()
+    for turn in range(1, 11):
+        fit(turn)
+
+    assert open_files() == before
+
+
+def test_a_fit_with_workers_needs_no_low_descriptor():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < 2048:
+        pytest.skip("the system allows fewer than 2,048 open files")
+    X, y = mixed(60)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (2048, hard))
+    try:
+        with contextlib.ExitStack() as stack:
+            for _ in range(1100):
+                stack.enter_context(Path(os.devnull).open())
+            fitted = classifier(arms=["lda"], budget=1, trial_cpu_seconds=64.0).fit(X, y)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+    assert len(fitted.leaderboard_) == 1
+
+
+def test_autologging_of_the_caller_follows_into_no_trial(monkeypatch, tmp_path):
+    import mlflow
+
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    mlflow.sklearn.autolog(log_models=False, log_datasets=False)
+    try:
+        X, y = mixed(60)
+        classifier(arms=["lda"], budget=1).fit(X, y)
+        assert mlflow.last_active_run() is None
+        assert not mlflow.utils.autologging_utils.autologging_is_disabled("sklearn")
+    finally:
+        mlflow.sklearn.autolog(disable=True)
