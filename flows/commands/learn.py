@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mlflow.pyfunc import PyFuncModel
 
     from tasks.models.continued import Continued, LearnedTable
+    from tasks.models.saved import SavedModel
 
 SHOWN = 5
 """So many of the last forecasts are printed."""
@@ -127,24 +128,24 @@ def predict(
     """
     import pandas as pd
 
-    from tasks.models.continued import FORECAST, beside, read_rows
+    from tasks.models.continued import FORECAST, pass_through, read_rows
     from tasks.models.fewest_digits import in_fewest_digits
 
     _check_out(out, file, Path(model))
     registered = model.startswith("models:/") or Path(model).is_dir()
     going_on = None if registered else _open(Path(model))
-    frame = read_rows(file, going_on.kinds if going_on else None)
+    if going_on is None and level is not None:
+        raise UsageError("--level needs the file of a model that `leaseboard learn` made")
+    kinds, forecast = (going_on.kinds, None) if going_on else _registered(model, tracking_uri)
+    frame = read_rows(file, kinds)
     if not len(frame):
         say(f"{file}: 0 rows: nothing to forecast", err=True)
         return 3
     if going_on is not None:
-        found = going_on.predict(frame, level)
-    elif level is not None:
-        raise UsageError("--level needs the file of a model that `leaseboard learn` made")
+        added = going_on.predict(frame, level)
     else:
-        forecasts = _registered(model, tracking_uri)(frame)
-        found = beside(frame, pd.DataFrame({FORECAST: forecasts}, frame.index))
-    told = [name for name in found if name not in frame]
+        added = pd.DataFrame({FORECAST: forecast(frame)}, frame.index)
+    found, told = pass_through(file, frame, added), [*added]
     if out is None:
         say(in_fewest_digits(found, told).to_csv(index=False).rstrip("\n"))
     else:
@@ -203,12 +204,22 @@ def _taken(going_on: Continued) -> str:
     return f"columns taken as {'; '.join(told) or 'empty'}"
 
 
-def _registered(model: str, tracking_uri: str | None) -> Callable[[pd.DataFrame], Any]:
-    """What forecasts for a model that was registered, or the folder that one was saved in."""
-    if not model.startswith("models:/"):
-        from tasks.models.load import load
+def _registered(
+    model: str, tracking_uri: str | None
+) -> tuple[dict[str, str], Callable[[pd.DataFrame], Any]]:
+    """Return what the columns of a registered model hold, or of a saved folder, and its forecasts.
 
-        return load(Path(model)).predict
+    Only texts are named among the columns: a file shows what else a column holds.
+    """
+    from tasks.models.load import load
+
+    def texts(saved: SavedModel) -> dict[str, str]:
+        known = saved.description.columns
+        return {each.name: "text" for each in known if each.kind in ("nominal", "text")}
+
+    if not model.startswith("models:/"):
+        saved = load(Path(model))
+        return texts(saved), saved.predict
     import mlflow
 
     from tasks.machine import paths
@@ -223,10 +234,13 @@ def _registered(model: str, tracking_uri: str | None) -> Callable[[pd.DataFrame]
         reason = str(error).partition("\n")[0]
         raise UsageError(f"{model!r} cannot be loaded: {reason}") from error
     if not is_ours(loaded):
-        return lambda frame: _of_others(loaded, frame, model)
+        schema = loaded.metadata.get_input_schema()
+        named = schema.inputs if schema is not None and schema.has_input_names() else ()
+        strings = {each.name: "text" for each in named if str(each.type) == "string"}
+        return strings, lambda frame: _of_others(loaded, frame, model)
     served = loaded.unwrap_python_model()
     # Past the schema: MLflow names no row of what it refuses.
-    return lambda frame: served.predict(None, frame)
+    return texts(served.model), lambda frame: served.predict(None, frame)
 
 
 def _of_others(loaded: PyFuncModel, frame: pd.DataFrame, model: str) -> Any:

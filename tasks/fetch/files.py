@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -26,8 +27,14 @@ NUMBERS_GAPS = (
 )  # fmt: skip
 """And those that it has among numbers, booleans and dates: pandas' own, dashes and a point."""
 
+SEPARATORS = ",;\t|"
+"""Of which a csv has the one that occurs most in its header."""
+
 TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
 """How a csv may write a boolean."""
+
+TEXTS = "string[pyarrow]"
+"""The type of what `as_written` reads from a csv."""
 
 _MOST_DENSE_BYTES = 4 << 30  # libsvm is sparse; a dense table beyond this is surely a mistake
 
@@ -41,6 +48,27 @@ def read(name: str, rows: int | None = None, texts: Collection[str] = ()) -> Raw
     reader = _reader(path, name)
     frame = read_csv(path, rows, texts) if reader is read_csv else reader(path, rows)
     return RawTable(frame, path.stem, source=path.name)
+
+
+def as_written(path: Path) -> pd.DataFrame:
+    """Return the table in a file with every value as it stands there, to be passed through.
+
+    A csv gives texts, parquet Arrow's own types; missing values are None. The values of other
+    formats are as `read` gives them.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    reader = _reader(path, str(path))
+    if reader is read_parquet:
+        table = _with_index(pq.read_table(path))
+        return table.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
+    if reader is not read_csv:
+        return reader(path, None)
+    layout = _layout(path)
+    names = _arrow_table(path, layout, ".", {}).column_names
+    table = _arrow_table(path, layout, ".", dict.fromkeys(names, pa.string()), gaps=[""])
+    return table.to_pandas().astype(TEXTS)
 
 
 def check(name: str) -> None:
@@ -75,11 +103,11 @@ def read_parquet(path: Path, rows: int | None = None) -> pd.DataFrame:
                 groups.append(group)
                 have += file.metadata.row_group(group).num_rows
             nested = [column for column in file.schema_arrow if pa.types.is_nested(column.type)]
-            table = None if nested else file.read_row_groups(groups)
+            table = None if nested else _with_index(file.read_row_groups(groups))
         # Column by column, each freed once it is converted: one copy in memory, not two.
         frame = None
         if not nested:
-            frame = table.to_pandas(split_blocks=True, self_destruct=True, date_as_object=False)
+            frame = _to_pandas(table)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise DataError(f"{path}: not a readable parquet file: {_first_line(error)}") from error
     for column in nested:
@@ -91,8 +119,30 @@ def read_parquet(path: Path, rows: int | None = None) -> pd.DataFrame:
     return frame
 
 
+def _with_index(table: pa.Table) -> pa.Table:
+    """Return `table` with an index that pandas has written as columns, if it has names."""
+    import pyarrow as pa
+
+    for place, index in enumerate((table.schema.pandas_metadata or {}).get("index_columns", ())):
+        if isinstance(index, str):
+            if index.startswith("__index_level_"):  # what pandas calls one without a name
+                table = table.drop_columns(index)
+        elif index.get("name") is not None:  # a range, which is not among the columns
+            values = pa.array(range(index["start"], index["stop"], index["step"]), pa.int64())
+            table = table.add_column(place, str(index["name"]), values[: len(table)])
+    return table
+
+
+def _to_pandas(table: pa.Table) -> pd.DataFrame:
+    return table.to_pandas(
+        split_blocks=True, self_destruct=True, date_as_object=False, ignore_metadata=True
+    )
+
+
 def read_csv(path: Path, rows: int | None = None, texts: Collection[str] = ()) -> pd.DataFrame:
-    """A csv file in UTF-8 with a header line; the separator is a comma, semicolon or tab.
+    """A csv file in UTF-8 with a header line.
+
+    The separator is a comma, semicolon, tab or bar, or what a first line ``sep=`` says.
 
     Every line must have as many values as the header: a short one is an error, not a missing
     value. Missing values are `GAPS`, and in columns of numbers, booleans and dates `NUMBERS_GAPS`;
@@ -101,16 +151,21 @@ def read_csv(path: Path, rows: int | None = None, texts: Collection[str] = ()) -
     """
     import pyarrow as pa
 
-    header = _header(path)
-    separator = max(",;\t", key=header.count)
+    layout = _layout(path)
     types = {name: pa.string() for name in texts}
-    table = _arrow_table(path, separator, ".", types)
+    table = _arrow_table(path, layout, ".", types)
+    if "" in table.column_names:
+        raise DataError(
+            f"{path}: column {table.column_names.index('') + 1} has no name, as the index that"
+            " pandas writes by default: give it a name in the header, or write the file with"
+            " index=False"
+        )
     zoned = [field for field in table.schema if getattr(field.type, "tz", None)]
     if zoned:  # Arrow moves them to UTC; what the clock shows is in the text
         types |= {field.name: pa.string() for field in zoned}
-        table = _arrow_table(path, separator, ".", types)
-    if separator != "," and any(_has_decimal_commas(column) for column in table.columns):
-        table = _arrow_table(path, separator, ",", types)
+        table = _arrow_table(path, layout, ".", types)
+    if layout.separator != "," and any(_has_decimal_commas(column) for column in table.columns):
+        table = _arrow_table(path, layout, ",", types)
     for column in table.schema:
         if pa.types.is_binary(column.type):  # what Arrow makes of text that is not UTF-8
             raise DataError(f"{path}: column {column.name!r} is not UTF-8: convert the file")
@@ -125,7 +180,11 @@ def read_csv(path: Path, rows: int | None = None, texts: Collection[str] = ()) -
 
 
 def _arrow_table(
-    path: Path, separator: str, decimal_point: str, types: Mapping[str, Any]
+    path: Path,
+    layout: _Layout,
+    decimal_point: str,
+    types: Mapping[str, Any],
+    gaps: Collection[str] | None = None,
 ) -> pa.Table:
     import pyarrow as pa
     from pyarrow import csv
@@ -133,10 +192,14 @@ def _arrow_table(
     def read(*, threads: bool) -> pa.Table:
         return csv.read_csv(
             path,
-            read_options=csv.ReadOptions(use_threads=threads),
-            parse_options=csv.ParseOptions(delimiter=separator),
+            read_options=csv.ReadOptions(use_threads=threads, skip_rows=layout.skipped),
+            parse_options=csv.ParseOptions(
+                delimiter=layout.separator,
+                newlines_in_values=layout.quoted,
+            ),
             convert_options=csv.ConvertOptions(
-                null_values=NUMBERS_GAPS,
+                null_values=NUMBERS_GAPS if gaps is None else gaps,
+                strings_can_be_null=gaps is not None,
                 true_values=TRUE,
                 false_values=FALSE,
                 decimal_point=decimal_point,
@@ -196,7 +259,7 @@ def read_arff(path: Path, rows: int | None = None) -> pd.DataFrame:
 
     try:
         with path.open(encoding="utf-8") as lines:
-            content = arff.load(lines)
+            content = arff.load(_plain_arff(lines))
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: not UTF-8 at byte {error.start}: convert the file") from error
     except arff.BadAttributeType as error:
@@ -217,6 +280,34 @@ def read_arff(path: Path, rows: int | None = None) -> pd.DataFrame:
         else:
             made[name] = pd.Series(column, dtype=object)
     return pd.DataFrame(made)
+
+
+_DECLARED = re.compile(
+    r"""(?i)\s*(@attribute\s+(?:'(?:\\.|[^'])*'|"(?:\\.|[^"])*"|\S+)\s+"""
+    r"""(?:numeric|real|integer))\s*(?:\[[^]]*\])?\s*(?:%.*)?$"""
+)
+"""A column of numbers, after which Weka allows a range and a comment."""
+_COMMENTED = re.compile(r"""((?:'(?:\\.|[^'])*'|"(?:\\.|[^"])*"|[^'"%])*)%.*""", re.DOTALL)
+
+
+def _plain_arff(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of an arff file without what its usual reader does not know.
+
+    These are ranges and comments behind declarations, and tabs between values.
+    """
+    in_data = False
+    for line in lines:
+        if in_data:
+            yield line if "," in line else line.replace("\t", ",")
+        elif line.lstrip().lower().startswith("@data"):
+            in_data = True
+            yield line
+        elif declared := _DECLARED.match(line):
+            yield f"{declared[1]}\n"
+        elif line.lstrip().startswith("@") and (commented := _COMMENTED.fullmatch(line)):
+            yield f"{commented[1]}\n"
+        else:
+            yield line
 
 
 def read_libsvm(path: Path, rows: int | None = None) -> pd.DataFrame:
@@ -241,6 +332,16 @@ def read_libsvm(path: Path, rows: int | None = None) -> pd.DataFrame:
     return frame
 
 
+def is_sparse(path: Path) -> bool:
+    """Return whether the format of `path` leaves out zeros."""
+    return READERS.get(path.suffix.lower()) is read_libsvm
+
+
+def is_index(name: str) -> bool:
+    """Return whether `read_libsvm` gives a column this name."""
+    return re.fullmatch(r"f[1-9]\d*", name) is not None
+
+
 Reader = Callable[[Path, int | None], pd.DataFrame]
 
 READERS: dict[str, Reader] = {
@@ -255,21 +356,40 @@ READERS: dict[str, Reader] = {
 }
 
 
-def _header(path: Path) -> str:
+class _Layout(NamedTuple):
+    separator: str
+    skipped: int
+    """Lines before the header."""
+    quoted: bool
+    """Values may have quotes, and within them line breaks."""
+
+
+def _layout(path: Path) -> _Layout:
     with path.open("rb") as file:
         line = file.readline()
+        quoted = b'"' in line or any(
+            b'"' in block for block in iter(partial(file.read, 1 << 20), b"")
+        )
     if not line.strip():
         raise DataError(f"{path}: 0 rows: the file is empty or begins with an empty line")
     try:
-        return line.decode("utf-8")
+        first = line.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: not UTF-8 at byte {error.start}: convert the file") from error
+    if first.startswith("#") and not any(mark in first for mark in SEPARATORS):
+        raise DataError(
+            f"{path}: the first line {short(first.strip(), 40)!r} is a comment: begin with the"
+            " names of the columns"
+        )
+    if first.lower().startswith("sep=") and len(first.rstrip("\r\n")) == 5:
+        return _Layout(first[4], 1, quoted)
+    return _Layout(max(SEPARATORS, key=first.count), 0, quoted)
 
 
 def _frame(table: Any) -> pd.DataFrame:
     """The frame of an Arrow table; unlike a dict of columns it shows duplicate names."""
     empty = [i for i, column in enumerate(table.schema) if str(column.type) == "null"]
-    frame = table.to_pandas(split_blocks=True, self_destruct=True, date_as_object=False)
+    frame = _to_pandas(table)
     for position in empty:  # a column that is missing everywhere
         frame.isetitem(position, np.full(len(frame), np.nan))
     return frame

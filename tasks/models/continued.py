@@ -254,7 +254,7 @@ class Continued:
         return [float(forecast), *map(float, ends)]
 
     def predict(self, frame: pd.DataFrame, level: float | None = None) -> pd.DataFrame:
-        """The table, with the forecasts for its rows; nothing is learned.
+        """Return the forecasts for the rows of a table; nothing is learned.
 
         Of classes there is a column for the probability of each, too; of numbers the ends of the
         interval that holds the target with probability `level`, if that is given.
@@ -276,7 +276,7 @@ class Continued:
             if not self.is_regression:
                 shares = self.model.predict_proba_many(features)
                 found[[f"{PROBABILITY}{name}" for name in shares]] = shares.to_numpy()
-        return beside(frame, found)
+        return found
 
     def _remember_kinds(self, frame: pd.DataFrame) -> None:
         found = {name: kind for name, kind in kinds_of(frame).items() if kind}
@@ -388,12 +388,33 @@ def beside(frame: pd.DataFrame, forecasts: pd.DataFrame) -> pd.DataFrame:
 def read_rows(path: Path, kinds: Mapping[str, str] | None = None) -> pd.DataFrame:
     """The table in a file; a column that was learned as text is read as one, as it is written.
 
+    In a libsvm file an index that does not occur is 0, so columns that were learned are there.
+
     Raises UsageError, DataError if it cannot be read, or two columns have one name.
     """
-    texts = tuple(name for name, kind in (kinds or {}).items() if kind == "text")
+    kinds = kinds or {}
+    texts = tuple(name for name, kind in kinds.items() if kind == "text")
     frame = files.read(str(path), texts=texts).frame
     frame.columns = frame.columns.map(str)
     twice = frame.columns[frame.columns.duplicated()]
     if len(twice):
         raise DataError(f"{path}: column name {twice[0]!r} occurs twice: names must be unique")
+    if files.is_sparse(path):
+        zeros = {name: 0.0 for name in kinds if name not in frame and files.is_index(name)}
+        frame = frame.assign(**zeros)
     return frame.reset_index(drop=True)
+
+
+def pass_through(path: Path, frame: pd.DataFrame, added: pd.DataFrame) -> pd.DataFrame:
+    """Return the table in a file with columns added, every value as it stands there.
+
+    `frame` is what `read_rows` made of it: a column of a csv that says the same in its own type
+    keeps that type.
+    """
+    written = files.as_written(path).reset_index(drop=True)
+    written.columns = written.columns.map(str)
+    for name in written:
+        if written[name].dtype == files.TEXTS:
+            said = frame[name].astype("string").astype(files.TEXTS)
+            written[name] = frame[name] if said.equals(written[name]) else written[name]
+    return beside(written, added)

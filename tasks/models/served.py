@@ -20,17 +20,17 @@ class Served(mlflow.pyfunc.PythonModel):  # type: ignore[misc]
     """A saved model behind MLflow's interface."""
 
     def load_context(self, context: Any) -> None:
-        """Read the folder that was logged."""
+        """Read the folder that was logged; `model` is what was saved there."""
         check("algorithms", "tasks")
         from tasks.models.load import load
 
-        self._model = load(Path(context.artifacts["model"]))
+        self.model = load(Path(context.artifacts["model"]))
 
     def predict(
         self, context: Any, model_input: pd.DataFrame, params: dict[str, Any] | None = None
     ) -> np.ndarray:
         """The predictions for raw rows; there are no parameters."""
-        return self._model.predict(model_input)
+        return self.model.predict(model_input)
 
 
 mlflow.models.set_model(Served())

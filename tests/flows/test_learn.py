@@ -10,6 +10,7 @@ from pathlib import Path
 import mlflow
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from mlflow.models import infer_signature
 from sklearn.linear_model import LinearRegression
@@ -351,3 +352,78 @@ def test_a_registered_model_of_another_library_forecasts_too(call, tmp_path, sig
     assert "'models:/line/1' cannot forecast the table: " in complained
     assert "price" in complained
     assert complained.count("\n") == 1
+
+
+PARCELS = """parcel,zip,land,weight,note,flag,when,y
+8012345678901234567,01000,NA,1.50,"a, b",true,2024-01-01,4.5
+8012345678901234568,01001,DE,2.50,NaN,True,,7.5
+,01002,FR,0.10,1e5,FALSE,2024-01-02 10:00+02:00,0.3
+8012345678901234569,01003,DE,1.00,"two
+lines",,2024-01-03,3
+"""
+
+
+def test_what_passes_through_predict_comes_out_as_it_came_in(call):
+    """Ids beyond 53 bits, leading zeros, texts like gaps, trailing zeros, line breaks."""
+    Path("parcels.csv").write_text(PARCELS)
+    call("learn", "y.model", "parcels.csv")
+    for out in ("out.csv", "out.parquet"):
+        assert call("predict", "y.model", "parcels.csv", "--out", out)[0] == 0
+    asked = pd.read_csv("parcels.csv", dtype=str, keep_default_na=False)
+    told = pd.read_csv("out.csv", dtype=str, keep_default_na=False)
+    kept = pd.read_parquet("out.parquet")
+
+    assert told.drop(columns="forecast").equals(asked)
+    for name in ("parcel", "zip", "land", "weight", "note"):
+        assert kept[name].fillna("").tolist() == asked[name].tolist()
+
+
+def test_types_of_a_parquet_pass_through_predict(call):
+    frame = sales(60).convert_dtypes(dtype_backend="pyarrow")
+    frame["id"] = pd.array([2**53 + 1 + i for i in range(59)] + [None], dtype="int64[pyarrow]")
+    frame.to_parquet("sales.parquet")
+    call("learn", "sales.model", "sales.parquet", "--target", "sold")
+    call("predict", "sales.model", "sales.parquet", "--out", "out.parquet")
+    told, asked = pq.read_table("out.parquet"), pq.read_table("sales.parquet")
+    assert told.drop_columns("forecast").equals(asked)
+    call("predict", "sales.model", "sales.parquet", "--out", "out.csv")
+    assert f",{2**53 + 1}," in Path("out.csv").read_text()
+
+
+def test_a_named_index_is_a_column(call):
+    index = pd.date_range("2026-01-01", periods=200, name="stamp")
+    days = pd.DataFrame({"x": np.arange(200) % 7.0}, index=index)
+    days.assign(y=days["x"] * 2).to_parquet("days.parquet")
+    said = call("learn", "y.model", "days.parquet", "--target", "y")[1]
+    assert "dates: stamp" in said
+    call("predict", "y.model", "days.parquet", "--out", "out.parquet")
+    assert pd.read_parquet("out.parquet")["stamp"].tolist() == index.tolist()
+
+
+def test_an_index_that_does_not_occur_in_a_libsvm_file_is_zero(call):
+    Path("a.libsvm").write_text("3.0 1:1 2:1\n5.0 1:2 3:1\n" * 5)
+    Path("b.libsvm").write_text("3.0 1:1\n5.0 2:1\n")
+    assert call("learn", "y.model", "a.libsvm", "--task", "regression")[0] == 0
+    code, said, _ = call("predict", "y.model", "b.libsvm")
+    assert code == 0
+    assert len(said.splitlines()) == 3
+    assert call("learn", "y.model", "b.libsvm")[0] == 0
+
+
+def test_the_schema_of_a_registered_model_reads_the_file(call):
+    """A column of texts that holds only digits in a later file stays one of texts."""
+    random = np.random.default_rng(0)
+    ward = random.choice(["007", "008", "A1"], 200)
+    frame = pd.DataFrame({"ward": ward, "x": random.normal(size=200)})
+    frame["y"] = frame["x"] + np.where(ward == "007", 50.0, np.where(ward == "008", -50.0, 0.0))
+    frame.to_csv("t.csv", index=False)
+    Path("n.csv").write_text("ward,x\n007,0\n008,0\n")
+    for algorithm in ("chacha", "rising-bandits-cost"):
+        name = f"wards-{algorithm}"
+        more = ("--budget", "8") if algorithm != "chacha" else ("--set", "log_target=false")
+        code, *_ = call("race", algorithm, "t.csv", "--target", "y", "--register", name, *more)
+        assert code == 0
+        _, said, _ = call("predict", f"models:/{name}@challenger", "n.csv")
+        told = pd.read_csv(pd.io.common.StringIO(said), dtype={"ward": str})
+        assert told["ward"].tolist() == ["007", "008"]
+        assert told["forecast"].to_numpy() == pytest.approx([50, -50], abs=15)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from csv import writer as csv_writer
+
 import arff
 import numpy as np
 import pandas as pd
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file
 
 from algorithms.errors import DataError, UsageError
-from tasks.fetch import columns, load
+from tasks.fetch import columns, files, load
 from tasks.fetch.files import GAPS, NUMBERS_GAPS, read_csv
 
 reals = st.floats(-1e9, 1e9, allow_nan=False, width=32)
@@ -280,3 +282,71 @@ def test_a_parquet_column_without_one_value_a_row_is_named(tmp_path, values, mes
     with pytest.raises(DataError, match=message) as error:
         load(f"file:{path}")
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["line 1\nsecond line", "a\n\nb", "x\r\n\r\ny", 'says "a, b"'])
+@pytest.mark.parametrize("rows", [3, 30_000])
+def test_line_breaks_within_quotes_are_read_at_any_size(tmp_path, text, rows):
+    path = tmp_path / "notes.csv"
+    with path.open("w", newline="") as file:
+        writer = csv_writer(file)
+        writer.writerow(["note", "size"])
+        writer.writerows((f"{text}{i}", i) for i in range(rows))
+        file.write("\n\n")
+    read = files.read_csv(path)
+    assert read["note"].tolist() == [f"{text}{i}" for i in range(rows)]
+    assert read["size"].tolist() == list(range(rows))
+
+
+@pytest.mark.parametrize("text", ["sep=;\na;b\n1;2\n", "SEP=|\r\na|b\r\n1|2\r\n", "a|b\n1|2\n"])
+def test_excels_line_and_bars_separate(tmp_path, text):
+    path = tmp_path / "t.csv"
+    path.write_bytes(text.encode())
+    assert files.read_csv(path).to_dict("list") == {"a": [1], "b": [2]}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (",b\n1,2\n", "column 1 has no name"),
+        ("a,,b\n1,2,3\n", "column 2 has no name"),
+        ("# made by a program\na,b\n1,2\n", "is a comment"),
+    ],
+)
+def test_a_header_that_names_no_column_is_reported_on_reading(tmp_path, text, words):
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    with pytest.raises(DataError, match=words):
+        files.read_csv(path)
+
+
+def test_arff_as_weka_and_openml_write_it(tmp_path):
+    path = tmp_path / "t.arff"
+    path.write_text(
+        "% made by hand\n@relation t\n@attribute size numeric % in metres\n"
+        "@attribute 'a b' real [0,10]\n@ATTRIBUTE c {x,'y%z'} % kinds\n@data\n"
+        "1\t2.5\tx\n3\t?\t'y%z'\n"
+    )
+    read = files.read_arff(path)
+    assert read["size"].tolist() == [1, 3]
+    assert read["a b"].tolist()[0] == 2.5
+    assert read["c"].tolist() == ["x", "y%z"]
+
+
+@pytest.mark.parametrize(
+    ("index", "name"),
+    [
+        (pd.date_range("2026-01-01", periods=2, name="stamp"), "stamp"),
+        (pd.Index(["a", "b"], name="key"), "key"),
+        (pd.RangeIndex(5, 7, name="row"), "row"),
+        (pd.Index(["a", "b"]), None),
+        (pd.RangeIndex(2), None),
+    ],
+)
+def test_an_index_with_a_name_is_a_column(tmp_path, index, name):
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"x": [1, 2]}, index=index).to_parquet(path)
+    read = files.read_parquet(path)
+    assert sorted(read) == sorted(["x", *filter(None, [name])])
+    if name:
+        assert read[name].tolist() == index.tolist()
