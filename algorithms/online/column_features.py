@@ -116,10 +116,14 @@ class ColumnFeatures(FeatureMap):
     def _texts(self, name: str, column: Texts, *, learns: bool) -> Iterator[_ColumnPart]:
         """Yield the categories of texts, and their words from the first long one on."""
         start: Any = 0
+        before = np.zeros(len(column.codes), dtype=bool)
         if ("", f"{name} words#0") not in self._columns:
             long = np.array([len(text) > LONGEST_LABEL for text in column.values] + [False])
-            start = next(iter(np.flatnonzero(long[column.codes])), len(column.codes))
-        before = np.arange(len(column.codes)) < start
+            at, start = long[column.codes], len(column.codes)
+            before = ~at  # only forecast, a long text changes nothing of other rows
+            if learns and at.any():
+                start = np.argmax(at)
+                before[start:] = False
         yield self._keyed(
             name, name, Texts(np.where(before, column.codes, -1), column.values), learns=learns
         )

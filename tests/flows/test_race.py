@@ -261,22 +261,6 @@ def test_measures_and_skill_over_the_best_first_try_are_told(race, capsys):
     assert " over online-ridge" in said
 
 
-def test_texts_that_are_learned_as_numbers_are_named(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    shops = pd.DataFrame(
-        {"x": np.arange(200) % 7, "shop": list("abcd") * 50, "day": list("mn") * 100}
-    )
-    shops.assign(y=shops["x"] + 0.5 * shops.index).to_csv("sales.csv", index=False)
-
-    def said(*arguments):
-        with pytest.raises(SystemExit):
-            main(["race", "vanilla", "file:sales.csv", *arguments])
-        return capsys.readouterr().out
-
-    assert "texts learned as numbers, as ChaCha's authors have it: shop; `leaseboard l" in said()
-    assert "texts learned" not in said("--target", "shop")
-
-
 def test_what_is_of_the_logarithm_of_the_target_is_said_so(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     x = np.random.default_rng(0).normal(size=200)
@@ -378,8 +362,8 @@ def test_the_champion_is_told_in_the_names_of_columns(tmp_path, monkeypatch, cap
         main(["race", "chacha", "file:load.csv?target=load", *tune, "--json"])
     said = capsys.readouterr().out.splitlines()
 
-    assert "champion: office hours × '<b>, hot'; learning_rate=0.5" in said
-    assert json.loads(said[-1])["champion"]["interactions"] == ["office hours × '<b>, hot'"]
+    assert "champion: '<b>, hot' × office hours; learning_rate=0.5" in said
+    assert json.loads(said[-1])["champion"]["interactions"] == ["'<b>, hot' × office hours"]
 
 
 def test_one_class_for_all_rows_is_said(tmp_path, monkeypatch, capsys):
@@ -426,7 +410,8 @@ def test_rows_that_a_race_leaves_out_are_said(
 
 
 def test_a_race_of_too_many_configurations_warns_in_one_line(tmp_path):
-    command = ["race", "chacha-paper", "synthetic:mv?rows=10000", "--set", "coefficient=0.01"]
+    command = ["race", "chacha-paper", "synthetic:mv?rows=10000", "--set", "coefficient=0.01",
+               "--set", "encoding=codes"]  # fmt: skip
     ended = subprocess.run([sys.executable, "-m", "flows", *command, "--out", str(tmp_path)],
                            capture_output=True, text=True, check=True)  # fmt: skip
     (line,) = [line for line in ended.stderr.splitlines() if "arning" in line]

@@ -208,7 +208,8 @@ class OnlineChaCha(Savable, LaterLabels):
             row = self._row_to_learn(x) if weighs[i] else self._row(x)
             if self._race is not None:
                 said = self._advance(row[None], labels[one], importances[one])
-                forecasts[i] = said[0] if self._features is known else self._first
+                new = self._features is not known and self._task == "regression"
+                forecasts[i] = self._first if new else said[0]
         self._learning = False
         return forecasts
 
