@@ -25,6 +25,7 @@ from tasks.keep import comparing, ending, expecting, turn, watching
 from tasks.keep.batches import Batch
 from tasks.keep.changes import Changes
 from tasks.keep.daily import log_days
+from tasks.keep.keeping import Keeping, command_of
 from tasks.keep.opening import opened, state_of
 from tasks.keep.page.whole import PAGE, build
 from tasks.keep.publish import Publishable, publish
@@ -32,7 +33,6 @@ from tasks.keep.settings import Keep
 from tasks.keep.sources import pending
 from tasks.keep.state import State
 from tasks.keep.tell import undelivered
-from tasks.keep.turn import Keeping
 
 ANNOUNCED = "announced"
 """In the memory: how much of what happened Prefect knows, or was not there to be told."""
@@ -108,7 +108,7 @@ def held_turn(
                 )
             ending.tell_failure(
                 keep, state, now, what,
-                page=(home / PAGE).as_uri(), command=turn.command_of(keep, file),
+                page=(home / PAGE).as_uri(), command=command_of(keep, file),
             )  # fmt: skip
             raise
 
@@ -252,8 +252,12 @@ def _take_in(
     brought = list[tuple[str, dict[str, int] | None]]()
     with keeping.state.together():
         for batch in group:
+            before = len(keeping.found)
             work = check(keeping, batch)
             if work is None:
+                keeping.held[batch.name] = [
+                    [each.kind, each.subject, each.what] for each in keeping.found[before:]
+                ]
                 say(f"held back: {keeping.found[-1].what}")
                 brought.append((batch.name, None))
                 continue

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from algorithms.sequential.duel import Duel, Side
 from tasks.keep.changes import Lineage
+from tasks.keep.keeping import Keeping
 from tasks.keep.shadow import CHALLENGER, CHAMPION, PREVIOUS, RETIRED
-from tasks.keep.turn import DUELS, Keeping, Work
+from tasks.keep.turn import DUELS, Work
 
 EVIDENCE, MOST_POINTS = "evidence", 400
 """In the memory: logarithms of the evidence for challengers, after each of the last batches."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -25,6 +26,10 @@ FEW = 10
 """Of fewer values no share is taken: each of them is told by itself."""
 AHEAD = timedelta(days=1)
 """How far a clock that shows another zone's time may be ahead."""
+
+
+_OFFSET = re.compile(r"(?:Z|([+-])(\d\d)(?::?(\d\d))?)$")
+"""Of a date, after its day."""
 
 
 class Remark(NamedTuple):
@@ -56,6 +61,8 @@ class Checked:
     aside: tuple[Aside, ...]
     breaks: tuple[Remark, ...]
     """Why the batch must not touch a model; no row of it is set aside then."""
+    moments: Mapping[str, pd.Series]
+    """Of columns of dates what they are in UTC, for `rows`: these show what the clocks did."""
     told: tuple[Remark, ...]
     """What is odd and harms nothing: a new column, a stale time, an unusual number of rows."""
 
@@ -96,7 +103,13 @@ def check(contract: Contract, frame: pd.DataFrame, *, now: datetime) -> Checked:
     kept = np.setdiff1d(np.arange(len(frame)), [each.position for each in aside])
     plain = frame.reset_index(drop=True).iloc[kept]
     rows = pd.DataFrame({n: _typed(plain[n], rule) for n, rule in known.items()}, plain.index)
-    return Checked(rows, aside, (), (*told, *_told(contract, rows, len(frame), now)))
+    dates = [name for name, rule in known.items() if rule.kind == "date"]
+    zone, time = contract.rows.zone, contract.rows.time
+    moments = {name: moments_of(plain[name], rows[name], zone) for name in dates}
+    if time in dates:
+        late = moments_of(plain[time], rows[time], zone, late=True)
+        told += _told_of_times(contract, moments[time].dropna(), late.dropna(), now)
+    return Checked(rows, aside, (), moments, (*_told_of_rows(contract, len(frame)), *told))
 
 
 def with_absent(contract: Contract, rows: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
@@ -141,7 +154,7 @@ def stale(contract: Contract, newest: datetime, now: datetime) -> Remark | None:
     if fresh is None or age <= fresh:
         return None
     age -= age % timedelta(minutes=1)
-    shown = newest.isoformat(sep=" ", timespec="minutes")
+    shown = f"{newest:%Y-%m-%d %H:%M} UTC"
     return Remark(
         f"age of {time}",
         f"the newest {time} is {shown}, that is {age} ago: at most {in_words(fresh)} is fresh",
@@ -149,7 +162,7 @@ def stale(contract: Contract, newest: datetime, now: datetime) -> Remark | None:
 
 
 def _broken(frame: pd.DataFrame, breaks: Sequence[Remark], told: Sequence[Remark]) -> Checked:
-    return Checked(frame.iloc[:0], (), tuple(breaks), tuple(told))
+    return Checked(frame.iloc[:0], (), tuple(breaks), {}, tuple(told))
 
 
 def _new_column(name: str) -> Remark:
@@ -250,27 +263,60 @@ def middle_size(column: pd.Series) -> float | None:
     return float(np.median(sizes)) if len(sizes) >= FEW else None
 
 
-def _told(contract: Contract, rows: pd.DataFrame, given: int, now: datetime) -> list[Remark]:
-    expected, found = contract.rows, []
+def _told_of_rows(contract: Contract, given: int) -> list[Remark]:
+    expected = contract.rows
     most = math.inf if expected.most is None else expected.most
-    if not expected.least <= given <= most:
-        text = f"{given} rows: {expected.least} to {most:g} are expected"
-        found.append(Remark("number of rows", text))
-    time = expected.time
-    if time is None or time not in rows:
-        return found
-    times = rows[time].dropna()
-    back = int((times.to_numpy()[1:] < times.to_numpy()[:-1]).sum())
+    if expected.least <= given <= most:
+        return []
+    text = f"{given} rows: {expected.least} to {most:g} are expected"
+    return [Remark("number of rows", text)]
+
+
+def _told_of_times(
+    contract: Contract, times: pd.Series, late: pd.Series, now: datetime
+) -> list[Remark]:
+    """What is odd about times; `late`: the same, of an hour that comes twice the second."""
+    time, found = contract.rows.time, []
+    back = int((late.to_numpy()[1:] < times.to_numpy()[:-1]).sum())
     if back:
         text = f"{back} rows have a {time} before that of the row above them"
         found.append(Remark(f"order of {time}", text))
-    if len(times) and columns.is_date(times):
+    if len(times):
         newest = times.max().to_pydatetime().replace(tzinfo=UTC)
         found += filter(None, [stale(contract, newest, now)])
         if newest > now + AHEAD:
             text = f"the newest {time} is {newest:%Y-%m-%d %H:%M}, and it is {now:%Y-%m-%d %H:%M}"
             found.append(Remark(f"future {time}", text))
     return found
+
+
+def moments_of(column: pd.Series, clock: pd.Series, zone: str, *, late: bool = False) -> pd.Series:
+    """The moments of dates in UTC, as ``datetime64[us]``; without an offset they are of `zone`.
+
+    - `clock`: what the dates show.
+    - `late`: of an hour that the clock of `zone` shows twice, take the second.
+    """
+    if isinstance(column.dtype, pd.DatetimeTZDtype):
+        return column.dt.tz_convert("UTC").dt.tz_localize(None).astype("datetime64[us]")
+    local = clock.dt.tz_localize(
+        zone, ambiguous=np.full(len(clock), not late), nonexistent="shift_forward"
+    )
+    moments = local.dt.tz_convert("UTC").dt.tz_localize(None)
+    if pd.api.types.is_datetime64_dtype(column.dtype):
+        return moments
+    offsets = pd.Series([_offset(value) for value in column.tolist()], column.index)
+    return moments.where(offsets.isna(), clock - pd.to_timedelta(offsets, unit="min"))
+
+
+def _offset(value: Any) -> float:
+    """Minutes by which a date's clock is ahead of UTC; NaN where it does not say."""
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return value.utcoffset().total_seconds() / 60  # type: ignore[union-attr]
+    found = _OFFSET.search(value[10:]) if isinstance(value, str) else None
+    if found is None:
+        return math.nan
+    minutes = 60 * int(found[2] or 0) + int(found[3] or 0)
+    return -minutes if found[1] == "-" else minutes
 
 
 def _numbers(column: pd.Series, read: Callable[[Any], float]) -> NDArray[np.float64]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pandas as pd
 import yaml
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from algorithms.errors import UsageError, unknown
 from tasks.keep.durations import Duration, in_words
@@ -39,6 +40,7 @@ _ROWS_HEADER = """\
 # What a batch is expected to be like. Otherwise it is told, and taken all the same.
 #
 #   time         its rows stand in the order of this column
+#   zone         of dates without an offset, and of days: UTC, or such as Europe/Berlin
 #   fresh        its newest time is at most so old
 #   least, most  its rows
 """
@@ -71,10 +73,19 @@ class ColumnRule(Strict):
         return self
 
 
+def _known_zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (ValueError, OSError, ZoneInfoNotFoundError) as error:
+        raise ValueError(f"zone {name!r} is not known: write one like Europe/Berlin") from error
+    return name
+
+
 class BatchRules(Strict):
     """What a batch is expected to be like."""
 
     time: str | None = None
+    zone: Annotated[str, AfterValidator(_known_zone)] = "UTC"
     fresh: Duration | None = None
     least: Annotated[int, Field(ge=0)] = 0
     most: Annotated[int, Field(ge=0)] | None = None

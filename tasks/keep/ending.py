@@ -5,14 +5,15 @@ from __future__ import annotations
 from datetime import date, datetime, timedelta
 
 from algorithms.errors import LeaseboardError
+from tasks.keep import turn
 from tasks.keep.changes import Changes
 from tasks.keep.conform import stale
 from tasks.keep.durations import in_words
 from tasks.keep.incidents import Incident, Message
+from tasks.keep.keeping import Keeping, addresses_of, record
 from tasks.keep.settings import Keep
 from tasks.keep.state import State
 from tasks.keep.tell import Receipt, deliver, letters
-from tasks.keep.turn import Keeping, addresses_of, record
 
 GRACE = timedelta(days=1)
 """How late labels may be beyond their usual delay: a day is told when it is over."""
@@ -26,10 +27,19 @@ HELD_BACK = ("contract", "broken file")
 
 
 def look_for_what_did_not_come(keeping: Keeping) -> None:
-    """Labels that are later than they should be."""
-    delay = keeping.keep.data.label_delay
+    """Labels that are later than they should be, and rows whose day is far ahead."""
+    delay, waiting = keeping.keep.data.label_delay, keeping.state.waiting()
     limit = (keeping.now - delay - GRACE).date().isoformat()
-    late = {day: rows for day, rows in keeping.state.waiting().items() if day < limit}
+    late = {day: rows for day, rows in waiting.items() if day < limit}
+    ahead = {day: rows for day, rows in waiting.items() if day > keeping.last_day}
+    if ahead:
+        days = (date.fromisoformat(max(ahead)) - keeping.now.date()).days
+        keeping.incident(
+            "data",
+            f"future {keeping.contract.rows.time}",
+            f"{sum(ahead.values())} rows that wait for their {keeping.keep.data.target!r} are"
+            f" dated up to {days} days ahead: fix their source",
+        )
     if late:
         usual = f"after {in_words(delay)}" if delay else "at once"
         age = (keeping.now.date() - date.fromisoformat(min(late))).days
@@ -53,7 +63,7 @@ def look_for_what_is_stale(keeping: Keeping) -> None:
 
 def close(keeping: Keeping) -> None:
     """Record what the end of the turn found, and which incidents are over."""
-    keeping.memory["clock"] = keeping.at
+    keeping.memory |= {"clock": keeping.at, turn.HELD_BACK: keeping.held}
     changes = Changes(at=keeping.at)
     keeping.record(changes, ends=True)
     keeping.state.commit(changes)

@@ -17,11 +17,11 @@ import pandas as pd
 
 from tasks.keep.changes import KeptRow
 from tasks.keep.content import frame_of
+from tasks.keep.keeping import Keeping
 from tasks.keep.losses import loss_of_row
 from tasks.keep.shadow import CHAMPION
 from tasks.keep.state import State
 from tasks.keep.taking import label_of
-from tasks.keep.turn import Keeping
 from tasks.keep.watch.estimate import LEAST_DAYS, LossModel
 from tasks.models.continued import Told
 
@@ -87,7 +87,8 @@ def expect(keeping: Keeping) -> None:
     waiting = {
         day: rows
         for day, rows in _by_day(_forecast(keeping.state.unsettled(), number)).items()
-        if day not in known or known[day].lineage != number or len(rows) > known[day].rows
+        if day <= keeping.last_day
+        and (day not in known or known[day].lineage != number or len(rows) > known[day].rows)
     }
     if waiting:
         known |= {each.day: each for each in _estimates(keeping, number, waiting)}

@@ -8,13 +8,14 @@ from pathlib import Path
 from tasks.keep.contract import NUMBERS, Contract, read_contract
 from tasks.keep.database import PATIENCE
 from tasks.keep.ending import LAST_TURN
+from tasks.keep.keeping import Keeping, addresses_of
 from tasks.keep.lasting import MADE_FOR, check_file, check_lasting, file_of, made_for
 from tasks.keep.living import Recipe, Task
 from tasks.keep.settings import Keep
 from tasks.keep.shadow import Shadow
 from tasks.keep.state import State
 from tasks.keep.tell import check_addresses
-from tasks.keep.turn import SINCE, Keeping, addresses_of
+from tasks.keep.turn import SINCE
 from tasks.machine.addresses import filled
 
 BACK, FILE = "clock back", "file"

@@ -20,6 +20,8 @@ from tasks.keep.schema import tables_of
 
 AT_ONCE = 500
 """Values that a statement asks for by name: SQLite takes up to 32,766, older ones 999."""
+PROBE, PROBE_BYTES = "probe", 20_000
+"""What is written and removed to see whether the state can be written, as much as some rows."""
 
 
 class _OfTheCallerError(Exception):
@@ -166,7 +168,8 @@ class State:
         """What is remembered, by name."""
         table = self._tables.memory
         with self.begun() as connection:
-            found = connection.execute(select(table).where(table.c.name != FORGOTTEN)).all()
+            others = table.c.name.not_in([FORGOTTEN, PROBE])
+            found = connection.execute(select(table).where(others)).all()
             return {name: json.loads(value) for name, value in found}
 
     def forgotten(self) -> tuple[str, str] | None:
@@ -329,12 +332,12 @@ class State:
             )
 
     def check(self) -> None:
-        """LeaseboardError if nothing can be written now."""
+        """LeaseboardError if nothing can be written now: a full disk is noticed when it is."""
+        memory, probe = self._tables.memory, {"name": PROBE, "value": "x" * PROBE_BYTES}
         with self.begun() as connection:
-            if isinstance(self.place, Path):
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
-            else:
-                connection.scalar(select(1))
+            put(connection, memory, ["name"], [probe])
+        with self.begun() as connection:
+            connection.execute(delete(memory).where(memory.c.name == PROBE))
 
     def log_served(self, forecasts: Sequence[Mapping[str, Any]]) -> None:
         """Write down what the server is about to answer."""

@@ -68,6 +68,7 @@ def take(
     data: DataSettings,
     day: str,
     forgotten: tuple[str, str] | None = None,
+    times: pd.Series | None = None,
 ) -> Sorted:
     """Sort the rows of a table that keeps the contract.
 
@@ -77,6 +78,8 @@ def take(
     - `forgotten`: the first and the last day of rows whose identities are known no more. A row of
       these days that is not known counts as a repeat: it may have been learned.
 
+    - `times`: of the rows, as the clock that days are of shows them; None: as the table does.
+
     A row that comes again is a repeat, if it says nothing else than before; it may bring the label
     that it did not have.
     """
@@ -85,7 +88,11 @@ def take(
     labels = [None] * len(frame)
     if data.target in frame:
         labels = [plain_value(value) for value in frame[data.target].tolist()]
-    days = _days(frame, data, day)
+    if times is None and data.time in frame:
+        times = pd.to_datetime(frame[data.time], format="ISO8601", utc=True)
+    days = [day] * len(frame)
+    if times is not None:
+        days = [str(each) for each in times.dt.strftime("%Y-%m-%d").fillna(day)]
     features = values_in(frame.drop(columns=[data.target, data.id or ""], errors="ignore"))
     for identity, label, at, values in zip(ids, labels, days, features, strict=True):
         text, told = packed(values), None if label is None else packed(label)
@@ -122,10 +129,3 @@ def label_of(row: KeptRow) -> Any:
     """The label of a settled row."""
     assert row.label is not None
     return json.loads(row.label)
-
-
-def _days(frame: pd.DataFrame, data: DataSettings, day: str) -> list[str]:
-    if data.time is None or data.time not in frame:
-        return [day] * len(frame)
-    times = pd.to_datetime(frame[data.time], format="ISO8601", utc=True)
-    return [str(each) for each in times.dt.strftime("%Y-%m-%d").fillna(day)]

@@ -9,11 +9,9 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -23,15 +21,13 @@ from tasks.keep.batches import Batch, identify
 from tasks.keep.changes import Changes, Happened, KeptRow, TakenIn
 from tasks.keep.conform import AHEAD, Remark, check, with_absent
 from tasks.keep.content import packed, values_in
-from tasks.keep.contract import Contract
-from tasks.keep.incidents import Case, Incident, reconcile
+from tasks.keep.keeping import Keeping
 from tasks.keep.losses import Sums
 from tasks.keep.reading import features_of
-from tasks.keep.settings import FOLDER, Keep
-from tasks.keep.shadow import CHALLENGER, CHAMPION, RETIRED, Shadow, by_day, losses_of
-from tasks.keep.state import State
+from tasks.keep.settings import FOLDER
+from tasks.keep.shadow import CHALLENGER, CHAMPION, RETIRED, by_day, losses_of
 from tasks.keep.taking import Sorted, is_labels_alone, label_of, take
-from tasks.keep.tell import letters
+from tasks.models.plain_columns import text_of
 
 UNCLAIMED = timedelta(days=7)
 """How long a label that was posted waits for its row to come: it may be in tomorrow's file."""
@@ -51,6 +47,12 @@ DUELS = "duels"
 SINCE = "challenger since"
 """In the memory: when the last challenger was made."""
 
+CATEGORIES, MOST_CATEGORIES = "categories", 1000
+"""In the memory: by column the last categories that came and that the contract does not name."""
+
+HELD_BACK = "held back"
+"""In the memory: what `Keeping.held` was in the last turn."""
+
 REPEATED = 0.5
 """The share of a batch from which on rows that had come before are told."""
 
@@ -62,54 +64,6 @@ MOST_REMARKS = 3
 
 REMEMBERED = timedelta(days=90)
 """How long the identity of a row is known after its day; without days, for ever."""
-
-
-@dataclass
-class Keeping:
-    """A keep while a turn goes on."""
-
-    keep: Keep
-    contract: Contract
-    state: State
-    shadow: Shadow
-    now: datetime
-    memory: dict[str, Any]
-    file: Path | None = None
-    """FILE.yaml, as it was named; None if that is not known."""
-    found: list[Incident] = field(default_factory=list)
-    """What is wrong, so far in this turn."""
-    recorded: int = 0
-    """How many of these are in the state, or in changes that are about to be written."""
-    page: str = ""
-    """The address of the page, for messages."""
-
-    @property
-    def at(self) -> str:
-        """Now, as the state has it."""
-        return self.now.isoformat(timespec="seconds")
-
-    def incident(self, kind: str, subject: str, what: str, command: str = "") -> None:
-        """Something is wrong, as of now."""
-        shown = command or command_of(self.keep, self.file)
-        self.found.append(Incident(kind, subject, " ".join(what.split()), self.now, shown))
-
-    def record(self, changes: Changes, *, ends: bool = False) -> None:
-        """Put what was found since the last time, and the messages about it, among `changes`.
-
-        What a batch makes true is so written in one transaction with the alert about it: a turn
-        that is killed after it has nothing to find again.
-
-        - `ends`: the turn does, so that incidents which it did not find may be over.
-        """
-        new, self.recorded = self.found[self.recorded :], len(self.found)
-        still = {each.key for each in self.found} if ends else None
-        record(changes, self.memory, new, still, self.keep, self.now, self.page)
-        changes.memory = dict(self.memory)
-
-
-def command_of(keep: Keep, file: Path | None) -> str:
-    """What shows how a keep stands."""
-    return f"leaseboard keep {shlex.quote(str(file or f'{keep.name}.yaml'))} --status"
 
 
 @dataclass
@@ -129,36 +83,6 @@ class Work:
     """By day that the watch has judged: whether its labels are unlike those of other days."""
     drift: tuple[str, ...] = ()
     """Why a challenger should be made."""
-
-
-def record(
-    changes: Changes,
-    memory: dict[str, Any],
-    found: Sequence[Incident],
-    still: Collection[tuple[str, str]] | None,
-    keep: Keep,
-    now: datetime,
-    page: str,
-) -> None:
-    """Put incidents, and the messages about them, into `changes` and the `memory` of a keep.
-
-    - `still`: see `tasks.keep.incidents.reconcile`; None: no incident is over.
-    """
-    cases = [Case.from_dict(each) for each in memory.get("cases", [])]
-    if still is None:
-        still = {each.incident.key for each in cases}
-    after = reconcile(cases, found, now, still)
-    memory["cases"] = [each.to_dict() for each in after.cases]
-    changes.happened += [
-        Happened(changes.at, each.status, each.incident.subject, each.incident.what)
-        for each in after.messages
-    ]
-    changes.letters += letters(after.messages, addresses_of(keep), keep=keep.name, page=page)
-
-
-def addresses_of(keep: Keep) -> list[str]:
-    """Who is told."""
-    return [*([keep.alerts.webhook] if keep.alerts.webhook else []), *keep.alerts.to]
 
 
 def posted_labels(keeping: Keeping) -> Batch | None:
@@ -186,8 +110,11 @@ def checked(keeping: Keeping, batch: Batch) -> Work | None:
         keeping.incident("broken file", batch.name, batch.fault)
         return None
     data, frame = keeping.keep.data, batch.frame
-    work = Work(batch, Changes(at=keeping.at))
-    alone = is_labels_alone(frame, data)
+    if not len(frame) and (why := keeping.memory.get(HELD_BACK, {}).get(batch.name)):
+        for each in why:  # a header without rows is no fix: what was to come has not come
+            keeping.incident(*each)
+        return None
+    work, alone = Work(batch, Changes(at=keeping.at)), is_labels_alone(frame, data)
     contract = keeping.contract.of_labels(data) if alone else keeping.contract
     held = check(contract, frame, now=keeping.now)
     if held.breaks:  # what else is odd is told when the batch is taken in
@@ -198,8 +125,7 @@ def checked(keeping: Keeping, batch: Batch) -> Work | None:
     _tell_remarks(keeping, "data", batch.name, told)
     aside = [(each, values_in(frame.iloc[[each.position]])[0]) for each in held.aside]
     if aside:
-        first = held.aside[0]
-        count = f"{len(aside)} of {len(frame)} rows set aside"
+        first, count = held.aside[0], f"{len(aside)} of {len(frame)} rows set aside"
         what = f"{batch.name}: {count}, the first of them row {first.position + 1}: {first.reason}"
         keeping.incident("rows set aside", first.column, what)
     frame = held.rows
@@ -209,13 +135,16 @@ def checked(keeping: Keeping, batch: Batch) -> Work | None:
     if contract.columns[data.target].kind == "flag" and data.target in frame:
         frame = frame.assign(**{data.target: frame[data.target].map(_CLASSES)})
     try:
-        ids = list(identify(frame, data))
+        ids = list(identify(frame.assign(**held.moments), data))
     except DataError as error:
         keeping.incident("broken file", batch.name, f"{batch.name}: {error}")
         return None
     known = keeping.state.rows_of(list(dict.fromkeys(ids)))
     forgotten = keeping.state.forgotten()
-    work.taken = take(frame, ids, known, data, keeping.at[:10], forgotten)
+    times = held.moments.get(data.time or "")
+    zone = keeping.contract.rows.zone
+    local = None if times is None else times.dt.tz_localize("UTC").dt.tz_convert(zone)
+    work.taken = take(frame, ids, known, data, keeping.at[:10], forgotten, local)
     if not batch.posted:  # labels that were posted have waited already
         said_at = keeping.now.astimezone(UTC).isoformat(timespec="seconds")
         early = work.taken.may_wait()
@@ -227,12 +156,12 @@ def checked(keeping: Keeping, batch: Batch) -> Work | None:
     work.taken.aside += [
         (str(row.get(data.id or "", "")), each.reason, packed(row)) for each, row in aside
     ]
+    _tell_new_categories(keeping, batch, frame)
     work.taken.new = keeping.shadow.forecast(work.taken.new)
-    if data.time in frame and len(frame):
-        times = pd.to_datetime(frame[data.time]).dropna()
-        times = times[times <= keeping.now.astimezone(UTC).replace(tzinfo=None) + AHEAD]
-        newest = keeping.memory.get("newest", "")
-        keeping.memory["newest"] = max(newest, times.max().isoformat()) if len(times) else newest
+    if times is not None:
+        there = times[times <= keeping.now.astimezone(UTC).replace(tzinfo=None) + AHEAD]
+        newest = [each.isoformat() for each in (there.max(),) if not pd.isna(each)]
+        keeping.memory["newest"] = max([keeping.memory.get("newest", ""), *newest])
     work.changes.batch = TakenIn(batch.name, batch.digest, work.taken.counts(), batch.watermark)
     return work
 
@@ -245,6 +174,24 @@ def _tell_remarks(keeping: Keeping, kind: str, name: str, remarks: Sequence[Rema
         return
     for remark in remarks:
         keeping.incident(kind, remark.key, f"{name}: {remark.text}")
+
+
+def _tell_new_categories(keeping: Keeping, batch: Batch, rows: pd.DataFrame) -> None:
+    """Tell the first sight of categories that neither the contract nor an earlier batch has."""
+    seen = keeping.memory.setdefault(CATEGORIES, {})
+    for name, rule in keeping.contract.columns.items():
+        if rule.kind != "category" or name not in rows:
+            continue
+        known = seen.get(name, [])
+        new = sorted(set(rows[name].dropna()) - {*map(text_of, rule.categories), *known})
+        if new:
+            seen[name] = [*known, *new][-MOST_CATEGORIES:]
+        if new and keeping.shadow.lineages:
+            count = f"{int(rows[name].isin(new).sum())} of {len(rows)} rows"
+            many = "a category" if len(new) == 1 else f"{len(new)} categories"
+            what = f"{batch.name}: {count} hold {many} of {name!r} that never came before"
+            fix = "fix the source, or add it to the contract"
+            keeping.incident("data", f"categories of {name}", f"{what}: {fix}")
 
 
 def _tell_repeats(keeping: Keeping, batch: Batch, taken: Sorted, count: int) -> None:

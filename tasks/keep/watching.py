@@ -14,9 +14,10 @@ import pandas as pd
 
 from tasks.keep.changes import Happened, KeptRow
 from tasks.keep.content import frame_of
+from tasks.keep.keeping import Keeping
 from tasks.keep.shadow import CHAMPION
 from tasks.keep.taking import label_of
-from tasks.keep.turn import Keeping, Work
+from tasks.keep.turn import Work
 from tasks.keep.watch.stream_watch import INPUTS, OUTCOMES, Noticed, StreamWatch
 from tasks.models.continued import Told
 
@@ -65,7 +66,7 @@ def watch(keeping: Keeping, work: Work, *, rest: bool = False) -> None:
         found = seen.settle(day, pd.Series(labels), forecasts, pd.Series(losses))
         if work.has_begun:  # the past, which the first champion has learned just now
             continue
-        _alarm(keeping, work, OUTCOMES, day, found.alarms)
+        _alarm(keeping, work, OUTCOMES, day, found.alarms or found.worse)
         work.doubtful[day] = bool(found.alarms)
         work.drift += tuple(each.what for each in found.drift)
         keeping.shadow.tell(
@@ -91,7 +92,8 @@ def _days(
     """
     new: dict[str, dict[str, KeptRow]] = {}
     for row in rows:
-        new.setdefault(row.day, {})[row.id] = row
+        if row.day <= keeping.last_day:
+            new.setdefault(row.day, {})[row.id] = row
     unseen = keeping.memory.setdefault(UNSEEN, {}).setdefault(part, {})
     for day in sorted({*unseen} if rest else new):
         unseen[day] = unseen.get(day, 0) + len(new.get(day, ()))

@@ -34,16 +34,20 @@ class WaitingRows:
 class Desk:
     """Forecasts in one thread, since a model is for one.
 
+    - `tell`: is told when the state cannot be written any more, and when it can again.
+
     No forecast is told before it stands in the state of the keep: one commit for all requests that
     came while the last was written.
     """
 
-    def __init__(self, state: State, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, state: State, clock: Callable[[], datetime], tell: Callable[[str], None]
+    ) -> None:
         self.waiting = 0
         """Rows that wait."""
         self.fault = ""
-        """Why the last forecasts could not be logged; empty if they were."""
-        self._state, self._clock = state, clock
+        """Why the state could not be written the last time; empty if it was."""
+        self._state, self._clock, self._tell = state, clock, tell
         self._queue: queue.SimpleQueue[WaitingRows | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="forecast", daemon=True)
         self._thread.start()
@@ -59,6 +63,13 @@ class Desk:
             return await answer
         finally:
             self.waiting -= len(rows)
+
+    def note(self, error: Exception | None = None) -> None:
+        """Remember that the state could not be written, or could; what is new is reported."""
+        fault = "" if error is None else " ".join(str(error).split())
+        if fault != self.fault:
+            self._tell(fault or "the state can be written again")
+        self.fault = fault
 
     def stop(self) -> None:
         """Answer what waits, and end."""
@@ -108,9 +119,9 @@ class Desk:
         try:
             if log:
                 self._state.log_served(log)
-                self.fault = ""
+                self.note()
         except Exception as error:  # noqa: BLE001  (nothing is told that is not logged)
-            self.fault = " ".join(str(error).split())
+            self.note(error)
             told = [error if isinstance(each, list) else each for each in told]
         loop = group[0].answer.get_loop()
         loop.call_soon_threadsafe(_hand_over, group, told)

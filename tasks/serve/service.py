@@ -63,7 +63,7 @@ class ForecastService:
         self.meters = Meters()
         self.follower = follower
         self._data, self._state, self._clock = data, state, clock
-        self._desk = Desk(state, clock)
+        self._desk = Desk(state, clock, follower.tell)
 
     def stop(self) -> None:
         """Answer what waits, and end."""
@@ -108,7 +108,12 @@ class ForecastService:
             {"id": rules.identity(row) or "", "at": at, "label": packed(rules.label(row))}
             for row in rows
         ]
-        await asyncio.to_thread(self._state.post, found)
+        try:
+            await asyncio.to_thread(self._state.post, found)
+        except LeaseboardError as error:
+            self._desk.note(error)
+            raise
+        self._desk.note()
         self.meters.labels.inc(len(found))
         return {"posted": len(found)}
 
@@ -121,9 +126,8 @@ class ForecastService:
         status, code = "ok", 200
         if champion is None:
             status, code = "no champion yet", 503
-        elif self._desk.fault and (why := await asyncio.to_thread(self._why_nothing_is_logged)):
-            self._desk.fault = why
-            status, code = "no forecast can be logged", 503
+        elif self._desk.fault and not await asyncio.to_thread(self._recovers):
+            status, code = "the state cannot be written", 503
         told: dict[str, Any] = {"status": status}
         if champion is not None:
             told |= {"snapshot": champion.told(), "age_seconds": round(self._age(champion), 1)}
@@ -132,10 +136,12 @@ class ForecastService:
     def metrics(self) -> bytes:
         """What Prometheus reads; the state is asked how labels stand."""
         champion, meters = self.follower.champion, self.meters
+        if self._desk.fault:
+            self._recovers()
         try:
             waiting, came = self._state.labels()
         except LeaseboardError as error:  # the other figures are wanted now of all times
-            self._desk.fault = str(error)
+            self._desk.note(error)
         else:
             meters.posted.set(waiting)
             if came is not None:
@@ -150,14 +156,15 @@ class ForecastService:
         """What is wrong now; empty if nothing is."""
         return "; ".join(filter(None, (self.follower.fault, self._desk.fault)))
 
-    def _why_nothing_is_logged(self) -> str:
+    def _recovers(self) -> bool:
         """Ask the state whether it can be written again."""
         try:
             self._state.check()
         except LeaseboardError as error:
-            return str(error)
-        self._desk.fault = ""
-        return ""
+            self._desk.note(error)
+            return False
+        self._desk.note()
+        return True
 
     def _age(self, champion: Champion) -> float:
         """Seconds since its snapshot was made."""

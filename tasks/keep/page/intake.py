@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import date
 
+from tasks.keep.conform import AHEAD
 from tasks.keep.page.days import span, width_of
 from tasks.keep.page.story import Story
 from tasks.keep.page.traces import bars, layout, over_days
@@ -74,9 +75,13 @@ def waiting(story: Story) -> Section:
         f"{total:,} rows wait for their {story.keep.data.target}, the oldest since {oldest}"
         f" ({age} days); it usually comes after {delay} days."
     )
-    width = width_of(story.waiting)
+    last = (story.now + AHEAD).date().isoformat()
+    shown = {day: count for day, count in story.waiting.items() if day <= last}
+    if len(shown) < len(story.waiting):
+        text += f" {total - sum(shown.values()):,} are dated after {last}, and not in the figure."
+    width = width_of(shown)
     points: dict[str, float] = {}
-    for day, count in story.waiting.items():
+    for day, count in shown.items():
         points[span(day, width)] = points.get(span(day, width), 0) + count
     figure = Figure(
         "Rows without a label",

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from tasks.keep.changes import Happened, Lineage
+from tasks.keep.conform import AHEAD
 from tasks.keep.incidents import Case
 from tasks.keep.page.days import Calendar, Day
 from tasks.keep.page.roles import Stay, stays
@@ -65,12 +66,13 @@ class Story:
 
 
 def read_story(state: State, keep: Keep, now: datetime) -> Story:
-    """What `state` holds."""
+    """What `state` holds; of days that are far ahead only how many rows wait."""
+    last = (now + AHEAD).date().isoformat()
     return Story(
         keep=keep,
         now=now,
         lineages={each.number: each for each in state.lineages()},
-        days=Calendar([Day(**each) for each in state.days()]),
+        days=Calendar([Day(**each) for each in state.days() if each["day"] <= last]),
         memory=state.memory(),
         batches=state.batches(),
         asides=state.asides(),

@@ -61,11 +61,15 @@ class Seen:
         What has changed for good: for retraining.
     series : dict of str to float
         Its numbers, for the page.
+    worse : list of Noticed
+        That its mean loss is far above the median of the days before: for a person. Labels of such
+        a day are learned, unlike those of an alarming one.
     """
 
     alarms: list[Noticed]
     drift: list[Noticed]
     series: Signature
+    worse: list[Noticed] = field(default_factory=list)
 
 
 class StreamWatch:
@@ -190,7 +194,8 @@ class _Part:
         for name in today:
             self.values.setdefault(name, [np.nan] * len(self.days))
         drifted = self._drift(day, today) if is_last else []
-        seen = Seen(self._alarms(day, today, rows), self.begun.new(drifted), today)
+        worse = self._worse(day, today, rows)
+        seen = Seen(self._alarms(day, today, rows), self.begun.new(drifted), today, worse)
         for name, values in columns if is_last else ():
             usual = new_usual(values, self.usual.get(name))
             if usual is not None:
@@ -225,6 +230,18 @@ class _Part:
                 f" {high:.4g} on the {len(there)} days before"
             )
             found.append(Noticed(names[i], what, day))
+        return found
+
+    def _worse(self, day: str, today: Signature, rows: int) -> list[Noticed]:
+        found = []
+        for name in today.keys() & {"forecasts: error", "forecasts: loss"}:
+            now, before = today[name], np.array(self.values[name])
+            if novelty.is_far_above(
+                before, now, novelty.FLOORS[divided(name)[1]], self.rows, rows
+            ):
+                usual, loss = (shown(name, each) for each in (float(np.nanmedian(before)), now))
+                what = f"{said(name)} is {loss:.4g}, and was about {usual:.4g} before"
+                found.append(Noticed(name, what, day))
         return found
 
     def _drift(self, day: str, today: Signature) -> list[Noticed]:

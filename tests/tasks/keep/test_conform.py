@@ -247,7 +247,7 @@ def test_times_without_a_zone_are_utc(contract):
 
     assert stale(expecting, datetime(2026, 1, 31, 10), NOW) is None
     assert stale(expecting, datetime(2026, 1, 31, 9, 59), NOW).text == (
-        "the newest day is 2026-01-31 09:59, that is 2:01:00 ago: at most 2h is fresh"
+        "the newest day is 2026-01-31 09:59 UTC, that is 2:01:00 ago: at most 2h is fresh"
     )
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pandas as pd
 import pytest
 
 from algorithms.errors import DataError
 from tasks.keep import turn
-from tests.tasks.keep.world import KEEP, models, opened
+from tasks.keep.page.intake import waiting
+from tasks.keep.page.story import read_story
+from tests.tasks.keep.world import BEGIN, KEEP, models, opened
 
 pytestmark = pytest.mark.usefixtures("without_pages")
 
@@ -242,3 +246,122 @@ def _raising(error):
         raise error
 
     return step
+
+
+TIMED = KEEP.replace("id: order, ", "").replace("every: 5d, window: 200", "window: 50")
+
+
+def timed(world, zone=""):
+    """Have the world's contract say how fresh times are, and of which zone."""
+    path = world.keep.contract
+    text = path.read_text().replace("fresh: 2d", "fresh: 3h").replace("fresh: 1d", "fresh: 3h")
+    path.write_text(text.replace("rows: {", f"rows: {{zone: {zone}, " if zone else "rows: {"))
+
+
+def test_two_hours_of_one_clock_are_two_moments_in_their_order(make_world):
+    world = make_world("clock", keep=TIMED)
+    world.turn(0)
+    row = world.day(1, 1)
+    for name, offset in (("a", "+02:00"), ("b", "+01:00")):
+        frame = row.assign(when=f"2026-01-02T02:00:00{offset}", revenue=100 if name == "a" else 90)
+        world.deliver(1, frame, name)
+    both = pd.concat([row.assign(when=f"2026-01-02T02:{m}:00{o}")
+                      for o in ("+02:00", "+01:00") for m in ("10", "40")])  # fmt: skip
+    world.deliver(1, both, "c")
+    assert world.turn(1).counts == {"new": 6, "labels": 6, "repeated": 0, "aside": 0}
+    assert not any("before that of the row above" in each for each in opened(world))
+
+
+@pytest.mark.parametrize(
+    ("zone", "when", "is_stale"),
+    [
+        ("", "2026-01-02T19:50:00-08:00", False),
+        ("", "2026-01-02T19:50:00", True),
+        ("America/Los_Angeles", "2026-01-02T19:50:00", False),
+        ("America/Los_Angeles", "2026-01-03T03:50:00Z", False),
+        ("Europe/Berlin", "2026-01-03T01:30:00", True),
+    ],
+)
+def test_times_are_aged_in_utc(world, zone, when, is_stale):
+    timed(world, zone)
+    assert "fresh: 3h" in world.keep.contract.read_text()
+    world.deliver(1, world.day(1).assign(when=when))
+    world.turn(1)
+    assert any("ago: at most 3h is fresh" in each for each in opened(world)) == is_stale
+
+
+def test_an_hour_that_a_zone_shows_twice_is_in_order_and_another_is_not(world):
+    timed(world, "Europe/Berlin")
+    frame = world.day(1, 4)
+    for number, (clocks, told) in enumerate(
+        (
+            (("01:50", "02:40", "02:10", "03:00"), False),
+            (("00:50", "01:40", "01:10", "03:00"), True),
+        )
+    ):
+        name = {"order": [f"{number}-{i}" for i in range(100, 104)]}
+        world.deliver(
+            1, frame.assign(**name, when=[f"2025-10-26T{c}:00" for c in clocks]), name="ab"[number]
+        )
+        world.turn(1)
+        assert any("before that of the row above" in each for each in opened(world)) == told
+
+
+def test_a_category_that_never_came_is_told_once_and_not_quoted(world):
+    world.live(0, 1)
+    for number in (2, 3):
+        frame = world.day(number)
+        world.deliver(number, frame.assign(shop=frame["shop"].replace("y", MARK)))
+        world.turn(number)
+    told = [each for each in opened(world) if "that never came before" in each]
+    assert len(told) == 1
+    assert "rows hold a category of 'shop'" in told[0]
+    assert no_mark(world)
+
+
+def test_a_day_whose_loss_is_far_above_is_told_and_learned(make_world):
+    world = make_world("worse", rows=30, first=300)
+    world.live(0, 20)
+    learned, frame = models(world)[1][1], world.day(21)
+    revenue = frame["revenue"] + 9 * (frame["shop"] == "y")
+    world.deliver(21, frame.assign(shop=frame["shop"].replace("y", "z"), revenue=revenue))
+    world.turn(21)
+    assert any(each.startswith("2026-01-22: ") for each in opened(world))
+    assert models(world)[1][1] >= learned
+
+
+@pytest.mark.parametrize("break_it", [lambda text: text + "9-1\n", lambda text: "x" + text])
+def test_a_header_alone_does_not_close_what_its_rows_opened(world, break_it):
+    world.live(0, 0)
+    path = world.deliver(1, world.day(1))
+    whole = path.read_text()
+    path.write_text(break_it(whole))
+    assert world.turn(1).open_incidents == 1
+    path.write_text(whole.partition("\n")[0] + "\n")
+    for number in (2, 5):
+        turned = world.turn(number)
+        assert turned.held_back == 1
+        assert "resolved" not in {each.kind for each in world.state.history()}
+    path.write_text(whole)
+    assert world.turn(6).counts["new"] == 20
+    assert "resolved" in {each.kind for each in world.state.history()}
+
+
+def test_rows_far_ahead_are_told_while_they_wait_and_stretch_no_axis(world):
+    world.live(0, 1)
+    frame = world.day(2)
+    frame.loc[:11, "when"] = "2026-03-01T00:00:00"
+    world.deliver(2, frame.assign(revenue=None))
+    for number in range(2, 12):
+        world.turn(number)
+        assert any(
+            case["resolved"] is None and case["incident"]["subject"] == "future when"
+            for case in world.state.memory()["cases"]
+        )
+    story = read_story(world.state, world.keep, BEGIN + timedelta(days=12))
+    assert "2026-03-01" not in str(vars(story.days))
+    assert "2026-03-01" not in world.state.memory()["watch"]["inputs"]["days"]
+    assert "2026-03" not in repr(waiting(story).figures)
+    world.deliver(3, world.day(2)[["order", "revenue"]], "-labels")
+    world.turn(12)
+    assert world.turn(15).open_incidents == 0

@@ -12,9 +12,9 @@ import pandas as pd
 from flows.keep import Turned, run_turn
 from tasks.keep import opening
 from tasks.keep.beginning import write_contract
+from tasks.keep.keeping import Keeping
 from tasks.keep.settings import Keep, read_keep
 from tasks.keep.state import State
-from tasks.keep.turn import Keeping
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import resource
 import sqlite3
 import time
 
@@ -190,13 +191,37 @@ def test_a_state_that_is_written_to_refuses_with_a_reason_and_recovers(asker, ro
         assert (status, "database is locked" in told["error"]) == (503, True)
         assert server.ask("POST", "/labels", [{"id": "a", "label": 1}])[0] == 503
         status, told = server.ask("GET", "/health")
-        assert (status, told["status"]) == (503, "no forecast can be logged")
+        assert (status, told["status"]) == (503, "the state cannot be written")
         assert "database is locked" in told["fault"]
         other.execute("ROLLBACK")
     status, told = server.ask("GET", "/health")
     assert (status, told["fault"]) == (200, "")
     assert server.ask(*asked)[0] == 200
     assert len(server.served()) == 2
+
+
+@pytest.mark.parametrize("path", ["/predict", "/labels"])
+def test_a_full_disk_is_seen_in_health_metrics_and_log_until_it_is_over(asker, row, path):
+    server = asker()
+    asked = ("POST", path, {"rows": [row]} if path == "/predict" else [{"id": "a", "label": 1}])
+    assert server.ask(*asked)[0] < 300
+    log = server.shop.kept.state.place.with_name("state.sqlite-wal")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (max(log.stat().st_size, 4096), before[1]))
+    try:
+        assert server.ask(*asked)[0] == 503
+        for _ in range(2):
+            status, told = server.ask("GET", "/health")
+            assert (status, told["status"]) == (503, "the state cannot be written")
+            assert told["fault"]
+            assert "leaseboard_fault 1.0" in server.ask("GET", "/metrics")[1]
+        assert told["fault"] in server.said
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert "leaseboard_fault 0.0" in server.ask("GET", "/metrics")[1]
+    assert server.ask("GET", "/health")[0] == 200
+    assert server.said[-1] == "the state can be written again"
+    assert server.ask(*asked)[0] < 300
 
 
 def test_a_state_that_is_gone_refuses_with_a_reason_and_recovers(asker, row, tmp_path):

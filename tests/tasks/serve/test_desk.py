@@ -26,7 +26,7 @@ GOOD = champion(lambda rows, level: [[row["a"], level, 2.0] for row in rows])
 
 @pytest.fixture
 def desk(state):
-    made = Desk(state, lambda: NOW)
+    made = Desk(state, lambda: NOW, lambda _: None)
     yield made
     made.stop()
 
@@ -91,7 +91,7 @@ def test_nothing_is_told_that_was_not_logged_and_the_thread_goes_on(
 
 @pytest.mark.postgresql
 def test_an_id_that_a_server_cannot_keep_is_no_end(create_database):
-    desk = Desk(State(create_database("nul"), "sales"), lambda: NOW)
+    desk = Desk(State(create_database("nul"), "sales"), lambda: NOW, lambda _: None)
     (found,) = ask(desk, (GOOD, ["a\0b"], [{"a": 1}], 0.5))
     assert isinstance(found, ValueError)
     assert ask(desk, question(2)) == [[[2, 0.5, 2.0]]]
@@ -110,7 +110,7 @@ def test_who_leaves_takes_nobody_along(desk):
 
 
 def test_what_waits_is_answered_before_it_ends(state):
-    desk = Desk(state, lambda: NOW)
+    desk = Desk(state, lambda: NOW, lambda _: None)
 
     async def ask_and_stop():
         asked = [asyncio.create_task(desk.ask(*question(i))) for i in range(20)]
