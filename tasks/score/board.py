@@ -137,8 +137,9 @@ def leaderboard(found: Compared) -> Group:
     from rich.table import Table
 
     board = found.board
+    by = f", by {board.metric}"
     table = Table(
-        title=cell(found.title),
+        title=cell(found.title.removesuffix(by) + by),
         title_justify="left",
         box=None,
         pad_edge=False,

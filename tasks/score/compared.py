@@ -58,8 +58,8 @@ def compared(results: Results, suite: Suite | None = None) -> Compared:
     names = {} if suite is None else {d.data: d.name for d in suite.data if d.name}
     first_tries = verdict(board, names)
     title = suite.title if suite is not None else "Leaderboard"
-    if metrics:
-        title += f", by {' and '.join(metrics)}"
+    if metric:
+        title += f", by {metric}"
     ends = (scale.zero, scale.one) if scale else ()
     tested = None if metric else on_test(frame, board, *ends)
     answer = summarise(board, tests, first_tries, tested.verdict if tested else "")

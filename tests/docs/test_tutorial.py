@@ -67,9 +67,9 @@ def test_the_tutorial_works_as_written(shell):
     printed = follow("tutorial.md", shell)
     left = {str(path.relative_to(shell.home)) for path in shell.home.rglob("*.*")}
 
-    assert "12 jobs: 0 done, 12 to run" in printed
-    assert "All 12 jobs finished." in printed
-    assert "Gate passed: 6 scenarios compared (6 same)" in printed
+    assert "28 jobs: 0 done, 28 to run" in printed
+    assert "All 28 jobs finished." in printed
+    assert "Gate passed: 14 scenarios compared (14 same)" in printed
     assert {
         "runs/my-suite/report.html",
         "runs/my-suite/results.parquet",

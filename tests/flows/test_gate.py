@@ -169,4 +169,4 @@ def test_run_plan_and_list_take_a_collection(leaseboard, collection, capsys):
         line for line in capsys.readouterr().out.splitlines() if line.startswith("all ")
     )
     assert leaseboard("run", "all") == 0
-    assert "average has the best mean score" in capsys.readouterr().out
+    assert "average has the best mean best_feedback" in capsys.readouterr().out

@@ -123,7 +123,7 @@ def calls():
     threading.setprofile(None)
 
 
-ONE_BOARD = {"leaderboard": 1, "compare_all": 1, "summarise": 1, "resampled_means": 2}
+ONE_BOARD = {"leaderboard": 1, "compare_all": 1, "summarise": 1, "resampled_means": 3}
 """Of several data sets: one bootstrap of the scores, one of the ranks."""
 
 
@@ -165,7 +165,7 @@ def test_a_measure_ranks_in_the_place_of_the_score_where_it_is_asked_for(call, t
         SUITE.replace("algorithms: [", "algorithms: [online-ridge, ")
     )
     asked = ("run", "two.yaml", "--local", "--out", "out")
-    assert call(*asked)[1].out.split("\n")[0].rstrip() == "Two learners"
+    assert call(*asked)[1].out.split("\n")[0].rstrip() == "Two learners, by progressive_mse"
     by_mae = call(*asked, "--metric", "mae")[1].out
     assert by_mae.split("\n")[0].rstrip() == "Two learners, by mae"
     assert suite_of(tmp_path / "out").metric == "mae"

@@ -15,7 +15,9 @@ def uri(tmp_path):
 
 def results(*keys):
     return [
-        SimpleNamespace(key=key, data="synthetic:fried", direction="min", status="ok")
+        SimpleNamespace(
+            key=key, data="synthetic:fried", direction="min", status="ok", metric="progressive_mse"
+        )
         for key in keys
     ]
 
