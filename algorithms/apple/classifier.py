@@ -19,6 +19,7 @@ from algorithms.apple.heuristics import Heuristic
 from algorithms.apple.scaling import CLIP
 from algorithms.benches.holdout import Floats, Rows
 from algorithms.errors import UsageError
+from algorithms.online.column_types import numbers_alone
 
 if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
     from algorithms.apple.rate_models import RateModel
@@ -206,6 +207,7 @@ class AppleClassifier(ClassifierMixin, AppleEstimator):
         return [(name, sign * weight) for name, weight in self._weights(self.learners_[0])]
 
     def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
+        X = numbers_alone(X)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32, reset=reset)
         check_classification_targets(y)
         return X, y

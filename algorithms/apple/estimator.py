@@ -21,6 +21,7 @@ from algorithms.base import configured
 from algorithms.benches.holdout import Floats, Rows
 from algorithms.errors import UsageError
 from algorithms.locks import Exclusive, exclusive, new_lock
+from algorithms.online.column_types import numbers_alone
 
 if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
     from algorithms.apple.apple import Apple
@@ -208,6 +209,7 @@ class AppleEstimator(Exclusive, BaseEstimator):
     def _margins(self, X: Any) -> Floats:
         """The raw predictions, a column for each learner."""
         check_is_fitted(self, "learners_")
+        X = numbers_alone(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
         return self._margins_of(rows_of(X))
 
@@ -338,6 +340,7 @@ class AppleRegressor(RegressorMixin, AppleEstimator):
     def _checked(
         self, X: Any, y: Any, weights: ArrayLike | None, *, reset: bool
     ) -> tuple[Rows, Targets, Floats | None]:
+        X = numbers_alone(X)
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=np.float32, y_numeric=True, reset=reset
         )

@@ -13,9 +13,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from algorithms.online.dates import is_date
+from algorithms.online.column_types import numbers_alone
 from algorithms.online.inputs import regression_label
-from algorithms.online.values import NO_NUMBERS
 
 if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
     from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
@@ -50,14 +49,13 @@ class _ScikitStream(BaseEstimator):
         return kind(self.namespaces, None, int(seed), self.algorithm, **self.settings or {})
 
     def _checked(self, X: Any, y: Any, *, reset: bool, **how: Any) -> tuple[Any, Any]:
-        _refuse_others(X)
-        X, y = validate_data(self, X, y, dtype=np.float32, reset=reset, **how)
+        X, y = validate_data(self, numbers_alone(X), y, dtype=np.float32, reset=reset, **how)
         return self._named(X), y
 
     def _seen(self, X: Any) -> Any:
         check_is_fitted(self, "model_")
-        _refuse_others(X)
-        return self._named(validate_data(self, X, dtype=np.float32, reset=False))
+        X = validate_data(self, numbers_alone(X), dtype=np.float32, reset=False)
+        return self._named(X)
 
     def _named(self, X: NDArray[np.float32]) -> Any:
         """`X` with the names that its columns came with, by which the model knows them."""
@@ -239,25 +237,6 @@ class StreamClassifier(ClassifierMixin, _ScikitStream):
         model.learn_many(X, y, _some(weights))
         self.classes_, self.model_ = classes, model
         return self
-
-
-def _refuse_others(X: Any) -> None:
-    """TypeError if `X` holds texts or times, of which scikit-learn's checks make numbers."""
-    named = isinstance(X, pd.DataFrame)
-    for name, column in X.items() if named else [("", np.asarray(X))]:
-        kind = column.dtype.kind
-        objects = np.asarray(column).ravel().tolist() if kind == "O" else ()
-        where = f"column {name!r}" if named else "X"
-        for what, kinds, is_one in (
-            ("dates or spans", "mM", lambda one: isinstance(one, NO_NUMBERS) or is_date(one)),
-            ("texts", "SUT", lambda one: isinstance(one, str | bytes)),
-        ):
-            if kind in kinds or any(map(is_one, objects)):
-                raise TypeError(
-                    f"{where} holds {what}, and this estimator takes numbers: ChaChaRegressor and"
-                    f" ChaChaClassifier read a DataFrame with {what.partition(' ')[0]}, by"
-                    " learn_many; or make numbers of them"
-                )
 
 
 def _some(weights: ArrayLike | None) -> ArrayLike | None:

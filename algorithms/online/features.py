@@ -27,6 +27,7 @@ from algorithms.online.values import (
     Key,
     Values,
     parts_of,
+    standard_value,
     words_of,
 )
 
@@ -43,13 +44,13 @@ BUCKETS = 16
 class FeatureMap:
     """The columns of examples that come as dictionaries.
 
-    A number is a feature's value; a boolean counts 1 or 0; a text is a nominal value, the
-    feature ``name=text`` with value 1. A date is the texts ``name hour``, ``name weekday`` and
-    ``name month``, and the number ``name days`` since the first date that was learned. What was
-    never seen before gets a column of its own; of a name with more than `MOST_VALUES` texts, the
-    later ones share `BUCKETS` columns, into which they are hashed. From the first text of more
-    than `LONGEST_LABEL` characters on, a name's texts are free text: their words, hashed into
-    `WORDS` columns.
+    A number is a feature's value; a boolean counts 1 or 0, a duration and a time of day their
+    seconds; a text is a nominal value, the feature ``name=text`` with value 1. A date is the texts
+    ``name hour``, ``name weekday`` and ``name month``, and the number ``name days`` since the
+    first date that was learned. What was never seen before gets a column of its own; of a name
+    with more than `MOST_VALUES` texts, the later ones share `BUCKETS` columns, into which they are
+    hashed. From the first text of more than `LONGEST_LABEL` characters on, a name's texts are free
+    text: their words, hashed into `WORDS` columns.
 
     None and NaN are a missing value: in its place stands what the examples before let expect, and
     if few others have one, a feature ``name is missing`` tells so from the first gap on
@@ -157,6 +158,7 @@ class FeatureMap:
 
     def _collect(self, found: Values, space: str, name: str, value: Any) -> None:
         """Put the features of one value under their keys; what is missing only where it was."""
+        value = standard_value(value)
         long = isinstance(value, str) and (
             len(value) > LONGEST_LABEL or (space, f"{name} words#0") in self._columns
         )

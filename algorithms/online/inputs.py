@@ -10,7 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.errors import UsageError
-from algorithms.online.values import LARGEST, NO_NUMBERS, is_missing, number_of
+from algorithms.online.values import (
+    LARGEST,
+    NO_NUMBERS,
+    is_missing,
+    number_of,
+    seconds_of,
+    standard_value,
+)
 
 NOT_READ = (*NO_NUMBERS, str, bytes)
 """Types that a block of numbers does not hold, though NumPy would read numbers in them."""
@@ -102,10 +109,13 @@ def numeric_block(X: Any) -> tuple[list[str], NDArray[np.float32]]:
 def _numbers(X: Any) -> NDArray[np.float32]:
     """A copy of `X` in 32 bits; TypeError or ValueError if that makes numbers of other things."""
     given = np.asarray(X)
+    if given.dtype.kind == "m":
+        given = seconds_of(given)
     if given.dtype.kind == "O":
         gaps = np.array([is_missing(value) for value in given.ravel()], dtype=bool)
         given = np.where(gaps.reshape(given.shape), np.nan, given)
     objects = given.ravel().tolist() if given.dtype.kind == "O" else ()
+    objects = [standard_value(value) for value in objects]
     if given.dtype.kind not in "fiubO" or any(isinstance(v, NOT_READ) for v in objects):
         raise TypeError("not numbers")
     if objects:

@@ -9,6 +9,7 @@ from typing import Any, SupportsFloat
 import numpy as np
 
 from algorithms.benches.stream import Origin
+from algorithms.errors import DataError
 from algorithms.online.dates import WEEKDAYS, date_parts, is_date, microseconds_of
 from algorithms.online.hashing import murmur3
 
@@ -23,7 +24,9 @@ WORDS = 256
 
 _WORD = re.compile(r"\w\w+")
 
-NO_NUMBERS = (np.timedelta64, np.complexfloating, np.datetime64)
+SECOND = np.timedelta64(1, "s")
+
+NO_NUMBERS = (np.timedelta64, np.complexfloating, np.datetime64, np.ndarray)
 """NumPy's types that would become numbers without being any; of a date the parts are features."""
 
 PANDAS_GAPS = ("NAType", "NaTType")
@@ -74,10 +77,10 @@ def parts_of(name: str, value: Any) -> list[tuple[str, float | str]]:
         return [(name, math.nan), (f"{name} days", math.nan)]
     if is_date(value):
         return _date(name, value)
-    if isinstance(value, NO_NUMBERS) or not hasattr(value, "__float__"):
+    if not is_number(value):
         raise TypeError(
-            f"feature {name!r} is a {type(value).__name__}: a value must be a number, a text or a"
-            " date"
+            f"feature {name!r} is a {type(value).__name__}: a value must be a number, a text, a"
+            " date, a duration or a time of day"
         )
     number = number_of(value)
     if abs(number) > LARGEST:
@@ -85,6 +88,58 @@ def parts_of(name: str, value: Any) -> list[tuple[str, float | str]]:
             f"feature {name!r} is {number}: a value must be finite in 32 bits, or missing (None)"
         )
     return [(name, number)]
+
+
+def standard_value(value: Any) -> Any:
+    r"""Return the number, text or date that a value is; the value itself if it is none of them.
+
+    A duration and a time of day are a number of seconds, a period is its first moment, bytes are
+    a text in UTF-8, and an interval is the text that shows it.
+
+    Examples
+    --------
+    >>> standard_value(np.timedelta64(90, "m")), standard_value(b"caf\xc3\xa9")
+    (5400.0, 'café')
+    """
+    if isinstance(value, str | float) or is_missing(value):
+        return value
+    if isinstance(value, bytes):
+        return label(value)
+    if hasattr(value, "total_seconds"):
+        exact = getattr(value, "to_timedelta64", None)  # of pandas, which counts nanoseconds
+        value = exact() if exact else np.timedelta64(value)
+    if isinstance(value, np.timedelta64):
+        months = np.datetime_data(value.dtype)[0] in ("Y", "M", "generic")
+        return value if months else float(seconds_of(value))
+    if hasattr(value, "start_time"):
+        return value.start_time
+    if hasattr(value, "hour") and not is_date(value):
+        seconds = 3600 * value.hour + 60 * value.minute + value.second
+        return seconds + value.microsecond / 1e6
+    return str(value) if type(value).__name__ == "Interval" else value
+
+
+def seconds_of(durations: Any) -> Any:
+    """Return durations of NumPy in seconds, the same in every unit; NaN for NaT."""
+    whole = durations.astype("timedelta64[s]")
+    return whole / SECOND + (durations - whole) / SECOND
+
+
+def label(value: object) -> str:
+    """Return the name of a category: a whole real is written as an integer, bytes are UTF-8."""
+    if isinstance(value, bytes):
+        try:
+            return value.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise DataError(f"value {value[:20]!r} is not UTF-8: convert the file") from error
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a real number, or a boolean, which counts 1 or 0."""
+    return hasattr(value, "__float__") and not isinstance(value, NO_NUMBERS)
 
 
 def words_of(name: str, text: str) -> list[tuple[str, float | str]]:
@@ -113,6 +168,7 @@ def number_of(value: SupportsFloat) -> float:
 
 def copied(value: Any) -> Any:
     """A value that was read before, as one that nobody else can change; None if it is missing."""
+    value = standard_value(value)
     if isinstance(value, str):
         return str(value)
     if is_missing(value):
@@ -126,7 +182,7 @@ def is_missing(value: Any) -> bool:
     """Whether a value is one that says so; NaN is a number."""
     if value is None or type(value).__name__ in PANDAS_GAPS:
         return True
-    return isinstance(value, np.datetime64) and bool(np.isnat(value))
+    return isinstance(value, np.datetime64 | np.timedelta64) and bool(np.isnat(value))
 
 
 def _date(name: str, value: Any) -> list[tuple[str, float | str]]:

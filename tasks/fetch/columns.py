@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from algorithms.errors import DataError
-from algorithms.online.values import LONGEST_LABEL
+from algorithms.online.column_types import standard_type
+from algorithms.online.values import LONGEST_LABEL, label
 
 LARGEST = np.finfo(np.float32).max
 """The largest finite number of the float32 that all learners get."""
@@ -41,42 +41,41 @@ def tidy_frame(frame: pd.DataFrame) -> pd.DataFrame:
 def tidy(column: pd.Series) -> pd.Series:
     """`column` as integers, reals, booleans, dates, an unordered nominal column, or text.
 
-    A date is what its clock shows, as a ``datetime64[us]`` without a zone; so are strings of which
-    every one is an ISO date. Other strings become nominal, with their categories sorted, unless
-    one is longer than `LONGEST_LABEL`; declared categories keep the declared order. Nullable
-    integers with missing values become reals, a decimal a real.
+    See `algorithms.online.column_types.standard_type`, and: a date is what its clock shows, as a
+    ``datetime64[us]`` without a zone; so are strings of which every one is an ISO date. Other
+    strings become nominal, with their categories sorted, unless one is longer than
+    `LONGEST_LABEL`; declared categories keep the declared order. Nullable integers with missing
+    values become reals, a decimal a real.
     """
+    column = standard_type(column)
     dtype = column.dtype
-    if isinstance(dtype, pd.CategoricalDtype):
-        return _plain_categories(column)
+    if is_nominal(column):
+        return column.cat.as_unordered() if column.cat.ordered else column
     if pd.api.types.is_bool_dtype(dtype):
         return _nominal(column) if column.isna().any() else column.astype(bool)
     if pd.api.types.is_numeric_dtype(dtype):
         return _plain_numbers(column)
     dates = as_dates(column)
-    if dates is not None:
-        return dates
-    kind = pd.api.types.infer_dtype(column, skipna=True)
-    if kind in ("decimal", "integer", "floating", "mixed-integer-float"):
-        return column.astype("float64")
-    return _nominal(column)
+    return _nominal(column) if dates is None else dates
 
 
 def as_dates(column: pd.Series) -> pd.Series | None:
     """`column` as ``datetime64[us]``, if it holds nothing but dates, or ISO dates as strings."""
+    column = standard_type(column)
     if isinstance(column.dtype, pd.DatetimeTZDtype):
         column = column.dt.tz_localize(None)
     if pd.api.types.is_datetime64_dtype(column.dtype):
         return column.astype("datetime64[us]")
     if is_nominal(column) or pd.api.types.is_numeric_dtype(column.dtype):
         return None
-    if pd.api.types.infer_dtype(column, skipna=True) not in ("string", "date", "datetime"):
+    kind = pd.api.types.infer_dtype(column, skipna=True)
+    if kind not in ("string", "date", "datetime", "datetime64"):
         return None
+    if kind != "string":  # times of two offsets are equal and show other clocks
+        column = column.map(_without_offset, na_action="ignore")
     first = column.first_valid_index()
     if first is None or not _ISO.fullmatch(str(column[first])):  # most strings are no dates
         return None
-    if column.dtype == object:  # times of two offsets are equal and show other clocks
-        column = column.map(_without_offset, na_action="ignore")
     codes, values = pd.factorize(column)
     known = iso_dates(values)
     if np.isnat(known).any():
@@ -168,19 +167,9 @@ def as_classes(column: pd.Series) -> pd.Series:
     return classes.cat.rename_categories([label(value) for value in classes.cat.categories])
 
 
-def label(value: object) -> str:
-    """The name of a category: a whole real is written as an integer."""
-    if isinstance(value, bytes):
-        try:
-            return value.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise DataError(f"value {value[:20]!r} is not UTF-8: convert the file") from error
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
-
-
 def _without_offset(value: Any) -> Any:
+    if isinstance(value, np.datetime64):
+        return value.astype("datetime64[us]")
     return value.replace(tzinfo=None) if isinstance(value, dt.datetime) else value
 
 
@@ -191,21 +180,9 @@ def _plain_numbers(column: pd.Series) -> pd.Series:
     return column.astype("int64" if whole else "float64")
 
 
-def _plain_categories(column: pd.Series) -> pd.Series:
-    if column.cat.ordered:
-        column = column.cat.as_unordered()
-    labels = column.cat.categories
-    if not all(isinstance(name, str) for name in labels):
-        column = column.cat.rename_categories([label(name) for name in labels])
-    return column
-
-
 def _nominal(column: pd.Series) -> pd.Series:
     codes, values = pd.factorize(column)  # labels are made once a value, not once a row
-    try:
-        texts = [label(value) for value in values]
-    except DataError as error:
-        raise DataError(f"column {str(column.name)!r}: {error}") from error
+    texts = [label(value) for value in values]
     if any(len(text) > LONGEST_LABEL for text in texts):
         present = [None if code < 0 else texts[code] for code in codes]
         return pd.Series(present, column.index, dtype=object, name=column.name)

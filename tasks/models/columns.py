@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 from pydantic import BaseModel, ConfigDict
 
 from algorithms.errors import DataError
+from algorithms.online.column_types import standard_type
+from algorithms.online.values import label
 from tasks.fetch import columns
 
 EXAMPLE_ROWS = 3
@@ -99,7 +101,8 @@ def as_numbers(column: pd.Series) -> pd.Series:
     >>> as_numbers(pd.Series(["1.5", None], name="x")).tolist()
     [1.5, nan]
     """
-    if column.dtype.kind in "mMc":  # which pandas takes for nanoseconds, and for numbers
+    column = standard_type(column)
+    if columns.is_date(column):  # which pandas takes for nanoseconds
         _refuse(column, column.notna(), "numbers")
     numbers = pd.to_numeric(
         column.astype(object) if columns.is_nominal(column) else column, errors="coerce"
@@ -131,10 +134,10 @@ def as_texts(column: pd.Series) -> pd.Series:
 
 
 def _typed(values: pd.Series, column: Column) -> pd.Series:
-    values = values.reset_index(drop=True)
+    values = standard_type(values.reset_index(drop=True))
     if column.kind == "nominal":
         code = {category: number for number, category in enumerate(column.categories)}
-        codes = [-1 if pd.isna(v) else code.get(columns.label(v), -1) for v in values]
+        codes = [-1 if pd.isna(v) else code.get(label(v), -1) for v in values]
         return pd.Series(pd.Categorical.from_codes(codes, list(column.categories)))
     if column.kind == "boolean":
         return _as_booleans(values)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from algorithms.online.values import label
 from tasks.fetch import columns
 
 Places = NDArray[np.intp]
@@ -15,7 +16,7 @@ Places = NDArray[np.intp]
 
 def declared(column: pd.Series) -> list[str]:
     """The labels of all categories of a nominal column, in their order."""
-    return [columns.label(value) for value in column.cat.categories]
+    return [label(value) for value in column.cat.categories]
 
 
 def present(column: pd.Series) -> list[str]:
@@ -51,4 +52,4 @@ def coded(column: pd.Series) -> tuple[Places, list[str]]:
     if columns.is_nominal(column):
         return column.cat.codes.to_numpy().astype(np.intp), declared(column)
     codes, values = pd.factorize(column)  # labels are made once a value, not once a row
-    return codes.astype(np.intp), [columns.label(value) for value in values]
+    return codes.astype(np.intp), [label(value) for value in values]

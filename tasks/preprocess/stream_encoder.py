@@ -15,6 +15,7 @@ from algorithms.benches.stream import Namespace, Origin
 from algorithms.errors import DataError
 from algorithms.online.column_features import Column, ColumnFeatures, Texts
 from algorithms.online.gaps import FEW
+from algorithms.online.values import label
 from tasks.fetch import columns, files
 from tasks.preprocess.categories import coded
 from tasks.preprocess.transformer import Transformer
@@ -163,7 +164,7 @@ def is_flag(column: pd.Series) -> bool:
 
 def text_of(value: object) -> str:
     """Return a value as a text; a boolean is one text, however it is written."""
-    text = columns.label(value)
+    text = label(value)
     return str(FLAGS.get(text, text))
 
 

@@ -19,8 +19,10 @@ def is_frame(X: Any) -> bool:
 def examples_of(X: Any) -> list[dict[Hashable, Any]]:
     """The rows of a DataFrame, or of an array, whose columns are called 0, 1, 2..."""
     if is_frame(X):
+        from algorithms.online.column_types import standard_types  # pandas is heavy
+
         unique_names(X.columns)
-        records: list[dict[Hashable, Any]] = X.to_dict("records")
+        records: list[dict[Hashable, Any]] = standard_types(X).to_dict("records")
         return records
     names, block = numeric_block(X)
     return [dict(zip(names, row, strict=True)) for row in block.tolist()]

@@ -26,6 +26,7 @@ from algorithms.base import Algorithm, settings_of
 from algorithms.benches.pulls import PullsBench
 from algorithms.events import ConfigurationAdmitted, Event, TrialFinished, of
 from algorithms.log_format import from_json, to_json
+from algorithms.online.column_types import standard_types
 from algorithms.policies.joint import JointSpace
 from algorithms.policies.peer import Peer
 from tasks.evaluate.trials import optimisers
@@ -275,11 +276,11 @@ class PolicyEstimator(BaseEstimator):
             array = validate_data(
                 self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan"
             )  # fmt: skip
-            return pd.DataFrame(array).infer_objects()
+            return standard_types(pd.DataFrame(array).infer_objects())
         validate_data(self, X, reset=reset, skip_check_array=True)
         if X.shape[0] < 1 or X.shape[1] < 1:
             raise ValueError(f"0 sample(s) or feature(s): X has the shape {X.shape}")
-        return X.reset_index(drop=True)
+        return standard_types(X.reset_index(drop=True))
 
 
 def refuse_wide(frame: pd.DataFrame) -> None:

@@ -18,11 +18,10 @@ def of_type(values, dtype):
 
 NO_BLOCKS = {
     **{f"dates in {unit}": DAYS.astype(f"M8[{unit}]")[:, None] for unit in UNITS},
-    "spans": (DAYS - DAYS[0])[:, None],
     "complex": np.array([[1j], [2.0]]),
     "texts of digits": [["1.5"], ["2"]],
     "objects that are dates": of_type([DAYS[0].astype("M8[D]"), 1.5], object),
-    "objects that are spans": of_type([np.timedelta64(1, "h"), 1.5], object),
+    "objects that are months": of_type([np.timedelta64(1, "M"), 1.5], object),
     "objects that are complex": of_type([np.complex64(1), 1.5], object),
     "objects that are texts": of_type(["1.5", 1.5], object),
     "a frame of dates": pd.DataFrame({"t": DAYS}),
@@ -41,6 +40,13 @@ def test_a_block_of_objects_that_are_numbers():
 
     assert names == ["0"]
     assert np.array_equal(block[:, 0], [1, np.nan, 2.5, 3, 1], equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", ["m8[s]", "m8[ns]", object])
+def test_durations_in_a_block_are_seconds(dtype):
+    spans = np.array([90, "NaT", -1], "m8[s]").astype(dtype)[:, None]
+
+    assert np.array_equal(numeric_block(spans)[1][:, 0], [90, np.nan, -1], equal_nan=True)
 
 
 @pytest.mark.parametrize("gap", [None, pd.NA, pd.NaT, np.datetime64("NaT"), np.nan])

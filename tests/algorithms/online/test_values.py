@@ -9,12 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from algorithms.online.features import FeatureMap
 from algorithms.online.values import copied, parts_of
 
 NUMBERS = [1.5, decimal.Decimal("1.5"), fractions.Fraction(3, 2), np.float16(1.5), np.float64(1.5)]
-GAPS = [None, pd.NA, pd.NaT, np.datetime64("NaT")]
-NOTHING = [b"x", 1j, np.complex64(1), (1,), [1], dt.time(5), dt.timedelta(1), pd.Timedelta(1),
-           np.timedelta64(1, "h"), pd.Interval(0, 1), pd.Period("2024-01"), object()]  # fmt: skip
+GAPS = [None, pd.NA, pd.NaT, np.datetime64("NaT"), np.timedelta64("NaT")]
+NOTHING = [1j, np.complex64(1), (1,), [1], {1}, np.ones(1), np.timedelta64(3, "M"), object()]
+SECONDS = [dt.time(1, 0, 0, 500_000), dt.timedelta(seconds=3600.5), pd.Timedelta("1h 500ms"),
+           np.timedelta64(3_600_500, "ms"), np.timedelta64(3_600_500_000_000, "ns")]  # fmt: skip
 
 
 @pytest.mark.parametrize("value", NUMBERS, ids=repr)
@@ -55,10 +57,25 @@ def test_what_32_bits_cannot_hold_is_refused(value):
 
 @pytest.mark.parametrize("value", NOTHING, ids=lambda value: type(value).__name__)
 def test_other_things_are_refused(value):
-    with pytest.raises(
-        TypeError, match=r"'x' is a .*: a value must be a number, a text or a date"
-    ):
+    with pytest.raises(TypeError, match=r"'x' is a .*: a value must be a number, a text, a date,"):
         parts_of("x", value)
+
+
+@pytest.mark.parametrize("value", SECONDS, ids=lambda value: type(value).__name__)
+def test_a_duration_and_a_time_of_day_are_seconds(value):
+    assert FeatureMap().values({"x": value}) == {("", "x"): 3600.5}
+    assert copied(value) == 3600.5
+
+
+@pytest.mark.parametrize(
+    ("value", "same"),
+    [(b"caf\xc3\xa9", "caf\u00e9"), (np.str_("a"), "a"), (pd.Interval(0, 1), "(0, 1]"),
+     (pd.Period("2024-03"), dt.date(2024, 3, 1)), (np.bytes_(b"a" * 300), "a" * 300)],
+    ids=lambda value: type(value).__name__,
+)  # fmt: skip
+def test_bytes_and_intervals_are_texts_and_a_period_is_its_first_moment(value, same):
+    assert FeatureMap().values({"x": value}) == FeatureMap().values({"x": same})
+    assert parts_of("x", copied(value)) == parts_of("x", same)
 
 
 @pytest.mark.parametrize(

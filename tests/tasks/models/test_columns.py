@@ -47,7 +47,7 @@ def test_an_integer_beyond_the_datas_own_width_stays_what_it_is(values, expected
         ("tiny", np.array([2**63], np.uint64), "9223372036854775808 in row 1 is none"),
         ("tiny", ["1", "a"], "column 'tiny' holds numbers, and 'a' in row 2 is none"),
         ("x", [1.0, 1e39], r"finite in 32 bits, and 1e\+39 in row 2 is none"),
-        ("x", [1.0, 2j], r"column 'x' holds numbers, and .* in row 1 is none"),
+        ("x", [1.0, 2j], r"column 'x' holds complex numbers, such as .* in row 1: a column"),
         (
             "x",
             pd.to_datetime(["2026-11-21"]),

@@ -84,7 +84,6 @@ NUMBERS = pd.DataFrame({"a": [1.5, 2.5, 3.5], "b": [1.0, 2.5, 2.0]})
 TIMES = {
     "days": pd.to_datetime(["2024-01-02"] * 3),
     "zoned": pd.to_datetime(["2024-01-02"] * 3, utc=True),
-    "spans": pd.to_timedelta([1, 2, 3], "D"),
     "objects": [dt.datetime(2024, 1, 2)] * 3,
 }
 

@@ -31,7 +31,7 @@ FRAMES = {
     "texts": {"x": X, "c": COLOURS},
     "string": {"x": X, "c": pd.array([None, *COLOURS[1:]], dtype="string")},
     "categories": {"x": X, "c": pd.Categorical(COLOURS)},
-    "numbers as categories": {"x": X, "c": pd.Categorical(np.arange(N) % 3)},
+    "numerals as categories": {"x": X, "c": pd.Categorical((np.arange(N) % 3).astype(str))},
     "times": {"x": X, "t": TIMES},
     "times of a zone with gaps": {"t": TIMES.tz_localize("Europe/Berlin").where(X > 0)},
     "days": {"x": X, "t": [dt.date(2024, 1, 1) + dt.timedelta(days=i) for i in range(N)]},
@@ -188,7 +188,7 @@ def test_a_classifier_takes_the_same(kind, tmp_path):
     assert saved(whole, tmp_path / "whole") == expected
     with pytest.raises((TypeError, ValueError), match="finite"):
         whole.learn_many(pd.DataFrame({"x": [1.0, math.inf]}), ["up", "down"])
-    with pytest.raises(TypeError, match="is a list"):
+    with pytest.raises(ValueError, match="column 'x' holds a list"):
         whole.learn_many(pd.DataFrame({"x": [1.0, [2]]}), ["up", "down"])
     assert saved(whole, tmp_path / "whole") == expected
 
@@ -203,13 +203,13 @@ TWICE = pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], columns=["x", "x"])
         (pd.DataFrame({1: [1.0, 2.0], "1": ["a", "b"]}), [1.0, 2.0], "column '1' comes twice"),
         (pd.DataFrame({"x": [1.0, math.inf]}), [1.0, 2.0], "example 1 .*infinite in 32 bits"),
         (pd.DataFrame({"x": [1.0, math.inf], "c": ["a", "b"]}), [1.0, 2.0], "'x' is inf"),
-        (pd.DataFrame({"x": ["a", "b"], "y": [None, [1]]}), [1.0, 2.0], "'y' is a list"),
+        (pd.DataFrame({"x": ["a", "b"], "y": [None, [1]]}), [1.0, 2.0], "'y' holds a list"),
         (
             pd.DataFrame({"t": [None, TIMES[0]], "t weekday": ["tuesday", None]}),
             [1.0, 2.0],
             "is also made of 't weekday' and of 't'",
         ),
-        (pd.DataFrame({"d": pd.to_timedelta([1, 2], "h")}), [1.0, 2.0], "'d' is a Timedelta"),
+        (pd.DataFrame({"d": [1.0, 2j]}), [1.0, 2.0], "'d' holds complex numbers"),
         (pd.DataFrame({"x": [1.0, 2.0]}), [1.0, math.nan], "label nan must be finite"),
         (pd.DataFrame({"x": [1.0, 2.0]}), [1.0, 1e39], "must be finite in 32 bits"),
         (pd.DataFrame({"x": [1.0, 2.0]}), ["1", "2"], "label '1' is a str"),
