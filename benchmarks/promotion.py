@@ -32,7 +32,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from algorithms.sequential.bernstein import EmpiricalBernstein, best_rho
+from benchmarks.bernstein import EmpiricalBernstein, best_rho
 from algorithms.sequential.duel import Duel
 from tasks import fetch
 from tasks.preprocess import as_stream

@@ -72,14 +72,6 @@ class Doubling:
         return end
 
 
-@dataclass(frozen=True, slots=True)
-class Never:
-    """No expansion: the linear baseline, and every pass with frozen parents."""
-
-    def next_end(self, examples: int) -> None:
-        """Always None."""
-
-
 def expansion_size(mean_nonzeros: float, alpha: float) -> int:
     """:math:`s_k = ⌊s^α⌋`, at least 1.
 

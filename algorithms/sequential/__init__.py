@@ -2,5 +2,4 @@
 
 - `algorithms.sequential.duel`: champion against challenger, for losses without a known bound.
 - `algorithms.sequential.capital`: the bets that a duel is made of, compiled.
-- `algorithms.sequential.bernstein`: the published confidence sequence, for bounded losses.
 """

@@ -76,7 +76,7 @@ breaks nothing; where losses become small, c stays, and so does what earlier row
 
 Notes
 -----
-Departures from [1]_, Theorems 2 and 3 (which are in `algorithms.sequential.bernstein`):
+Departures from [1]_, Theorems 2 and 3 (which are in `benchmarks.bernstein`):
 
 - Bets in place of their exponential bounds: log(1 + λx) >= λx - ψ_E(λ) x² for λ|x| < 1, so that
   the capital is larger for the same λ. The mixture is a sum over halves of the largest bet in

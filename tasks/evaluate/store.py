@@ -41,7 +41,7 @@ class Store:
     >>> records = store.records({"data": "wine", "rows": 1000})
     >>> records.extend(lambda number: {"number": number, "correct": 850})
     True
-    >>> store.records({"data": "wine", "rows": 1000}).refreshed()
+    >>> list(records)
     [{'correct': 850, 'number': 0}]
     """
 
@@ -84,11 +84,6 @@ class Records:
         if last and found[:1] != last:  # those that were read have been set aside since
             self._read, found, last = [], database.read(self.name, 0), []
         self._read += found[len(last) :]
-
-    def refreshed(self) -> list[Record]:
-        """All of them, after a look."""
-        self.refresh()
-        return list(self._read)
 
     def extend(self, compute: Callable[[int], Record | None]) -> bool:
         """Append one record, unless somebody else has meanwhile; whether it was appended here.

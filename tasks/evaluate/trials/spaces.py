@@ -165,11 +165,6 @@ class Space(Strict):
     task: Literal["classification", "regression"] = "classification"
     arms: dict[str, Arm] = Field(min_length=1)
 
-    @property
-    def n_hyperparameters(self) -> int:
-        """How many hyperparameters are tuned, over all arms."""
-        return sum(len(arm.hyperparameters) for arm in self.arms.values())
-
     def restricted(self, names: list[str]) -> Space:
         """The space of only the arms in `names`, in that order; UsageError for an unknown one."""
         for name in names:
@@ -182,11 +177,6 @@ def digest(value: BaseModel) -> str:
     """A hash of a space or an arm: equal for equal content."""
     canonical = json.dumps(value.model_dump(), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]
-
-
-def space_names(conf: Path | None = None) -> list[str]:
-    """The spaces of the configuration folder and those that come with Leaseboard."""
-    return sorted(conf_files("spaces", conf))
 
 
 def load_space(name: str, conf: Path | None = None) -> Space:

@@ -20,7 +20,6 @@ STYLE = """\
 text { font: 13px system-ui, sans-serif; fill: #1b2129 } .tick { font-size: 12px; fill: #5a6572 }
 .grid { stroke: #d9dde3 } .axis { stroke: #1b2129; fill: none; stroke-width: 1.2 }
 .bar { stroke: #0b5cad; stroke-width: 3 } .dot { fill: #0b5cad } .beaten { fill: #5a6572 }
-.tie { stroke: #5a6572; fill: none }
 .clique { stroke: #1b2129; stroke-width: 5; stroke-linecap: round }"""
 """Of a picture outside the page, whose style sheet knows two themes."""
 
@@ -103,41 +102,7 @@ def costs(rows: Sequence[Row], name: str) -> Markup:
 
 
 def critical_difference(tests: Comparison) -> Markup:
-    """Demsar's diagram: mean ranks on an axis, bars join those that do not differ."""
-    k = len(tests.labels)
-    if k < 2:
-        return Markup("")
-    width = 760
-    side = min(290.0, 60 + CHARACTER * max(len(_cut(label)) for label in tests.labels))
-    scale = Scale(1, k, side, width - side)
-    half = math.ceil(k / 2)
-    top = 62
-    bars = top + 14 + 9 * len(tests.groups)
-    height = bars + ROW * half + 16
-    parts = [_axis(scale, top, k)]
-    if math.isfinite(tests.critical_difference):
-        parts.append(_ruler(scale, tests.critical_difference))
-    for i, (label, rank) in enumerate(zip(tests.labels, tests.mean_ranks, strict=True)):
-        on_left = i < half
-        y = bars + ROW * (i if on_left else k - 1 - i) + 12
-        x, edge = scale(rank), side - 12 if on_left else width - side + 12
-        parts.append(
-            f'<polyline class="tie" points="{x:.1f},{top} {x:.1f},{y - 4} {edge},{y - 4}"/>'
-        )
-        words = f"{_cut(label)} {fixed(rank, 2)}" if on_left else f"{fixed(rank, 2)} {_cut(label)}"
-        parts.append(
-            _text(edge - 4 if on_left else edge + 4, y, words, "end" if on_left else "start")
-        )
-    ranks = dict(zip(tests.labels, tests.mean_ranks, strict=True))
-    for i, group in enumerate(tests.groups):
-        y = top + 10 + 9 * i
-        first, last = scale(ranks[group[0]]) - 4, scale(ranks[group[-1]]) + 4
-        parts.append(f'<line class="clique" x1="{first:.1f}" x2="{last:.1f}" y1="{y}" y2="{y}"/>')
-    return _svg(width, height, "Critical difference diagram of mean ranks", parts)
-
-
-def ranks_upright(tests: Comparison) -> Markup:
-    """Demsar's diagram for a narrow screen: a row each, bars at the side join those alike."""
+    """Demsar's diagram, narrow enough for any screen: a row each, bars join those alike."""
     k = len(tests.labels)
     if k < 2:
         return Markup("")
@@ -166,7 +131,7 @@ def ranks_upright(tests: Comparison) -> Markup:
             f'<line class="clique" x1="{x:.1f}" x2="{x:.1f}" y1="{first:.1f}" y2="{last:.1f}"/>'
         )
     height = top + ROW * (k + 0.5)
-    return _svg(width, height, "Mean ranks, those that do not differ joined", parts)
+    return _svg(width, height, "Critical difference diagram of mean ranks", parts)
 
 
 def sheet(pictures: Sequence[tuple[str, Markup]]) -> str:

@@ -24,8 +24,6 @@ class SignificanceTests(Section):
 
     found: Comparison
     picture: Markup
-    upright: Markup
-    """The same for a narrow screen; the style sheet shows one of the two."""
     friedman: str
     distance: str
 
@@ -54,7 +52,6 @@ def section(made: Material) -> Section | None:
         tables=[pairs] if rows else [],
         found=found,
         picture=svg.critical_difference(found),
-        upright=svg.ranks_upright(found),
         friedman=short(found.friedman_p, 2) if math.isfinite(found.friedman_p) else "",
         distance=short(found.critical_difference, 3),
     )

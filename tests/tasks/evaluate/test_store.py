@@ -64,16 +64,23 @@ def filled(store, count=5, key=KEY):
     return records
 
 
+def read(store, key=KEY):
+    """All records of a key, as another process would find them."""
+    records = store.records(key)
+    records.refresh()
+    return list(records)
+
+
 def numbers(store, key=KEY):
-    return [record["n"] for record in store.records(key).refreshed()]
+    return [record["n"] for record in read(store, key)]
 
 
 def test_records_come_back_in_order_in_another_object(place):
-    assert Store().records(KEY).refreshed() == []
+    assert read(Store(), KEY) == []
     filled(Store(), 3)
 
-    assert Store().records(KEY).refreshed() == [{"n": n, "reward": 0.1 * n} for n in range(3)]
-    assert Store().records({**KEY, "seed": 2}).refreshed() == []
+    assert read(Store(), KEY) == [{"n": n, "reward": 0.1 * n} for n in range(3)]
+    assert read(Store(), {**KEY, "seed": 2}) == []
     assert Store().database.counted() == (1, 3, 0)
 
 
@@ -113,7 +120,7 @@ def test_writers_that_are_killed_lose_and_repeat_nothing(place):
         for writer in writers:
             writer.kill()
             writer.join()
-    found = Store().records(KEY).refreshed()
+    found = read(Store(), KEY)
 
     assert [record["n"] for record in found] == list(range(len(found)))
     assert filled(Store(), len(found) + 1)[len(found)]["n"] == len(found)

@@ -75,34 +75,17 @@ def test_the_algorithms_that_none_beats_are_named():
     assert "beaten: 10 times the cheapest" in str(picture)
 
 
-def test_the_critical_difference_diagram_joins_groups():
-    labels = ("<a>", "b", "c", "d")
-    groups = (labels[:2], labels[1:])
-    tests = Comparison(labels, (1.0, 2.0, 3.5, 3.5), (), 9, 0.01, 1.5, (), groups, "")
-    picture = svg.critical_difference(tests)
-    root = ET.fromstring(str(picture))
-    bars = [
-        (float(e.get("x1")), float(e.get("x2"))) for e in root.findall("line[@class='clique']")
-    ]
-    assert len(bars) == 2
-    assert bars[0][0] < bars[1][0] < bars[0][1] < bars[1][1]
-    assert {"<a> 1.00", "3.50 d", "Nemenyi CD = 1.5"} <= set(texts(picture))
-    assert (
-        svg.critical_difference(Comparison(("a",), (1.0,), (), 1, np.nan, np.nan, (), (), ""))
-        == ""
-    )
-
-
-def test_the_upright_diagram_has_a_row_each_and_nothing_beyond_its_edges():
+def test_the_critical_difference_diagram_has_a_row_each_and_nothing_beyond_its_edges():
     labels = ("<a>", "b", "c", "an algorithm of a long name")
     tests = Comparison(
         labels, (1.0, 2.0, 3.5, 3.5), (), 9, 0.01, 9.5, (), (labels[:2], labels[1:]), ""
     )
-    picture = svg.ranks_upright(tests)
+    picture = svg.critical_difference(tests)
     root = ET.fromstring(str(picture))
     bars = [
         (float(e.get("y1")), float(e.get("y2"))) for e in root.findall("line[@class='clique']")
     ]
+    assert len(bars) == 2
     assert bars[0][0] < bars[1][0] < bars[0][1] < bars[1][1]
     assert positions(picture) == sorted(positions(picture))
     assert {"<a> 1.00", "an algorithm of a… 3.50", "Nemenyi CD = 9.5"} <= set(texts(picture))
@@ -111,7 +94,7 @@ def test_the_upright_diagram_has_a_row_each_and_nothing_beyond_its_edges():
     places = [float(e.get(k)) for e in root.iter() for k in ("x1", "x2", "cx") if e.get(k)]
     assert all(0 < place < width for place in places)
     alone = Comparison(("a",), (1.0,), (), 1, np.nan, np.nan, (), (), "")
-    assert svg.ranks_upright(alone) == ""
+    assert svg.critical_difference(alone) == ""
 
 
 def test_a_sheet_shows_its_pictures_with_titles_and_leaves_out_the_empty_ones():

@@ -10,7 +10,7 @@ from scipy.integrate import quad
 from scipy.special import gammainc
 
 from algorithms.errors import UsageError
-from algorithms.sequential.bernstein import EmpiricalBernstein, best_rho, boundary, log_mixture
+from benchmarks.bernstein import EmpiricalBernstein, best_rho, boundary, log_mixture
 
 
 def integral(s, v, rho, c):
