@@ -32,8 +32,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from benchmarks.bernstein import EmpiricalBernstein, best_rho
 from algorithms.sequential.duel import Duel
+from benchmarks.bernstein import EmpiricalBernstein, best_rho
 from tasks import fetch
 from tasks.preprocess import as_stream
 

@@ -78,7 +78,7 @@ def mlflow(browser: Browser, address: str, suite: str, out: Path) -> None:
     """The suite's jobs, the curves of its first data set, five jobs compared, a job's run."""
     from mlflow import MlflowClient
 
-    from tasks.track.views import JOBS, TAG
+    from tasks.track.publish import JOBS, TAG
 
     client = MlflowClient(address)
     experiment = client.get_experiment_by_name(suite)

@@ -43,7 +43,6 @@ _USING = (
     "tasks.jobs.suites.suite",
     "tasks.machine.disk",
     "tasks.machine.yaml_files",
-    "tasks.machine.yaml_size",
     "tasks.jobs.job",
     "tasks.evaluate.database",
     "tasks.evaluate.store",

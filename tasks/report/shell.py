@@ -1,7 +1,13 @@
-"""The frame of a page: one file with its style, its script and its data, that calls nobody."""
+"""The frame of a page: one file with its style, its script and its data, that calls nobody.
+
+Data are gzipped JSON in base64, unpacked by the browser when they are looked at.
+"""
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +15,7 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from tasks.report.pack import packed, packed_text
+from tasks.report.draw.specs import compact
 from tasks.report.policy import content_security_policy
 from tasks.report.provenance import packages
 from tasks.report.section import Section
@@ -72,3 +78,18 @@ def _plotly() -> str:
 def static(name: str) -> str:
     """A file of ours that a page holds."""
     return (Path(__file__).parent / "static" / name).read_text(encoding="utf-8")
+
+
+def packed(value: Any) -> str:
+    """`value` as text that is safe in HTML and about a third of its JSON's size."""
+    return packed_text(compact(value))
+
+
+def packed_text(content: str) -> str:
+    """Text, packed; equal text gives equal bytes."""
+    return base64.b64encode(gzip.compress(content.encode(), compresslevel=9, mtime=0)).decode()
+
+
+def unpacked(content: str) -> Any:
+    """The inverse of `packed`."""
+    return json.loads(gzip.decompress(base64.b64decode(content)))

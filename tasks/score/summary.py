@@ -34,7 +34,7 @@ class Answer:
 def summarise(board: Board, tests: Comparison, first_tries: str = "", on_test: str = "") -> Answer:
     """The answer that a board and its tests give.
 
-    `first_tries`, `on_test`: what `tasks.score.first_tries` and `tasks.score.tested` say of them.
+    `first_tries`, `on_test`: what `tasks.score.compared` and `tasks.score.tested` say of them.
     """
     rows = board.rows
     if not rows or not any(row.n_ok for row in rows):

@@ -2,7 +2,7 @@ import io
 
 import pytest
 
-from flows.progress import Progress
+from flows.jobs import Progress
 from tasks.jobs.job import Job
 from tasks.jobs.run import failed
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from algorithms.apple.apple import Doubling, EqualEpochs, expansion_size
 from algorithms.apple.hashed import HashedLearner
 from algorithms.apple.heuristics import ssm_score, top
 from algorithms.apple.learner import Learning, powers_of_two
@@ -22,7 +23,6 @@ from algorithms.apple.monomials import (
     variable_keys,
 )
 from algorithms.apple.plan import PlanLearner
-from algorithms.apple.sizes import Doubling, EqualEpochs, expansion_size
 from algorithms.apple.update import clamp, gradient_square, invariant_step, normalized_step
 
 KERNELS = [PlanLearner, HashedLearner]

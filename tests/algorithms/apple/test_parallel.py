@@ -8,10 +8,18 @@ import numpy as np
 import pytest
 
 from algorithms.apple.apple import Apple
-from algorithms.apple.averaging import STEPS, beyond, losses_beyond, merge, union_of_parents
 from algorithms.apple.hashed import HashedLearner
 from algorithms.apple.learner import Learning
-from algorithms.apple.parallel import ParallelApple, refine, united
+from algorithms.apple.parallel import (
+    STEPS,
+    ParallelApple,
+    beyond,
+    losses_beyond,
+    merge,
+    refine,
+    union_of_parents,
+    united,
+)
 from algorithms.apple.plan import PlanLearner
 from algorithms.apple.polynomial import Polynomial
 from algorithms.apple.update import EXAMPLES

@@ -11,7 +11,7 @@ import pytest
 from algorithms.caches import cache_dir
 from tasks.evaluate.peers import program, venv
 from tasks.evaluate.peers.trials import PeerTrials
-from tasks.evaluate.probes import isolation
+from tasks.evaluate.probes import recording
 from tasks.evaluate.probes.recording import RecordedFits
 from tasks.evaluate.trials.budgeted import BudgetedTrials
 from tasks.evaluate.trials.replay import StoredTrials
@@ -117,7 +117,7 @@ def made(tmp_path, monkeypatch):
     script.write_text(ANSWER)
     monkeypatch.setattr(venv, "python", lambda _: Path(sys.executable))
     monkeypatch.setattr(program, "__file__", str(script))
-    monkeypatch.setattr(isolation, "call", lambda f, _: isolation.Called(Ending("ok"), f()))
+    monkeypatch.setattr(recording, "call", lambda f, _: recording.Called(Ending("ok"), f()))
     values = []
 
     def watched(making):

@@ -8,7 +8,7 @@ from tasks.folder.results import shown_at, write_result
 from tasks.folder.seal import unseal
 from tasks.jobs.job import Job
 from tasks.report.commands import race_command
-from tasks.report.pack import unpacked
+from tasks.report.shell import unpacked
 from tasks.score.board import plain
 from tasks.score.compared import compared
 from tasks.score.leaderboard import ONE_SET_RULE

@@ -5,8 +5,7 @@ import pytest
 
 from algorithms import registry
 from tasks.jobs.suites.suite import Suite
-from tasks.score.compared import compared
-from tasks.score.first_tries import NAMED, verdict
+from tasks.score.compared import NAMED, compared, verdict
 from tasks.score.frame import as_frame
 from tasks.score.leaderboard import leaderboard
 

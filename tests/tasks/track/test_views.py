@@ -4,7 +4,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from tasks.track.views import CONFIGURATIONS, JOBS, TAG, configuration_views, data_views
+from tasks.track.publish import CONFIGURATIONS, JOBS, TAG, configuration_views, data_views
 
 
 def result(data, direction="min", status="ok"):

@@ -1,7 +1,6 @@
 import pytest
 
-from tasks.evaluate.trials.guided import Guided
-from tasks.evaluate.trials.optimisers import RandomSearch, make
+from tasks.evaluate.trials.optimisers import Guided, RandomSearch, make
 from tasks.evaluate.trials.spaces import load_space
 
 SPACE = load_space("tables-classification")

@@ -5,7 +5,7 @@ from tasks.keep.page import build
 from tasks.keep.page.expectations import honesty
 from tasks.keep.page.status import status
 from tasks.keep.state import State
-from tasks.report.pack import unpacked
+from tasks.report.shell import unpacked
 from tests.page_reader import read_page
 
 

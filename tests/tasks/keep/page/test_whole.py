@@ -8,7 +8,7 @@ import pytest
 from tasks.keep.changes import Changes, Happened, Lineage
 from tasks.keep.page import build
 from tasks.keep.state import State
-from tasks.report.pack import unpacked
+from tasks.report.shell import unpacked
 from tests.page_reader import read_page
 
 ALL = {"losses", "expected", "lineages", "comparison", "incidents", "aside", "watch",

@@ -29,7 +29,7 @@ from algorithms.abc_selection.selection import ABC
 from algorithms.errors import DataError, UsageError
 from algorithms.events import ProbeFinished, of
 from leaseboard import SelectionSearch
-from tasks.evaluate.probes import isolation
+from tasks.evaluate.probes import recording
 from tasks.models import trusted
 
 PIPELINES = {
@@ -267,7 +267,7 @@ def test_an_interrupt_of_folds_begins_no_other(data, monkeypatch):
         begun.append(run)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(isolation, "call", interrupted)
+    monkeypatch.setattr(recording, "call", interrupted)
     own = {str(depth): DecisionTreeClassifier(max_depth=depth) for depth in range(1, 20)}
     with pytest.raises(KeyboardInterrupt):
         SelectionSearch(own, n_jobs=2).fit(*data)
@@ -281,9 +281,9 @@ def test_an_interrupt_leaves_nothing_half_done(data, monkeypatch):
         calls.append(run)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return isolation.Called(*isolation._outcome(run))
+        return recording.Called(*recording._outcome(run))
 
-    monkeypatch.setattr(isolation, "here", interrupted)
+    monkeypatch.setattr(recording, "here", interrupted)
     search = SelectionSearch(PIPELINES, algorithm="abc", initial_rows=200)
     with pytest.raises(KeyboardInterrupt):
         search.fit(*data)

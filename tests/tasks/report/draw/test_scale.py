@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tasks.report.draw.scale import COMMON, Scale, frame
+from tasks.report.draw.svg import COMMON, Scale, frame
 from tasks.score.bootstrap import Interval
 
 

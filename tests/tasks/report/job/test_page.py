@@ -12,10 +12,10 @@ from tasks.report.draw.specs import (
     text,
     thinned,
 )
-from tasks.report.job import arms, bands, leases, mattering
+from tasks.report.job import arms, bands, leases, page
 from tasks.report.job.leases import Segment, merged, reigns, segments
 from tasks.report.job.page import job_payload
-from tasks.report.pack import packed, unpacked
+from tasks.report.shell import packed, unpacked
 
 
 def titles(payload):
@@ -104,16 +104,16 @@ def test_the_gantt_holds_every_slot_and_marks_each_change_of_champion(logs):
 
 def test_of_many_slots_the_ten_that_mattered_are_drawn_and_the_rest_on_demand(logs, many_slots):
     events = many_slots
-    few, whole = mattering.gantts(configurations(events), events, "examples", 100)
+    few, whole = page.gantts(configurations(events), events, "examples", 100)
 
-    assert mattering.by_weight(configurations(events), events, 100)[:5] == [3, 7, 5, 13, 12]
+    assert page.by_weight(configurations(events), events, 100)[:5] == [3, 7, 5, 13, 12]
     assert [int(row) for row in few.layout["yaxis"]["ticktext"]] == [3, 5, *range(6, 14)]
     assert "Of 14 slots these are the 10 that mattered" in few.note
     assert whole.folded == "Leases of all 14 slots"
     assert len(whole.layout["yaxis"]["ticktext"]) == 14
     assert "folded" not in few.payload()
     small = logs["stream"]()
-    assert len(mattering.gantts(configurations(small), small, "examples", 20_000)) == 1
+    assert len(page.gantts(configurations(small), small, "examples", 20_000)) == 1
 
 
 def test_bands_run_along_the_lower_and_back_along_the_upper_bound(logs):

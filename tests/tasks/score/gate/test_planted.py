@@ -114,7 +114,7 @@ PLANTS = {
     ),
     "one apple expansion fewer": (
         ("ci-apple", [], ["apple", "apple-ssm"]),
-        "algorithms.apple.sizes", "for k in range(1, epochs)}", "for k in range(1, epochs - 1)}",
+        "algorithms.apple.apple", "for k in range(1, epochs)}", "for k in range(1, epochs - 1)}",
         ["expansions of apple", "expansions of apple-ssm"],
     ),
     "the growth rate negated in Rising Bandits": (
