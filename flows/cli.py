@@ -37,6 +37,7 @@ from flows.commands import (
 )
 from flows.interruption import SIGINT_EXIT, InterruptedRunError
 from flows.terminal import say
+from tasks.machine.environment import prepare_environment
 
 _CommandLineError: Any = typer.BadParameter.__base__
 """What typer raises for wrong usage; it offers the class under no public name."""
@@ -108,6 +109,7 @@ def _common(
     ] = False,
 ) -> None:
     del debug, show_version
+    prepare_environment()  # before a command imports what reads it
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -82,10 +82,10 @@ def dispatch_here(
     place: Place, expected: Collection[Job], body: Callable[[Steps], Outcome]
 ) -> State[Any]:
     """`dispatch` as tasks of the flow run that this is called in; returns how that ends."""
-    from flows.orchestrate import Performance
+    from flows.orchestrate import RunPerformance
 
     with terminable(), _pool(place, expected) as pool:
-        return Performance(_as_tasks(place, pool), body, pool.stop).perform()
+        return RunPerformance(_as_tasks(place, pool), body, pool.stop).perform()
 
 
 @contextmanager

@@ -8,15 +8,15 @@ from typing import Any
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
-from prefect.context import TagsContext
 from prefect.states import Completed
 from prefect.utilities.annotations import quote
 from pydantic import Field
+from typing_extensions import override
 
 from flows.deployed import as_deployed, check_kept
 from flows.interruption import terminable
 from flows.keep import Body, Turned, held_turn, summary
-from flows.one_run import in_one_run
+from flows.one_run import Performance, in_one_run
 from tasks.keep.opening import home_of
 from tasks.keep.settings import read_keep
 from tasks.machine import paths
@@ -41,7 +41,7 @@ def in_flow(name: str, file: Path | None, url: str, body: Body) -> Turned:
     return in_one_run("keep", name, url, TurnPerformance(body, file))
 
 
-class TurnPerformance:
+class TurnPerformance(Performance[Turned]):
     """A turn in a flow run's own process, with what it came to.
 
     - `file`: of the keep.
@@ -50,26 +50,14 @@ class TurnPerformance:
     def __init__(self, body: Body, file: Path | None) -> None:
         self._body = body
         self._file = file
-        self._turned: Turned | None = None
-        self._error: BaseException | None = None
-        self.tasks = 0
 
-    def perform(self) -> State[Any]:
-        """Take the turn within a flow run, whose state says what it brought."""
-        try:
-            with TagsContext(current_tags=set()):
-                self._turned = turned = self._body(self._as_task)
-        except BaseException as error:
-            self._error = error
-            raise
-        return Completed(message=summary(turned, self._file))
+    @override
+    def _make(self) -> Turned:
+        return self._body(self._as_task)
 
-    def outcome(self) -> Turned:
-        """What the turn came to; what ended it is raised, of which Prefect made a state."""
-        if self._error is not None:
-            raise self._error
-        assert self._turned is not None
-        return self._turned
+    @override
+    def _state_of(self, made: Turned) -> State[Any]:
+        return Completed(message=summary(made, self._file))
 
     def _as_task(self, word: str, step: Callable[..., Any]) -> Callable[..., Any]:
         """A step as a task of the flow run that it is called in; the state is the record."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Protocol, TypeVar
+from abc import ABC, abstractmethod
+from typing import Any, Generic, TypeVar
 
 import httpx
 from prefect import flow, tags
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.objects import State
 from prefect.concurrency.services import ConcurrencySlotAcquisitionWithLeaseService
-from prefect.context import get_run_context
+from prefect.context import TagsContext, get_run_context
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from flows.flow_log import logged
@@ -22,29 +23,52 @@ DRAIN_SECONDS = 30.0
 """How long a server may record nothing new before it is left alone."""
 _ENDED = ["COMPLETED", "FAILED", "CRASHED", "CANCELLED"]
 
-Outcome_co = TypeVar("Outcome_co", covariant=True)
+Made = TypeVar("Made")
 
 
-class Performs(Protocol[Outcome_co]):
-    """What a flow run does in its own process, with what came of it."""
+class Performance(ABC, Generic[Made]):
+    """What a flow run does in its own process, with what came of it.
 
-    @property
-    def tasks(self) -> int:
-        """How many tasks it has begun."""
-        ...
+    Prefect sends the flow along with each task that goes to another process; this stays behind.
+    """
+
+    tasks = 0
+    """How many tasks it has begun."""
+    _made: Made | None = None
+    _error: BaseException | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return object, ()
 
     def perform(self) -> State[Any]:
         """Do it, within the flow run, which ends as the state says."""
-        ...
+        try:
+            with TagsContext(current_tags=set()):
+                self._made = made = self._make()
+        except BaseException as error:
+            self._error = error
+            raise
+        return self._state_of(made)
 
-    def outcome(self) -> Outcome_co:
+    def outcome(self) -> Made:
         """What came of it; what it was interrupted by is raised, of which Prefect made a state."""
-        ...
+        if self._error is not None:
+            raise self._error
+        assert self._made is not None
+        return self._made
+
+    @abstractmethod
+    def _make(self) -> Made:
+        """Do the work."""
+
+    @abstractmethod
+    def _state_of(self, made: Made) -> State[Any]:
+        """How the flow run ends."""
 
 
 def in_one_run(
-    called: str, name: str, url: str, here: Performs[Outcome_co], description: str = ""
-) -> Outcome_co:
+    called: str, name: str, url: str, here: Performance[Made], description: str = ""
+) -> Made:
     """What comes of `here` in one run `name` of the flow `called`, on the server at `url`."""
 
     @flow(

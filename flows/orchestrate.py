@@ -14,7 +14,6 @@ from typing import Any
 import httpx
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.client.schemas.objects import State
-from prefect.context import TagsContext
 from prefect.exceptions import PrefectException
 from prefect.futures import PrefectWrappedFuture
 from prefect.states import Completed, Failed
@@ -23,7 +22,7 @@ from prefect.utilities.annotations import quote
 from typing_extensions import override
 
 from flows.jobs import Outcome
-from flows.one_run import in_one_run
+from flows.one_run import Performance, in_one_run
 from flows.steps import Steps
 from flows.terminal import say
 from tasks import steps as tasks_of
@@ -167,13 +166,13 @@ def in_flow(
 
     `interrupt`: called when the flow is cancelled or interrupted: makes every running job return.
     """
-    here = Performance(steps, body, interrupt)
+    here = RunPerformance(steps, body, interrupt)
     description = "Fetch, prepare, run, score, record and report."
     return in_one_run("benchmark", suite, url, here, description)
 
 
-class Performance:
-    """What a flow run does in its own process, with what came of it.
+class RunPerformance(Performance[Outcome]):
+    """The steps of a run in a flow run's own process, with what they came to.
 
     - `body`: what is made of them.
     - `interrupt`: makes every running job return.
@@ -188,43 +187,27 @@ class Performance:
         self._steps = steps
         self._body = body
         self._interrupt = interrupt
-        self._outcome: Outcome | None = None
-        self._error: BaseException | None = None
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return object, ()
+    @override
+    def _make(self) -> Outcome:
+        with self._steps.runner:
+            try:
+                return self._body(self._steps)
+            except BaseException:
+                self._interrupt()
+                self._steps.let_go()
+                raise
+            finally:
+                self.tasks = self._steps.tasks
 
-    @property
-    def tasks(self) -> int:
-        """How many tasks were begun."""
-        return self._steps.tasks
-
-    def perform(self) -> State[Any]:
-        """Make the steps within a flow run, which ends as the outcome says."""
-        try:
-            with self._steps.runner, TagsContext(current_tags=set()):
-                try:
-                    self._outcome = outcome = self._body(self._steps)
-                except BaseException:
-                    self._interrupt()
-                    self._steps.let_go()
-                    raise
-        except BaseException as error:
-            self._error = error
-            raise
-        jobs, skipped = len(outcome.results), outcome.skipped
-        if outcome.failed:
-            return Failed(message=f"{outcome.failed} of {jobs} jobs failed")
-        if outcome.problems:
-            return Failed(message="; ".join(outcome.problems))
+    @override
+    def _state_of(self, made: Outcome) -> State[Any]:
+        jobs, skipped = len(made.results), made.skipped
+        if made.failed:
+            return Failed(message=f"{made.failed} of {jobs} jobs failed")
+        if made.problems:
+            return Failed(message="; ".join(made.problems))
         if jobs and skipped == jobs:
             return Failed(message=f"nothing could run: {jobs} jobs skipped")
         left = f", {skipped} skipped" if skipped else ""
         return Completed(message=f"{jobs - skipped} jobs done{left}")
-
-    def outcome(self) -> Outcome:
-        """What came of it; what it was interrupted by is raised, of which Prefect made a state."""
-        if self._error is not None:
-            raise self._error
-        assert self._outcome is not None
-        return self._outcome

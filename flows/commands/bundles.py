@@ -58,10 +58,6 @@ def merge(
     bundles = [bundle.read(file) for file in files]  # all, before anything is written
     verdicts = {str(each.path): verdict_of(each) for each in bundles}
 
-    from tasks.machine.environment import prepare_environment
-
-    prepare_environment()
-
     from flows.boards import show_board
     from flows.steps import Locally, nothing_runs
     from tasks.folder import results

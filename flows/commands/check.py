@@ -27,9 +27,7 @@ def check(
     from tasks.jobs import quarantine
     from tasks.jobs.described import describe
     from tasks.jobs.limits import Limits
-    from tasks.machine.environment import prepare_environment
 
-    prepare_environment()
     found = describe(algorithm, {})
     failed = 0
     for name, promise in checks().items():

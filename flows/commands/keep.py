@@ -62,10 +62,6 @@ def keep(
 
     Example: leaseboard keep sales.yaml
     """
-    from tasks.machine.environment import prepare_environment
-
-    prepare_environment()
-
     from tasks.keep.opening import home_of
     from tasks.keep.settings import read_keep
 

@@ -46,10 +46,8 @@ def register(
     Example: leaseboard model register runs/quick --data synthetic:fried?rows=20000
     """
     from algorithms.errors import UsageError
-    from tasks.machine.environment import prepare_environment
     from tasks.report.build import suite_of
 
-    prepare_environment()
     suite = suite_of(run)
     if suite is None:
         raise UsageError(
@@ -79,12 +77,8 @@ def promote(
 
     Example: leaseboard model promote sales
     """
-    from tasks.machine import paths
-    from tasks.machine.environment import prepare_environment
-
-    prepare_environment()
-
     from algorithms.errors import UsageError
+    from tasks.machine import paths
     from tasks.models import registry
     from tasks.score.gate.scores import TOLERANCE
 
@@ -117,10 +111,6 @@ def rollback(name: Name, out: KeepFolder = None, tracking_uri: TrackingUri = Non
     Example: leaseboard model rollback sales
     """
     from tasks.machine import paths
-    from tasks.machine.environment import prepare_environment
-
-    prepare_environment()
-
     from tasks.models import registry
 
     uri = paths.tracking_uri(tracking_uri)
@@ -181,10 +171,6 @@ def list_models(tracking_uri: TrackingUri = None) -> int:
     Example: leaseboard model list
     """
     from tasks.machine import paths
-    from tasks.machine.environment import prepare_environment
-
-    prepare_environment()
-
     from tasks.models import registry
 
     rows = registry.listed(paths.tracking_uri(tracking_uri))

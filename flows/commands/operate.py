@@ -30,10 +30,8 @@ def ui(
     from flows.interruption import terminable
     from flows.service import SAFE_PATH, Service, answers
     from tasks.machine import paths
-    from tasks.machine.environment import prepare_environment
     from tasks.track.store import ensure_store
 
-    prepare_environment()
     if answers(port):
         raise UsageError(f"port {port} is taken: name another --port")
     uri = paths.tracking_uri(tracking_uri)
@@ -70,10 +68,8 @@ def doctor(
     Example: leaseboard doctor --mend
     """
     from tasks.machine import paths
-    from tasks.machine.environment import prepare_environment
     from tasks.tend.doctor import examine
 
-    prepare_environment()
     troubled = False
     found = examine(paths.tracking_uri(tracking_uri), mend=mend)
     for finding in chain(found, stuck_flow_runs(mend=mend)):

@@ -30,9 +30,7 @@ def schedule(
     """
     from tasks.jobs.suites.timetable import load_schedule
     from tasks.machine import paths
-    from tasks.machine.environment import prepare_environment
 
-    prepare_environment()
     folder = paths.conf_dir(conf)
     loaded = load_schedule(folder)
     for entry in loaded.schedules:

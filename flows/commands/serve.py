@@ -52,10 +52,6 @@ def serve(
     import os
     import time
 
-    from tasks.machine.environment import prepare_environment
-
-    prepare_environment()
-
     import uvicorn
 
     from tasks.keep.opening import home_of, state_of

@@ -45,10 +45,6 @@ def prune(
     """
     from datetime import UTC, datetime, timedelta
 
-    from tasks.machine.environment import prepare_environment
-
-    prepare_environment()
-
     from tasks.machine import disk, paths
     from tasks.tend import folders as core
     from tasks.tend import stores as tracked

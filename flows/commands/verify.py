@@ -42,10 +42,6 @@ def verify(
     """
     from secrets import SystemRandom
 
-    from tasks.machine.environment import prepare_environment
-
-    prepare_environment()
-
     from algorithms.errors import UsageError
     from tasks.machine import paths
     from tasks.tend import verify as core
