@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from flows.boards import show_board
 from flows.folders import new_folder
 from flows.jobs import Outcome, look, run_jobs
 from flows.steps import Steps
-from flows.terminal import say
+from flows.terminal import say, tell
 from tasks.fetch.kept import Kept
 from tasks.folder import results
+from tasks.folder.results import TABLE
+from tasks.jobs.job import Result
 from tasks.jobs.suites.rankable import require_ranking
 from tasks.jobs.suites.suite import Suite
+from tasks.machine.addresses import redacted
+from tasks.score.compared import Compared
+from tasks.track.store import TrackingError
 
 SHARED = ".data-"
 """Folders begin so, in a run's, that hold the data which its jobs map into memory."""
@@ -75,3 +79,45 @@ def _shared(out: Path) -> Iterator[Path]:
     finally:
         with suppress(FileNotFoundError):  # code of a user's may have removed it
             shutil.rmtree(place)
+
+
+def show_board(
+    steps: Steps,
+    results: Sequence[Result],
+    suite: Suite | None,
+    name: str,
+    out: Path,
+    uri: str | None,
+    found: Compared | None = None,
+) -> str:
+    """Score, print the board, build the page, and put both into the MLflow store.
+
+    - `results`: as the table in `out` has them; they have been logged.
+    - `uri`: the store; None if there is none, or it is in trouble.
+    - `found`: the comparison of the results, where it has been made already.
+
+    Returns why the board is not in the store, empty if it is.
+    """
+    from tasks.score import board
+
+    found = found or steps.score(results, suite)
+    board.show(found)
+    tell(board.plain(found))
+    page = steps.report(out, found, suite)
+    say(f"results: {out / TABLE}\nreport:  {page}")
+    if uri is None:
+        return ""
+    given = {"uri": uri, "out": out, "suite": suite, "report": page, "logged": True}
+    try:
+        place = steps.record(results, name, found, **given)
+    except TrackingError as error:
+        return f"the board is not in MLflow: {error}"
+    say(f"mlflow:  {_address(uri)}/{place}")
+    return ""
+
+
+def _address(uri: str) -> str:
+    """Where the UI of a store is; a database needs `leaseboard ui` to have one."""
+    if uri.startswith("http"):
+        return redacted(uri).rstrip("/")
+    return "leaseboard ui, http://127.0.0.1:5000"

@@ -16,8 +16,7 @@ from prefect.context import get_run_context
 from prefect.states import Cancelled, Failed
 
 from algorithms.errors import LeaseboardError, UsageError
-from flows.flow_log import logged
-from flows.flow_runs import claim, in_the_way
+from flows.flow_runs import claim, in_the_way, logged
 from flows.terminal import say
 
 ALONE = "one at a time"

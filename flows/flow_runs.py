@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -21,9 +21,11 @@ from prefect.client.schemas.actions import LogCreate
 from prefect.client.schemas.filters import FlowRunFilter, TaskRunFilter
 from prefect.client.schemas.objects import FlowRun, State
 from prefect.exceptions import ObjectNotFound
+from prefect.logging.handlers import APILogHandler
 from prefect.states import Crashed, Pending
 
 from algorithms.errors import LeaseboardError
+from flows.terminal import overheard
 from tasks.machine.addresses import redacted
 from tasks.machine.owners import is_alive, owner
 
@@ -176,3 +178,20 @@ def _gone(run: FlowRun) -> str:
     if not _owner_of(run):
         return "no process owns it: what was to start it was killed, or the machine went down"
     return f"its process is gone ({_place(run)}): it was killed, or the machine went down"
+
+
+@contextmanager
+def logged(flow_run: UUID) -> Iterator[None]:
+    """Send what is said meanwhile to the flow run's page; all of it is there at the end."""
+    # At a flow's end it warns on the terminal of what it is about to send, and then sends it.
+    logging.getLogger("EventsWorker").setLevel(logging.ERROR)
+    handler = APILogHandler()
+    # No child of Prefect's logger: ours is heard whatever level Prefect's own lines have.
+    logger = logging.Logger("leaseboard", logging.INFO)
+    logger.addHandler(handler)
+    told = logging.LoggerAdapter(logger, {"flow_run_id": str(flow_run)})
+    try:
+        with overheard(lambda text: told.info("%s", text)):
+            yield
+    finally:
+        handler.flush()

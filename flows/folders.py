@@ -1,14 +1,16 @@
-"""Folders that a command writes into: checked before anything is done for them."""
+"""Folders that a command writes into: checked before it begins, and what is damaged in them."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from algorithms.errors import UsageError
-from tasks.folder.results import LOCK
+from flows.terminal import say
+from tasks.folder import results
+from tasks.folder.results import LOCK, Damage
 
 
 def output_folder(path: Path) -> Path:
@@ -50,3 +52,19 @@ def check_writable(path: Path) -> None:
     there = next(place for place in (path, *path.resolve().parents) if place.exists())
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
         raise UsageError(f"cannot write to {str(path)!r}: name a writable folder with --out")
+
+
+MOST_LINES = 5
+
+
+def say_damage(found: Sequence[Damage]) -> None:
+    """One line on standard error for each file, the first few by name."""
+    for damage in found[:MOST_LINES]:
+        say(f"leaseboard: {damage}", err=True)
+    if len(found) > MOST_LINES:
+        say(f"leaseboard: and {len(found) - MOST_LINES} more such files", err=True)
+
+
+def check_folder(out: Path) -> None:
+    """Look at all files of a run folder, and say which are damaged."""
+    say_damage(results.damaged(out))

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Self
 
 from algorithms.benches.holdout import ONE_CLASS, SAYS_NOTHING
-from flows.damage import say_damage
+from flows.folders import say_damage
 from flows.steps import Steps
 from flows.terminal import say, tell
 from tasks.fetch.kept import Kept

@@ -1,8 +1,11 @@
-"""Joint-space optimisers: the choice of the arm is one more hyperparameter."""
+"""Joint-space optimisers: the choice of the arm is one more hyperparameter.
+
+Other AutoML systems among them search by themselves, and their trials are replayed.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic.dataclasses import dataclass
 
@@ -41,3 +44,31 @@ class JointSpace(PullsAlgorithm):
             trial = bench.pull_joint(self.optimiser)
             yield record.lease(trial.arm, before, bench.pulls[trial.arm] - 1)
             yield from record.trial(trial)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Peer(PullsAlgorithm):
+    """A system with learners and an optimiser of its own, on the split and budget of all others.
+
+    Parameters
+    ----------
+    system : {"flaml", "hyperopt-sklearn", "tpot"}
+        Each runs in an environment of its own: ``leaseboard peers install flaml``.
+
+    Notes
+    -----
+    The bench shows it as one arm. It may stop before the budget is spent.
+    """
+
+    may_stop: ClassVar[bool] = True
+
+    system: Literal["flaml", "hyperopt-sklearn", "tpot"] = "flaml"
+
+    def run(self, bench: PullsBench, seed: int) -> Run:
+        """Take its trials in its own order."""
+        del seed  # the bench has told it the environment's
+        record = Record(bench)
+        yield from record.arms()
+        while bench.at < bench.budget and not bench.exhausted(0):
+            yield record.lease(0, bench.at, bench.pulls[0])
+            yield from record.trial(bench.pull(0))

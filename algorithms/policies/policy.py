@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -31,10 +32,73 @@ from algorithms.events import (
     LeaseGranted,
     TrialFinished,
 )
-from algorithms.policies.choices import chosen
-from algorithms.policies.failures import Failures, Texts, failure_of
 from algorithms.seeds import generator
 from algorithms.user_files import home
+
+Texts = NDArray[np.object_]
+
+_NUMBERS = re.compile(r"(?:[-+]?(?:0x[0-9a-f]+|\d[\d.]*(?:e[-+]?\d+)?)[,\s]*)+", re.IGNORECASE)
+
+
+def failure_of(trial: Feedback) -> str:
+    """Why a trial failed, in one line; empty if it was completed.
+
+    Examples
+    --------
+    >>> from algorithms.tiny import Tiny, tiny_bench
+    >>> bench = tiny_bench("pulls", Tiny(broken=True))
+    >>> failure_of(bench.pull(0)), failure_of(bench.pull(0))
+    ('', 'diverged: NaN in the loss')
+    """
+    return "" if trial.status == "ok" else f"{trial.status}: {trial.reason}"
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether two trials failed in the same way, whatever numbers their reasons tell.
+
+    Examples
+    --------
+    >>> alike("crash: labels [0 1 2], not [0 2]", "crash: labels [0 1], not [1]")
+    True
+    >>> alike("crash: a label is missing", "timeout: over 5 CPU seconds")
+    False
+    """
+    return _NUMBERS.sub("#", one) == _NUMBERS.sub("#", other)
+
+
+class Failures:
+    """The failures of each arm's latest trials, in independent runs side by side.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        (repeats, n_arms).
+
+    Attributes
+    ----------
+    last : ndarray of str, shape (repeats, n_arms)
+        Why the latest trial of each arm failed; empty if it was completed.
+    in_a_row : ndarray of int, shape (repeats, n_arms)
+        How many of its latest trials failed alike.
+    """
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.last: Texts = np.full(shape, "", dtype=object)
+        self.in_a_row: NDArray[np.intp] = np.zeros(shape, dtype=np.intp)
+
+    def take(self, arm: NDArray[np.intp], failure: Texts | None) -> NDArray[np.bool_]:
+        """Which of the latest trials failed: that of `arm` in each run, `failure` says why."""
+        runs = np.arange(len(arm))
+        before = self.last[runs, arm]
+        if failure is None:
+            self.last[runs, arm], self.in_a_row[runs, arm] = "", 0
+            return np.zeros(len(arm), dtype=np.bool_)
+        failed = np.asarray(failure != "", dtype=np.bool_)
+        again = np.array([alike(*pair) for pair in zip(before, failure, strict=True)])
+        self.in_a_row[runs, arm] = failed * (1 + again * self.in_a_row[runs, arm])
+        self.last[runs, arm] = failure
+        return failed
+
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -334,4 +398,58 @@ def _defeat(policy: Policy, arm: np.intp) -> str:
     return (
         f"its upper bound {upper[arm]:.4f} does not exceed"
         f" the lower bound {lower[leader]:.4f} of arm {leader}"
+    )
+
+
+def chosen(choice: object, repeats: int, n_arms: int, policy: type) -> NDArray[np.intp]:
+    """The arm that `policy` chose in each run.
+
+    Whatever has another form would be broadcast, taken for a mask, or fail far from here.
+
+    Parameters
+    ----------
+    choice : object
+        What `_choose` returned.
+    repeats, n_arms : int
+        How many runs there are, and K.
+    policy : type
+        The class that chose, for the message.
+
+    Raises
+    ------
+    BrokenPromiseError
+        If it is none: integers from 0 to K - 1, shape (repeats,).
+
+    Examples
+    --------
+    >>> chosen([2, 0], 2, 3, dict)
+    array([2, 0])
+    >>> chosen(np.array([2, 3]), 2, 3, dict)  # doctest: +NORMALIZE_WHITESPACE
+    Traceback (most recent call last):
+    algorithms.errors.BrokenPromiseError: `_choose` of builtins:dict gave 3:
+    return integers of shape (2,), an arm of 0..2 for each run
+    """
+    try:
+        arms = np.asarray(choice)
+    except ValueError:  # lists of different lengths
+        raise _broken(short(repr(choice), 60), repeats, n_arms, policy) from None
+    if arms.shape != (repeats,) or arms.dtype.kind not in "iu":
+        raise _broken(_described(choice), repeats, n_arms, policy)
+    # A third of what `min` and `max` take, before every trial of every simulated run.
+    least, most = arms[arms.argmin()], arms[arms.argmax()]
+    if least < 0 or most >= n_arms:
+        raise _broken(str(least if least < 0 else most), repeats, n_arms, policy)
+    return arms
+
+
+def _described(choice: object) -> str:
+    if isinstance(choice, np.ndarray):
+        return f"{choice.dtype} of shape {choice.shape}"
+    return short(repr(choice), 60)
+
+
+def _broken(gave: str, repeats: int, n_arms: int, policy: type) -> BrokenPromiseError:
+    return BrokenPromiseError(
+        f"`_choose` of {home(policy)} gave {gave}: return integers of shape ({repeats},),"
+        f" an arm of 0..{n_arms - 1} for each run"
     )

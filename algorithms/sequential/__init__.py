@@ -1,5 +1,4 @@
 """Which of two forecasters is better, decided at every moment one looks.
 
 - `algorithms.sequential.duel`: champion against challenger, for losses without a known bound.
-- `algorithms.sequential.capital`: the bets that a duel is made of, compiled.
 """

@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from flows.commands.options import TrackingUri
-from flows.damage import check_folder
-from flows.folders import check_file, new_folder
+from flows.folders import check_file, check_folder, new_folder
 from flows.terminal import say
 
 
@@ -58,7 +57,7 @@ def merge(
     bundles = [bundle.read(file) for file in files]  # all, before anything is written
     verdicts = {str(each.path): verdict_of(each) for each in bundles}
 
-    from flows.boards import show_board
+    from flows.benchmark import show_board
     from flows.steps import Locally, nothing_runs
     from tasks.folder import results
     from tasks.machine import paths

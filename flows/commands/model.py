@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.commands.options import Mirrors, TrackingUri, show_table
-from flows.damage import check_folder
+from flows.folders import check_folder
 from flows.interruption import terminable
 from flows.terminal import say
 

@@ -22,7 +22,7 @@ from flows.commands.options import (
     Workers,
     show_table,
 )
-from flows.damage import check_folder
+from flows.folders import check_folder
 from flows.interruption import resumable
 from flows.opened import How, execute, exit_code, open_suites
 from flows.terminal import say

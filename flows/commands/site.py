@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flows.damage import check_folder
-from flows.folders import new_folder
+from flows.folders import check_folder, new_folder
 from flows.terminal import say
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.commands.options import TrackingUri
-from flows.damage import check_folder
-from flows.folders import output_folder
+from flows.folders import check_folder, output_folder
 from flows.terminal import say
 
 if TYPE_CHECKING:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from algorithms.caches import cache_dir
 from algorithms.errors import UsageError
-from tasks.machine.variables import variable_set
 
 CONF_KINDS = ("suites", "data", "spaces", "baselines")
 """The folders of a configuration folder."""
@@ -90,3 +90,17 @@ def tracking_uri(named: str | None = None) -> str:
 def _env(name: str) -> Path | None:
     value = os.environ.get(name)
     return Path(value) if value else None
+
+
+@contextmanager
+def variable_set(name: str, value: str) -> Iterator[None]:
+    """Set a variable meanwhile, in this process and those that it starts."""
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from tasks.machine.environment import installed
-from tasks.machine.variables import variable_set
+from tasks.machine.paths import variable_set
 from tasks.models.saved import SavedModel
 
 if TYPE_CHECKING:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
 from algorithms.errors import UsageError
-from tasks.folder.results import SUITE_FILE, shown_at, superseded, write_atomically
+from tasks.folder.results import RESULT, SUITE_FILE, TABLE, shown_at, superseded, write_atomically
 from tasks.jobs.suites.suite import Suite
+from tasks.report.cells import data_cell
 from tasks.report.draw import svg
 from tasks.report.material import Material, read_logs
 from tasks.report.sections import READERS, SECTIONS
-from tasks.report.shell import page_of
-from tasks.report.stamp import is_stamped, stamp
-from tasks.report.summary import summary
+from tasks.report.shell import packages, page_of
 from tasks.score import board as terminal
 from tasks.score.compared import Compared, compared
 from tasks.score.frame import as_frame
@@ -110,3 +112,79 @@ def render(made: Material, *, made_from: str, home: str = "") -> str:
         summary=summary(made),
         sections=[found for make in SECTIONS if (found := make(made)) is not None],
     )
+
+
+def summary(made: Material) -> dict[str, Any]:
+    """The answers, the pictures beside them, and every job that is not ok."""
+    board, answer = made.found.board, made.found.answer
+    lead = (
+        f"Relative loss in {board.metric}, below 1 is better than the best baseline"
+        if board.baselines
+        else terminal.score_name(board)
+    )
+    questions = (
+        ("What is measured?", answer.metric),
+        ("Which is best?", answer.best),
+        ("Does the test agree?", answer.on_test),
+        ("Better than naive baselines?", answer.first_tries),
+        ("By how much?", answer.relative),
+        (
+            f"By how much in {board.scale.partition(':')[0]}?"
+            if answer.relative
+            else "By how much?",
+            answer.by_how_much,
+        ),
+        ("What does that number say?", answer.meaning),
+        ("How sure?", answer.how_sure),
+        ("At what cost?", answer.cost),
+        ("What is missing?", answer.missing),
+    )
+    unfinished = made.frame[made.frame["status"] != "ok"]
+    return {
+        "answers": [(question, text) for question, text in questions if text],
+        "picture": svg.intervals(board.rows, lead),
+        "costs": svg.costs(board.rows, terminal.score_name(board)),
+        "lead": lead,
+        "scale": terminal.score_name(board),
+        "jobs": len(made.frame),
+        "unfinished": [(row, data_cell(row.data, made.names)) for row in unfinished.itertuples()],
+    }
+
+
+_CODE = Path(__file__).resolve().parents[2]
+_SUFFIXES = {".py", ".html", ".css", ".js"}
+_HEAD = 4096
+"""The stamp stands among the first bytes of a page."""
+
+
+def stamp(out: Path, suite: Suite | None) -> str:
+    """A digest of all that the page of `out` shows: results, suite, our code, the packages.
+
+    The event logs count by their digests, which the sealed results hold.
+    """
+    digest = hashlib.sha256((out / TABLE).read_bytes())
+    for sealed in sorted(out.glob(f"jobs/*/{RESULT}")):
+        digest.update(sealed.read_bytes())
+    described = "" if suite is None else suite.model_dump_json()
+    digest.update(json.dumps([out.name, described, packages()]).encode())
+    for source in sorted(_sources()):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()
+
+
+def is_stamped(page: Path, with_stamp: str) -> bool:
+    """Whether the page is there and was made from what `with_stamp` stands for."""
+    if not page.is_file():
+        return False
+    with page.open("rb") as file:
+        return with_stamp.encode() in file.read(_HEAD)
+
+
+def _sources() -> list[Path]:
+    """Our files that can change a page; conservatively all of them."""
+    return [
+        path
+        for top in ("algorithms", "tasks")
+        for path in (_CODE / top).rglob("*")
+        if path.suffix in _SUFFIXES
+    ]

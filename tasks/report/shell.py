@@ -1,23 +1,24 @@
 """The frame of a page: one file with its style, its script and its data, that calls nobody.
 
-Data are gzipped JSON in base64, unpacked by the browser when they are looked at.
+Data are gzipped JSON in base64, unpacked by the browser when they are looked at. A browser lets
+the page run its own two scripts and draw.
 """
 
 from __future__ import annotations
 
 import base64
 import gzip
+import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from tasks.machine.environment import versions
 from tasks.report.draw.specs import compact
-from tasks.report.policy import content_security_policy
-from tasks.report.provenance import packages
 from tasks.report.section import Section
 
 
@@ -93,3 +94,36 @@ def packed_text(content: str) -> str:
 def unpacked(content: str) -> Any:
     """The inverse of `packed`."""
     return json.loads(gzip.decompress(base64.b64decode(content)))
+
+
+PACKAGES = (
+    "leaseboard", "numpy", "scipy", "pandas", "numba", "scikit-learn", "lightgbm", "hyperopt",
+    "vowpalwabbit", "prefect", "mlflow", "plotly",
+)  # fmt: skip
+
+
+def packages() -> dict[str, str]:
+    """Versions of Python and of the installed packages that scores depend on."""
+    return versions(PACKAGES)
+
+
+_DRAWING = (
+    "style-src 'unsafe-inline'",  # the page's own sheet; a chart sets the style of each element
+    "img-src data: blob:",  # a chart that is saved as a picture
+    "connect-src 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+)
+
+
+def content_security_policy(scripts: Iterable[str]) -> str:
+    """The policy under which no script runs but `scripts`, each by the digest of its text.
+
+    Examples
+    --------
+    >>> content_security_policy(["alert(1)"])[:84]
+    "default-src 'none'; script-src 'sha256-bhHHL3z2vDgxUt0W3dWQOrprscmda2Y5pLsLg4GF+pI='"
+    """
+    digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
+    hashes = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+    return "; ".join(["default-src 'none'", f"script-src {hashes}", *_DRAWING])

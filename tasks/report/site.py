@@ -29,9 +29,8 @@ from tasks.jobs.suites.suite import Suite
 from tasks.report.build import render, suite_of
 from tasks.report.cells import named
 from tasks.report.material import Material, read_logs
-from tasks.report.policy import content_security_policy
 from tasks.report.sections import READERS
-from tasks.report.shell import jinja, static
+from tasks.report.shell import content_security_policy, jinja, static
 from tasks.score.compared import compared
 from tasks.score.frame import as_frame
 

@@ -27,8 +27,7 @@ from algorithms.benches.pulls import PullsBench
 from algorithms.events import ConfigurationAdmitted, Event, TrialFinished, of
 from algorithms.log_format import from_json, to_json
 from algorithms.online.column_types import standard_types
-from algorithms.policies.joint import JointSpace
-from algorithms.policies.peer import Peer
+from algorithms.policies.joint import JointSpace, Peer
 from tasks.evaluate.trials import optimisers
 from tasks.evaluate.trials.evaluate import Task
 from tasks.evaluate.trials.scoring import FASTEST, Judge

@@ -11,8 +11,8 @@ import pandas as pd
 from tasks.report.cells import Names, named
 from tasks.report.commands import command_of, commands_of
 from tasks.report.material import Material
-from tasks.report.provenance import packages
 from tasks.report.section import Section
+from tasks.report.shell import packages
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from algorithms.errors import BrokenPromiseError
-from algorithms.policies.choices import chosen
-from algorithms.policies.policy import ArmPolicy, Problem
+from algorithms.policies.policy import ArmPolicy, Problem, chosen
 
 RUNS, ARMS = 3, 4
 

@@ -12,9 +12,8 @@ from algorithms.benches.pulls import OVERRUN, PullsBench, Trial
 from algorithms.errors import LeaseboardError
 from algorithms.events import Eliminated, Finished, LeaseGranted, of
 from algorithms.policies.even import Average
-from algorithms.policies.failures import Failures, alike
 from algorithms.policies.mean import UpperConfidenceBound
-from algorithms.policies.policy import ArmPolicy, Problem
+from algorithms.policies.policy import ArmPolicy, Failures, Problem, alike
 from benchmarks.simulation import simulate
 
 POLICIES = [

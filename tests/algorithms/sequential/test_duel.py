@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from algorithms.errors import UsageError
-from algorithms.sequential.capital import LOG_WEIGHTS, N_BETS, SHARE, log_entry
-from algorithms.sequential.duel import REACH, WAITED, Duel
+from algorithms.sequential.duel import LOG_WEIGHTS, N_BETS, REACH, SHARE, WAITED, Duel, log_entry
 
 WEIGHTS = np.exp(LOG_WEIGHTS)
 HALVES = 2.0 ** -np.arange(N_BETS)

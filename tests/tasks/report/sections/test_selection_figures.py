@@ -11,8 +11,7 @@ from algorithms import registry
 from algorithms.abc_selection.simulation import SimulatedLearners
 from algorithms.base import play
 from algorithms.benches.samples import SamplesBench
-from tasks.report.sections.selection_figures import figures
-from tasks.report.sections.selections import compared, selection_log
+from tasks.report.sections.selections import compared, figures, selection_log
 
 ACCURACIES = (0.6, 0.9, 0.7, 0.89, 0.5)
 RUNS = (
