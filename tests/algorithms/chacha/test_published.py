@@ -9,7 +9,7 @@ from algorithms import registry
 from algorithms.base import play
 from algorithms.benches.stream import StreamBench
 from tasks import fetch
-from tasks.preprocess import as_stream
+from tasks.preprocess import StreamOptions, as_stream
 
 SEEDS = (2345, 3345, 4345, 5345, 6345)
 
@@ -24,7 +24,9 @@ def stream_of():
 
     def get(number, mirror):
         if number not in streams:
-            streams[number] = as_stream(fetch.load(f"openml:{number}", mirrors=(mirror,)))
+            data = fetch.load(f"openml:{number}", mirrors=(mirror,))
+            authors = StreamOptions(encoding="codes", decimals=6, max_rows=100_000)
+            streams[number] = as_stream(data, authors)
         return streams[number]
 
     return get
