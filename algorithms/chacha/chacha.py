@@ -102,7 +102,7 @@ class ChaCha(Racing):
     their deviation, taken anew after 4, 8, 16, ... examples, when what was learned is expressed
     in the new unit; VW's update does the same for each feature. So only the first forecast, which
     is 0, knows the unit. Learners see labels clipped to a range that from the fourth on no single
-    label can widen (`algorithms.chacha.safe.scale`).
+    label can widen, and not the first few beyond it (`algorithms.chacha.safe.scale`).
 
     Departs from the paper, besides: the loss is the squared one, because the bench scores it,
     not a clipped absolute error; decisions are taken every `round_length` examples, so that

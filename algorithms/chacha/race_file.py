@@ -16,7 +16,7 @@ from algorithms.errors import UsageError
 from algorithms.online.schema import Schema
 from algorithms.user_files import file_of
 
-FORMAT = "leaseboard-chacha-17"
+FORMAT = "leaseboard-chacha-18"
 """The mark of a file with a race; the number changes with what is saved."""
 
 UNFIT = (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TokenError,

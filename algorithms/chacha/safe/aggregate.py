@@ -3,7 +3,7 @@
 K experts forecast p_t(k), clipped to a range [l_t, h_t] that is known before the label y_t. They
 are weighted, at first by π: the first expert, who is expected to be the best, has most, and the
 others share the rest. The aggregate is a_t = Σ_k w_t(k) p_t(k), w_1 = π. After the label, with
-ỹ_t = clip(y_t, l_t, h_t),
+ỹ_t in [l_t, h_t] the label as learners see it (`algorithms.chacha.safe.scale`),
 
     v_t(k) ∝ w_t(k) exp(-(p_t(k) - ỹ_t)² / 2M),     w_{t+1}(k) = (1 - α_t) v_t(k) + α_t π(k),
 
@@ -36,7 +36,10 @@ by Jensen, so no Φ(k) rises. The sum telescopes: Φ_1 = 0, and -Φ ≤ 2M ln 1 
 Φ_r(k) ≤ 2M ln 1 / α_r as w_r ≥ α_r π(k). An example on which j rises costs at most the new M, and
 M 4^-i adds up to 4/3 M. Back to y_t: with e = y_t - ỹ_t, (a - y)² - (p - y)² = ℓ(a) - ℓ(p) +
 2 (p - a) e, and |p - a| ≤ W. An expert's own forecast that was clipped may be nearer to a label
-outside of the range, by e² at most; to one in the range it is no nearer. ∎
+outside of the range, by e² at most, as ỹ is within; to one in the range it is no nearer. ∎
+
+How ỹ_t is chosen is not used. The theorem is on losses to the labels as they are, those beyond the
+range included; the weights are made of losses to the labels as learners see them.
 
 An expert that joins at time r gets w_r = π' of it, with π' and the constant those of K + 1, and
 the weights of the others are multiplied by 1 - π'. Against the others the bound then has π' in
@@ -151,12 +154,12 @@ def aggregate(forecasts: Doubles, state: Doubles) -> float:
 def weigh(
     forecasts: Doubles,
     label: float,
-    low: float,
-    high: float,
+    shown: float,
+    width: float,
     state: Doubles,
     importance: float = 1.0,
 ) -> None:
-    """Take a label into the weights, by the range that was known before it.
+    """Take a label into the weights: y_t, ỹ_t and W_t.
 
     Examples
     --------
@@ -167,9 +170,8 @@ def weigh(
     [0.9709, 0.0291]
     """
     n = len(forecasts)
-    shown = min(max(label, low), high)
     beyond = abs(label - shown)
-    state[ALLOWED] += importance * (2.0 * (high - low) * beyond + beyond * beyond)
+    state[ALLOWED] += importance * (2.0 * width * beyond + beyond * beyond)
     least, largest = math.inf, 0.0
     for k in range(n):
         loss = importance * (forecasts[k] - shown) ** 2

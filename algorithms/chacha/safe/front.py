@@ -69,6 +69,9 @@ N_PAST = 4
 KNOTS = (-2.0, -1.0, 0.0, 1.0, 2.0)
 """Deviations from its mean at which a feature in pieces is bent; they are 1 apart."""
 
+STRANGE = 5.0
+"""Deviations from its mean at which a feature explains a label beyond the range."""
+
 NARROW = 64
 """Up to so many features all are seen in pieces, and are in both ridge regressions; of more, so
 many that are selected."""
@@ -354,7 +357,9 @@ def advance(
         period = next_period(losses, seen, period)
         look(examples[t], extended, wide[t], values[t, first:], state, classes, period)
         limits[t, 0], limits[t, 1] = scale[LOW], scale[HIGH]
-        label = clipped(np.float64(labels[t]), scale)
+        # A strange label of a strange example is a rare event rather than an error.
+        explained = np.abs(wide[t, N_PAST : N_PAST + d]).max() >= STRANGE if d else False
+        label = clipped(np.float64(labels[t]), scale, explained)
         shown[t] = label
         importance = np.float64(importances[t])
         if importance <= 0.0:
@@ -377,7 +382,7 @@ def advance(
             solve_both(*ridge, *past_ridge)
         compare(label, past, losses, seen)
         remember(label, past, seen)
-        admit(np.float64(labels[t]), scale, importance)
+        admit(np.float64(labels[t]), scale, importance, explained)
         add_moments(examples[t], moments, scale[COUNT])
         if wide_too:
             select(memory, slots, past_ridge, scale, moments, classes)

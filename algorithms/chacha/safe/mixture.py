@@ -155,7 +155,7 @@ def mix(
     labels, importances : ndarray of float32, shape (n,)
         What each loss is worth; an example of 0 changes nothing.
     shown, limits : ndarray of float64, shapes (n,) and (n, 2)
-        The labels as models learn them, and the range that they are clipped to.
+        The labels as models learn them, and the range that forecasts are clipped to.
     live, losses
         See `posterior_mean`; `losses` is updated.
     baselines : ndarray of int64
@@ -204,7 +204,9 @@ def mix(
         if first:
             totals[FIRST] = importance * label * label
             continue
-        weigh(experts, label, limits[t, 0], limits[t, 1], aggregated, importance)
+        low, high = limits[t, 0], limits[t, 1]
+        # The first three labels are shown even beyond the range.
+        weigh(experts, label, min(max(seen, low), high), high - low, aggregated, importance)
         lost = importance * (forecast - label) ** 2
         aggregated[ALLOWED] += max(0.0, lost - importance * (exact - label) ** 2)
         totals[LOST] += lost

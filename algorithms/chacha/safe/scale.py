@@ -1,4 +1,11 @@
-"""The range and the scale of labels, which no single label can move far."""
+"""The range and the scale of labels, which no few labels can move far.
+
+Learners see labels clipped to the range. From the tenth on, one beyond it is a *stray*, an error
+of whoever wrote it as far as is known, and learners see the label before it again: on an
+autoregressive stream even the range is hundreds of residuals wide. A label that strange features
+explain is not a stray but a rare event. Of three strays at once nothing is learned; from
+the fourth on they may be a new level or rare events, which are shown or clipped.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +21,23 @@ COUNT, LEAST, SECOND_LEAST, SECOND_MOST, MOST, LOW, HIGH, MEAN, SQUARES = range(
 """The fields of a scale: how many labels, the two least and the two largest, the range that labels
 are clipped to, and of the clipped ones the mean and the sum of squared deviations."""
 
-BELOW, BELOW_AT, ABOVE, ABOVE_AT, KNOWN, WEIGHT = range(9, 15)
+BELOW, BELOW_AT, ABOVE, ABOVE_AT, KNOWN, WEIGHT, SHOWN, STRAYS, EXTENDED_AT = range(9, 18)
 """Its last fields: the label that was last beyond the range on each side, and which one it was;
-whether the range was known beforehand, as that of classes is; and the sum of importances."""
+whether the range was known beforehand, as that of classes is; the sum of importances; the last
+label as learners saw it; how many strays there were of late; and which label last extended the
+range from beyond it."""
 
 NEAR = 5
 """Two labels beyond the range on one side confirm each other if they are no further apart."""
 
+STEADY = 10
+"""Labels of a new range from which on those beyond it are strays."""
+
+MOST_STRAYS = 3
+"""So many of late may be errors."""
+
+RECENT = 1000.0
+"""Labels after which a stray counts 1/e."""
 
 SETTLED = 4
 """Labels from which on one that is strange can be told from the others."""
@@ -33,20 +50,45 @@ MARGIN = 3.0
 
 def new_scale(low: float = 0.0, high: float = 0.0) -> Doubles:
     """The scale of no labels; if `low` and `high` differ they are the range, once and for all."""
-    scale = np.zeros(WEIGHT + 1)
+    scale = np.zeros(EXTENDED_AT + 1)
     scale[LOW], scale[HIGH], scale[KNOWN] = low, high, low < high
     return scale
 
 
 @njit(cache=True, nogil=True)
-def clipped(label: float, scale: Doubles) -> float:
-    """The label as learners are shown it: within the range, which is decided before it comes.
+def clipped(label: float, scale: Doubles, explained: bool = False) -> float:
+    """Return the label as learners see it: within the range, which is decided before it comes.
 
-    The first three labels are shown as they are: nobody can say yet which one is strange.
+    The first three labels are shown as they are: nobody can say yet which one is strange. A stray
+    is shown as the label before it was, and after `MOST_STRAYS` as it is if another confirms it.
     """
     if scale[COUNT] < SETTLED - 1 and not scale[KNOWN]:
         return label
+    found = strays(label, scale, explained)
+    if 0.0 < found <= MOST_STRAYS:
+        return float(scale[SHOWN])
+    if found > MOST_STRAYS and is_confirmed(label, scale):
+        return label
     return float(min(max(label, scale[LOW]), scale[HIGH]))
+
+
+@njit(cache=True, nogil=True)
+def strays(label: float, scale: Doubles, explained: bool) -> float:
+    """Return how many strays there are of late with this label; 0 if it is none.
+
+    Where all labels were equal no other one is.
+    """
+    steady = scale[COUNT] - scale[EXTENDED_AT] >= STEADY and scale[LOW] < scale[HIGH]
+    if scale[LOW] <= label <= scale[HIGH] or explained or not steady or scale[KNOWN]:
+        return 0.0
+    return float(scale[STRAYS] + 1.0)
+
+
+@njit(cache=True, nogil=True)
+def is_confirmed(label: float, scale: Doubles) -> bool:
+    """Return whether another label was beyond the range on the same side shortly before."""
+    last = scale[BELOW_AT] if label < scale[LOW] else scale[ABOVE_AT]
+    return bool(last > 0.0 and scale[COUNT] + 1.0 - last <= NEAR)
 
 
 @njit(cache=True, nogil=True)
@@ -56,13 +98,14 @@ def deviation(scale: Doubles) -> float:
 
 
 @njit(cache=True, nogil=True)
-def admit(label: float, scale: Doubles, importance: float = 1.0) -> None:
+def admit(label: float, scale: Doubles, importance: float = 1.0, explained: bool = False) -> None:
     """Take a label into the scale; how important it is matters for mean and deviation.
 
     The range is that of the second least to the second largest label, extended by `MARGIN` widths
     on both sides; from the fourth label on it never shrinks. A label beyond it counts for it only
-    if another one was there no longer than `NEAR` labels ago: one alone, however large, and others
-    like it that are far apart, do not extend it; a new level or a trend does.
+    if another one was there no longer than `NEAR` labels ago and it is not one of `MOST_STRAYS`
+    strays: few, however large, and those that are far apart, do not extend it; a new level or a
+    trend does.
 
     Examples
     --------
@@ -72,11 +115,14 @@ def admit(label: float, scale: Doubles, importance: float = 1.0) -> None:
     >>> scale[[LOW, HIGH]].tolist()
     [-4.0, 10.0]
     """
-    shown = clipped(label, scale)
+    shown, found = clipped(label, scale, explained), strays(label, scale, explained)
+    confirmed = is_confirmed(label, scale) and not 0.0 < found <= MOST_STRAYS
+    scale[SHOWN] = shown
     scale[COUNT] += 1.0
+    scale[STRAYS] = max(found, scale[STRAYS]) * (1.0 - 1.0 / RECENT)
     count = scale[COUNT]
     if not scale[KNOWN]:
-        _extend(label, scale, count)
+        _extend(label, scale, count, confirmed)
     scale[WEIGHT] += importance
     difference = importance * (shown - scale[MEAN])
     scale[MEAN] += difference / scale[WEIGHT]
@@ -86,20 +132,17 @@ def admit(label: float, scale: Doubles, importance: float = 1.0) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _extend(label: float, scale: Doubles, count: float) -> None:
+def _extend(label: float, scale: Doubles, count: float, confirmed: bool) -> None:
     """Take the label into the range."""
     if count <= SETTLED:
         _order(label, scale, count)
-    elif label < scale[LOW]:
-        if count - scale[BELOW_AT] <= NEAR and scale[BELOW_AT] > 0.0:
-            _order(scale[BELOW], scale, count)
+    elif label < scale[LOW] or label > scale[HIGH]:
+        side = BELOW if label < scale[LOW] else ABOVE
+        if confirmed:
+            _order(scale[side], scale, count)
             _order(label, scale, count)
-        scale[BELOW], scale[BELOW_AT] = label, count
-    elif label > scale[HIGH]:
-        if count - scale[ABOVE_AT] <= NEAR and scale[ABOVE_AT] > 0.0:
-            _order(scale[ABOVE], scale, count)
-            _order(label, scale, count)
-        scale[ABOVE], scale[ABOVE_AT] = label, count
+            scale[STRAYS], scale[EXTENDED_AT] = 0.0, count
+        scale[side], scale[side + 1] = label, count
     else:
         _order(label, scale, count)
     few = count < SETTLED

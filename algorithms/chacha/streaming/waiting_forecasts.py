@@ -10,7 +10,7 @@ import numpy as np
 from algorithms.chacha.chacha import ChaCha
 from algorithms.chacha.oracle import ConfigOracle
 from algorithms.chacha.safe.safe_race import SafeRace
-from algorithms.chacha.safe.scale import clipped
+from algorithms.chacha.safe.scale import SHOWN
 from algorithms.chacha.safe.waited import N_PARTS, Waited
 from algorithms.chacha.streaming.interval_forecasts import IntervalForecasts
 from algorithms.chacha.streaming.later_labels import Doubles
@@ -66,12 +66,11 @@ class WaitingForecasts(IntervalForecasts):
         """See `LaterLabels.answer_one`."""
         _, forecast, delay, said = self._pending.get(key)
         race = self._race
-        # The range of labels that was known before this one.
-        known = race.ensemble.front.scale.copy() if isinstance(race, SafeRace) else None
         super().answer_one(key, y, w, x=x)
-        if known is not None and w > 0:
+        if isinstance(race, SafeRace) and w > 0:
+            shown = float(race.ensemble.front.scale[SHOWN])
             self._learning = True
-            self._with_waited().settle(float(y), clipped(float(y), known), forecast, said, delay)
+            self._with_waited().settle(float(y), shown, forecast, said, delay)
             self._learning = False
 
     def _say(self, x: Example) -> tuple[Any, Doubles]:

@@ -42,7 +42,7 @@ def step(values, label, state, low=-1e9, high=1e9):
     """The aggregate's forecast, and then the label taken in."""
     values = np.asarray(values, dtype=float)
     forecast = aggregate(values, state)
-    weigh(values, label, low, high, state)
+    weigh(values, label, min(max(label, low), high), high - low, state)
     return forecast
 
 
@@ -137,6 +137,18 @@ def test_the_theorem_over_the_whole_stream(times):
     for forecast, values, label, state in play([clip_all(*time) for time in times]):
         own += (forecast - label) ** 2
         theirs += (values - label) ** 2
+        assert own <= (theirs.min() + state[ALLOWED]) * (1 + 1e-9) + ROUNDING
+
+
+@given(st.lists(st.tuples(TIMES, st.floats(0, 1)), min_size=1, max_size=60))
+def test_the_theorem_for_any_label_shown_within_the_range(times):
+    state, own, theirs = new_aggregate(3), 0.0, np.zeros(3)
+    for (values, label, low, width), place in times:
+        clipped = np.clip(values, low, low + width)
+        forecast = aggregate(clipped, state)
+        weigh(clipped, label, low + place * width, width, state)
+        own += (forecast - label) ** 2
+        theirs += (np.array(values) - label) ** 2  # forecasts that were not clipped
         assert own <= (theirs.min() + state[ALLOWED]) * (1 + 1e-9) + ROUNDING
 
 

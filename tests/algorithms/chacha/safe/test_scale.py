@@ -1,4 +1,4 @@
-"""Range, mean and deviation of labels by hand, and what one strange label can do: nothing."""
+"""Range, mean and deviation of labels by hand, and what few strange labels can do: nothing."""
 
 import math
 
@@ -13,8 +13,11 @@ from algorithms.chacha.safe.scale import (
     LOW,
     MARGIN,
     MEAN,
+    MOST_STRAYS,
     NEAR,
     SETTLED,
+    SHOWN,
+    STEADY,
     admit,
     clipped,
     deviation,
@@ -97,7 +100,8 @@ def test_outliers_on_opposite_sides_are_each_alone():
 @pytest.mark.parametrize(("apart", "extends"), [(1, True), (NEAR, True), (NEAR + 1, False)])
 def test_only_another_outlier_that_is_near_confirms_one(apart, extends):
     labels = [1.0, 2.0, 3.0, 2.0] * 10
-    scale = scale_of([*labels, 1e6, *labels[: apart - 1], 9e5])
+    strays = [*labels, 1e6] * MOST_STRAYS
+    scale = scale_of([*strays, *labels, 1e6, *labels[: apart - 1], 9e5])
 
     assert (scale[HIGH] > 1e6) == extends
 
@@ -155,3 +159,88 @@ def test_the_scale_follows_the_unit(labels, power):
 
     assert scaled[[LOW, HIGH, MEAN]].tolist() == (factor * once[[LOW, HIGH, MEAN]]).tolist()
     assert deviation(scaled) == pytest.approx(factor * deviation(once), abs=1e-300)
+
+
+ORDINARY = np.random.default_rng(0).normal(size=400).cumsum()
+"""A walk: its range is hundreds of residuals wide."""
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(STEADY, len(ORDINARY)),
+            st.floats(3.0, 37.0).map(lambda power: 10.0**power),
+            st.sampled_from([-1.0, 1.0]),
+        ),
+        min_size=1,
+        max_size=MOST_STRAYS,
+    )
+)
+def test_absurd_labels_are_shown_as_the_label_before_wherever_they_are(strays):
+    labels = [(float(label), False) for label in ORDINARY]
+    for at, size, sign in sorted(strays, reverse=True):
+        labels.insert(at, (sign * size, True))
+    scale, clean = new_scale(), new_scale()
+    for label, absurd in labels:
+        if absurd:
+            assert clipped(label, scale) == scale[SHOWN] == clean[SHOWN]
+        else:
+            assert clipped(label, scale) == clipped(label, clean)
+            admit(label, clean)
+        admit(label, scale)
+
+    assert scale[LOW : HIGH + 1].tolist() == clean[LOW : HIGH + 1].tolist()
+    assert deviation(scale) == pytest.approx(deviation(clean), rel=0.02)
+
+
+@pytest.mark.parametrize("at", [STEADY - 1, STEADY])
+def test_a_label_is_a_stray_from_the_tenth_on(at):
+    scale = scale_of(ORDINARY[:at])
+    expected = ORDINARY[at - 1] if at >= STEADY else scale[HIGH]
+    assert clipped(1e6, scale) == expected
+
+
+@pytest.mark.parametrize("side", [LOW, HIGH])
+def test_a_label_is_a_stray_just_beyond_the_range_and_not_on_it(side):
+    scale = scale_of(ORDINARY)
+    beyond = math.nextafter(scale[side], math.copysign(math.inf, scale[side]))
+    assert clipped(scale[side], scale) == scale[side]
+    assert clipped(beyond, scale) == ORDINARY[-1]
+
+
+@pytest.mark.parametrize("level", [1e3, -1e6])
+def test_a_level_that_stays_is_shown_in_full_from_the_fourth_label_on(level):
+    scale, shown = scale_of(ORDINARY), []
+    for label in ORDINARY[:7] + level:
+        shown.append(clipped(label, scale))
+        admit(label, scale)
+
+    assert shown[:MOST_STRAYS] == [ORDINARY[-1]] * MOST_STRAYS
+    assert shown[MOST_STRAYS:] == (ORDINARY[:7] + level)[MOST_STRAYS:].tolist()
+
+    for label in ORDINARY[7 : 7 + STEADY] + level:
+        admit(label, scale)
+    assert clipped(-1e3 * level, scale) == scale[SHOWN]  # a stray again
+
+
+@pytest.mark.parametrize(("apart", "strays"), [(200, 3), (500, 8)])
+def test_rare_events_are_learned_if_they_are_not_too_rare(apart, strays):
+    scale, found = scale_of(ORDINARY), []
+    for _ in range(8):
+        found.append(clipped(1e6, scale) != scale[HIGH])
+        admit(1e6, scale)
+        for label in np.resize(ORDINARY, apart - 1):
+            admit(label, scale)
+
+    assert found == [True] * strays + [False] * (8 - strays)
+
+
+def test_where_all_labels_were_equal_none_is_a_stray():
+    scale = scale_of([5.0] * 40 + [7.0, 7.0])
+    assert clipped(7.0, scale) == 7.0
+
+
+def test_a_label_that_its_features_explain_is_clipped():
+    scale = scale_of(ORDINARY)
+    assert clipped(1e6, scale, explained=True) == scale[HIGH]
+    assert clipped(1e6, scale) == ORDINARY[-1]

@@ -141,11 +141,11 @@ def test_an_aggregate_that_follows_the_worst_breaks_its_promise(part, monkeypatc
     monkeypatch.setattr(around, "mix", mixture.mix.py_func)
     assert broken(part(*which, folder="before")) == []
 
-    def wrong(experts, label, low, high, state, importance):
+    def wrong(experts, label, shown, width, state, importance):
         """The nearer a forecast was to the label, the farther it is said to be."""
-        away = np.abs(experts - label)
-        turned = label + away.max() + away.min() - away
-        aggregate.weigh(turned, label, low, high, state, importance)
+        away = np.abs(experts - shown)
+        turned = shown + away.max() + away.min() - away
+        aggregate.weigh(turned, label, shown, width, state, importance)
 
     monkeypatch.setattr(mixture, "weigh", wrong)
     assert "share_of_bound of chacha" in broken(part(*which))
