@@ -14,6 +14,7 @@ from algorithms.chacha.safe.front import (
     RIDGE,
     RIDGE_ON_PAST,
     SEASON,
+    STRANGE,
     Front,
     advance,
     cut,
@@ -201,6 +202,17 @@ def test_labels_are_shown_within_the_range_that_was_known_before_them():
     assert shown[rest].tolist() == y[rest].tolist()
     assert shown[40] == y[39]
     assert limits[40, 1] < 1e3
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_a_strange_feature_explains_a_strange_label(sign):
+    x, y = sample(80)
+    y[40] = 1e6
+    deviations = x[:40, 0].astype(float).std()
+    for far, explained in ((STRANGE - 0.01, False), (STRANGE + 0.01, True)):
+        x[40, 0] = x[:40, 0].mean() + sign * far * deviations
+        _, _, shown, limits = advanced(Front(3), x, y)
+        assert shown[40] == (limits[40, 1] if explained else y[39])
 
 
 @pytest.mark.parametrize(

@@ -44,13 +44,3 @@ def test_a_level_that_stays_is_followed_within_ten_rows():
     assert (followed[AT : AT + 3] > 5e3**2).all()  # no label has shown yet that the level stays
     assert (followed[AT + 10 : AT + 100] < 1e2**2).all()
     assert followed[AT + 200 :].mean() < 2 * clean[AT + 200 :].mean()
-
-
-def test_a_label_that_its_features_explain_is_learned():
-    X, y = drifting(0)
-    X[AT, 0] = X[AT + 1, 0] = 1e3
-    y[AT : AT + 2] = 1e4
-    plain = X.copy()
-    plain[AT : AT + 2, 0] = 0.0
-    after = slice(AT + 2, AT + 10)
-    assert errors(plain, y)[after].mean() < 0.01 * errors(X, y)[after].mean()
