@@ -54,7 +54,11 @@ def service(state):
         snapshot=FewWords(), name="sales", version="1", told=lambda: told, made=NOW.timestamp()
     )
     follower = SimpleNamespace(
-        champion=champion, rules=RowRules(CONTRACT, DATA), fault="", stop=lambda: None
+        champion=champion,
+        rules=RowRules(CONTRACT, DATA),
+        fault="",
+        stop=lambda: None,
+        tell=lambda _: None,
     )
     made = ForecastService(DATA, follower, state, lambda: NOW)
     yield made
