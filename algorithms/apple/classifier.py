@@ -20,6 +20,7 @@ from algorithms.apple.scaling import CLIP
 from algorithms.benches.holdout import Floats, Rows
 from algorithms.errors import UsageError
 from algorithms.online.column_types import numbers_alone
+from algorithms.online.inputs import codes_of
 
 if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
     from algorithms.apple.rate_models import RateModel
@@ -221,13 +222,11 @@ class AppleClassifier(ClassifierMixin, AppleEstimator):
         self, rows: Rows, y: NDArray[Any], weights: Floats | None
     ) -> tuple[Rows, NDArray[np.intp], Floats | None]:
         """The rows, the codes of their classes, and their weights times those of the classes."""
-        unknown = np.setdiff1d(y, self.classes_)
-        if len(unknown):
-            raise UsageError(f"y holds {unknown[0]}, which is none of the classes {self.classes_}")
-        codes = np.searchsorted(self.classes_, y)
+        codes = codes_of(y, self.classes_)
         if self.class_weight is None:
             return rows, codes, weights
-        each = compute_class_weight(self.class_weight, classes=self.classes_, y=y)[codes]
+        same = self.classes_[codes]
+        each = compute_class_weight(self.class_weight, classes=self.classes_, y=same)[codes]
         kept, weights = importances(each if weights is None else each * weights, rows)
         return rows[kept], codes[kept], weights
 

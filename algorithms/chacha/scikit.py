@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from algorithms.online.column_types import numbers_alone
-from algorithms.online.inputs import regression_label
+from algorithms.online.inputs import codes_of, regression_label
 
 if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
     from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
@@ -228,13 +228,7 @@ class StreamClassifier(ClassifierMixin, _ScikitStream):
         weights: ArrayLike | None,
         classes: NDArray[Any],
     ) -> Self:
-        unknown = np.setdiff1d(y, classes)
-        if len(unknown):
-            raise ValueError(
-                f"y holds {unknown.tolist()[0]!r}, which is none of the classes"
-                f" {classes.tolist()}: name all of them in the first call of partial_fit"
-            )
-        model.learn_many(X, y, _some(weights))
+        model.learn_many(X, classes[codes_of(y, classes)], _some(weights))
         self.classes_, self.model_ = classes, model
         return self
 

@@ -53,6 +53,30 @@ def labels_of(y: Any) -> NDArray[np.float32]:
     return given.astype(np.float32)
 
 
+def codes_of(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the place of each label among `classes`, by value: True, 1 and 1.0 are the same.
+
+    Raises
+    ------
+    UsageError
+        If a label is none of them; ``"1"`` is not 1.
+
+    Examples
+    --------
+    >>> codes_of(np.array([True, False]), np.array([0, 1])).tolist()
+    [1, 0]
+    """
+    places = {value: place for place, value in enumerate(classes.tolist())}
+    values, rows = np.unique(y, return_inverse=True)
+    unknown = [value for value in values.tolist() if value not in places]
+    if unknown:
+        raise UsageError(
+            f"y holds {unknown[0]!r}, which is none of the classes {classes.tolist()}: name all of"
+            " them, as values of one type, in the first call"
+        )
+    return np.array([places[value] for value in values.tolist()], dtype=np.intp)[rows]
+
+
 def importances_of(w: Any, n: int) -> NDArray[np.float32]:
     """The importances of `n` examples, 1 where none are given; ValueError for one that is none."""
     if w is None:

@@ -1,0 +1,78 @@
+"""Labels are matched with classes by value in every classifier, whatever their types."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from algorithms.apple.classifier import AppleClassifier
+from algorithms.chacha.scikit import StreamClassifier
+from algorithms.chacha.streaming import ChaChaClassifier
+
+X = np.random.default_rng(0).normal(size=(120, 2))
+UP = X[:, 0] > 0
+LABELS = {
+    "bool": UP,
+    "list": UP.tolist(),
+    "int": UP.astype(int),
+    "uint8": UP.astype(np.uint8),
+    "float32": UP.astype(np.float32),
+    "boolean": pd.array(UP, dtype="boolean"),
+    "Int64": pd.array(UP.astype(int), dtype="Int64"),
+    "arrow": pd.Series(UP).astype("bool[pyarrow]"),
+    "category": pd.Series(UP.astype(int), dtype="category"),
+}
+CLASSES = {
+    "int": [0, 1],
+    "bool": [False, True],
+    "float": np.array([0.0, 1.0]),
+    "boolean": pd.array([False, True], dtype="boolean"),
+}
+MADE = {
+    "stream": lambda: StreamClassifier("vanilla"),
+    "apple": lambda: AppleClassifier(random_state=0),
+    "weighed apple": lambda: AppleClassifier(random_state=0, class_weight={0: 1.0, True: 1.5}),
+}
+
+
+@pytest.mark.parametrize("made", MADE)
+@pytest.mark.parametrize("classes", CLASSES)
+@pytest.mark.parametrize("labels", LABELS)
+def test_labels_equal_to_the_classes_are_those_classes(made, classes, labels):
+    model = MADE[made]().partial_fit(X[:90], LABELS[labels][:90], classes=CLASSES[classes])
+    model.partial_fit(X[90:], UP[90:])
+    same = MADE[made]().partial_fit(X[:90], UP[:90], classes=[False, True])
+    same.partial_fit(X[90:], UP[90:])
+
+    assert model.predict(X).astype(bool).tolist() == same.predict(X).tolist()
+    assert model.predict_proba(X).tolist() == same.predict_proba(X).tolist()
+    assert np.mean(model.predict(X) == UP) > 0.8
+    assert model.classes_.dtype == np.asarray(CLASSES[classes]).dtype
+
+
+@pytest.mark.parametrize("made", MADE)
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [(np.where(UP, "1", "0"), [0, 1]), (UP.astype(int), ["0", "1"]),
+     (np.where(UP, "True", "False"), [False, True]), (UP + 1, [0, 1])],
+)  # fmt: skip
+def test_labels_that_are_written_like_a_class_are_refused(made, labels, classes):
+    with pytest.raises(ValueError, match=r"y holds .*, which is none of the classes"):
+        MADE[made]().partial_fit(X, labels, classes=classes)
+
+
+def test_numpys_texts_are_texts():
+    words = np.where(UP, "up", "down")
+    for given in (words, words.astype(object), pd.Series(words, dtype="string[pyarrow]")):
+        model = StreamClassifier("vanilla").partial_fit(X, given, classes=["up", "down"])
+        assert np.mean(model.predict(X) == words) > 0.8
+
+
+@pytest.mark.parametrize("labels", LABELS)
+def test_a_class_of_a_stream_is_one_whatever_its_type(labels):
+    model = ChaChaClassifier(algorithm="vanilla")
+    model.learn_many(X[:90], UP[:90])
+    model.learn_many(X[90:], LABELS[labels][90:])
+    for x, label in zip(X, list(LABELS[labels]), strict=True):
+        model.learn_one(dict(enumerate(x.tolist())), label)
+
+    assert len(model.classes) == 2
