@@ -17,9 +17,6 @@ from tasks.fetch import columns
 from tasks.keep.settings import DataSettings
 from tasks.models.plain_columns import text_of
 
-EXACT = 2**53
-"""From here on two integers may be the same real."""
-
 _MISSING = np.float64(np.nan).view(np.uint64)
 
 
@@ -65,7 +62,7 @@ def identify(frame: pd.DataFrame, data: DataSettings) -> pd.Series:
     - `frame`: rows as `tasks.keep.conform.check` gives them, so that a number is one, however a
       file writes it.
 
-    Raises DataError if a row has no id, or a number that may be another one's, too.
+    Raises DataError if a row has no id.
     """
     if data.id is not None:
         missing = np.flatnonzero(frame[data.id].isna())
@@ -75,13 +72,7 @@ def identify(frame: pd.DataFrame, data: DataSettings) -> pd.Series:
                 f"row {row} has no {data.id}, by which rows are told apart: fill it, or set"
                 f" missing: 0 for {data.id} in the contract to have such rows set aside"
             )
-        ids = frame[data.id]
-        if columns.is_number(ids) and (large := np.flatnonzero(ids.abs() >= EXACT)).size:
-            raise DataError(
-                f"row {frame.index[large[0]] + 1} has a {data.id} above {EXACT}, where numbers are"
-                f" not exact: write kind: text for {data.id} in the contract"
-            )
-        return ids.map(text_of).astype(object)
+        return frame[data.id].map(text_of).astype(object)
     names = sorted(str(name) for name in frame if name != data.target)
     cells = [_cells(frame[name]) for name in names]
     table = np.stack(cells, axis=1) if cells else np.zeros((len(frame), 0), np.uint64)

@@ -26,7 +26,7 @@ _HEADER = """\
 # A row that breaks a column's rule is set aside with its reason. A batch that lacks a column, or
 # of which most rows break one rule, is held back as a whole. Neither touches a model.
 #
-#   kind        number, integer, flag (true or false), date, text, category
+#   kind        number, integer, flag (true or false), date, text, category; an id is a text
 #   low, high   of a number
 #   size        of a batch's median |number| without zeros: a unit that has changed is outside
 #   categories  the words that are known; closed: true allows no others
@@ -141,6 +141,8 @@ class Contract(Strict):
 def read_contract(path: Path, data: DataSettings) -> Contract:
     """The contract in a file, which must know the columns that FILE.yaml names.
 
+    An id is a text, also where the file calls it a number: 000123 is another one than 123.
+
     Raises UsageError, one line with file and line.
     """
     contract = load_yaml(path, Contract)
@@ -151,6 +153,10 @@ def read_contract(path: Path, data: DataSettings) -> Contract:
                 f"{path}: {use}: {unknown('column', name, contract.columns)}: add it here, or name"
                 " another as data's"
             )
+    if data.id is not None and contract.columns[data.id].kind in NUMBERS:
+        rule = contract.columns[data.id]
+        plain = {"kind": "text", "low": None, "high": None, "size": None}
+        contract.columns[data.id] = rule.model_copy(update=plain)
     check_uses(contract, data, f"{path}: ")
     if data.id is not None and contract.columns[data.id].missing:
         place = where(path, ["columns", data.id, "missing"])

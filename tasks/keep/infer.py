@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from tasks.fetch import columns
-from tasks.keep.batches import EXACT
 from tasks.keep.conform import middle_size
 from tasks.keep.contract import NUMBERS, BatchRules, ColumnRule, Contract, ValueKind
 from tasks.models.plain_columns import kind_of, text_of
@@ -50,7 +49,7 @@ def infer(
     rules = {}
     for name in map(str, frame):
         rule = _rule(frame[name], grows=name in (time, id))
-        if name == id and rule.kind in NUMBERS and (frame[name].abs() >= EXACT).any():
+        if name == id and rule.kind in NUMBERS:
             rule = ColumnRule(kind="text")
         if name == target:
             rule = rule.model_copy(update={"missing": 1.0, "required": False})

@@ -62,8 +62,9 @@ def is_date(value: Any) -> bool:
 
 
 def is_word(value: Any) -> bool:
-    """Whether a value can be a text: a number can, a date or a list cannot."""
-    return isinstance(value, _WORDS)
+    """Whether a value can be a text: a number can, unless it may be another one's real, too."""
+    is_exact = not isinstance(value, float | np.floating) or abs(value) < _EXACT
+    return isinstance(value, _WORDS) and is_exact
 
 
 def fault_of(rule: ColumnRule) -> Fault:
@@ -79,7 +80,8 @@ def fault_of(rule: ColumnRule) -> Fault:
         known = {*rule.categories, *map(text_of, rule.categories)}
         told = f"is none of {short(', '.join(rule.categories))}"
         return _kind_fault(lambda value: is_word(value) and text_of(value) in known, told, missing)
-    return _kind_fault(is_word, "is no text", missing)
+    told = f"is no text, nor an exact number: reals are below {_EXACT} alone"
+    return _kind_fault(is_word, told, missing)
 
 
 def _number_fault(rule: ColumnRule, missing: str | None) -> Fault:

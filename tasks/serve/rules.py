@@ -8,7 +8,7 @@ from typing import Any
 
 from algorithms.errors import UsageError, short
 from tasks.keep.conform import row_check
-from tasks.keep.contract import Contract, read_contract
+from tasks.keep.contract import NUMBERS, Contract, read_contract
 from tasks.keep.reading import reader_of
 from tasks.keep.schema import LONGEST_ID
 from tasks.keep.settings import DataSettings
@@ -34,7 +34,10 @@ class RowRules:
         self._data, self._target = data, columns.pop(data.target)
         self._id = None if data.id is None else columns[data.id]
         self._read_label = reader_of(self._target.kind)
-        self._read_id = None if self._id is None else reader_of(self._id.kind)
+        numbers = self._id is not None and self._id.kind in NUMBERS
+        self._read_id = (
+            None if self._id is None else text_of if numbers else reader_of(self._id.kind)
+        )
         self.row_fault = self._with_id(row_check(Contract(columns=columns)))
         needed = {data.target: self._target.model_copy(update={"missing": 0.0, "required": True})}
         if data.id is not None and self._id is not None:

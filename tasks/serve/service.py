@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import uuid
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any
@@ -83,6 +84,7 @@ class ForecastService:
         level = _level(champion, wanted.level)
         _refuse_broken(rules.row_fault, rows)
         ids = [rules.identity(row) or str(uuid.uuid4()) for row in rows]
+        _refuse_twice(ids)
         try:
             values = [champion.snapshot.read(row) for row in rows]
             told = await self._desk.ask(champion, ids, values, level)
@@ -103,10 +105,12 @@ class ForecastService:
             raise RefusedError(422, "labels", said)
         rows = [{data.id: each.id, data.target: each.label} for each in posted]
         _refuse_broken(rules.label_fault, rows)
+        ids = [rules.identity(row) or "" for row in rows]
+        _refuse_twice(ids)
         at = self._clock().isoformat(timespec="seconds")
         found = [
-            {"id": rules.identity(row) or "", "at": at, "label": packed(rules.label(row))}
-            for row in rows
+            {"id": identity, "at": at, "label": packed(rules.label(row))}
+            for identity, row in zip(ids, rows, strict=True)
         ]
         try:
             await asyncio.to_thread(self._state.post, found)
@@ -205,6 +209,15 @@ def _refuse_broken(
             f" ({len(broken)} of {len(rows)} break the contract)"
         )
         raise RefusedError(422, "contract", said, refused=broken)
+
+
+def _refuse_twice(ids: Sequence[str]) -> None:
+    """RefusedError if two rows of a request have one id."""
+    identity, times = Counter(ids).most_common(1)[0]
+    if times > 1:
+        rows = [row for row, each in enumerate(ids, 1) if each == identity]
+        said = f"id {short(repr(identity), 60)} is that of rows {rows[0]} and {rows[1]}: send one"
+        raise RefusedError(422, "id", said)
 
 
 def _plain(told: Told) -> dict[str, Any]:

@@ -141,7 +141,6 @@ TIMES = {
     "dates with a gap": pd.DataFrame({"t": DAYS.where(DAYS.day > 2)}),
     "dates beside numbers": pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "t": DAYS}),
     "dates of a zone": pd.DataFrame({"t": DAYS.tz_localize("Asia/Tokyo")}),
-    "spans": pd.DataFrame({"t": DAYS - DAYS[0]}),
     "objects": pd.DataFrame({"t": pd.Series(list(DAYS.to_numpy()), dtype=object)}),
     "days of python's": pd.DataFrame({"t": [day.date() for day in DAYS]}),
     "columns of one name": pd.DataFrame(dict(enumerate([DAYS, DAYS]))).set_axis(
@@ -164,7 +163,7 @@ def test_dates_are_no_bare_numbers(kind, estimator):
         lambda: estimator().partial_fit(TIMES[kind], labels),
         lambda: fitted.predict(TIMES[kind]),
     ):
-        with pytest.raises(TypeError, match="holds dates or spans, and this estimator takes nu"):
+        with pytest.raises(TypeError, match="holds dates or durations, and this"):
             call()
     assert fitted.model_.examples == 4
 

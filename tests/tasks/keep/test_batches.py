@@ -77,12 +77,3 @@ def test_an_id_says_it_alone():
 def test_a_row_without_its_id_is_told():
     with pytest.raises(DataError, match="row 2 has no order"):
         identify(pd.DataFrame({"order": ["a", None]}), BY_ID)
-
-
-def test_ids_that_are_too_large_to_be_told_apart_as_numbers_are_told():
-    data = DataSettings(source="folder:inbox/*.csv", id="order", target="y")
-    frame = pd.DataFrame({"order": [2.0**53 - 1, 2.0**53]})
-    with pytest.raises(
-        DataError, match=r"row 2 has a order above 9007199254740992, .* kind: text for"
-    ):
-        identify(frame, data)

@@ -113,6 +113,15 @@ def test_a_contract_knows_the_columns_that_the_keep_names(read):
         read("columns: {day: {kind: date}, order: {kind: text}, revenues: {kind: number}}")
 
 
+@pytest.mark.parametrize("kind", ["number, low: 0", "integer, size: [1, 9]", "text"])
+def test_an_id_is_a_text_whatever_its_kind_says(read, kind):
+    order = f"order: {{kind: {kind}}}"
+    found = read(f"columns: {{day: {{kind: date}}, {order}, revenue: {{kind: number}}}}")
+
+    assert found.columns["order"] == ColumnRule(kind="text")
+    assert found.texts == ("order",)
+
+
 def test_an_id_is_never_missing(read):
     columns = "{day: {kind: date}, order: {kind: text, missing: 0.1}, revenue: {kind: number}}"
 

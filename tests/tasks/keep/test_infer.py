@@ -35,11 +35,11 @@ def test_each_column_gets_the_rule_of_its_kind(frame):
 
     kinds = {name: rule.kind for name, rule in found.items()}
     assert kinds == {
-        "order": "integer", "day": "date", "price": "number", "pieces": "integer", "vip": "flag",
+        "order": "text", "day": "date", "price": "number", "pieces": "integer", "vip": "flag",
         "weather": "category", "note": "text", "empty": "text", "shop": "integer",
         "revenue": "number",
     }  # fmt: skip
-    assert found["order"] == ColumnRule(kind="integer")
+    assert found["order"] == ColumnRule(kind="text")
     assert found["price"] == ColumnRule(
         kind="number", low=-79, high=89, size=[0.16, 150], missing=0.05
     )

@@ -101,7 +101,17 @@ def test_whatever_label_is_posted_is_kept_or_refused(service, state, body):
 
 
 @pytest.mark.parametrize(
-    ("sent", "kept"), [("a-1", "a-1"), (1, "1"), (1.5, "1.5"), (True, "True")]
+    ("sent", "kept"),
+    [
+        ("a-1", "a-1"),
+        (1, "1"),
+        (1.5, "1.5"),
+        (True, "True"),
+        (9007199254740993, "9007199254740993"),
+        (7.0, "7"),
+        ("000123", "000123"),
+        ("1e3", "1e3"),
+    ],
 )
 def test_an_id_is_the_one_that_a_file_would_have(service, state, sent, kept):
     answer(service.labels, [{"id": sent, "label": 1}])
@@ -110,7 +120,18 @@ def test_an_id_is_the_one_that_a_file_would_have(service, state, sent, kept):
     assert row["id"] == kept
 
 
-@pytest.mark.parametrize("sent", [None, [1], {}])
+def test_one_id_twice_in_a_request_is_refused(service, state):
+    before = state.holds()
+    twice = [{**ROW, "order": "a"}, {**ROW, "order": "b"}, {**ROW, "order": "a"}]
+    labels = [{"id": 9, "label": 1}, {"id": "9", "label": 2}]
+
+    for asked, body in ((service.predict, {"rows": twice}), (service.labels, labels)):
+        assert "id '" in (found := str(answer(asked, body)))
+        assert "is that of rows 1 and" in found
+    assert state.holds() == before
+
+
+@pytest.mark.parametrize("sent", [None, [1], {}, 2.0**53])
 def test_what_is_no_id_is_refused(service, sent):
     assert isinstance(answer(service.labels, [{"id": sent, "label": 1}]), RefusedError)
 
