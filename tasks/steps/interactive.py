@@ -13,6 +13,8 @@ import pandas as pd
 from pydantic import ValidationError
 
 from algorithms.errors import UsageError
+from algorithms.online.inputs import unique_names
+from tasks.fetch.columns import tidy_frame
 from tasks.fetch.references import with_options
 from tasks.jobs.attempt import attempt
 from tasks.jobs.job import Result, first_fault
@@ -98,7 +100,7 @@ class Raced:
 
 def race(
     algorithms: str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]],
-    data: str | Path | Sequence[str | Path],
+    data: str | Path | pd.DataFrame | Sequence[str | Path],
     *,
     target: str | None = None,
     task: str | None = None,
@@ -120,7 +122,7 @@ def race(
     algorithms : str, mapping, or sequence of them
         Names of ``leaseboard list``, or ``mine.py:Mine``. As in a suite, a mapping has `name`,
         and may have `label`, `settings` and `bench`.
-    data : str or Path, or sequence of them
+    data : str or Path, or sequence of them, or DataFrame
         References such as ``openml:215`` and ``synthetic:fried?rows=5000``, or files.
     target : str, optional
         The target column; the last one if not given.
@@ -161,6 +163,13 @@ def race(
     """
     if repetitions < 1:
         raise UsageError(f"repetitions={repetitions}: give at least 1")
+    if isinstance(data, pd.DataFrame):
+        with tempfile.TemporaryDirectory(prefix="race-") as place:
+            return race(
+                algorithms, _written(data, Path(place)), target=target, task=task, seed=seed,
+                repetitions=repetitions, budget=budget, metric=metric, baselines=baselines,
+                mirrors=mirrors, tracking_uri=tracking_uri,
+            )  # fmt: skip
     one = isinstance(algorithms, (str, Mapping))
     places = _places(data)
     content = {
@@ -193,8 +202,18 @@ def race(
     return Raced(tuple(results), compared(results, suite))
 
 
+def _written(frame: pd.DataFrame, folder: Path) -> Path:
+    """Write a table with its named indexes as columns into a file."""
+    names = [name for name in frame.index.names if name is not None]
+    frame = frame.reset_index(level=names) if names else frame
+    frame = frame.set_axis(unique_names(frame.columns), axis=1)
+    path = folder / "table.parquet"
+    tidy_frame(frame).to_parquet(path)
+    return path
+
+
 def _places(data: object) -> list[str | Path]:
-    """The references in what was given as data; UsageError for a table itself."""
+    """The references in what was given as data; UsageError for others."""
     if isinstance(data, (str, Path)):
         return [data]
     if isinstance(data, Sequence) and all(isinstance(each, (str, Path)) for each in data):

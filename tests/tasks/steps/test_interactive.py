@@ -153,10 +153,24 @@ def test_a_race_on_a_file_loads_neither_mlflow_nor_prefect_nor_statistics(table)
     assert not heavy & set(json.loads(told))
 
 
+def test_a_frame_is_raced_as_its_file(tmp_path):
+    rng = np.random.default_rng(0)
+    seconds = rng.integers(0, 9000, 200)
+    days = pd.date_range("2024-01-01", periods=200, name="day")
+    frame = pd.DataFrame({"y": 2.0 * seconds, "shop": rng.choice(["a", "b"], 200)})
+    path = tmp_path / "t.parquet"
+    frame.assign(stay=seconds / 1, day=days)[["day", "y", "shop", "stay"]].to_parquet(path)
+    inside = frame.assign(stay=pd.to_timedelta(seconds, "s")).set_index(days)
+
+    found, known = (race("vanilla", each, target="y", baselines=False) for each in (inside, path))
+
+    assert not found.failures
+    assert found.results[0].score == known.results[0].score
+
+
 @pytest.mark.parametrize(
     ("data", "kind"),
     [
-        (pd.DataFrame({"date": [1], "bought": [0]}), "DataFrame"),
         (["sklearn:iris", pd.DataFrame({"a": [1]})], "DataFrame"),
         (np.zeros((2, 2)), "ndarray"),
         ({"train": "a.csv"}, "dict"),
