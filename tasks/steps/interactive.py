@@ -22,6 +22,7 @@ from tasks.jobs.suites.plan import check_suite
 from tasks.jobs.suites.rankable import require_ranking, tasks_of, with_baselines
 from tasks.jobs.suites.suite import Suite
 from tasks.machine import paths
+from tasks.models.automl.watch import without_autologging
 from tasks.score.board import plain
 from tasks.score.compared import Compared, compared
 from tasks.score.frame import to_frame
@@ -98,6 +99,7 @@ class Raced:
         return str(self.board.to_html()) + "".join(f"<p>{escape(line)}</p>" for line in said)
 
 
+@without_autologging()
 def race(
     algorithms: str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]],
     data: str | Path | pd.DataFrame | Sequence[str | Path],

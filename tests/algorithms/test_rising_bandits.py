@@ -153,6 +153,46 @@ def test_cost_aware_keeps_the_cheap_arm_that_grows_equally():
     assert policy.candidates.tolist() == [[True, False]]
 
 
+def order_of(rewards, costs, budget, turns="seconds"):
+    """The arms in the order of their pulls, until each was pulled once."""
+    settings = RisingBanditsCost(turns=turns)
+    policy = settings.policy(Problem(len(rewards), budget, "cpu_seconds"), RNG)
+    order = []
+    while len({*order}) < len(rewards):
+        (arm,) = policy.select()
+        order.append(int(arm))
+        policy.update(np.array([arm]), np.array([rewards[arm]]), np.array([costs[arm]]))
+    return order
+
+
+@pytest.mark.parametrize(
+    ("rewards", "order"),
+    [
+        ((0.5, 0.6, 0.4, 0.3), [0, 0, 1, 1, 2, 3]),
+        ((0.5, 0.4, 0.6, 0.3), [0, 0, 1, 2, 2, 3]),
+        ((0.5, 0.4, 0.3, 0.6), [0, 0, 1, 2, 3]),  # of the last the first round is over
+        ((0.5, 0.5, 0.5, 0.5), [0, 0, 1, 2, 3]),  # an equal is not better
+        ((0.0, 0.0, 0.5, 0.4), [0, 1, 2, 2, 3]),  # what failed is not the best
+    ],
+)
+def test_the_best_arm_so_far_has_its_second_trial_before_the_arms_that_wait(rewards, order):
+    assert order_of(rewards, (1.0,) * 4, 100.0) == order
+    assert order_of(rewards, (1.0,) * 4, 100.0, turns="pulls") == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("budget", "order"),
+    [
+        (40.0, [0, 0, 1, 2]),  # 30 are left for it and the two that wait
+        (39.9, [0, 1, 0, 2]),  # 28.9 are left for it and one
+        (30.9, [0, 1, 2]),
+        (31.0, [0, 1, 0, 2]),
+    ],
+)
+def test_a_second_trial_takes_no_more_than_an_equal_share_of_what_is_left(budget, order):
+    assert order_of((0.9, 0.5, 0.5), (10.0, 1.0, 1.0), budget) == order
+
+
 def test_under_concave_curves_the_best_arm_is_never_dismissed():
     """Assumption 1 holds for these curves, so the strict rate keeps the optimal arm."""
     arms = RisingArms(

@@ -28,7 +28,8 @@ class Judge:
     """The score of forecasts by a scorer, and the same as a reward in [0, 1].
 
     A class may have no row among these: a scorer of probabilities that takes ``labels`` gets all
-    classes; another one, as of ranks, gets the columns of the classes that have rows.
+    classes; another one, as of ranks, gets the columns of the classes that have rows. Of two
+    classes the second is positive, unless the scorer or its function names one of them.
 
     A reward rises with the score. Where the score is one of classes, whose best is 1 and which is
     never negative, it is the reward. Any other score s is mapped by those of perfect
@@ -136,12 +137,17 @@ class Judge:
 
     @cached_property
     def _scorer(self) -> Any:
-        return get_scorer(self.scoring) if isinstance(self.scoring, str) else self.scoring
-
-    def _scorer_with(self, **options: Any) -> Any:
-        scorer = copy(self._scorer)
-        scorer._kwargs = {**scorer._kwargs, **options}  # noqa: SLF001 - it has no other setter
-        return scorer
+        scorer = get_scorer(self.scoring) if isinstance(self.scoring, str) else self.scoring
+        given = getattr(scorer, "_kwargs", {"pos_label": None})  # any other callable is complete
+        two = [] if self.classes is None else self.classes.tolist()
+        if "pos_label" in given or len(two) != 2:
+            return scorer
+        own = inspect.signature(scorer._score_func).parameters.get("pos_label")  # noqa: SLF001
+        if own is None or own.default in two:
+            return scorer
+        return _with(
+            scorer, pos_label=two[1] if given.get("average", "binary") == "binary" else None
+        )
 
     def _of(self, forecasts: Floats, targets: Floats, weights: Floats | None) -> float:
         if self.scoring == "accuracy":  # most searches; the scorer takes ten times as long
@@ -157,9 +163,9 @@ class Judge:
             if known.all() or told == "predict":
                 known[:] = True
             elif "labels" in self._parameters and "multi_class" not in self._parameters:
-                known[:], scorers = True, [self._scorer_with(labels=self.classes)]
+                known[:], scorers = True, [_with(self._scorer, labels=self.classes)]
             elif "pos_label" in self._parameters and known.sum() == 2 < len(known):
-                scorers = [self._scorer_with(pos_label=each) for each in self.classes[known]]
+                scorers = [_with(self._scorer, pos_label=each) for each in self.classes[known]]
             elif known.sum() < 2:  # which ranks nothing, as the scorer says
                 known[:] = True
             made = _Classification(forecasts[:, known], self.classes[known])
@@ -170,6 +176,12 @@ class Judge:
                 " scorer that does, or give it the argument"
             )
         return float(np.mean([scorer(made, rows, targets, **given) for scorer in scorers]))
+
+
+def _with(scorer: Any, **options: Any) -> Any:
+    scorer = copy(scorer)
+    scorer._kwargs = {**scorer._kwargs, **options}  # noqa: SLF001 - it has no other setter
+    return scorer
 
 
 class _Made(BaseEstimator):

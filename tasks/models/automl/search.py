@@ -199,6 +199,9 @@ class SelectionSearch(BaseSearchCV):
                     log.append(event)
             except LeaseboardError as error:  # a setting, a pipeline or the data may mend it
                 raise UsageError(findings.failure(str(error), log, made.names)) from error
+            finally:
+                if self.store is not None:
+                    Store(str(self.store)).database.close()
         finished = auditor.close()
         assert auditor.champion is not None  # or the score of the bench would have said why not
         chosen = clone(list(made.pipelines.estimators.values())[auditor.champion])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
@@ -61,12 +62,24 @@ def _bar(total: int) -> Progress:
     return bar
 
 
+_SWITCH = "_AUTOLOGGING_GLOBALLY_DISABLED"
+_lock = threading.Lock()
+_found: list[bool] = []
+"""What each fit that runs now found MLflow's switch to be; the first found what the caller set."""
+
+
 @contextmanager
 def without_autologging() -> Iterator[None]:
     """Keep MLflow's autologging, which the caller may have turned on, out of the fits within."""
     mlflow = sys.modules.get("mlflow.utils.autologging_utils")
-    if mlflow is None or vars(mlflow)["_AUTOLOGGING_GLOBALLY_DISABLED"]:  # or by the caller
+    if mlflow is None:
         yield
-    else:
-        with mlflow.disable_autologging():
-            yield
+        return
+    with _lock:
+        _found.append(vars(mlflow)[_SWITCH])
+        vars(mlflow)[_SWITCH] = True
+    try:
+        yield
+    finally:
+        with _lock:  # the last value: the caller's comes last, whichever fit ends first
+            vars(mlflow)[_SWITCH] = _found.pop()

@@ -11,6 +11,7 @@ from algorithms.errors import UsageError
 from flows import keep as flow
 from tasks.keep import comparing, ending, turn
 from tasks.keep.beginning import write_contract
+from tests.repeated import REPEATED, assert_flat
 from tests.tasks.keep.world import BEGIN, KEEP, World, models, opened
 
 pytestmark = pytest.mark.usefixtures("without_pages")
@@ -199,3 +200,8 @@ def test_what_happened_is_announced_once_and_in_flow_runs_alone(world, monkeypat
     assert told == [1], "what happened before was nobody's to be told"
     world.turn(2)
     assert told == [1]
+
+
+@REPEATED
+def test_turns_leave_no_file_open_and_no_memory(world, times):
+    assert_flat(lambda number: world.live(number, number), times)

@@ -13,6 +13,7 @@ import pytest
 
 from tasks.keep.publish import publish
 from tasks.serve import app as serving
+from tests.repeated import REPEATED, assert_flat
 
 
 def wait_for(condition):
@@ -381,3 +382,16 @@ def test_what_is_no_json_is_refused_by_its_type(asker, row):
         "POST", "/predict", {"rows": [row]}, headers={"content-type": "text/plain"}
     )
     assert (status, told["error"]) == (415, "content type 'text/plain': send application/json")
+
+
+@REPEATED
+def test_requests_leave_no_file_open_and_no_memory(asker, row, times):
+    server = asker()
+
+    def request(number):
+        asked = {"rows": [{**row, "order": f"{number}"}]}
+        assert server.ask("POST", "/predict", asked)[0] == 200
+        assert server.ask("POST", "/predict", {"rows": [{}]})[0] == 422
+        assert server.ask("GET", "/health")[0] == 200
+
+    assert_flat(request, times)

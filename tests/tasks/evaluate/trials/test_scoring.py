@@ -7,10 +7,12 @@ from hypothesis import strategies as st
 from sklearn.metrics import (
     balanced_accuracy_score,
     f1_score,
+    fbeta_score,
     get_scorer_names,
     log_loss,
     make_scorer,
     mean_pinball_loss,
+    recall_score,
     roc_auc_score,
 )
 
@@ -98,8 +100,11 @@ def test_a_reward_lies_between_0_and_1_and_rises_with_the_score(one, other):
 
 
 def test_what_cannot_be_judged_says_so():
-    with pytest.raises(ValueError, match="pos_label"):
-        assert Judge("f1", TARGETS, NAMES).ends
+    three = np.array(["a", "b", "c"])
+    with pytest.raises(ValueError, match="multiclass"):
+        assert Judge("f1", three, three).ends
+    with pytest.raises(ValueError, match="pos_label=maybe"):
+        assert Judge(make_scorer(f1_score, pos_label="maybe"), TARGETS, NAMES).ends
     one = np.array(["no"] * 5)
     with (
         pytest.warns(UserWarning, match="Only one class is present"),
@@ -123,6 +128,42 @@ def test_the_noise_of_an_accuracy_is_that_of_a_share():
 
     assert judge.noise(CHANCES, np.random.default_rng(0), 400) == pytest.approx(
         math.sqrt(share * (1 - share) / 200), rel=0.15
+    )
+
+
+POSITIVE = [
+    *("average_precision", "d2_brier_score", "f1", "jaccard", "neg_brier_score"),
+    *("recall", "roc_auc", make_scorer(fbeta_score, beta=2)),
+]
+
+
+@pytest.mark.parametrize(
+    "names", [NAMES, NAMES.astype(object), np.array([5, 7]), np.array([0, 2])]
+)
+@pytest.mark.parametrize("scoring", POSITIVE)
+def test_the_second_of_two_classes_is_the_positive_one(scoring, names):
+    codes = (NAMES[1] == TARGETS).astype(int)
+    expected = Judge(scoring, codes, np.array([0, 1])).score(CHANCES)
+    judge = Judge(scoring, names[codes], names)
+
+    assert judge.score(CHANCES) == pytest.approx(expected)
+    assert np.isfinite(judge.ends).all()
+    assert np.isfinite(judge.noise(CHANCES, np.random.default_rng(0), draws=3))
+
+
+def test_a_positive_class_that_a_scorer_names_stays():
+    of_no = make_scorer(f1_score, pos_label="no")
+    said = NAMES[CHANCES.argmax(axis=1)]
+    assert Judge(of_no, TARGETS, NAMES).score(CHANCES) == pytest.approx(
+        f1_score(TARGETS, said, pos_label="no")
+    )
+    macro = make_scorer(f1_score, average="macro")  # which warns of a class that it ignores
+    assert Judge(macro, TARGETS, NAMES).score(CHANCES) == pytest.approx(
+        f1_score(TARGETS, said, average="macro")
+    )
+    ones, twos = np.where(TARGETS == "no", 1, 2), np.array([1, 2])  # 1, as in scikit-learn
+    assert Judge("recall", ones, twos).score(CHANCES) == pytest.approx(
+        recall_score(ones, twos[CHANCES.argmax(axis=1)])
     )
 
 

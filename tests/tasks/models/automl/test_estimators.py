@@ -417,26 +417,6 @@ def seed_of(random_state):
     return int(np.random.RandomState(random_state).randint(2**31 - 1))
 
 
-def open_files():
-    return len(list(Path("/proc/self/fd").iterdir()))
-
-
-@pytest.mark.parametrize("store", [False, True])
-def test_fits_leave_no_file_open(store, tmp_path):
-    X, y = mixed(60)
-    given = {"arms": ["lda"], "budget": 1}
-
-    def fit(turn):
-        classifier(**given, store=tmp_path / f"{turn}.sqlite" if store else None).fit(X, y)
-
-    fit(0)
-    before = open_files()
-    for turn in range(1, 11):
-        fit(turn)
-
-    assert open_files() == before
-
-
 def test_a_fit_with_workers_needs_no_low_descriptor():
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard < 2048:
@@ -452,17 +432,3 @@ def test_a_fit_with_workers_needs_no_low_descriptor():
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
     assert len(fitted.leaderboard_) == 1
-
-
-def test_autologging_of_the_caller_follows_into_no_trial(monkeypatch, tmp_path):
-    import mlflow
-
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
-    mlflow.sklearn.autolog(log_models=False, log_datasets=False)
-    try:
-        X, y = mixed(60)
-        classifier(arms=["lda"], budget=1).fit(X, y)
-        assert mlflow.last_active_run() is None
-        assert not mlflow.utils.autologging_utils.autologging_is_disabled("sklearn")
-    finally:
-        mlflow.sklearn.autolog(disable=True)

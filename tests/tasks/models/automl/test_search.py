@@ -10,7 +10,6 @@ import pytest
 from scipy import sparse, stats
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
 from sklearn.compose import make_column_transformer
-from sklearn.datasets import make_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -416,19 +415,3 @@ def test_full_cross_validation_is_that_of_scikit_learn_but_for_the_folds(data):
 def test_settings_of_folds_out_of_range_are_refused(data, settings, message):
     with pytest.raises(UsageError, match=message):
         SelectionSearch(PIPELINES, **settings).fit(*data)
-
-
-@pytest.mark.parametrize("algorithm", ["abc", "early-stopped-cv"])
-def test_autologging_of_the_caller_follows_into_no_probe(algorithm, monkeypatch, tmp_path):
-    import mlflow
-
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
-    mlflow.sklearn.autolog(log_models=False, log_datasets=False)
-    begun = mlflow.last_active_run()
-    try:
-        X, y = make_classification(300, random_state=0)
-        SelectionSearch([DummyClassifier(), GaussianNB()], algorithm=algorithm).fit(X, y)
-        assert mlflow.last_active_run() is begun
-        assert not mlflow.utils.autologging_utils.autologging_is_disabled("sklearn")
-    finally:
-        mlflow.sklearn.autolog(disable=True)

@@ -1,0 +1,95 @@
+"""A thousand calls in one process, as of a service or a grid search, need what one call needs."""
+
+import numpy as np
+import pytest
+from sklearn.dummy import DummyClassifier
+from sklearn.naive_bayes import GaussianNB
+
+import leaseboard
+from algorithms.log_format import read_log
+from tasks.jobs.job import Job
+from tasks.jobs.run import run_job
+from tests.repeated import REPEATED, assert_flat
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 3))
+Y = np.where(X[:, 0] > 0, "yes", "no")
+DATA = "synthetic:fried?rows=60&seed=0"
+OWN = [DummyClassifier(), GaussianNB()]
+ARMS = {"arms": ["lda"], "space": "fast", "budget": 1, "unit": "trials"}
+
+
+def select(folder, number, **given):
+    leaseboard.SelectionSearch(OWN, **given).fit(X, Y)
+
+
+def select_by_abc(folder, number):
+    select(folder, number, algorithm="abc", initial_rows=20, store=folder / f"{number}.sqlite")
+
+
+def select_on_folds(folder, number):
+    select(folder, number, store=folder / f"{number}.sqlite")
+
+
+def select_in_workers(folder, number):
+    select(folder, number, probe_seconds=60.0)
+
+
+def choose_and_tune(folder, number):
+    leaseboard.PolicyClassifier(**ARMS).fit(X, Y)
+
+
+def choose_and_tune_with_a_store(folder, number):
+    store = folder / f"{number}.sqlite"
+    leaseboard.PolicyClassifier(**ARMS, trial_cpu_seconds=None, store=store).fit(X, Y)
+
+
+def learn_by_apple(folder, number):
+    leaseboard.AppleClassifier().fit(X, Y)
+
+
+def learn_row_by_row(folder, number):
+    model = leaseboard.ChaChaRegressor()
+    for row, target in zip(X, X[:, 0], strict=True):
+        model.learn_one({"a": row[0], "b": row[1]}, target)
+
+
+def learn_a_table(folder, number):
+    leaseboard.StreamRegressor().fit(X, X[:, 0]).predict(X)
+
+
+def race(folder, number):
+    assert not leaseboard.race(["vanilla", "chacha"], DATA).failures
+
+
+def race_on_a_store(folder, number):
+    assert not leaseboard.race("abc", "sklearn:iris").failures
+
+
+def run_a_job(folder, number):
+    own = folder / str(number)
+    own.mkdir()
+    result, _ = run_job(Job("chacha", DATA, seed=3, environment_seed=3), own)
+    assert list(read_log(own / "events.jsonl.gz"))
+    assert result.status == "ok"
+
+
+@REPEATED
+@pytest.mark.parametrize(
+    "call",
+    [
+        select_by_abc,
+        select_on_folds,
+        select_in_workers,
+        pytest.param(choose_and_tune, marks=pytest.mark.slow),  # each starts a worker
+        choose_and_tune_with_a_store,
+        learn_by_apple,
+        learn_row_by_row,
+        learn_a_table,
+        race,
+        race_on_a_store,
+        run_a_job,
+    ],
+)
+def test_a_call_leaves_no_file_open_and_no_memory(call, times, tmp_path):
+    assert_flat(lambda number: call(tmp_path, number), times)
