@@ -100,9 +100,14 @@ def held_turn(
             return _carried_turn(keep, state, home, now, carried, file, tracking_uri)
         except Exception as error:  # told, and raised
             what = str(error)
-            if not isinstance(error, LeaseboardError) or isinstance(error, DataError):
+            if isinstance(error, DataError):  # its text may quote cells, and is sent to others
+                what = (
+                    "the data of this update cannot be used; run `leaseboard keep"
+                    f" {file or 'FILE.yaml'}` to see why"
+                )
+            elif not isinstance(error, LeaseboardError):
                 place = traceback.extract_tb(error.__traceback__)[-1]
-                what = (  # its text may quote data, and is sent to others
+                what = (  # so may this
                     f"internal error: {type(error).__name__} in {Path(place.filename).name}, line"
                     f" {place.lineno}: the turn's output says more"
                 )

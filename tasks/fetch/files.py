@@ -376,14 +376,16 @@ def _layout(path: Path) -> _Layout:
         first = line.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: not UTF-8 at byte {error.start}: convert the file") from error
-    if first.startswith("#") and not any(mark in first for mark in SEPARATORS):
+    header = re.sub(r'"[^"]*"?', "", first)  # without what is in quotes
+    if first.startswith("# ") or (first[0] == "#" and not any(m in header for m in SEPARATORS)):
         raise DataError(
             f"{path}: the first line {short(first.strip(), 40)!r} is a comment: begin with the"
             " names of the columns"
         )
     if first.lower().startswith("sep=") and len(first.rstrip("\r\n")) == 5:
         return _Layout(first[4], 1, quoted)
-    return _Layout(max(SEPARATORS, key=first.count), 0, quoted)
+    separator = max(SEPARATORS[:-1], key=header.count)  # a bar may be part of a name
+    return _Layout(separator if separator in header or "|" not in header else "|", 0, quoted)
 
 
 def _frame(table: Any) -> pd.DataFrame:

@@ -53,7 +53,10 @@ def _pending_files(
 ) -> Iterator[Batch]:
     home, rest = _divided(pattern)
     for error in _unreadable(home, rest):
-        yield _broken(Path(error.filename), home, f"cannot be read: {error.strerror}")
+        is_gone = isinstance(error, FileNotFoundError | NotADirectoryError)
+        fix = "no such folder: make it, or fix data.source"
+        why = fix if is_gone else f"cannot be read: {error.strerror}"
+        yield _broken(Path(error.filename), home, why)
     try:
         paths = [path for path in sorted(home.glob(rest)) if not _is_hidden(path, home)]
     except OSError as error:

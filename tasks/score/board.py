@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 LEGEND = "CPU s: of a job, and × the cheapest. Jobs: finished of all."
 RANKED = "Rank: mean over data sets. w/t/l: wins, ties, losses."
 RELATIVE = "Relative loss: over the best baseline's, less is better."
+LEFT_OUT = "Relative losses leave out datasets whose best baseline has loss 0:"
 FEWER = "Rank (n/N): over n of N data sets, so compare it with care."
 TESTED = "Test: the same of the test score, which no algorithm saw."
 
@@ -90,6 +91,8 @@ def notes(found: Compared) -> list[str]:
         said.append(MISSING_RULE)
     if any(row.hindsight for row in rows):
         said.append(HINDSIGHT_RULE)
+    if zero := found.board.without_relative:
+        said.append(f"{LEFT_OUT} {', '.join(zero)}.")
     return said
 
 

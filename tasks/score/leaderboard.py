@@ -29,6 +29,9 @@ ONE_SET_RULE = (
 )
 """What a board of one data set says in the place of places, mean ranks and tests."""
 
+NO_LOSS = -1e300
+"""The logarithm of no loss at all in geometric means, which are 0 with it."""
+
 _NOTHING = Interval(np.nan, np.nan, np.nan)
 
 
@@ -94,6 +97,8 @@ class Board:
     """What a number on the scale says, in sentences."""
     baselines: tuple[str, ...] = ()
     """Whose best loss is 1 on the scale of relative losses; empty where no such loss is."""
+    without_relative: tuple[str, ...] = ()
+    """Datasets that relative losses leave out, because their best baseline has loss 0."""
 
     @property
     def one_set(self) -> bool:
@@ -136,8 +141,11 @@ def leaderboard(
     raw_samples = np.empty(0) if only is None else resampled_means(table.scores[:, [only]])
     hindsight, baselines = (set(frame["label"][frame[of]]) for of in ("hindsight", "baseline"))
     ratios = relative_losses(table, [*baselines])
-    with np.errstate(divide="ignore"):  # the logarithm of no loss at all
-        shown = np.log(nanmean(ratios, axis=2)[:, :, None]) if only is None else ratios[:, [only]]
+    with np.errstate(divide="ignore"):  # of no loss at all: finite, for means leave out the rest
+        logs = np.nan_to_num(np.log(nanmean(ratios, axis=2)), nan=np.nan, neginf=NO_LOSS)
+    shown = logs[:, :, None] if only is None else ratios[:, [only]]
+    no_loss = (table.means[[label in baselines for label in table.labels]] <= 0).any(axis=0)
+    no_loss &= np.array(table.directions) == "min"
     relative_means, relative_samples = (
         np.exp(found) if only is None else found
         for found in (nanmean(nanmean(shown, axis=2), axis=1), resampled_means(shown))
@@ -185,6 +193,7 @@ def leaderboard(
         baselines=tuple(
             row.label for row in rows if row.baseline and math.isfinite(row.relative.value)
         ),
+        without_relative=tuple(np.array(table.problems)[no_loss].tolist()),
     )
 
 

@@ -194,5 +194,6 @@ def _shaded(ratio: float) -> Cell:
 
 
 def _geometric(ratios: Floats) -> float:
-    finite = ratios[np.isfinite(ratios) & (ratios > 0)]
-    return float(np.exp(np.log(finite).mean())) if finite.size else math.nan
+    finite = ratios[np.isfinite(ratios)]
+    with np.errstate(divide="ignore"):  # where one is 0 the mean is
+        return float(np.exp(np.log(finite).mean())) if finite.size else math.nan

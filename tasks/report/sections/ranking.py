@@ -107,4 +107,6 @@ def _note(board: Board, names: Names) -> Markup:
             " meaning or that the suite excludes:"
             f" {', '.join(named(data, names) for data in board.unscaled)}."
         )
+    if zero := board.without_relative:
+        rule += f" {terminal.LEFT_OUT} {', '.join(named(data, names) for data in zero)}."
     return Markup("<strong>Missing results.</strong>") + rule

@@ -306,11 +306,30 @@ def test_excels_line_and_bars_separate(tmp_path, text):
 
 
 @pytest.mark.parametrize(
+    ("header", "names"),
+    [
+        ("a|b|c,d", ["a|b|c", "d"]),
+        ("a|b|c;d", ["a|b|c", "d"]),
+        ('"a, b, c"|d', ["a, b, c", "d"]),
+        ('"a, b, c";d', ["a, b, c", "d"]),
+        ("#,d", ["#", "d"]),
+        ("#a\td", ["#a", "d"]),
+    ],
+)
+def test_separators_are_looked_for_outside_of_quotes_and_bars_last(tmp_path, header, names):
+    path = tmp_path / "t.csv"
+    path.write_text(f"{header}\n1{header[-2]}2\n")
+    assert files.read_csv(path).to_dict("list") == {names[0]: [1], names[1]: [2]}
+
+
+@pytest.mark.parametrize(
     ("text", "words"),
     [
         (",b\n1,2\n", "column 1 has no name"),
         ("a,,b\n1,2,3\n", "column 2 has no name"),
         ("# made by a program\na,b\n1,2\n", "is a comment"),
+        ("# made by x, y\na,b\n1,2\n", "is a comment"),
+        ("#made by a program\na,b\n1,2\n", "is a comment"),
     ],
 )
 def test_a_header_that_names_no_column_is_reported_on_reading(tmp_path, text, words):

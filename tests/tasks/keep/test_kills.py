@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import traceback
 from itertools import count
 
 import pytest
@@ -47,14 +48,20 @@ def turn_of(world, number, place=None, **given):
 
             return call
 
+        code = 1
         try:
             tell._post = post
             for owner, name in STEPS:
                 setattr(owner, name, watched(getattr(owner, name)))
             world.turn(number, **given)
+            code = 0
         finally:
-            os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+            if code:
+                traceback.print_exc()
+            os._exit(code)
+    found = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert found in (0, -signal.SIGKILL)
+    return found != 0
 
 
 def outcome(world):

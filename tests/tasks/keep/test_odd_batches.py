@@ -230,15 +230,21 @@ def test_a_value_that_breaks_the_contract_is_not_quoted(world, column, rows, clo
     assert no_mark(world)
 
 
-def test_an_error_of_a_model_is_not_quoted(world, monkeypatch):
-    world.live(0, 0)
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (ValueError, "internal error: ValueError in "),
+        (DataError, "the data of this update cannot be used; run `leaseboard keep FILE.yaml`"),
+    ],
+)
+def test_an_error_of_a_model_is_not_quoted(world, monkeypatch, kind, said):
     (world.home / "sales.yaml").write_text(KEEP + "alerts: {webhook: 'http://127.0.0.1:9/'}\n")
-    for kind in (ValueError, DataError):
-        monkeypatch.setattr(turn, "learn", _raising(kind(f"cannot read {MARK!r}")))
-        world.deliver(3, world.day(3))
-        with pytest.raises(kind):
-            world.turn(3)
+    monkeypatch.setattr(turn, "learn", _raising(kind(f"cannot read {MARK!r}")))
+    world.deliver(3, world.day(3))
+    with pytest.raises(kind):
+        world.turn(3)
     assert no_mark(world)
+    assert said in opened(world)[-1]
 
 
 def _raising(error):

@@ -165,9 +165,10 @@ def test_a_column_of_texts_is_read_as_texts(inbox, turn):
 def test_a_folder_that_is_gone_is_told(inbox, turn):
     inbox.rmdir()
 
-    assert [batch.fault for batch in turn()] == [
-        f"{inbox}: cannot be read: No such file or directory"
-    ]
+    wanted = [f"{inbox}: no such folder: make it, or fix data.source"]
+    assert [batch.fault for batch in turn()] == wanted
+    inbox.write_text("a file in its place")
+    assert [batch.fault for batch in turn()] == wanted
 
 
 def test_parquet_files_too(tmp_path, taken):

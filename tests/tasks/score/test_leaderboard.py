@@ -166,3 +166,36 @@ def test_without_a_baseline_there_is_no_relative_loss(make_frame):
     board = leaderboard(as_frame(make_frame(SCORES)))
     assert board.baselines == ()
     assert all(np.isnan(row.relative.value) for row in board.rows)
+
+
+def test_no_loss_at_all_on_one_dataset_makes_the_geometric_mean_0(make_frame):
+    scores = {
+        ("mean", "x"): [0.5],
+        ("mean", "y"): [0.5],
+        ("mine", "x"): [0.0],
+        ("mine", "y"): [5.0],
+    }
+    frame = make_frame(scores)
+    frame["baseline"] = frame["label"] == "mean"
+    board = leaderboard(as_frame(frame))
+    mine = next(row for row in board.rows if row.label == "mine").relative
+
+    assert (mine.value, mine.lower, mine.upper) == (0.0, 0.0, pytest.approx(10.0))
+    assert board.without_relative == ()
+
+
+def test_datasets_whose_best_baseline_has_no_loss_are_named(make_frame):
+    scores = {
+        ("mean", "x"): [0.0],
+        ("mean", "y"): [0.5],
+        ("mine", "x"): [1.0],
+        ("mine", "y"): [5.0],
+    }
+    frame = make_frame(scores)
+    frame["baseline"] = frame["label"] == "mean"
+    board = leaderboard(as_frame(frame))
+
+    assert board.without_relative == ("x",)
+    assert next(row for row in board.rows if row.label == "mine").relative.value == pytest.approx(
+        10
+    )
