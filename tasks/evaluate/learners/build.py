@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from lightgbm import LGBMClassifier
@@ -25,41 +26,20 @@ def build(parameters: Parameters, seed: int) -> Any:
     learner = str(parameters["learner"])
     if learner not in _LEARNERS:
         raise unknown("learner", learner, _LEARNERS)
-    return _LEARNERS[learner](hyperparameters, seed)
+    return _LEARNERS[learner](**hyperparameters, random_state=seed)
 
 
-def _logistic_regression(hyperparameters: Mapping[str, Any], seed: int) -> Any:
-    return LogisticRegression(**hyperparameters, random_state=seed)
-
-
-def _linear_svm(hyperparameters: Mapping[str, Any], seed: int) -> Any:
-    return LinearSVC(**hyperparameters, dual=False, random_state=seed)
-
-
-def _lightgbm(hyperparameters: Mapping[str, Any], seed: int) -> Any:
-    return LGBMClassifier(
-        **hyperparameters,
+_LEARNERS: dict[str, Callable[..., Any]] = {
+    "LogisticRegression": LogisticRegression,
+    "LinearSVM": partial(LinearSVC, dual=False),
+    "LightGBM": partial(
+        LGBMClassifier,
         subsample_freq=1,
         n_jobs=1,
         verbosity=-1,
-        random_state=seed,
         deterministic=True,
         force_row_wise=True,
-    )
-
-
-def _neural_network(hyperparameters: Mapping[str, Any], seed: int) -> Any:
-    return FixedStepNetwork(**hyperparameters, random_state=seed)
-
-
-def _random_forest(hyperparameters: Mapping[str, Any], seed: int) -> Any:
-    return RandomForestClassifier(**hyperparameters, n_jobs=1, random_state=seed)
-
-
-_LEARNERS: dict[str, Callable[[Mapping[str, Any], int], Any]] = {
-    "LogisticRegression": _logistic_regression,
-    "LinearSVM": _linear_svm,
-    "LightGBM": _lightgbm,
-    "NeuralNetwork": _neural_network,
-    "RandomForest": _random_forest,
+    ),
+    "NeuralNetwork": FixedStepNetwork,
+    "RandomForest": partial(RandomForestClassifier, n_jobs=1),
 }
