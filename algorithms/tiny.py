@@ -13,10 +13,10 @@ from algorithms.abc_selection.simulation import SimulatedFolds, SimulatedLearner
 from algorithms.base import Bench
 from algorithms.benches.folds import FoldProbe, FoldsBench
 from algorithms.benches.holdout import Holdout, HoldoutBench, Part
-from algorithms.benches.outside import OutsideForecasts, StreamToll
 from algorithms.benches.pulls import Feedback, PullsBench, Trial
-from algorithms.benches.samples import Probe, SamplesBench
-from algorithms.benches.stream import Namespace, Stream, StreamBench
+from algorithms.benches.samples import SamplesBench
+from algorithms.benches.selecting import Probe
+from algorithms.benches.stream import Namespace, OutsideForecasts, Stream, StreamBench, StreamToll
 from algorithms.benches.systems import SystemFit, SystemsBench
 from algorithms.events import Event
 from algorithms.reference.labels import RunningMean

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from algorithms.benches.deciders import Decided, OutsideDecider, ProbeAsked
+from algorithms.benches.samples import Decided, OutsideDecider, ProbeAsked
 
 
 class TinySearches:

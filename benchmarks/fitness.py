@@ -35,7 +35,8 @@ from algorithms.abc_selection.bounds import KINDS
 from algorithms.abc_selection.fitness import FitnessWarning
 from algorithms.abc_selection.selection import ABC
 from algorithms.base import play
-from algorithms.benches.samples import Probe, SamplesBench
+from algorithms.benches.samples import SamplesBench
+from algorithms.benches.selecting import Probe
 from algorithms.seeds import generator
 from benchmarks.fitness_pipelines import SETS
 from tasks import fetch

@@ -126,7 +126,7 @@ def compiled_once() -> None:
 @pytest.fixture
 def forked_workers(zygote, monkeypatch) -> None:
     """Processes that run jobs, trials and users' imports are forks of the zygote."""
-    monkeypatch.setattr("tasks.processes.children.subprocess", starting(zygote.place))
+    monkeypatch.setattr("tasks.processes.forks.subprocess", starting(zygote.place))
 
 
 @pytest.fixture(scope="module")

@@ -352,7 +352,7 @@ def _fork_below(place):
         prctl(_DIE_WITH_PARENT, signal.SIGKILL)
         fork_on(listener, place)
     listener.close()
-    for name in ("flows.service", "tasks.processes.children"):
+    for name in ("flows.service", "tasks.processes.forks"):
         sys.modules[name].subprocess = starting(place)
 
 

@@ -140,7 +140,7 @@ from typing import Literal, get_args
 from algorithms.abc_selection.fitness import lowered, raised
 from algorithms.abc_selection.hypergeometric import at_most
 from algorithms.abc_selection.schedulers import Prospect
-from algorithms.benches.samples import Probe
+from algorithms.benches.selecting import Probe
 
 Kind = Literal["best", "exact", "serfling", "paper"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

@@ -11,7 +11,8 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from algorithms.base import Run
-from algorithms.benches.samples import Probe, SamplesAlgorithm, SamplesBench, geometric_sizes
+from algorithms.benches.samples import SamplesAlgorithm, SamplesBench, geometric_sizes
+from algorithms.benches.selecting import Probe
 from algorithms.events import BoundsUpdated, Measured
 
 

@@ -31,7 +31,7 @@ def samples_needed(
 
     Examples
     --------
-    >>> from algorithms.benches.samples import Probe
+    >>> from algorithms.benches.selecting import Probe
     >>> def probed(index, accuracy):
     ...     probe = Probe(rows=500, test_rows=1000, test_correct=1000 * accuracy)
     ...     return Prospect(index=index, rows=500, above=0.1, below=0.1, curve=[probe])

@@ -30,7 +30,8 @@ from algorithms.abc_selection.schedulers import (
     step,
 )
 from algorithms.base import Run
-from algorithms.benches.samples import Probe, SamplesAlgorithm, SamplesBench, geometric_sizes
+from algorithms.benches.samples import SamplesAlgorithm, SamplesBench, geometric_sizes
+from algorithms.benches.selecting import Probe
 from algorithms.events import (
     BoundsUpdated,
     Eliminated,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from algorithms.benches.folds import FoldProbe
-from algorithms.benches.samples import Probe
+from algorithms.benches.selecting import Probe
 from algorithms.events import Parameters
 from algorithms.seeds import generator
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol, runtime_checkable
 
 from algorithms.base import Algorithm, Cost, Score
-from algorithms.benches.samples import Probe
-from algorithms.benches.selecting import SelectionBench
+from algorithms.benches.selecting import Probe, SelectionBench
 from algorithms.errors import LeaseboardError
-from algorithms.events import Event, LeaseGranted, Parameters, ProbeFinished
+from algorithms.events import Event, LeaseGranted, Parameters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,14 +83,6 @@ class FoldsBench(SelectionBench):
         self.seed = seed
         most = len(self.configurations) * self.folds
         self.budget = float(most if budget is None else budget)
-        self.at = 0.0
-        self._cost = Cost()
-        self._last_failure = "none was tested"
-
-    @property
-    def cost(self) -> Cost:
-        """What all fits and tests cost when they were run."""
-        return self._cost
 
     def foresee(self, configurations: Sequence[int], fold: int) -> None:
         """Say which configurations will be tested on a fold, whatever comes of each."""
@@ -109,22 +100,10 @@ class FoldsBench(SelectionBench):
         probe = self._environment.measure(configuration, fold)
         yield LeaseGranted(at=self.at, configuration=configuration, amount=1)
         self.at += 1
-        cpu, wall = probe.cpu(train=False), probe.wall(train=False)
-        self._cost = self._cost.plus(cpu, wall)
-        if probe.status != "ok":
-            self._last_failure = f"configuration {configuration} in fold {fold}: {probe.reason}"
-        yield ProbeFinished(
-            at=self.at,
-            configuration=configuration,
-            rows=probe.rows,
-            train_accuracy=probe.train_accuracy,
-            test_accuracy=probe.test_accuracy,
-            test_rows=probe.test_rows,
-            cpu_seconds=cpu,
-            wall_seconds=wall,
-            status=probe.status,
-            reason=probe.reason,
-        )
+        cost = Cost(probe.cpu(train=False), probe.wall(train=False))
+        self._cost = self._cost.plus(cost.cpu_seconds, cost.wall_seconds)
+        learned, where = probe.train_accuracy, f"in fold {fold}"
+        yield self._finished(configuration, probe.rows, probe, learned, cost, where)
         return probe
 
     def twin(self) -> FoldsBench:
@@ -133,14 +112,13 @@ class FoldsBench(SelectionBench):
 
     def score(self) -> Score:
         """Of the champion; see the notes."""
-        if self.champion is None:
-            raise LeaseboardError(f"no configuration could be trained: {self._last_failure}")
-        tested = [self._environment.measure(self.champion, fold) for fold in range(self.folds)]
-        whole = self._environment.held_out(self.champion)
+        champion = self._crowned()
+        tested = [self._environment.measure(champion, fold) for fold in range(self.folds)]
+        whole = self._environment.held_out(champion)
         for probe in [*tested, *([whole] if whole else [])]:
             if probe.status != "ok":
                 raise LeaseboardError(
-                    f"the chosen configuration {self.champion} cannot be trained on {probe.rows}"
+                    f"the chosen configuration {champion} cannot be trained on {probe.rows}"
                     f" rows: {probe.status}, {probe.reason}"
                 )
         rows = sum(probe.test_rows for probe in tested)

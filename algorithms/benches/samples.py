@@ -3,80 +3,97 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import ClassVar, Protocol, runtime_checkable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from algorithms.base import Algorithm, Cost, Score
-from algorithms.benches.deciders import Deciders, DecidingSession, OutsideDecider
-from algorithms.benches.selecting import SelectionBench
+from algorithms.benches.selecting import Probe, SelectionBench
 from algorithms.errors import LeaseboardError, SkipError
 from algorithms.events import (
     Event,
     LeaseGranted,
     Parameters,
-    ProbeFinished,
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Probe:
-    """One configuration trained on the first `rows` training rows, as it was recorded.
+@dataclass(frozen=True, slots=True)
+class OutsideDecider:
+    """A search of another library, and what it searches.
 
     Attributes
     ----------
-    rows, test_rows : int
-        |S_tr| and |S_te|.
-    train_correct : int or None
-        Training rows that the model classifies correctly; None at full size, where nobody asks.
-    half_correct : int or None
-        Of the first ``rows // 2`` of them; None at full size, and where nobody counted.
-    common : int or None
-        Training rows of the most frequent class; None at full size, and where nobody counted.
-    test_correct : int
-        Test rows, of `test_rows`, that it classifies correctly.
-    half_test_correct : int or None
-        Of the first ``test_rows // 2`` of them; None where nobody counted.
-    fit_cpu, fit_wall, train_cpu, train_wall, test_cpu, test_wall : float
-        Seconds of the fit and of the evaluations on the training and on the test rows.
-    status, reason : str
-        ``ok``, or why there is no model: ``crash``, ``timeout``, ``memout``.
+    system : str
+        Whose search it is, such as ``optuna``.
+    settings : mapping of str to value
+        Of the search, in that library's words where it has some.
+    configurations, rows, initial_rows : int
+        How many there are to choose from, the rows of a full training, and of a first probe.
     """
 
+    system: str
+    settings: Mapping[str, Any]
+    configurations: int
     rows: int
-    test_rows: int
-    train_correct: int | None = None
-    half_correct: int | None = None
-    common: int | None = None
-    test_correct: int = 0
-    half_test_correct: int | None = None
-    fit_cpu: float = 0.0
-    fit_wall: float = 0.0
-    train_cpu: float = 0.0
-    train_wall: float = 0.0
-    test_cpu: float = 0.0
-    test_wall: float = 0.0
-    status: str = "ok"
-    reason: str = ""
+    initial_rows: int
 
-    @property
-    def train_accuracy(self) -> float:
-        """A(H_S, S_tr); NaN where it was not measured."""
-        return math.nan if self.train_correct is None else self.train_correct / self.rows
 
-    @property
-    def test_accuracy(self) -> float:
-        """A(H_S, S_te)."""
-        return self.test_correct / self.test_rows if self.status == "ok" else math.nan
+@dataclass(frozen=True, slots=True)
+class ProbeAsked:
+    """What a search wants to know next.
 
-    def cpu(self, *, train: bool = True) -> float:
-        """CPU seconds, with or without the evaluation on the training rows."""
-        return self.fit_cpu + self.test_cpu + (self.train_cpu if train else 0.0)
+    Attributes
+    ----------
+    configuration : int
+        From 0.
+    rows : int
+        Of the sample.
+    fold, folds : int, optional
+        Trained on the sample but for that one of so many folds, and tested on it; without them
+        trained on the sample and tested on held-out rows.
+    """
 
-    def wall(self, *, train: bool = True) -> float:
-        """Wall seconds, with or without the evaluation on the training rows."""
-        return self.fit_wall + self.test_wall + (self.train_wall if train else 0.0)
+    configuration: int
+    rows: int
+    fold: int | None = None
+    folds: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What a search came to.
+
+    Attributes
+    ----------
+    chosen : int or None
+        None if nothing could be trained.
+    dropped : mapping of int to str
+        Why the others were not chosen.
+    """
+
+    chosen: int | None
+    dropped: Mapping[int, str] = field(default_factory=dict)
+
+
+class DecidingSession(Protocol):
+    """One search that is under way."""
+
+    def hear(self) -> ProbeAsked | Decided:
+        """What it asks for, or what it came to."""
+
+    def tell(self, accuracy: float | None) -> None:
+        """Answer what it asked for last; None if that could not be trained."""
+
+    def close(self) -> None:
+        """End it, whatever it does."""
+
+
+class Deciders(Protocol):
+    """Where such searches are started: in environments of their own, or a stand-in."""
+
+    def start(self, which: OutsideDecider, seed: int) -> DecidingSession:
+        """One that knows nothing yet; SkipError where its library is missing."""
 
 
 class Environment(Protocol):
@@ -162,17 +179,9 @@ class SamplesBench(SelectionBench):
         self.unit = unit
         most = 5.0 * len(self.configurations) * self.train_rows if unit == "rows" else math.inf
         self.budget = most if budget is None else float(budget)
-        self.at = 0.0
-        self._cost = Cost()
         self._sizes: list[tuple[int, int]] = []
         self._selection: Cost | None = None
-        self._last_failure = "none was probed"
         self._deciders = deciders
-
-    @property
-    def cost(self) -> Cost:
-        """What all probes cost when they were run."""
-        return self._cost
 
     def tested_on(self, rows: int, tested: int = 2) -> int:
         """|S_te| of a probe on `rows` training rows, `tested` for each of them."""
@@ -286,21 +295,10 @@ class SamplesBench(SelectionBench):
             self._charge(rows, left, wall * left / cpu)
             return None
         self._charge(rows, cpu, wall)
-        if probe.status != "ok":
-            self._last_failure = f"configuration {configuration} at {rows} rows: {probe.reason}"
         self._sizes.append((configuration, rows))
-        yield ProbeFinished(
-            at=self.at,
-            configuration=configuration,
-            rows=rows,
-            train_accuracy=probe.train_accuracy if train else math.nan,
-            test_accuracy=probe.test_accuracy,
-            test_rows=probe.test_rows,
-            cpu_seconds=cpu,
-            wall_seconds=wall,
-            status=probe.status,
-            reason=probe.reason,
-        )
+        learned = probe.train_accuracy if train else math.nan
+        where = f"at {rows} rows"
+        yield self._finished(configuration, rows, probe, learned, Cost(cpu, wall), where)
         return probe
 
     def train(self, configuration: int) -> Generator[Event, None, Probe | None]:
@@ -339,12 +337,11 @@ class SamplesBench(SelectionBench):
 
     def score(self) -> Score:
         """Test accuracy of the champion trained in full; that training is not charged."""
-        if self.champion is None:
-            raise LeaseboardError(f"no configuration could be trained: {self._last_failure}")
-        full = self._environment.measure(self.champion, self.train_rows, self.test_rows)
+        champion = self._crowned()
+        full = self._environment.measure(champion, self.train_rows, self.test_rows)
         if full.status != "ok":
             raise LeaseboardError(
-                f"the chosen configuration {self.champion} cannot be trained on all"
+                f"the chosen configuration {champion} cannot be trained on all"
                 f" {self.train_rows} rows: {full.status}, {full.reason}"
             )
         selection = self._selection or self.cost

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Sequence
-from typing import Any, ClassVar, Protocol
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from algorithms.base import Bench
+from algorithms.base import Bench, Cost
+from algorithms.errors import LeaseboardError
 from algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,
@@ -13,25 +16,69 @@ from algorithms.events import (
     Eliminated,
     Event,
     Parameters,
+    ProbeFinished,
 )
 
 Steps = Generator[Event, None, Any]
 
 
-class Untrained(Protocol):
-    """What could not be trained on so many rows."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """One configuration trained on the first `rows` training rows, as it was recorded.
+
+    Attributes
+    ----------
+    rows, test_rows : int
+        |S_tr| and |S_te|.
+    train_correct : int or None
+        Training rows that the model classifies correctly; None at full size, where nobody asks.
+    half_correct : int or None
+        Of the first ``rows // 2`` of them; None at full size, and where nobody counted.
+    common : int or None
+        Training rows of the most frequent class; None at full size, and where nobody counted.
+    test_correct : int
+        Test rows, of `test_rows`, that it classifies correctly.
+    half_test_correct : int or None
+        Of the first ``test_rows // 2`` of them; None where nobody counted.
+    fit_cpu, fit_wall, train_cpu, train_wall, test_cpu, test_wall : float
+        Seconds of the fit and of the evaluations on the training and on the test rows.
+    status, reason : str
+        ``ok``, or why there is no model: ``crash``, ``timeout``, ``memout``.
+    """
+
+    rows: int
+    test_rows: int
+    train_correct: int | None = None
+    half_correct: int | None = None
+    common: int | None = None
+    test_correct: int = 0
+    half_test_correct: int | None = None
+    fit_cpu: float = 0.0
+    fit_wall: float = 0.0
+    train_cpu: float = 0.0
+    train_wall: float = 0.0
+    test_cpu: float = 0.0
+    test_wall: float = 0.0
+    status: str = "ok"
+    reason: str = ""
 
     @property
-    def rows(self) -> int:
-        """Training rows."""
+    def train_accuracy(self) -> float:
+        """A(H_S, S_tr); NaN where it was not measured."""
+        return math.nan if self.train_correct is None else self.train_correct / self.rows
 
     @property
-    def status(self) -> str:
-        """What the end is called."""
+    def test_accuracy(self) -> float:
+        """A(H_S, S_te)."""
+        return self.test_correct / self.test_rows if self.status == "ok" else math.nan
 
-    @property
-    def reason(self) -> str:
-        """Why."""
+    def cpu(self, *, train: bool = True) -> float:
+        """CPU seconds, with or without the evaluation on the training rows."""
+        return self.fit_cpu + self.test_cpu + (self.train_cpu if train else 0.0)
+
+    def wall(self, *, train: bool = True) -> float:
+        """Wall seconds, with or without the evaluation on the training rows."""
+        return self.fit_wall + self.test_wall + (self.train_wall if train else 0.0)
 
 
 class SelectionBench(Bench):
@@ -51,6 +98,14 @@ class SelectionBench(Bench):
         super().__init__()
         self.configurations = tuple(dict(each) for each in configurations)
         self.champion: int | None = None
+        self.at = 0.0
+        self._cost = Cost()
+        self._last_failure = "none was tried"
+
+    @property
+    def cost(self) -> Cost:
+        """What all that was tried cost when it was run."""
+        return self._cost
 
     def admit(self) -> Generator[Event, None, list[int]]:
         """Admit every configuration; returns those that are no duplicate of an earlier one.
@@ -82,10 +137,41 @@ class SelectionBench(Bench):
             yield ChampionChanged(at=self.at, configuration=configuration, previous=self.champion)
             self.champion = configuration
 
-    def fail(self, configuration: int, probe: Untrained, heir: int | None) -> Steps:
+    def fail(self, configuration: int, probe: Probe, heir: int | None) -> Steps:
         """Remove a configuration whose probe failed; `heir` follows if it was the champion."""
         if configuration == self.champion and heir is not None:
             yield from self.crown(heir)
         if configuration != self.champion:
             reason = f"{probe.status} at {probe.rows} rows: {probe.reason}"
             yield ConfigurationFailed(at=self.at, configuration=configuration, reason=reason)
+
+    def _finished(
+        self,
+        configuration: int,
+        rows: int,
+        probe: Probe,
+        train_accuracy: float,
+        cost: Cost,
+        where: str,
+    ) -> ProbeFinished:
+        """What is told of a probe that trained on `rows` rows and was charged `cost`."""
+        if probe.status != "ok":
+            self._last_failure = f"configuration {configuration} {where}: {probe.reason}"
+        return ProbeFinished(
+            at=self.at,
+            configuration=configuration,
+            rows=rows,
+            train_accuracy=train_accuracy,
+            test_accuracy=probe.test_accuracy,
+            test_rows=probe.test_rows,
+            cpu_seconds=cost.cpu_seconds,
+            wall_seconds=cost.wall_seconds,
+            status=probe.status,
+            reason=probe.reason,
+        )
+
+    def _crowned(self) -> int:
+        """The answer of the run; LeaseboardError if there is none."""
+        if self.champion is None:
+            raise LeaseboardError(f"no configuration could be trained: {self._last_failure}")
+        return self.champion

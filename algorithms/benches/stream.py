@@ -8,18 +8,76 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from algorithms.base import Algorithm, Bench, Cost, Score
 from algorithms.benches.measures import of_classes, of_margins, of_numbers
-from algorithms.benches.outside import Outside, OutsideForecasts, OutsideSession
 from algorithms.benches.predictions import likeliest, losses, taken, taken_chances
 from algorithms.benches.sealed import sealed
 from algorithms.errors import DivergedError, SkipError
 from algorithms.events import Measured
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideForecasts:
+    """What a forecaster of another system is, by name.
+
+    Attributes
+    ----------
+    system : str
+        Whose environment it runs in, such as ``river``.
+    learner : str
+        Which of that system's.
+    """
+
+    system: str
+    learner: str
+
+
+@dataclass(frozen=True, slots=True)
+class StreamToll:
+    """What forecasting and learning took, somewhere else.
+
+    Attributes
+    ----------
+    cpu_seconds, wall_seconds : float
+        Neither the start of the process nor the exchange with it count.
+    peak_memory_mb : float
+        Of its whole process, in millions of bytes.
+    """
+
+    cpu_seconds: float
+    wall_seconds: float
+    peak_memory_mb: float
+
+
+class OutsideSession(Protocol):
+    """One forecaster on one stream."""
+
+    def learn_many(
+        self, examples: NDArray[np.float32], labels: NDArray[np.float32]
+    ) -> NDArray[np.float64]:
+        """The progressive forecasts of the next examples: none was made knowing its label.
+
+        Shape (n,), or chances of shape (n, n_classes) where three and more classes come.
+        """
+
+    def finish(self) -> StreamToll:
+        """Learn what is left to be learned, and end."""
+
+    def close(self) -> None:
+        """End it, whatever it does."""
+
+
+class Outside(Protocol):
+    """Where such forecasters are started: in environments of their own, or a stand-in."""
+
+    def start(self, which: OutsideForecasts, stream: Stream, seed: int) -> OutsideSession:
+        """One that has seen nothing of the stream; SkipError where its system is missing."""
+
 
 CHECKED_ROWS = 1 << 16
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from algorithms.base import Algorithm, Run
-from algorithms.benches.outside import OutsideForecasts
-from algorithms.benches.stream import StreamBench, require_finite
+from algorithms.benches.stream import OutsideForecasts, StreamBench, require_finite
 from algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,

@@ -8,8 +8,13 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from algorithms.base import Run, settings_of
-from algorithms.benches.deciders import Decided, OutsideDecider
-from algorithms.benches.samples import Probe, SamplesAlgorithm, SamplesBench
+from algorithms.benches.samples import (
+    Decided,
+    OutsideDecider,
+    SamplesAlgorithm,
+    SamplesBench,
+)
+from algorithms.benches.selecting import Probe
 from algorithms.events import Eliminated, Measured
 
 

@@ -249,7 +249,7 @@ def _run(
     from tasks.machine import paths
     from tasks.score.frame import as_frame
     from tasks.score.gate.quantities import Evidence, measure
-    from tasks.track.read import Logged
+    from tasks.track.publish import Logged
 
     how = How(
         workers,

@@ -28,10 +28,9 @@ from algorithms.errors import LeaseboardError, SettingError, UsageError, UserFil
 from algorithms.user_files import blamed
 from tasks.jobs.limits import Limits
 from tasks.processes.channel import Channel, Silence
-from tasks.processes.children import confine
 from tasks.processes.companion import Companion, to_parent
 from tasks.processes.endings import over_wall, post_mortem
-from tasks.processes.forks import Fork
+from tasks.processes.forks import Fork, confine
 from tasks.processes.leash import adopt_orphans, kill_below
 
 IMPORT = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=4000)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from algorithms.benches.measures import skill_over
 from tasks.keep.content import packed
 from tasks.keep.losses import measures_of
-from tasks.keep.page.roles import stays
+from tasks.keep.page.story import stays
 from tasks.keep.publish import Publishable, provenance
 from tasks.keep.shadow import CHAMPION, REFERENCE
 from tasks.track.client import PARENT, search

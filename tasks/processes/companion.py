@@ -16,7 +16,7 @@ from typing import Any
 from weakref import WeakSet
 
 from tasks.processes.channel import Beside, Channel, Silence, hear
-from tasks.processes.children import spawn
+from tasks.processes.forks import spawn
 
 _CLOSING_SECONDS = 1.0
 """How much earlier than its end a process may close its channel."""

@@ -1,7 +1,8 @@
 """A forked child that runs what may harm its process, and tells one thing before it ends.
 
 The parent must be fresh: it has imported what the child needs, and never runs such code itself.
-A fork takes milliseconds where a new interpreter takes a second to import the same.
+A fork takes milliseconds where a new interpreter takes a second to import the same. Beside it
+stands how other Python processes of ours are started, and what the kernel lets them use.
 """
 
 from __future__ import annotations
@@ -9,13 +10,15 @@ from __future__ import annotations
 import gc
 import math
 import os
+import resource
 import signal
+import subprocess
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from tasks.machine.addresses import discreet
 from tasks.processes.channel import MOST_BYTES, Channel, Silence, hear
@@ -108,3 +111,35 @@ def _die_with_parent() -> None:
         import ctypes
 
         ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
+
+
+def spawn(
+    module: str, *arguments: str, environment: Mapping[str, str] | None = None, **options: Any
+) -> subprocess.Popen[bytes]:
+    """A process that runs `module` and imports from where we do.
+
+    - `*arguments`: anybody can read them: no passwords.
+    - `environment`: variables beside our own.
+    - `**options`: of `subprocess.Popen`.
+    """
+    path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", module, *arguments],
+        env={**os.environ, **path, **(environment or {})},
+        **options,
+    )
+
+
+def confine(cpu_seconds: float | None = None, memory_mb: float | None = None) -> None:
+    """Have the kernel hold this process to limits, also when nobody watches it any more.
+
+    Beyond `cpu_seconds`, in whole seconds, it is killed by SIGXCPU; beyond `memory_mb` of data
+    it gets a MemoryError. It leaves no core.
+    """
+    if cpu_seconds is not None:
+        seconds = math.ceil(cpu_seconds)
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    if memory_mb is not None:
+        size = int(memory_mb * 1e6)
+        resource.setrlimit(resource.RLIMIT_DATA, (size, size))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -12,9 +12,8 @@ from pydantic import ValidationError
 from algorithms.errors import UsageError
 from tasks.folder.results import RESULT, SUITE_FILE, TABLE, shown_at, superseded, write_atomically
 from tasks.jobs.suites.suite import Suite
-from tasks.report.cells import data_cell
 from tasks.report.draw import svg
-from tasks.report.material import Material, read_logs
+from tasks.report.section import Material, data_cell, read_logs
 from tasks.report.sections import READERS, SECTIONS
 from tasks.report.shell import packages, page_of
 from tasks.score import board as terminal

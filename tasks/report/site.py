@@ -27,8 +27,7 @@ from tasks.folder.results import shown_at, write_atomically
 from tasks.jobs.job import first_fault
 from tasks.jobs.suites.suite import Suite
 from tasks.report.build import render, suite_of
-from tasks.report.cells import named
-from tasks.report.material import Material, read_logs
+from tasks.report.section import Material, named, read_logs
 from tasks.report.sections import READERS
 from tasks.report.shell import content_security_policy, jinja, static
 from tasks.score.compared import compared

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from tasks.jobs.job import Result
+from tasks.track.client import search
 from tasks.track.records import suite_key
 from tasks.track.store import TrackingError, open_store, reported
 from tasks.track.tracker import find_suite
@@ -214,3 +215,35 @@ def _data_view(name: str, result: Result) -> View:
         "orderByAsc": result.direction == "min",
     }
     return View(_key(result.data), name, state)
+
+
+class Logged:
+    """Reads the configuration runs of a suite's jobs.
+
+    `uri`: the store; it is opened when the first job is asked for.
+    """
+
+    def __init__(self, uri: str, suite: str) -> None:
+        self._uri, self._name = uri, f"{suite}/configurations"
+        self._read: dict[str, dict[int, Mapping[str, float]]] = {}
+
+    def __call__(self, key: str) -> dict[int, Mapping[str, float]]:
+        """The last value of every metric of each configuration of the job `key`, by number.
+
+        Raises TrackingError if the store cannot be used.
+        """
+        if key not in self._read:
+            self._read[key] = self._of(key)
+        return self._read[key]
+
+    def _of(self, key: str) -> dict[int, Mapping[str, float]]:
+        client = open_store(self._uri)
+        with reported(self._uri):
+            place = client.get_experiment_by_name(self._name)
+            if place is None:
+                return {}
+            runs = search(client, place.experiment_id, f"tags.leaseboard.job = '{key}'")
+            return {
+                int(run.data.tags["leaseboard.configuration"]): dict(run.data.metrics)
+                for run in runs
+            }

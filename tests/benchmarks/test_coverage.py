@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import hypergeom
 
 from algorithms.abc_selection.bounds import KINDS, Estimator
-from algorithms.benches.samples import Probe
+from algorithms.benches.selecting import Probe
 from benchmarks import coverage
 from benchmarks.coverage import Coverage, simulate
 

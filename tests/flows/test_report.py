@@ -17,7 +17,7 @@ from flows.cli import main
 from tasks.folder.results import assemble, finish
 from tasks.jobs.run import run_job
 from tasks.report import suite_of
-from tasks.report.commands import race_command
+from tasks.report.sections.repeat import race_command
 from tasks.score.bootstrap import resampled_means
 from tasks.score.leaderboard import leaderboard
 from tasks.score.significance import compare_all

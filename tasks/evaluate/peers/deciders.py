@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from algorithms.benches.deciders import Decided, OutsideDecider, ProbeAsked
+from algorithms.benches.samples import Decided, OutsideDecider, ProbeAsked
 from algorithms.errors import LeaseboardError
 from tasks.evaluate.peers import select_program, venv
 from tasks.evaluate.peers.talking import PATIENCE, TalkingProcess

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.benches.outside import OutsideForecasts, StreamToll
-from algorithms.benches.stream import Origin, Stream
+from algorithms.benches.stream import Origin, OutsideForecasts, Stream, StreamToll
 from algorithms.errors import DivergedError
 from algorithms.online.schema import stream_schema
 from tasks.evaluate.peers import inside, stream_program, venv

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from algorithms.benches.folds import FoldProbe
-from algorithms.benches.samples import Probe
+from algorithms.benches.selecting import Probe
 from algorithms.errors import UsageError
 from algorithms.events import Parameters
 from tasks.evaluate.probes.fitting import Classifier, fit_and_test

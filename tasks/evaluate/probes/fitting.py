@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.benches.samples import Probe
+from algorithms.benches.selecting import Probe
 from tasks.evaluate.probes.split import Prefixes, between
 
 _PREDICT_ROWS = 100_000

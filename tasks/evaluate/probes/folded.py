@@ -13,7 +13,7 @@ import threadpoolctl
 from numpy.typing import NDArray
 
 from algorithms.benches.folds import FoldProbe
-from algorithms.benches.samples import Probe
+from algorithms.benches.selecting import Probe
 from algorithms.events import Parameters
 from tasks.evaluate.probes.fitting import Classifier, able, timed, verdicts
 from tasks.evaluate.probes.recording import Build, RecordedFits

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from algorithms.benches.samples import Probe
+from algorithms.benches.selecting import Probe
 from algorithms.errors import DataError
 from algorithms.events import Parameters
 from algorithms.seeds import generator

@@ -26,9 +26,9 @@ from tasks.evaluate.trials import recipes
 from tasks.evaluate.trials.evaluate import Arrays, Order, Stopped, TrialOutcome, run
 from tasks.machine.threads import ONE_THREAD
 from tasks.processes.channel import Channel, Silence
-from tasks.processes.children import confine
 from tasks.processes.companion import Companion, to_parent
 from tasks.processes.endings import over_wall, post_mortem
+from tasks.processes.forks import confine
 
 BEGUN = "begun"
 IMPORT_SECONDS = 300.0

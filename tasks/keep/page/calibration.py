@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tasks.keep.page.days import Total
-from tasks.keep.page.roles import ROLES
-from tasks.keep.page.story import Story, called
+from tasks.keep.page.story import ROLES, Story, called
 from tasks.keep.page.traces import layout, level, over_days
 from tasks.keep.shadow import CHAMPION
 from tasks.models.continued import LEVEL

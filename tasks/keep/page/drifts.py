@@ -13,9 +13,8 @@ from tasks.keep.page.story import Story
 from tasks.keep.page.traces import layout, over_days
 from tasks.keep.watch.signature import STEP, divided, shown, title_of
 from tasks.keep.watching import WATCH
-from tasks.report.cells import Cell, number
 from tasks.report.draw.specs import Figure, Trace, colour, rounded
-from tasks.report.section import Section, Table
+from tasks.report.section import Cell, Section, Table, number
 from tasks.score.summary import short
 
 MOST_LINES, MOST_ALARMS = 8, 200

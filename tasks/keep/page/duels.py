@@ -11,9 +11,8 @@ from tasks.keep.comparing import DUELS, EVIDENCE
 from tasks.keep.page.days import width_of
 from tasks.keep.page.story import Story, called
 from tasks.keep.page.traces import layout, level, over_days
-from tasks.report.cells import Cell, number
 from tasks.report.draw.specs import Figure, colour
-from tasks.report.section import Section, Table
+from tasks.report.section import Cell, Section, Table, number
 from tasks.score.summary import short
 
 MOST_SHOWN = 1e6

@@ -10,9 +10,8 @@ from tasks.keep.expecting import Expected, expected
 from tasks.keep.page.story import Story
 from tasks.keep.page.traces import layout, over_days
 from tasks.keep.watch.estimate import LEVEL
-from tasks.report.cells import Cell, number
 from tasks.report.draw.specs import Figure, Trace, rounded
-from tasks.report.section import Section, Table
+from tasks.report.section import Cell, Section, Table, number
 from tasks.score.summary import short
 
 _BLIND = (

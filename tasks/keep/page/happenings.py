@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tasks.keep.page.story import Story
-from tasks.report.cells import Cell
-from tasks.report.section import Section, Table
+from tasks.report.section import Cell, Section, Table
 
 MOST_ROWS = 200
 EMPHASIS = {"opened": "bad", "resolved": "good"}

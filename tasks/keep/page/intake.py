@@ -10,9 +10,8 @@ from tasks.keep.conform import AHEAD
 from tasks.keep.page.days import span, width_of
 from tasks.keep.page.story import Story
 from tasks.keep.page.traces import bars, layout, over_days
-from tasks.report.cells import Cell
 from tasks.report.draw.specs import Figure, colour
-from tasks.report.section import Section, Table
+from tasks.report.section import Cell, Section, Table
 
 MOST_ROWS = 200
 

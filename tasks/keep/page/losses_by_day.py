@@ -6,13 +6,11 @@ from collections.abc import Mapping
 
 from tasks.keep.changes import Lineage
 from tasks.keep.page.days import Total
-from tasks.keep.page.roles import ROLES
-from tasks.keep.page.story import Story, called
+from tasks.keep.page.story import ROLES, Story, called
 from tasks.keep.page.traces import layout, level, over_days
 from tasks.keep.shadow import CHAMPION, REFERENCE
-from tasks.report.cells import Cell, number
 from tasks.report.draw.specs import Figure, Trace, colour
-from tasks.report.section import Section, Table
+from tasks.report.section import Cell, Section, Table, number
 
 MOST_ROWS = 400
 

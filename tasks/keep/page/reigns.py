@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from tasks.keep.page.roles import ROLES, Stay, moves
-from tasks.keep.page.story import Story, called
+from tasks.keep.page.story import ROLES, Stay, Story, called, moves
 from tasks.keep.shadow import CHAMPION
-from tasks.report.cells import Cell
 from tasks.report.draw.specs import Figure, Trace, axis, colour, text
-from tasks.report.section import Section, Table
+from tasks.report.section import Cell, Section, Table
 
 MOST_LINEAGES = 40
 MOST_MOVES = 200

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from tasks.report.material import Material, Reader
-from tasks.report.section import Section
+from tasks.report.section import Material, Reader, Section
 from tasks.report.sections import (
     agreement,
     anytime,

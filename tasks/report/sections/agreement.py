@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tasks.report.cells import Cell, Names, data_cell, finite, number, spread
-from tasks.report.material import Material
-from tasks.report.section import Section, Table
+from tasks.report.section import (
+    Cell,
+    Material,
+    Names,
+    Section,
+    Table,
+    data_cell,
+    finite,
+    number,
+    spread,
+)
 from tasks.report.sections.selections import compared
 from tasks.score.normalise import NORMALISED_MEANS
 from tasks.score.published import Agreement, printed_decimals, published_against_measured

@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from tasks.report.cells import Cell, data_cell, finite, number, spread
-from tasks.report.material import Material
-from tasks.report.section import Section, Table
+from tasks.report.section import Cell, Material, Section, Table, data_cell, finite, number, spread
 from tasks.score import board as terminal
 from tasks.score.leaderboard import Board
 from tasks.score.normalise import relative_losses

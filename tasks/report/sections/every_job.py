@@ -12,11 +12,9 @@ from algorithms.configurations import phrase
 from algorithms.errors import short as cut
 from algorithms.events import Event
 from tasks.folder.results import EVENTS
-from tasks.report.cells import Cell, Names, data_cell, named, number
-from tasks.report.commands import command_of, commands_of
 from tasks.report.job.page import job_payload
-from tasks.report.material import Material
-from tasks.report.section import Section
+from tasks.report.section import Cell, Material, Names, Section, data_cell, named, number
+from tasks.report.sections.repeat import command_of, commands_of
 from tasks.report.sections.selections import pictures
 from tasks.score.summary import short
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tasks.report.cells import Cell, finite
 from tasks.report.draw.specs import Figure, Trace, axis, colour, rounded, text
-from tasks.report.material import Material
-from tasks.report.section import Section, Table
+from tasks.report.section import Cell, Material, Section, Table, finite
 from tasks.score.summary import fixed, short
 from tasks.score.trend import MOST_DAYS, Trend, trend
 

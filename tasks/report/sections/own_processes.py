@@ -12,9 +12,7 @@ from algorithms.benches.systems import SystemsAlgorithm
 from algorithms.errors import short
 from algorithms.reference.outside_forecaster import OutsideForecaster
 from tasks.jobs.job import FAILURES
-from tasks.report.cells import Cell, number
-from tasks.report.material import Material
-from tasks.report.section import Section, Table
+from tasks.report.section import Cell, Material, Section, Table, number
 from tasks.score.frame import finished, scoreless
 
 MEMORY = "peak_memory_mb"

@@ -6,9 +6,7 @@ import math
 
 from markupsafe import Markup
 
-from tasks.report.cells import Cell, Names, finite, named, number
-from tasks.report.material import Material
-from tasks.report.section import Section, Table
+from tasks.report.section import Cell, Material, Names, Section, Table, finite, named, number
 from tasks.score import board as terminal
 from tasks.score.leaderboard import ONE_SET_RULE, Board, Row
 from tasks.score.summary import bracket, fixed, short

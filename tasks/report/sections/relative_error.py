@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.report.cells import Cell, Names, named, number
 from tasks.report.draw.specs import Figure, Trace, axis, colour, rounded, text
-from tasks.report.material import Material
-from tasks.report.section import Section, Table
+from tasks.report.section import Cell, Material, Names, Section, Table, named, number
 from tasks.score.relative import Relative, cumulative, relative
 from tasks.score.table import Floats
 

@@ -8,9 +8,7 @@ from typing import Any
 from algorithms.events import ConfigurationAdmitted, Eliminated, Event, TrialFinished, of
 from algorithms.policies.policy import RETIRED
 from tasks.jobs.benches.kinds import choosing
-from tasks.report.cells import Cell, data_cell, number
-from tasks.report.material import Material
-from tasks.report.section import Section, Table
+from tasks.report.section import Cell, Material, Section, Table, data_cell, number
 
 Retired = tuple[str, float, int, str]
 """An arm's name, when it was retired, after how many pulls, and why."""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tasks.report.cells import Cell, finite, number
-from tasks.report.material import Material
-from tasks.report.section import Section, Table
+from tasks.report.section import Cell, Material, Section, Table, finite, number
 from tasks.score.selection_ranks import RULE, TOLERATED, Standing, standings
 from tasks.score.summary import fixed
 

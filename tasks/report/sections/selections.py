@@ -9,12 +9,10 @@ from typing import Any
 
 from algorithms.events import Event
 from tasks.jobs.benches.kinds import choosing
-from tasks.report.cells import Cell, Names, named, number
 from tasks.report.draw import facets
 from tasks.report.draw.specs import Figure, Trace, axis, colour, rounded, text
 from tasks.report.job.funnels import funnels, verdicts
-from tasks.report.material import Material
-from tasks.report.section import Section, Table
+from tasks.report.section import Cell, Material, Names, Section, Table, named, number
 from tasks.score.selection import REFERENCE, Selection, Truth, compare
 from tasks.score.sweeps import COUNT, Sweep, sweeps
 

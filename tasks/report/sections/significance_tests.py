@@ -8,10 +8,8 @@ from typing import ClassVar
 
 from markupsafe import Markup
 
-from tasks.report.cells import Cell, number
 from tasks.report.draw import svg
-from tasks.report.material import Material
-from tasks.report.section import Section, Table
+from tasks.report.section import Cell, Material, Section, Table, number
 from tasks.score.significance import Comparison
 from tasks.score.summary import short
 

@@ -8,9 +8,7 @@ from typing import Any
 
 from algorithms.events import Event
 from tasks.jobs.benches.kinds import choosing
-from tasks.report.cells import Cell, Names, data_cell, number
-from tasks.report.material import Material
-from tasks.report.section import Section, Table
+from tasks.report.section import Cell, Material, Names, Section, Table, data_cell, number
 from tasks.score.speed_up import BestSoFar, SpeedUp, progress_of, reference_of, speed_ups
 
 

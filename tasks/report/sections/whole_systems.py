@@ -6,9 +6,7 @@ import math
 
 import numpy as np
 
-from tasks.report.cells import Cell, data_cell, finite, named, number
-from tasks.report.material import Material
-from tasks.report.section import Section, Table
+from tasks.report.section import Cell, Material, Section, Table, data_cell, finite, named, number
 from tasks.score.margins import REFERENCE, RIVAL, TOLERATED, Margin, margins
 from tasks.score.summary import fixed
 

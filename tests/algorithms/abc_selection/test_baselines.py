@@ -9,7 +9,8 @@ from algorithms.abc_selection.daub import projected_upper_bound
 from algorithms.abc_selection.simulation import SimulatedLearners
 from algorithms.audit import Auditor
 from algorithms.base import play
-from algorithms.benches.samples import Probe, SamplesBench
+from algorithms.benches.samples import SamplesBench
+from algorithms.benches.selecting import Probe
 from algorithms.events import BoundsUpdated, ConfigurationFailed, Eliminated, ProbeFinished
 
 ACCURACIES = (0.6, 0.9, 0.7, 0.88, 0.5)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
 from algorithms.abc_selection import bounds
-from algorithms.benches.samples import Probe
+from algorithms.benches.selecting import Probe
 
 
 def test_theorem_1_by_hand():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from algorithms.abc_selection.foresight import samples_needed
 from algorithms.abc_selection.schedulers import Prospect
-from algorithms.benches.samples import Probe
+from algorithms.benches.selecting import Probe
 
 SIZES = [1000, 2000, 4000, 8000]
 

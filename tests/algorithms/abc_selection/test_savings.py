@@ -11,7 +11,8 @@ from algorithms.abc_selection.schedulers import Prospect
 from algorithms.abc_selection.selection import ABC
 from algorithms.abc_selection.simulation import SimulatedLearners
 from algorithms.base import play
-from algorithms.benches.samples import Probe, SamplesBench
+from algorithms.benches.samples import SamplesBench
+from algorithms.benches.selecting import Probe
 from algorithms.events import ProbeFinished, of
 
 

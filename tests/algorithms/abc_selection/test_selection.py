@@ -12,7 +12,8 @@ from algorithms.abc_selection.selection import ABC
 from algorithms.abc_selection.simulation import SimulatedLearners
 from algorithms.audit import Auditor
 from algorithms.base import play
-from algorithms.benches.samples import Probe, SamplesBench
+from algorithms.benches.samples import SamplesBench
+from algorithms.benches.selecting import Probe
 from algorithms.errors import LeaseboardError, UsageError
 from algorithms.events import (
     BoundsUpdated,

@@ -9,7 +9,7 @@ import pytest
 from algorithms.abc_selection.cross_validation import CrossValidation
 from algorithms.abc_selection.simulation import SimulatedFolds
 from algorithms.benches.folds import FoldsBench
-from algorithms.benches.samples import Probe
+from algorithms.benches.selecting import Probe
 from algorithms.errors import LeaseboardError
 from algorithms.events import ConfigurationFailed, of
 

@@ -8,7 +8,8 @@ from algorithms.abc_selection.simulation import SimulatedLearners
 from algorithms.base import Algorithm, play
 from algorithms.benches.holdout import Holdout, HoldoutBench, Part
 from algorithms.benches.referee import Referee
-from algorithms.benches.samples import Probe, SamplesBench
+from algorithms.benches.samples import SamplesBench
+from algorithms.benches.selecting import Probe
 from algorithms.errors import AuditError, NotYoursError
 from algorithms.events import Finished
 from algorithms.tiny import BENCHES, tiny_bench

@@ -4,8 +4,7 @@ from algorithms import registry
 from algorithms.abc_selection.simulation import SimulatedLearners
 from algorithms.audit import Auditor
 from algorithms.base import play
-from algorithms.benches.deciders import Decided, ProbeAsked
-from algorithms.benches.samples import Probe, SamplesBench
+from algorithms.benches.samples import Decided, Probe, ProbeAsked, SamplesBench
 from algorithms.errors import LeaseboardError, SkipError
 from algorithms.events import (
     ChampionChanged,

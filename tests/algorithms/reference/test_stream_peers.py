@@ -5,8 +5,7 @@ import pytest
 
 from algorithms import registry
 from algorithms.base import play
-from algorithms.benches.outside import StreamToll
-from algorithms.benches.stream import Stream, StreamBench
+from algorithms.benches.stream import Stream, StreamBench, StreamToll
 from algorithms.errors import SkipError
 from algorithms.events import Finished
 from algorithms.reference.forecaster import BLOCK

@@ -207,7 +207,7 @@ def test_stop_interrupts_running_jobs_at_once(folder):
 
 
 def test_closing_leaves_no_process(monkeypatch):
-    monkeypatch.setattr("tasks.processes.children.subprocess", subprocess)  # no forks
+    monkeypatch.setattr("tasks.processes.forks.subprocess", subprocess)  # no forks
     before = {child.pid for child in psutil.Process().children(recursive=True)}
     workers = pool(size=2)
     workers.warm([job("well")] * 2)

@@ -37,7 +37,7 @@ from tasks import report
 from tasks.folder import results as runs
 from tasks.jobs.job import Job, Result
 from tasks.jobs.suites.suite import Suite
-from tasks.report.material import Material, Reader
+from tasks.report.section import Material, Reader
 
 LABELS = ("vanilla", "chacha", "exhaustive", "random <b>configs</b>")
 DATA = ("synthetic:fried?rows=1000", "synthetic:2dplanes?rows=1000", "openml:1&<2>")

@@ -7,7 +7,7 @@ from tasks import report
 from tasks.folder.results import shown_at, write_result
 from tasks.folder.seal import unseal
 from tasks.jobs.job import Job
-from tasks.report.commands import race_command
+from tasks.report.sections.repeat import race_command
 from tasks.report.shell import unpacked
 from tasks.score.board import plain
 from tasks.score.compared import compared

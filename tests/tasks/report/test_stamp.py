@@ -2,6 +2,7 @@
 
 import gzip
 import shutil
+from importlib import import_module
 
 import pytest
 
@@ -15,10 +16,10 @@ from tasks.folder.results import (
     shown_at,
     write_result,
 )
-from tasks.report import build
 from tasks.score.compared import compared
 from tasks.score.frame import as_frame
 
+BUILD = import_module("tasks.report.build")  # the package has a function of this name
 MARK = "<!-- the page of before -->"
 
 
@@ -65,8 +66,8 @@ def test_another_text_of_the_suite_makes_the_page_anew(refreshed, suite):
 
 def test_other_code_makes_the_page_anew(refreshed, tmp_path, monkeypatch):
     for top in ("algorithms", "tasks"):
-        shutil.copytree(build._CODE / top, tmp_path / "code" / top)
-    monkeypatch.setattr(build, "_CODE", tmp_path / "code")
+        shutil.copytree(BUILD._CODE / top, tmp_path / "code" / top)
+    monkeypatch.setattr(BUILD, "_CODE", tmp_path / "code")
     assert not refreshed()
     style = tmp_path / "code" / "tasks" / "report" / "static" / "report.css"
     style.write_text(style.read_text(encoding="utf-8") + "\n", encoding="utf-8")
@@ -74,7 +75,7 @@ def test_other_code_makes_the_page_anew(refreshed, tmp_path, monkeypatch):
 
 
 def test_another_version_of_a_package_makes_the_page_anew(refreshed, monkeypatch):
-    monkeypatch.setattr(build, "packages", lambda: {"plotly": "99"})
+    monkeypatch.setattr(BUILD, "packages", lambda: {"plotly": "99"})
     assert refreshed()
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from algorithms.benches.deciders import Decided, OutsideDecider, ProbeAsked
+from algorithms.benches.samples import Decided, OutsideDecider, ProbeAsked
 from algorithms.errors import LeaseboardError, SkipError
 from tasks.evaluate.peers import select_program, venv
 from tasks.evaluate.peers.deciders import PeersDeciding, SearchProcess

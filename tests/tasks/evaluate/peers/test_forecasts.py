@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from algorithms.benches.outside import OutsideForecasts
-from algorithms.benches.stream import Origin, Stream
+from algorithms.benches.stream import Origin, OutsideForecasts, Stream
 from algorithms.errors import DivergedError, LeaseboardError, SkipError
 from algorithms.tiny import Tiny, tiny_bench
 from tasks.evaluate.peers import inside, venv

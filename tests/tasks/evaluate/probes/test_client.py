@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from algorithms.benches.samples import Probe
+from algorithms.benches.selecting import Probe
 from tasks.evaluate.probes import fitting
 from tasks.evaluate.probes.client import RecordedProbes
 from tasks.evaluate.probes.split import Shuffled

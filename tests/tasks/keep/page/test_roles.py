@@ -1,7 +1,7 @@
 """Who was what, when and why."""
 
 from tasks.keep.changes import Happened, Lineage
-from tasks.keep.page.roles import Stay, stays
+from tasks.keep.page.story import Stay, stays
 
 
 def story(*told):

@@ -7,8 +7,7 @@ from importlib import import_module
 from jinja2 import Environment, PackageLoader
 
 from tasks.report import sections
-from tasks.report.material import Material
-from tasks.report.section import Section
+from tasks.report.section import Material, Section
 from tasks.report.sections import READERS, SECTIONS
 
 MODULES = [
@@ -36,7 +35,7 @@ def test_every_template_is_there_and_some_section_shows_it():
 def test_a_section_of_a_run_without_logs_is_made_all_the_same(run_folder, suite, tmp_path):
     """What a section asks of the logs, a reader gives; none that is forgotten goes unseen."""
     from tasks.folder.results import shown_at
-    from tasks.report.material import read_logs
+    from tasks.report.section import read_logs
     from tasks.score.compared import compared
     from tasks.score.frame import as_frame
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 
-from tasks.report.material import Material
+from tasks.report.section import Material
 from tasks.report.sections.selection_ranks import section
 
 

@@ -15,7 +15,7 @@ from tasks.score.frame import as_frame, to_frame
 from tasks.score.gate.baseline import accept
 from tasks.score.gate.verdict import gate
 from tasks.track import Tracker, records
-from tasks.track.read import Logged
+from tasks.track.publish import Logged
 
 DATA = (
     {"data": "synthetic:fried?rows=2000&seed=0"},
