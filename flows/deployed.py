@@ -5,6 +5,7 @@ A run that would overlap with one of the same schedule is cancelled, and says wh
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -31,12 +32,12 @@ def check_kept(out: str | None) -> None:
     here = Path.cwd()
     temporary = Path(tempfile.gettempdir()).resolve()
     if here.resolve().is_relative_to(temporary) and here.name.endswith("prefect") and (
-        out is None or not Path(out).is_absolute()
+        out is None or not Path(out).is_absolute() or "MLFLOW_TRACKING_URI" not in os.environ
     ):  # fmt: skip
         raise UsageError(
             f"the worker runs in {here}, which it deletes with all results: let the deployment"
             " pull with set_working_directory, as `prefect deploy` in the project does, or set"
-            " `out` to an absolute path"
+            " `out` to an absolute path and MLFLOW_TRACKING_URI in the worker's environment"
         )
 
 

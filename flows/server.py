@@ -75,7 +75,7 @@ class PrefectServer:
         Raises UsageError if something else answers at the port: it would be taken for ours.
         """
         # Of several first starts one makes the database, and the others wait for it in `wait`.
-        if self._ready.is_file():
+        if self._is_made():
             self._launch()
             return
         self._ready.parent.mkdir(parents=True, exist_ok=True)
@@ -107,7 +107,8 @@ class PrefectServer:
         deadline = time.monotonic() + seconds
         while self._service is None and self._making and time.monotonic() < deadline:
             with suppress(BlockingIOError):
-                fcntl.flock(self._making, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if not self._is_made():
+                    fcntl.flock(self._making, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 self._launch()
                 deadline = time.monotonic() + seconds
             time.sleep(0.1)
@@ -137,6 +138,12 @@ class PrefectServer:
                 f"the Prefect server ended with exit code {code}:"
                 f" see {self._log}, or run without it: --local"
             )
+
+    def _is_made(self) -> bool:
+        """Return whether a server has answered on this database, which is there still."""
+        home = Path(os.environ.get("PREFECT_HOME", ".prefect"))
+        named = "PREFECT_API_DATABASE_CONNECTION_URL" in os.environ
+        return self._ready.is_file() and (named or (home / "prefect.db").is_file())
 
     def _let_others_start(self) -> None:
         if self._making is not None:

@@ -62,7 +62,7 @@ def gate(
     from tasks.score.gate import formats
     from tasks.score.gate.baseline import read_baseline
     from tasks.score.gate.scores import TOLERANCE
-    from tasks.score.gate.verdict import NOTHING_COMPARED
+    from tasks.score.gate.verdict import Verdict
     from tasks.score.gate.verdict import gate as judge
 
     for path in filter(None, (markdown, junit, json)):
@@ -77,9 +77,11 @@ def gate(
     baseline = read_baseline(path)
     missing = [f"no accepted scores at {path}"] if baseline is None else baseline.lacking(jobs)
     if missing:
-        say(f"{missing[0]}: run `leaseboard accept {suite}` first", err=True)
+        problem = f"{missing[0]}: run `leaseboard accept {suite}` first"
+        say(problem, err=True)
         if baseline is not None or not any(loaded.promises for loaded, _ in opened):
-            return NOTHING_COMPARED
+            nothing = Verdict(Path(suite).stem, "", {}, (), problems=(problem,))
+            return _written(nothing, formats.markdown(nothing), markdown, junit, json)
     ran = _run(opened, workers, mirror, tracking_uri, local=local)
     names = {key: name for loaded, _ in opened for key, name in loaded.data_names.items()}
     limit = TOLERANCE if tolerance is None else tolerance
@@ -101,6 +103,15 @@ def gate(
         text, slower = _speed(jobs, ran.frame, speed_against, mirror, names)
         verdict = judged(slower if strict else ())
     page = formats.markdown(verdict) + (f"\n{text}" if text else "")
+    return _written(verdict, page, markdown, junit, json)
+
+
+def _written(
+    verdict: Verdict, page: str, markdown: Path | None, junit: Path | None, json: Path | None
+) -> int:
+    """Write the verdict in every form that was asked for; returns its exit code."""
+    from tasks.score.gate import formats
+
     for path, content in (
         (markdown, page),
         (junit, formats.junit(verdict)),
@@ -138,19 +149,19 @@ def accept(
     from tasks.machine.environment import versions
     from tasks.score.frame import finished
     from tasks.score.gate import baseline as core
+    from tasks.score.gate.scores import DECIDING
     from tasks.score.gate.verdict import PASSED, RUN_FAILED
-    from tasks.score.paired import EQUAL_PAIRS
 
     opened = open_suites(suite, out, conf)
     before = core.read_baseline(_accepted(suite, conf))
     ran = _run(opened, workers, mirror, tracking_uri, local=local)
-    for pairs in (min(EQUAL_PAIRS, repetitions), repetitions):
+    for pairs in (min(DECIDING, repetitions), repetitions):
         wanted = {
             (label, data): pairs
             for (label, data), rows in ran.frame.groupby(["label", "data"])
             if len(rows) < pairs
             and finished(rows).all()
-            and (len(rows) < EQUAL_PAIRS or rows["score"].nunique() > 1)
+            and (len(rows) < DECIDING or rows["score"].nunique() > 1)
         }
         if wanted:
             ran = _repeat(opened, wanted, ran, workers, mirror, tracking_uri, local=local)
@@ -296,9 +307,10 @@ def _repeat(
             continue
         more = [(suite.extended({place: wanted[place] for place in places}), home)]
         again = _run(more, workers, mirror, tracking_uri, local=local)
-        keys = {result for result in again.frame["key"] if result in set(frame["key"])}
-        keep_rows(home, keys)
-        fresh = again.frame[~again.frame["key"].isin(keys)]
+        asked = {(job.label, job.data, job.repetition) for job in suite.jobs()}
+        named = again.frame[["label", "data", "repetition"]].itertuples(index=False, name=None)
+        keep_rows(home, set(again.frame["key"][[each in asked for each in named]]))
+        fresh = again.frame[~again.frame["key"].isin(frame["key"])]
         frame = pd.concat([frame, fresh], ignore_index=True)
         problems += [problem for problem in again.problems if problem not in problems]
     return _Ran(frame, ran.quantities, problems)

@@ -111,8 +111,8 @@ def promote(
         if champion is not None:
             both = _baseline(client, name, champion), _baseline(client, name, version)
             check = _compared(*both, tolerance)
-            least = tolerance if better else -tolerance
-            passed = check.drop is not None and -check.drop.value >= least
+            gain = None if check.drop is None else -check.drop.value
+            passed = gain is not None and (gain > tolerance if better else gain >= -tolerance)
         promotion = Promotion(version, champion, passed, check)
         client.set_model_version_tag(name, version, PROMOTION, promotion.explanation)
         if passed:

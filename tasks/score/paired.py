@@ -18,9 +18,6 @@ from tasks.jobs.suites.promise import ROUNDING
 from tasks.score.bootstrap import Interval, paired_mean
 from tasks.score.table import Floats
 
-EQUAL_PAIRS = 6
-"""So many seeds must agree in both runs before a scenario is taken not to depend on the seed."""
-
 
 @dataclass(frozen=True, slots=True)
 class Paired:
@@ -37,22 +34,15 @@ class Paired:
     """No pair differs by more than rounding."""
     n: int
     constant: bool
-    """All old scores are equal, and all new ones."""
+    """All old scores are equal, and all new ones: they may not depend on the seed."""
     chance_of_drop: float
     """Probability of a drop like this one or a larger one by chance, see the theorem."""
     chance_of_gain: float
-
-    @property
-    def exact(self) -> bool:
-        """Constant over enough seeds: the score does not depend on them, so nothing is chance."""
-        return self.constant and self.n >= EQUAL_PAIRS
 
     def verdict(self, level: float) -> str:
         """Return ``same``, ``better``, ``worse``, or ``unclear`` where chance explains it."""
         if self.same:
             return "same"
-        if self.exact:
-            return "better" if self.gain.value > 0 else "worse"
         if self.chance_of_drop <= level / 2:
             return "worse"
         return "better" if self.chance_of_gain <= level / 2 else "unclear"

@@ -62,17 +62,54 @@ def test_a_suites_way_through_the_gate(leaseboard, tmp_path, capsys):
     assert "planted" in capsys.readouterr().out
 
 
+NOISY = """
+title: noisy
+data: ["synthetic:seven-gaussians?rows=300&decimals=6&seed=0"]
+algorithms: [random-arm]
+bench: {protocol: table}
+budget: 20
+"""
+
+
 @pytest.mark.parametrize("command", ["accept", "gate"])
 def test_an_archive_of_what_a_gate_ran_is_verified(leaseboard, tmp_path, capsys, command):
+    """Also where more repetitions were run than the suite asks for."""
     (tmp_path / "conf" / "suites").mkdir(parents=True)
-    (tmp_path / "conf" / "suites" / "small.yaml").write_text(SUITE)
-    leaseboard(command, "small")
+    (tmp_path / "conf" / "suites" / "small.yaml").write_text(NOISY)
+    leaseboard("accept", "small")
+    if command == "gate":
+        path = tmp_path / "conf" / "baselines" / "small.json"
+        accepted = json.loads(path.read_text())
+        (scenario,) = accepted["scenarios"]
+        assert len(scenario["scores"]) == 24
+        scenario["scores"] = {seed: score + 1.0 for seed, score in scenario["scores"].items()}
+        path.write_text(json.dumps(accepted))
+        shutil.rmtree(tmp_path / "runs")
+        assert leaseboard("gate", "small", "--json", "gate.json") == 1
+        (check,) = json.loads((tmp_path / "gate.json").read_text())["checks"]
+        assert (check["verdict"], check["pairs"]) == ("regressed", 12)
 
     for words in (["export", "runs/small", "a.zip"], ["verify", "a.zip"]):
         with pytest.raises(SystemExit) as end:
             main(words)
         assert end.value.code == 0
     assert "verdict: agreed" in capsys.readouterr().out
+
+
+def test_without_accepted_scores_nothing_runs_and_every_form_says_why(
+    leaseboard, tmp_path, capsys
+):
+    (tmp_path / "small.yaml").write_text(SUITE)
+    words = ("--json", "g.json", "--markdown", "g.md", "--junit", "g.xml")
+    assert leaseboard("gate", "small.yaml", *words) == 3
+    assert not (tmp_path / "runs").exists()
+    told = f"no accepted scores at {tmp_path / 'baselines' / 'small.json'}"
+    assert told in capsys.readouterr().err
+    written = json.loads((tmp_path / "g.json").read_text())
+    assert written["exit_code"] == 3
+    assert told in written["headline"]
+    assert told in (tmp_path / "g.md").read_text()
+    assert "errors=" in (tmp_path / "g.xml").read_text()
 
 
 def test_a_store_in_trouble_is_no_pass(leaseboard, tmp_path, monkeypatch, capsys):

@@ -478,6 +478,10 @@ def test_a_run_whose_results_would_be_deleted_does_not_begin(tmp_path, monkeypat
     for out in (None, "runs/nightly"):
         with pytest.raises(UsageError, match="which it deletes with all results"):
             check_kept(out)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    with pytest.raises(UsageError, match="MLFLOW_TRACKING_URI"):
+        check_kept(str(tmp_path / "runs"))
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:5000")
     check_kept(str(tmp_path / "runs"))
     monkeypatch.chdir(tmp_path)
     check_kept(None)

@@ -12,7 +12,7 @@ from tasks.machine.environment import prepare_environment
 FAKE = """
 import http.server, os, sys, time
 port, home = int(sys.argv[sys.argv.index("--port") + 1]), os.environ["FAKE_HOME"]
-made = os.path.join(home, "made")
+made = os.path.join(home, "prefect.db")
 if not os.path.exists(made):
     # As Prefect's migrations: of two that make the same new database one fails.
     os.close(os.open(os.path.join(home, "making"), os.O_CREAT | os.O_EXCL))
@@ -29,6 +29,8 @@ def fake(tmp_path, monkeypatch):
     """A server that cannot be started twice while it makes its database."""
     monkeypatch.setattr(server, "COMMAND", ("-c", FAKE))
     monkeypatch.setenv("FAKE_HOME", str(tmp_path))
+    monkeypatch.setenv("PREFECT_HOME", str(tmp_path))
+    monkeypatch.delenv("PREFECT_API_DATABASE_CONNECTION_URL", raising=False)
     return tmp_path / "server.log"
 
 

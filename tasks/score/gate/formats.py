@@ -31,7 +31,7 @@ def headline(verdict: Verdict) -> str:
         RUN_FAILED: "Gate failed: a job did not end ok",
         NOTHING_COMPARED: "Gate failed: nothing was compared",
     }[verdict.exit_code]
-    if verdict.exit_code == RUN_FAILED and verdict.problems:
+    if verdict.exit_code in (RUN_FAILED, NOTHING_COMPARED) and verdict.problems:
         opening = f"Gate failed: {verdict.problems[0]}"
     if verdict.slower:
         opening += f" ({len(verdict.slower)} slower)"
@@ -79,7 +79,7 @@ def markdown(verdict: Verdict) -> str:
     lines.append(
         "A drop is relative to the accepted mean; positive is worse. A scenario fails if its drop"
         " exceeds its tolerance and is not explained by chance: of all gates of changes that alter"
-        f" random draws only, at most {ALPHA:.0%} fail."
+        f" only the draws of scores that vary with the seed, at most {ALPHA:.0%} fail."
     )
     return "\n".join(lines) + "\n"
 

@@ -1,8 +1,7 @@
 """Scores against the accepted ones, seed by seed, in as many repetitions as the decision needs.
 
-A scenario is one algorithm on one data set. Where the score does not depend on the seed it is
-exact: any drop beyond rounding is a regression. Everywhere else a regression is a mean drop beyond
-the tolerance that chance does not explain, judged group-sequentially:
+A scenario is one algorithm on one data set. A regression is a mean drop beyond the tolerance that
+chance does not explain, judged group-sequentially:
 
 - a scenario whose scores are all as accepted is the same, and nothing more is run;
 - one that dropped is *in doubt*: it is run again with `LOOKS` repetitions, one look after the
@@ -10,11 +9,16 @@ the tolerance that chance does not explain, judged group-sequentially:
 - it has regressed if at a look of at least `DECIDING` pairs the chance of such a drop
   (`tasks.score.paired`) is at most `ALPHA` / (2 m), where m scenarios changed.
 
+A scenario of which `DECIDING` accepted scores or more are equal, and so are the new ones, is
+exact: its score does not depend on the seed, and any drop beyond rounding is a regression.
+
 Theorem. If a change is neutral, that is, if it changes nothing but the random draws of the
-scenarios that changed, a gate calls one of them regressed with probability at most `ALPHA`.
+scenarios that changed, a gate calls one of them regressed with probability at most `ALPHA`, plus
+2⁻¹² for each that is taken for exact by chance.
 Proof: at each look the chance is a p-value, see `tasks.score.paired`. A scenario meets at most two
 deciding looks, one of `DECIDING` to 23 pairs and one of 24 or more, so by the union bound it is
-called regressed with probability at most 2 · `ALPHA` / (2 m). There are m of them.  ∎
+called regressed with probability at most 2 · `ALPHA` / (2 m). There are m of them. The drop of an
+exact one is that of all its pairs, whose chance is 2⁻ⁿ for n ≥ 12 pairs.  ∎
 """
 
 from __future__ import annotations
@@ -193,7 +197,7 @@ def decide(pairs: Paired, allowed: float, changed: int, accepted: int) -> tuple[
         return "improved", f"{text}: accept it to keep it", 0
     if drop <= max(allowed, ROUNDING):
         return "passed", text + (f", within the tolerance of {allowed:.2%}" if drop > 0 else ""), 0
-    if pairs.exact:
+    if pairs.constant and n >= DECIDING:
         how = f"tolerance {allowed:.2%}" if allowed else "exact scenario"
         return "regressed", f"{text} ({how})", 0
     text = f"{text} in {n} pairs, chance of such a drop {pairs.chance_of_drop:.2g}"
