@@ -7,7 +7,8 @@ from algorithms.benches.stream import Namespace, Stream
 
 def stream_of(features, labels, task="regression"):
     features = np.ascontiguousarray(features, dtype=np.float32)
-    names = "abcdefghij"[: features.shape[1]]
+    n_features = features.shape[1]
+    names = [*"abcdefghij", *(f"x{i}" for i in range(10, n_features))][:n_features]
     spaces = tuple(Namespace(name, i, i + 1) for i, name in enumerate(names))
     labels = np.asarray(labels, dtype=np.float32)
     return Stream(features, labels, spaces, tuple(names), task)

@@ -30,13 +30,14 @@ OTHERS = {
     "a numpy scalar": lambda x, t: x | {"x1": np.float32(x["x1"]), "x2": np.int8(t % 5)},
     "a string": lambda x, t: x | {"x1": "red" if t % 2 else "2.0"},
     "a date": lambda x, t: x | {"x1": dt.date(2024, 2, 1 + t % 20)},
+    "a duration": lambda x, t: x | {"x1": np.timedelta64(t, "s")},
     "a namespace": lambda x, _: x | {"x1": {"y": 1.0}},
 }
 REFUSED = {
     "infinite": (math.inf, ValueError),
     "too large": (1e39, ValueError),
     "a list": ([1.0], TypeError),
-    "a span": (np.timedelta64(1, "h"), TypeError),
+    "a complex number": (1 + 2j, TypeError),
 }
 
 
