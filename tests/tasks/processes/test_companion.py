@@ -1,7 +1,7 @@
 """A process answers in turn, is heard to its last word, and goes when it is left alone."""
 
 import os
-import select
+import selectors
 import signal
 import subprocess
 import sys
@@ -58,12 +58,12 @@ def test_what_a_child_says_as_it_ends_is_heard_whenever_we_look(
     """It waits while its parent looks in vain, and has said all and ended just after."""
     fifo = tmp_path / "go"
     os.mkfifo(fifo)
-    look = select.select
+    look = selectors.PollSelector.select
     vain = []
 
     def looks_in_vain(*asked):
         found = look(*asked)
-        if not found[0]:
+        if not found:
             vain.append(fifo.write_text(""))
             os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
         return found
@@ -72,7 +72,7 @@ def test_what_a_child_says_as_it_ends_is_heard_whenever_we_look(
         fifo.read_text()
         return b"said"
 
-    monkeypatch.setattr(select, "select", looks_in_vain)
+    monkeypatch.setattr(selectors.PollSelector, "select", looks_in_vain)
     if kind == "companion":
         child = companion
         child.send(b"wait " + bytes(fifo))
