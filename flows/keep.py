@@ -12,6 +12,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -30,6 +31,7 @@ from tasks.keep.opening import opened, state_of
 from tasks.keep.page.whole import PAGE, build
 from tasks.keep.publish import Publishable, publish
 from tasks.keep.settings import Keep
+from tasks.keep.shadow import Shadow
 from tasks.keep.sources import pending
 from tasks.keep.state import State
 from tasks.keep.tell import undelivered
@@ -156,7 +158,7 @@ def take_turn(
     turned = Turned()
     keeping.page = (home / PAGE).as_uri()
     while (group := ingest(groups)) is not None:
-        for batch, counts in (many if len(group) > 1 else one)(group):
+        for counts in (many if len(group) > 1 else one)(group):
             if counts is None:
                 turned.held_back += 1
                 continue
@@ -165,7 +167,6 @@ def take_turn(
                 name: turned.counts.get(name, 0) + counts.get(name, 0)
                 for name in turned.counts | counts
             }
-            say(f"{batch}: {told(counts)}")
     if any(keeping.memory.get(watching.UNSEEN, {}).values()):
         rest = turn.Work(Batch("", ""), Changes(keeping.at))
         make("watch", partial(watching.watch, rest=True))(keeping, rest)
@@ -248,29 +249,50 @@ def _flow_run() -> str:
 
 def _take_in(
     keeping: Keeping, steps: Sequence[Callable[..., Any]], group: Sequence[Batch]
-) -> list[tuple[str, dict[str, int] | None]]:
-    """Take in batches one after the other, all in one transaction.
+) -> list[dict[str, int] | None]:
+    """Take in batches one after the other, all in one transaction; after an error one by one.
 
-    Returns the name of each and what it brought; None if it was held back.
+    Returns what each brought; None if it was held back. Raises the error of the first batch that
+    cannot be taken in, when the others are.
     """
     check, *others = steps
-    brought = list[tuple[str, dict[str, int] | None]]()
-    with keeping.state.together():
-        for batch in group:
-            before = len(keeping.found)
-            work = check(keeping, batch)
-            if work is None:
-                keeping.held[batch.name] = [
-                    [each.kind, each.subject, each.what] for each in keeping.found[before:]
-                ]
-                say(f"held back: {keeping.found[-1].what}")
-                brought.append((batch.name, None))
-                continue
-            for step in others:
-                step(keeping, work)
-            turn.commit(keeping, work)
-            brought.append((batch.name, work.taken.counts()))
-        turn.conclude(keeping)
+    brought = list[dict[str, int] | None]()
+    memory, known, recorded = deepcopy(keeping.memory), len(keeping.found), keeping.recorded
+    try:
+        with keeping.state.together():
+            for batch in group:
+                before = len(keeping.found)
+                work = check(keeping, batch)
+                if work is None:
+                    keeping.held[batch.name] = [
+                        [each.kind, each.subject, each.what] for each in keeping.found[before:]
+                    ]
+                    brought.append(None)
+                    continue
+                for step in others:
+                    step(keeping, work)
+                turn.commit(keeping, work)
+                brought.append(work.taken.counts())
+            turn.conclude(keeping)
+    except Exception as error:
+        keeping.memory, keeping.found[known:], keeping.recorded = memory, [], recorded
+        keeping.shadow = Shadow(keeping.state, keeping.shadow.recipe, keeping.shadow.dates)
+        is_of_data = not isinstance(error, LeaseboardError) or isinstance(error, DataError)
+        if len(group) == 1 or not is_of_data:
+            raise
+    else:
+        for batch, counts in zip(group, brought, strict=True):
+            held = keeping.held.get(batch.name, [[]])[-1]
+            say(f"held back: {held[2]}" if counts is None else f"{batch.name}: {told(counts)}")
+        return brought
+    brought, errors = [], list[Exception]()
+    for batch in group:
+        try:
+            brought += _take_in(keeping, steps, [batch])
+        except Exception as error:  # noqa: BLE001  (raised when the others are taken in)
+            errors.append(error)
+    if errors:
+        raise errors[0]
     return brought
 
 

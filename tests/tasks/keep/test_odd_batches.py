@@ -373,3 +373,40 @@ def test_rows_far_ahead_are_told_while_they_wait_and_stretch_no_axis(world):
     world.turn(15)
     cases = {each["incident"]["subject"]: each for each in world.state.memory()["cases"]}
     assert cases["future when"]["resolved"] is not None
+
+
+def test_a_batch_that_raises_costs_none_of_its_group(world, make_world, monkeypatch, capsys):
+    """What else is taken in with it is as if the batch had never come."""
+    world.live(0, 0)
+    other = make_world("without")
+    other.live(0, 0)
+    for number in (1, 2, 3, 4):
+        frame = world.day(number).drop(columns="a") if number == 2 else world.day(number)
+        world.deliver(number, frame)
+        if number != 3:
+            other.deliver(number, frame)
+    learn = turn.learn
+
+    def step(keeping, work):
+        if work.batch.name == "003.csv":
+            keeping.memory["rows since"] = 10_000
+            keeping.incident("data", "b", "of a batch that is not taken in")
+            raise ValueError("of a batch")
+        learn(keeping, work)
+
+    monkeypatch.setattr(turn, "learn", step)
+    capsys.readouterr()
+    with pytest.raises(ValueError, match="of a batch"):
+        world.turn(4)
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in said] == ["001.csv", "held back", "004.csv"]
+    monkeypatch.setattr(turn, "learn", learn)
+    path = world.inbox / "003.csv"
+    path.rename(world.home / path.name)
+    assert world.turn(5).counts == {}
+    other.turn(4)
+    other.turn(5)
+    assert models(world) == models(other)
+    assert world.state.memory()["rows since"] == other.state.memory()["rows since"]
+    (world.home / path.name).rename(path)
+    assert world.turn(6).counts["new"] == 20
