@@ -290,7 +290,10 @@ class ColumnsGrouped(Decision):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitnessBroken(Decision):
-    """ABC saw accuracy on a sample `rise` with twice the rows; `worth` is that for all rows."""
+    """ABC saw the accuracy on a sample rise by `rise` with twice the rows.
+
+    `worth` is the rise up to all rows if it goes on.
+    """
 
     configuration: int
     rows: int

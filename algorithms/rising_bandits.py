@@ -88,9 +88,9 @@ class RisingBanditsCost(GrowthBased):
         equation 16; the authors' code takes 0.5.
     turns : {"pulls", "seconds"}
         Whose turn it is among the candidates: each pulls once a round (the paper), or, after the
-        first round, whoever would have used the least of the budget after one more trial. In the
-        first round the best arm so far then gets its second trial before the arms that wait, if it
-        costs no more than their equal share of what is left.
+        first round, the one that would have used the least of the budget after one more trial. In
+        the first round the best arm so far then gets its second trial before the arms that wait,
+        if it costs no more than their equal share of what is left.
 
     Notes
     -----

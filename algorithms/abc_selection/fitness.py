@@ -112,7 +112,8 @@ def rise(before: Probe, probe: Probe) -> float:
 def beyond_chance(before: Probe, probe: Probe) -> bool:
     """Whether the rise is more than `DEVIATIONS` of what the choice of the rows may bring.
 
-    The deviation is that of two samples of the smaller size; on the same rows it is no larger.
+    The deviation is that of two samples of the smaller size; it is no larger where both tend to be
+    right on the same rows.
     """
     p = before.train_accuracy
     return rise(before, probe) > DEVIATIONS * math.sqrt(2 * p * (1 - p) / before.rows)
@@ -141,7 +142,7 @@ def raised(upper: float, curve: Sequence[Probe], every: int) -> float:
 def has_learned(probe: Probe) -> bool:
     """Return whether a model fits its sample better than the constant, by a standard deviation.
 
-    True where nobody counted the most frequent class.
+    True where the most frequent class was not counted.
 
     Examples
     --------
@@ -176,7 +177,8 @@ def lowered(lower: float, curve: Sequence[Probe], full: int) -> float:
 def fall(before: Probe, probe: Probe) -> float:
     """Return by how much the test accuracy fell in a doubling; 0 where chance may have done it.
 
-    The deviation is that of two samples of the smaller test; on the same rows it is no larger.
+    The deviation is that of two samples of the smaller test; it is no larger where both tend to be
+    right on the same rows.
 
     Examples
     --------

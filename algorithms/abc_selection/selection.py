@@ -97,7 +97,7 @@ class ABC(SamplesAlgorithm):
       place of samples that would not pay (`algorithms.abc_selection.savings`) or would not part
       anybody (`algorithms.abc_selection.foresight`), and of the first samples of learners that
       were seen to take as long on few rows as on many; not under a time limit.
-    - But for ``paper`` bounds and under a time limit nobody is pruned by the bound of one with
+    - But for ``paper`` bounds and under a time limit none is pruned by the bound of one with
       fewer than three samples, and for good only when the full training of the answer has reached
       the bound that they were pruned by. As the score's it is charged to no one, unless it refutes
       the bound: then the answer gets its accuracy, the others are considered again, and the search

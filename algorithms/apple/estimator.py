@@ -101,7 +101,8 @@ class AppleEstimator(Exclusive, BaseEstimator):
     @property
     def _lock(self) -> Any:
         """See `exclusive`: predicting leaves marks in a table, too."""
-        return self.__dict__.setdefault("_its_lock", new_lock())
+        lock = self.__dict__.get("_its_lock")
+        return self.__dict__.setdefault("_its_lock", new_lock()) if lock is None else lock
 
     @exclusive
     def __getstate__(self) -> dict[str, Any]:

@@ -312,7 +312,7 @@ class SamplesBench(SelectionBench):
         return (yield from self.probe(configuration, self.train_rows, train=False))
 
     def confirm(self, configuration: int, least: float) -> bool:
-        """Whether a configuration reaches `least`, trained and tested in full.
+        """Return whether a configuration reaches `least`, trained and tested in full.
 
         The training is the one that the score is of: as there it is charged to no one. Where
         False is the answer the selection goes on, and a probe in full is paid for.

@@ -33,13 +33,13 @@ class Probe:
     train_correct : int or None
         Training rows that the model classifies correctly; None at full size, where nobody asks.
     half_correct : int or None
-        Of the first ``rows // 2`` of them; None at full size, and where nobody counted.
+        Of the first ``rows // 2`` of them; None at full size, and where not counted.
     common : int or None
-        Training rows of the most frequent class; None at full size, and where nobody counted.
+        Training rows of the most frequent class; None at full size, and where not counted.
     test_correct : int
         Test rows, of `test_rows`, that it classifies correctly.
     half_test_correct : int or None
-        Of the first ``test_rows // 2`` of them; None where nobody counted.
+        Of the first ``test_rows // 2`` of them; None where not counted.
     fit_cpu, fit_wall, train_cpu, train_wall, test_cpu, test_wall : float
         Seconds of the fit and of the evaluations on the training and on the test rows.
     status, reason : str

@@ -93,7 +93,7 @@ def learn(
         say(_introduced(going_on, frame, given["task"]), err=as_json)
     started = process_time()
     learned = going_on.learn(frame)
-    seconds = process_time() - started
+    seconds = process_time() - started - learned.baselines_cpu_seconds
     if not before:
         say(_taken(going_on), err=as_json)
     if _stamp(model) != before:
@@ -316,6 +316,7 @@ def _tell(
             "champion": model.champion,
             "groups": model.groups,
             "cpu_seconds": seconds,
+            "baselines_cpu_seconds": learned.baselines_cpu_seconds,
             "model": str(path),
         }
         say(json.dumps(found, default=str))
@@ -330,6 +331,8 @@ def _tell(
     say(
         f"learned {rows} rows of {going_on.target} in {seconds:.3f} CPU s; {model.examples} in all"
     )
+    if learned.baselines_cpu_seconds:
+        say(f"naive baselines: {learned.baselines_cpu_seconds:.3f} CPU s more")
     since = ", which has learned the same rows" if learned.best else ""
     say(f"measured: {told(learned.measures, learned.best)}{since}")
     say(f"champion: {phrase(model.champion or {})}")

@@ -39,7 +39,9 @@ Metric = Annotated[
 ]
 NoBaselines = Annotated[
     bool,
-    typer.Option("--no-baselines", help="Leave out naive baselines of streams not asked for."),
+    typer.Option(
+        "--no-baselines", help="Do not add the naive baselines that the suite does not name."
+    ),
 ]
 Local = Annotated[bool, typer.Option("--local", help="The same steps without Prefect.")]
 

@@ -227,7 +227,7 @@ def _break_of(
         return Remark(
             f"missing {name}",
             f"column {name!r} is missing in {missing.mean():.0%} of {len(column)} rows: the"
-            f" contract allows {rule.missing:.0%}: mend the source, or the contract",
+            f" contract allows {rule.missing:.0%}: fix the source, or the contract",
         )
     wrong = [position for position in faults if not missing[position]]
     for what, where, of in (
@@ -238,7 +238,7 @@ def _break_of(
             return Remark(
                 f"{what} {name}",
                 f"column {name!r}: {len(where)} of {of} values break its rule: that of row"
-                f" {where[0] + 1} {faults[where[0]]}: mend the source, or the contract",
+                f" {where[0] + 1} {faults[where[0]]}: fix the source, or the contract",
             )
     return _size_break(column, name, rule)
 

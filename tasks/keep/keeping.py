@@ -100,5 +100,5 @@ def record(
 
 
 def addresses_of(keep: Keep) -> list[str]:
-    """Who is told."""
+    """Return the addresses that get the messages of a keep."""
     return [*([keep.alerts.webhook] if keep.alerts.webhook else []), *keep.alerts.to]

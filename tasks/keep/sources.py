@@ -119,11 +119,11 @@ def _unreadable(home: Path, rest: str) -> list[OSError]:
 
 
 def _digest(path: Path) -> str:
-    """The digest of a file; empty if it was moved away meanwhile. DataError if it is no file."""
+    """Return the digest of a file, empty if it was moved away; DataError if it is not a file."""
     try:
         str(path).encode()
         if not stat.S_ISREG(path.stat().st_mode):  # to open a pipe would wait for its writer
-            raise DataError("is no file: remove it, or narrow data.source")
+            raise DataError("is not a file: remove it, or narrow data.source")
         return digests.file_digest(path)
     except UnicodeEncodeError:
         raise DataError("its name is not UTF-8: rename it") from None

@@ -75,12 +75,12 @@ def fault_of(rule: ColumnRule) -> Fault:
     if rule.kind == "flag":
         return _kind_fault(_is_flag, "is neither true nor false", missing)
     if rule.kind == "date":
-        return _kind_fault(is_date, "is no date, such as 2024-02-29", missing)
+        return _kind_fault(is_date, "is not a date, such as 2024-02-29", missing)
     if rule.closed:
         known = {*rule.categories, *map(text_of, rule.categories)}
         told = f"is none of {short(', '.join(rule.categories))}"
         return _kind_fault(lambda value: is_word(value) and text_of(value) in known, told, missing)
-    told = f"is no text, nor an exact number: reals are below {_EXACT} alone"
+    told = f"is neither a text nor an exact number: reals are below {_EXACT} alone"
     return _kind_fault(is_word, told, missing)
 
 
@@ -99,9 +99,9 @@ def _number_fault(rule: ColumnRule, missing: str | None) -> Fault:
         if low <= number <= high and not (whole and number % 1):
             return None
         if math.isnan(number):
-            return "is no number"
+            return "is not a number"
         if whole and number % 1:
-            return "is no whole number"
+            return "is not a whole number"
         return f"is below {low:g}" if number < low else f"is above {high:g}"
 
     return fault

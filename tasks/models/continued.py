@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from time import process_time
 from typing import Any, Self
 
 import numpy as np
@@ -68,6 +69,8 @@ class LearnedTable:
     """The best naive baseline, which has learned what the model has; empty where there is none."""
     new: tuple[str, ...]
     """Columns that the model had not seen before."""
+    baselines_cpu_seconds: float
+    """Of learning the naive baselines; 0 where there are none."""
 
 
 class Continued:
@@ -153,7 +156,9 @@ class Continued:
         self._check_names(frame)
         features, new = self._features(frame)
         labels = self._labels(frame[self.target])
+        began = process_time()
         baselines, losses = self._naive_baselines(features, labels)
+        taken = process_time() - began if baselines else 0.0
         whole = copy.deepcopy(self.model)
         try:
             with data_errors():
@@ -167,7 +172,7 @@ class Continued:
             measures["skill"] = skill_over([losses[best]], loss)
         self.model.about |= baselines
         told = pd.concat([labels.rename(self.target), forecasts], axis=1)
-        return LearnedTable(told, measures, best if "skill" in measures else "", new)
+        return LearnedTable(told, measures, best if "skill" in measures else "", new, taken)
 
     def expect(self, ids: Sequence[str], rows: Rows) -> list[Told]:
         """Forecast rows whose labels come later, and remember what was said by id; see `answer`.

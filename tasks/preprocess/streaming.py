@@ -26,7 +26,7 @@ LOG_THRESHOLD = 100
 class StreamOptions(BaseModel):
     """How a data set becomes a stream.
 
-    ChaCha's authors: ``encoding: codes`` and ``decimals: 6``, beside the defaults.
+    ChaCha's authors: ``encoding: codes`` and ``decimals: 6``, and else the defaults.
 
     Notes
     -----

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -89,11 +90,13 @@ def test_how_the_forecasts_did_is_told(call):
     assert "; 300 in all" in said
     assert "measured: rmse " in said
     assert ", which has learned the same rows" in said
+    assert re.search(r"^naive baselines: \d+\.\d{3} CPU s more$", said, re.MULTILINE)
 
     _, said, _ = call("learn", "sales.model", "sales.csv", "--json")
     told = json.loads(said.splitlines()[-1])
     assert (told["rows"], told["examples"], told["target"]) == (300, 600, "sold")
     assert told["metrics"].keys() == {"rmse", "mae", "r2", "skill"}
+    assert min(told["cpu_seconds"], told["baselines_cpu_seconds"]) > 0
 
 
 def test_predict_learns_nothing_and_keeps_the_table(call):

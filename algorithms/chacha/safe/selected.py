@@ -199,7 +199,7 @@ def _standard(memory: Floats, n_past: int, scale: Doubles, moments: Doubles) -> 
 def _join(
     rows: Floats, errors: Doubles, n_past: int, slots: Slots, weights: Doubles, slopes: Doubles
 ) -> bool:
-    """Give slots to the features that the errors speak for most; whether there were any."""
+    """Give slots to the features that the errors speak for most; return whether there were any."""
     d = len(slopes)
     sums, norms, lengths = np.zeros((2, d)), np.zeros((2, d)), np.zeros(d)
     own = weights[1 + n_past :]

@@ -137,7 +137,7 @@ def excess(
 def is_far_above(
     before: Numbers, now: float, floor: float, rows_before: Sequence[int], rows: int
 ) -> bool:
-    """Whether a day's mean loss is far above those of the days before.
+    """Return whether a day's mean loss is far above those of the days before.
 
     That is `FAR` spreads above their median and `BEYOND` above the second largest of them, so that
     neither a weekday that is always worse counts nor one bad day hides the next; `LEAST` or more

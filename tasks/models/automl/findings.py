@@ -89,25 +89,26 @@ def guarantee(events: Sequence[Event], names: Sequence[str]) -> str:
         return f"{promise}, if the folds of each are alike; this cannot be seen broken"
     promise += (
         f"the choice, trained on all training rows, loses at most {epsilon:g} of the accuracy of"
-        f" the best of {len(names)} configurations, if each of them "
+        f" the best of {len(names)} configurations, if "
     )
     if started.settings.get("bounds") == "paper":
-        promise += "fits its sample best and gets no worse with more rows"
+        promise += "each of them fits its sample best and gets no worse with more rows"
         return f"{promise}; neither is checked"
-    promise += "fits its sample best or goes on to gain no faster than in its last two samples"
+    promise += "the best fits its sample best or goes on to gain no faster than in its last two"
+    promise += " samples"
     promise += _checked(events, names)
     seen: tuple[tuple[type[FitnessBroken | ExploitivenessBroken], str], ...] = (
-        (FitnessBroken, "the best fit of samples is broken, which was allowed for, by"),
-        (ExploitivenessBroken, "more rows made worse, which the check allows for,"),
+        (FitnessBroken, "the best fit of samples is broken, which was allowed for, by {}"),
+        (ExploitivenessBroken, "accuracy fell with more rows for {}; the final check covers this"),
     )
     for kind, what in seen:
         if found := sorted({names[event.configuration] for event in of(events, kind)}):
-            promise += f"; {what} {found}"
+            promise += f"; {what.format(found)}"
     return promise
 
 
 def _checked(events: Sequence[Event], names: Sequence[str]) -> str:
-    """Return the accuracy in full of the choice beside the bounds of those that were dropped."""
+    """Return the accuracy in full of the choice and the bounds of those that were dropped."""
     choice = names[of(events, ChampionChanged)[-1].configuration]
     checked = f"; checked: {choice!r} reaches {of(events, Finished)[-1].score:.4f} in full"
     upper = {event.configuration: event.upper for event in of(events, BoundsUpdated)}

@@ -172,6 +172,9 @@ class PolicyEstimator(BaseEstimator):
 
     def _scored(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> float:
         scoring = FASTEST[self._task] if self.scoring is None else self.scoring
+        if callable(scoring) and not hasattr(scoring, "_score_func"):  # it may look at X
+            given = {} if sample_weight is None else {"sample_weight": sample_weight}
+            return float(scoring(self, X, y, **given))
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         judge = Judge(scoring, column_or_1d(y), getattr(self, "classes_", None), weights)
         return judge.score(self._forecast(X))

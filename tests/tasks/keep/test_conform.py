@@ -139,7 +139,7 @@ def test_a_row_that_breaks_a_rule_is_set_aside_and_the_others_stay(contract):
 
     assert [(each.position, each.column) for each in found.aside] == [(3, "price"), (7, "price")]
     assert found.aside[0].reason == "price is above 550"
-    assert found.aside[1].reason == "price is no number"
+    assert found.aside[1].reason == "price is not a number"
     assert found.rows.index.tolist() == [row for row in range(N) if row not in (3, 7)]
     assert found.rows["price"].dtype == np.float64
 

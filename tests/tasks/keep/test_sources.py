@@ -211,11 +211,11 @@ def test_what_is_no_file_is_reported_and_the_others_are_taken_in(inbox, turn):
 
     assert names([whole]) == ["z.csv"]
     assert {each.name: each.fault.removeprefix(f"{inbox}/") for each in broken} == {
-        "deep.csv": "deep.csv: is no file: remove it, or narrow data.source",
+        "deep.csv": "deep.csv: is not a file: remove it, or narrow data.source",
         "loop.csv": "loop.csv: cannot be read: Too many levels of symbolic links",
         "na\\xefve.csv": "na\\xefve.csv: its name is not UTF-8: rename it",
-        "pipe.csv": "pipe.csv: is no file: remove it, or narrow data.source",
-        "socket.csv": "socket.csv: is no file: remove it, or narrow data.source",
+        "pipe.csv": "pipe.csv: is not a file: remove it, or narrow data.source",
+        "socket.csv": "socket.csv: is not a file: remove it, or narrow data.source",
     }
 
 

@@ -86,18 +86,18 @@ def test_it_starts_before_there_is_a_champion(asker, row, uri):
     [
         ({"price": 1e9}, "row 1: price 1000000000.0 is above 10: mend it, or leave it out (1 of"),
         ({"price": None}, "price is missing"),
-        ({"day": "2026-02-30"}, "'2026-02-30' is no date"),
+        ({"day": "2026-02-30"}, "'2026-02-30' is not a date"),
         ({"rain": "perhaps"}, "neither true nor false"),
         ({"order": None}, "order is missing"),
         ({"order": ""}, "order '' is no id: write 1 to 500 characters"),
         ({"order": "a\0b"}, "is no id"),
         ({"order": "a" * 501}, "is no id"),
-        ({"order": ["a"]}, "is no text"),
+        ({"order": ["a"]}, "is neither a text"),
         ({"price": math.nan}, "price is missing"),
-        ({"price": math.inf}, "price inf is no number"),
-        ({"price": 10**400}, "is no number"),
-        ({"price": True}, "price True is no number"),
-        ({"shop": {"a": [1]}}, "is no text"),
+        ({"price": math.inf}, "price inf is not a number"),
+        ({"price": 10**400}, "is not a number"),
+        ({"price": True}, "price True is not a number"),
+        ({"shop": {"a": [1]}}, "is neither a text"),
     ],
 )
 def test_what_breaks_the_contract_is_refused_with_its_reason(asker, row, change, said):
@@ -305,7 +305,7 @@ def test_labels_wait_for_the_next_turn(asker):
     status, told = server.ask("POST", "/labels", [{"id": "0-1", "label": 3}])
     assert (status, told) == (202, {"posted": 1})
     assert server.shop.kept.state.posted() == [(1, "0-1", "3.0")]
-    for label, said in ((None, "revenue is missing"), ("many", "'many' is no number")):
+    for label, said in ((None, "revenue is missing"), ("many", "'many' is not a number")):
         status, told = server.ask("POST", "/labels", [{"id": "0-1", "label": label}])
         assert status == 422
         assert said in told["error"]

@@ -326,6 +326,22 @@ def test_any_scorer_decides():
         assert search.score(X, rare) == pytest.approx(get_scorer(scoring)(search, X, rare))
 
 
+def test_a_scorer_that_looks_at_the_rows_gets_them_in_score():
+    X, y = mixed(200)
+
+    def scorer(model, rows, targets, **weighted):
+        seen.append((rows, weighted))
+        return float(np.mean(model.predict(rows) == targets))
+
+    seen = []
+    search = classifier(scoring=scorer, arms=["gaussian_nb"], budget=1).fit(X, y)
+    seen.clear()
+    weights = np.ones(len(y))
+    assert search.score(X, y) == search.score(X, y, weights) == np.mean(search.predict(X) == y)
+    assert [rows is X for rows, _ in seen] == [True, True]
+    assert [weighted.keys() for _, weighted in seen] == [set(), {"sample_weight"}]
+
+
 def test_an_arm_without_probabilities_fails_where_the_scorer_needs_them():
     X, y = mixed()
     search = classifier(scoring="neg_log_loss", arms=["liblinear_svc", "lda"], budget=8).fit(X, y)
