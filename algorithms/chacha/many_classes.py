@@ -30,7 +30,7 @@ def race_classes(bench: StreamBench, new_race: Callable[[Schema], Race]) -> Run:
 
     The champion is the whole: a configuration that is admitted last, with the champion of each
     class. What a race's own configurations lose is counted against the rest, no score that could
-    stand beside the job's; so none is told.
+    stand next to the job's; so none is told.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def race_classes(bench: StreamBench, new_race: Callable[[Schema], Race]) -> Run:
     for stretch, features in stream.stretches(budget):
         schema = stream_schema(stream, features.shape[1])
         if whole is None:
-            whole = OneVsRest(new_race, schema)
+            whole = OneVsRest(new_race, schema, len(stream.classes))
             teller = _Teller(whole, stream.classes)
             yield from teller.told(whole.open())
         else:

@@ -52,6 +52,9 @@ class OneVsRest:
     new_race : callable
         Makes a race for examples of a schema, with labels -1 and 1.
     schema : Schema
+    n_classes : int
+        How many will come, where it is known; the races share memory for so many, else each for
+        those that came when it began.
 
     Attributes
     ----------
@@ -70,10 +73,13 @@ class OneVsRest:
 
     kept: ClassVar[tuple[str, ...]] = ("at", "n_classes")
 
-    def __init__(self, new_race: Callable[[Schema], Race], schema: Schema) -> None:
-        self.new_race, self.schema = new_race, schema
+    def __init__(
+        self, new_race: Callable[[Schema], Race], schema: Schema, n_classes: int = 0
+    ) -> None:
+        self.new_race, self.schema, self.expected = new_race, schema, n_classes
         self.at, self.n_classes = 0, 0
         self.races = [new_race(schema)]
+        self.races[0].share(n_classes + 1)
         self.mixture = ClassMixture(schema.n_features)
         self.rows = np.zeros((REMEMBERED, schema.n_features), dtype=np.float32)
         self.weights = np.zeros(REMEMBERED, dtype=np.float32)
@@ -232,6 +238,7 @@ class OneVsRest:
             )
         if number >= 2:
             race, n = self.new_race(self.schema), min(self.at, REMEMBERED)
+            race.share(max(self.expected, 1 + number) + 1)
             places = np.arange(self.at - n, self.at) % REMEMBERED
             # The first race has told the groups of columns, which are the same for all.
             events = list(race.open())

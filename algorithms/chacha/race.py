@@ -127,8 +127,11 @@ class Race(ABC):
         """Take the decisions that are due."""
 
     def notes(self) -> dict[str, float]:
-        """What the race has to tell beside its score."""
+        """What the race has to tell next to its score."""
         return {}
+
+    def share(self, shares: int) -> None:
+        """Share memory for examples with others, so many in all, before anything is learned."""
 
     def grow(self, schema: Schema) -> list[Event]:
         """Go on with a schema of more columns; what follows for the configurations.

@@ -1,4 +1,4 @@
-"""The naive baselines of a stream, measured as any algorithm is, or going on beside a model."""
+"""The naive baselines of a stream, measured as any algorithm is, or going on next to a model."""
 
 from __future__ import annotations
 
@@ -60,10 +60,15 @@ class Baselines:
         Those that came, in their order.
     each : dict of str to Forecaster
         By name.
+    rows : int
+        Learned so far.
+    begun : dict of str to int
+        The rows before one that began anew, because it is another kind of so many features.
     """
 
     def __init__(self, task: str) -> None:
         self.task, self.classes = task, list[str]()
+        self.rows, self.begun = 0, dict[str, int]()
         self.features = ColumnFeatures()
         self.each = {name: self._new(kind(), 0) for name, kind in FIRST_TRIES.items()}
 
@@ -74,6 +79,8 @@ class Baselines:
 
     def learn(self, columns: Mapping[str, Column], labels: NDArray[Any]) -> dict[str, float]:
         """Forecast and learn the rows of a table in order; return the loss of each on them.
+
+        The name of one that has not learned all rows says from which row on.
 
         Parameters
         ----------
@@ -90,20 +97,23 @@ class Baselines:
         for name, kind in FIRST_TRIES.items():
             new = self._new(kind(), rows.shape[1])
             if _kind(new) is not _kind(self.each[name]):
-                self.each[name] = new  # of very many features another one begins
+                self.each[name], self.begun[name] = new, self.rows
             self.each[name].grow(rows.shape[1])
             forecasts = self.each[name].learn_many(rows, labels.astype(np.float32))
+            since = self.begun.get(name)
+            called = f"{name} from row {since + 1} on" if since else name
             told = np.asarray(forecasts, dtype=np.float64)
             if are_classes:
-                losses[name] = float((likeliest(told) != labels).mean())
+                losses[called] = float((likeliest(told) != labels).mean())
             elif (loss := loss_of(of_numbers(told, labels))) is not None:
-                losses[name] = loss
+                losses[called] = loss
+        self.rows += len(labels)
         return losses
 
     def state(self) -> dict[str, Any]:
         """Return everything that `restored` needs, as plain values."""
         each = {name: one.state() for name, one in self.each.items()}
-        return {"task": self.task, "classes": self.classes,
+        return {"task": self.task, "classes": self.classes, "rows": self.rows, "begun": self.begun,
                 "features": self.features.state(), "each": each}  # fmt: skip
 
     @classmethod
@@ -112,6 +122,7 @@ class Baselines:
         try:
             made = cls(state["task"])
             made.classes = list(state["classes"])
+            made.rows, made.begun = state["rows"], dict(state["begun"])
             made.features = ColumnFeatures.restored(state["features"])
             for name, kind in FIRST_TRIES.items():
                 made.each[name] = made._new(kind(), made.features.n_features)

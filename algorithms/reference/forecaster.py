@@ -47,7 +47,7 @@ class Forecaster(ABC):
         return None
 
     def notes(self) -> dict[str, float]:
-        """What it found, to stand beside its score."""
+        """What it found, to stand next to its score."""
         return {}
 
     def grow(self, n_features: int) -> None:

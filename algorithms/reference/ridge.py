@@ -97,7 +97,7 @@ class OnlineRidge(ReferenceForecast):
         return OneAgainstTheRest(self._forecaster(n_features, True, n_classes))
 
     def _forecaster(self, n_features: int, classes: bool, n_classes: int) -> Forecaster:
-        if n_features <= min(MOST_RIDGE, math.isqrt(MOST_NUMBERS // (n_classes + 1))):
+        if on_all(n_features, n_classes + 1):
             return _OnlineRidge(n_features, self.l2, classes=classes)
         if self.l2 != 1.0:
             raise UsageError(
@@ -109,6 +109,17 @@ class OnlineRidge(ReferenceForecast):
     def parameters(self) -> dict[str, Any]:
         """See `ReferenceForecast.parameters`."""
         return {"forecast": "ridge regression", "l2": self.l2}
+
+
+def on_all(n_features: int, shares: int) -> bool:
+    """Return whether each of `shares` ridge regressions is on all features.
+
+    Examples
+    --------
+    >>> [on_all(1024, 16), on_all(1024, 17), on_all(1025, 1)]
+    [True, False, False]
+    """
+    return n_features <= min(MOST_RIDGE, math.isqrt(MOST_NUMBERS // shares))
 
 
 class _OnlineRidge(Forecaster):

@@ -302,6 +302,7 @@ def _tell(
     going_on: Continued, learned: LearnedTable, seconds: float, path: Path, *, as_json: bool
 ) -> None:
     from algorithms.configurations import phrase
+    from algorithms.reference.first_tries import FIRST_TRIES
     from tasks.score.measured import told
 
     model, rows = going_on.model, len(learned.forecasts)
@@ -333,7 +334,7 @@ def _tell(
     )
     if learned.baselines_cpu_seconds:
         say(f"naive baselines: {learned.baselines_cpu_seconds:.3f} CPU s more")
-    since = ", which has learned the same rows" if learned.best else ""
+    since = ", which has learned the same rows" if learned.best in FIRST_TRIES else ""
     say(f"measured: {told(learned.measures, learned.best)}{since}")
     say(f"champion: {phrase(model.champion or {})}")
     say(f"model: {path}")

@@ -66,7 +66,8 @@ class LearnedTable:
     measures: dict[str, float]
     """See `algorithms.benches.measures`; ``skill`` is over `best`."""
     best: str
-    """The best naive baseline, which has learned what the model has; empty where there is none."""
+    """The best naive baseline, and from which row on it learned, where it began after the model;
+    empty where there is none."""
     new: tuple[str, ...]
     """Columns that the model had not seen before."""
     baselines_cpu_seconds: float

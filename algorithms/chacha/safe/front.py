@@ -2,7 +2,7 @@
 
 An example comes as its features. What models see of it is wider
 (`algorithms.chacha.safe.representations`): the features as they are, the same standardised by the
-rows before, the same in pieces, the last three labels, and the label one season ago. Beside the
+rows before, the same in pieces, the last three labels, and the label one season ago. Next to the
 models five *companions* forecast, which need no search: the mean of the labels, the last one, the
 one a season ago (`algorithms.reference.labels`), and two ridge regressions
 (`algorithms.reference.ridge`), on the standardised features alone and with the labels' past; for
@@ -10,8 +10,8 @@ classes these two are logistic.
 
 Of more than `NARROW` features so many are selected as the stream goes on
 (`algorithms.chacha.safe.selected`): pieces, and the ridge regression on the labels' past, are of
-these, and models may see them alone. Beyond `MOST_RIDGE` features this ridge regression is the
-only one, and both companions forecast what it does.
+these, and models may see them alone. Beyond what `algorithms.reference.ridge.on_all` allows this
+ridge regression is the only one, and both companions forecast what it does.
 
 All of it learns labels that are clipped to the range of `algorithms.chacha.safe.scale`. Classes
 are the labels -1 and 1; a chance p of the second is the forecast 2 p - 1.
@@ -49,8 +49,8 @@ from algorithms.plain import fill, values_of
 from algorithms.reference.labels import LONGEST, compare, next_period, remember
 from algorithms.reference.ridge import (
     CLIP,
-    MOST_RIDGE,
     add_moments,
+    on_all,
     solve,
     solve_both,
     standardise,
@@ -86,7 +86,7 @@ class Front:
     classes : bool
         Labels are -1 and 1.
     shares : int
-        How many others have a memory of examples, which together are of bounded size.
+        How many there are of these, one for each class: together they have bounded memory.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class Front:
         self.past = np.zeros(2 * LONGEST)
         self.losses = np.zeros(LONGEST + 1)
         self.triangle, self.rotated, self.weights = _new_ridge(
-            n_features if n_features <= MOST_RIDGE else 0
+            n_features if on_all(n_features, shares) else 0
         )
         self.slots = np.arange(min(n_features, NARROW))
         self.past_triangle, self.past_rotated, self.past_weights = _new_ridge(
@@ -163,12 +163,15 @@ class Front:
 
     def state(self) -> dict[str, Any]:
         """All that was learned, as plain values."""
-        return values_of(self, self.kept)
+        return values_of(self, ("shares", *self.kept))
 
     def fill(self, state: Any) -> None:
-        """Go on from `state`; ValueError if it is of another size."""
+        """Go on from `state` and its shares; ValueError if it is of another size."""
+        n_features, shares = self.moments.shape[1], state["shares"]
+        if type(shares) is not int or shares < 1:
+            raise ValueError(f"{shares} shares")
+        vars(self).update(vars(Front(n_features, self.classes, shares)))
         fill(self, state, self.kept)
-        n_features = self.moments.shape[1]
         held = self.slots[self.slots != EMPTY]
         if len({*held.tolist()}) < len(held) or not ((held >= 0) & (held < n_features)).all():
             raise ValueError(f"selected features {held} of {n_features}")

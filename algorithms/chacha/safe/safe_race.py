@@ -16,7 +16,7 @@ from algorithms.chacha.race import EMPTY, Race
 from algorithms.chacha.safe.alone import alone
 from algorithms.chacha.safe.candidates import Candidates
 from algorithms.chacha.safe.ensemble import Ensemble
-from algorithms.chacha.safe.front import NARROW
+from algorithms.chacha.safe.front import NARROW, Front
 from algorithms.chacha.safe.in_words import words_of
 from algorithms.chacha.safe.mixture import MASS
 from algorithms.chacha.safe.representations import represent
@@ -82,6 +82,10 @@ class SafeRace(Race):
         self._terms: dict[int, float] = {}
         self.max_terms = max_terms
         self._measure()
+
+    def share(self, shares: int) -> None:
+        """See `Race.share`."""
+        self.ensemble.front = Front(self.schema.n_features, self.ensemble.classes, shares)
 
     def open(self) -> Iterator[Event]:
         """Admit the initial configuration as champion, and its challengers."""

@@ -1,6 +1,7 @@
 """Many classes: against simple forecasts, in any blocks, with classes that come late."""
 
 import copy
+import math
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from algorithms.events import (
     of,
 )
 from algorithms.online.schema import Schema
+from algorithms.reference.ridge import OnlineRidge
 
 D = 3
 SCHEMA = Schema(("a", "b", "c"), ((0,), (1,), (2,)), ("x", "y", "z"))
@@ -178,6 +180,8 @@ def test_a_state_goes_on_exactly():
 
     expected, found = (learned(one, x[300:], classes[300:]) for one in (whole, other))
     assert expected.tolist() == found.tolist()
+    for one in (whole, other):
+        assert [race.ensemble.front.shares for race in one.races] == [1, 4, 5]
     with pytest.raises(ValueError, match="races of 4 classes"):
         OneVsRest(other.new_race, SCHEMA).fill(whole.state() | {"races": []})
 
@@ -267,3 +271,25 @@ def test_a_damaged_state_is_refused(damage):
     inner = state["mixture"] | damage.get("mixture", {})
     with pytest.raises((ValueError, TypeError)):
         OneVsRest(races.new_race, SCHEMA).fill(state | damage | {"mixture": inner})
+
+
+@pytest.mark.parametrize(
+    ("classes", "features"),
+    [(3, 64), (3, 65), (3, 1024), (3, 1025), (15, 1024), (16, 992), (16, 993), (16, 994),
+     (20, 893), (20, 894), (100, 407), (100, 408)],
+)  # fmt: skip
+def test_races_and_the_leaderboard_have_ridge_on_the_same_features(classes, features):
+    names = tuple(map(str, range(features)))
+    schema = Schema(("a",), (tuple(range(features)),), names)
+    racing = racing_of("chacha", {"b": 1})
+    whole = OneVsRest(lambda schema: racing.race(schema, 0, "classification"), schema, classes)
+    front = whole.races[0].ensemble.front
+    ridge = OnlineRidge().of_classes(features, classes).rest
+
+    on_all = len(front.weights) == 1 + features
+    assert on_all == hasattr(ridge, "triangle")
+    assert on_all == (features <= min(1024, math.isqrt(2**24 // (classes + 1))))
+    if not on_all:
+        assert front.memory.shape == ridge.front.memory.shape
+    assert (classes + 1) * front.triangle.nbytes <= 2**27 + 2**20
+    assert (classes + 1) * front.memory.nbytes <= 2**24 + 2**21

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from algorithms import registry
+from algorithms import plain, registry
 from algorithms.benches.stream import Namespace, Stream, StreamBench
-from algorithms.reference.first_tries import FIRST_TRIES, best_first_try
+from algorithms.reference.first_tries import FIRST_TRIES, Baselines, best_first_try
 
 
 def bench(labels, features=None, budget=None, task="regression"):
@@ -52,3 +52,36 @@ def test_ridge_takes_part_whatever_the_number_of_features():
 
     assert found is not None
     assert found[0] == "online-ridge on selected features"
+
+
+def rows_of(rng, n, width):
+    return {f"x{k}": column for k, column in enumerate(rng.normal(size=(width, n)))}
+
+
+@pytest.mark.parametrize("width", [30, 1100])
+def test_baselines_that_were_saved_learn_on_as_classes_come(width, tmp_path):
+    rng = np.random.default_rng(0)
+    tables = [rows_of(rng, 60, width) for _ in range(4)]
+    labels = [rng.choice(names, 60) for names in (["a", "b"], [*"abc"], [*"abc"], [*"cabd"])]
+    kept, saved = Baselines("classification"), Baselines("classification")
+
+    for table, named in zip(tables, labels, strict=True):
+        plain.write(tmp_path / "model", saved.state(), "m")
+        saved = Baselines.restored(plain.read(tmp_path / "model", "m"))
+        told = saved.learn(table, named)
+        assert told == kept.learn(table, named)
+        assert set(told) == set(FIRST_TRIES)
+
+
+def test_ridge_that_begins_anew_says_from_which_row_on(tmp_path):
+    rng = np.random.default_rng(0)
+    baselines = Baselines("regression")
+    told = [
+        baselines.learn(rows_of(rng, 50, width), rng.normal(size=50)) for width in (1024, 1025)
+    ]
+    baselines = Baselines.restored(baselines.state())
+    told.append(baselines.learn(rows_of(rng, 50, 1025), rng.normal(size=50)))
+
+    assert "online-ridge" in told[0]
+    assert all("online-ridge from row 51 on" in each for each in told[1:])
+    assert all("running-mean" in each for each in told)
