@@ -348,12 +348,11 @@ def advance(
     period : int
         That of the last example.
     """
-    scale, moments, past, losses = state[:4]
-    ridge, past_ridge = (state[4], state[5], state[6]), (state[7], state[8], state[9])
-    slots, memory = state[10:]
+    scale, moments, past, losses, triangle, rotated, weights = state[:7]
+    past_triangle, past_rotated, past_weights, slots, memory = state[7:]
     d, wide_too = examples.shape[1], len(memory) > 0
     extended = np.empty(N_PAST + d)
-    narrow, broad = np.empty(len(state[6])), np.empty(len(state[9]))
+    narrow, broad = np.empty(len(weights)), np.empty(len(past_weights))
     first = values.shape[1] - N_COMPANIONS
     for t in range(len(labels)):
         seen = int(scale[COUNT])
@@ -361,7 +360,9 @@ def advance(
         look(examples[t], extended, wide[t], values[t, first:], state, classes, period)
         limits[t, 0], limits[t, 1] = scale[LOW], scale[HIGH]
         # A strange label of a strange example is a rare event rather than an error.
-        explained = np.abs(wide[t, N_PAST : N_PAST + d]).max() >= STRANGE if d else False
+        explained = False
+        for j in range(d):
+            explained |= abs(wide[t, N_PAST + j]) >= STRANGE
         label = clipped(np.float64(labels[t]), scale, explained)
         shown[t] = label
         importance = np.float64(importances[t])
@@ -371,22 +372,25 @@ def advance(
         for j in range(len(narrow) - 1):
             narrow[1 + j] = wide[t, N_PAST + j]
         choose(wide[t], N_PAST, slots, broad)
-        learn_row(ridge, narrow, label, importance, classes)
+        learn_row(triangle, rotated, weights, narrow, label, importance, classes)
         if classes or deviation(scale) > 0.0:
             target = target_of(label, scale, classes)
-            learn_row(past_ridge, broad, target, importance, classes)
+            learn_row(
+                past_triangle, past_rotated, past_weights, broad, target, importance, classes
+            )
         if wide_too:
-            solve(*ridge)
-            solve(*past_ridge)
+            solve(triangle, rotated, weights)
+            solve(past_triangle, past_rotated, past_weights)
             place = seen % len(memory)
             memory[place, : N_PAST + d] = extended
             memory[place, N_PAST + d], memory[place, N_PAST + d + 1] = label, importance
         else:
-            solve_both(*ridge, *past_ridge)
+            solve_both(triangle, rotated, weights, past_triangle, past_rotated, past_weights)
         compare(label, past, losses, seen)
         remember(label, past, seen)
         admit(np.float64(labels[t]), scale, importance, explained)
         add_moments(examples[t], moments, scale[COUNT])
         if wide_too:
+            past_ridge = past_triangle, past_rotated, past_weights
             select(memory, slots, past_ridge, scale, moments, classes)
     return period

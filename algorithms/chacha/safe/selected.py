@@ -114,9 +114,16 @@ def value_of(row: Doubles, weights: Doubles) -> float:
 
 
 @njit(cache=True, nogil=True)
-def learn_row(ridge: Ridge, row: Doubles, label: float, importance: float, classes: bool) -> None:
+def learn_row(
+    triangle: Doubles,
+    rotated: Doubles,
+    weights: Doubles,
+    row: Doubles,
+    label: float,
+    importance: float,
+    classes: bool,
+) -> None:
     """Take an example into a ridge regression, for classes at its weights so far."""
-    triangle, rotated, weights = ridge
     root = math.sqrt(importance)
     if classes:
         label = reweigh(row, value_of(row, weights), label)
@@ -172,7 +179,7 @@ def select(
             if importance > 0.0:
                 choose(rows[t], n_past, slots, row)
                 label = target_of(float(memory[t, width - 2]), scale, classes)
-                learn_row(ridge, row, label, importance, classes)
+                learn_row(triangle, rotated, weights, row, label, importance, classes)
                 if classes or age == n - 1:
                     solve(triangle, rotated, weights)
 
