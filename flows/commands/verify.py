@@ -80,7 +80,7 @@ def _say(verdict: BundleVerdict) -> None:
     for line in verdict.stated:
         say(f"stated:  {line}")
     say(f"jobs:    {', '.join(f'{count} {status}' for status, count in verdict.jobs.items())}")
-    say(f"covered: {', '.join(_looked_at(*each) for each in verdict.covered.items())}")
+    say(f"could be drawn: {', '.join(_looked_at(*each) for each in verdict.covered.items())}")
     say(f"suite:   {verdict.suite}")
     say(f"drawn:   {len(verdict.again)} of {verdict.could_run}, with --seed {verdict.seed}")
     say(f"verdict: {verdict.outcome}; on the sender's word: {', '.join(verdict.unverified)}")

@@ -34,7 +34,9 @@ def with_skill(
 ) -> BesideFirstTries:
     """The result of `job` with ``skill`` and ``relative_loss``, and what the score is of.
 
-    Skill is of the target itself, as are all measures; the score is of what models learn.
+    Skill is of the target itself, as are all measures; the score is of what models learn. The
+    relative loss of a leaderboard is of scores, so there is none here where these are of the
+    logarithm: it would be another number.
 
     - `result`: what it came to.
     - `mirrors`: where its data are looked for first.
@@ -54,6 +56,6 @@ def with_skill(
     if best is None or not best[1]:
         return BesideFirstTries(result, "", of_log, taken)
     skill = skill_over([best[1]], loss)
-    more = {"skill": skill, "relative_loss": 1 - skill}
+    more = {"skill": skill} | ({} if of_log else {"relative_loss": 1 - skill})
     told = replace(result, metrics={**result.metrics, **more})
     return BesideFirstTries(told, best[0], of_log, taken)

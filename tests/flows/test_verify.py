@@ -39,7 +39,7 @@ def test_it_says_what_it_did_and_seals_the_verdict_into_the_bundle(call, made):
     assert out.splitlines() == [
         "agreed: vanilla on synthetic:fried?rows=200&seed=0, repetition 0",
         "jobs:    1 ok",
-        "covered: vanilla 1 of 1",
+        "could be drawn: vanilla 1 of 1",
         "suite:   none of its name or title is shipped",
         "drawn:   1 of 1, with --seed 3",
         f"verdict: agreed; on the sender's word: {', '.join(verdict.unverified)}",
@@ -78,7 +78,7 @@ def test_what_could_not_all_be_looked_at_exits_with_3_and_merge_tells_it(call, m
 
     assert code == 3
     assert "never drawn, 1 jobs: crash: that it failed is the sender's word" in out
-    assert "covered: vanilla 1 of 2" in out
+    assert "could be drawn: vanilla 1 of 2" in out
     assert "verdict: agreed in part;" in out
     out = call("merge", "a.zip", "--out", "both", "--tracking-uri", "sqlite:///m.db")[1]
     assert "verdict: a.zip: agreed in part, says somebody who did not sign" in out

@@ -16,8 +16,10 @@ Options = StreamOptions
 
 
 def measure(options: Options) -> str:
-    """What its scores measure."""
-    return "progressive loss"
+    """Return what its scores measure: of which rows, and whether of the logarithm."""
+    rows = "" if options.max_rows is None else f" of at most {options.max_rows} rows"
+    log = "" if options.log_target == "code" else f" with log_target {options.log_target}"
+    return f"progressive loss{rows}{log}"
 
 
 def shared_by(options: Options, seed: int) -> dict[str, Any]:

@@ -88,8 +88,8 @@ def guarantee(events: Sequence[Event], names: Sequence[str]) -> str:
             return f"{promise} by the folds that were tested, for whatever learners"
         return f"{promise}, if the folds of each are alike; this cannot be seen broken"
     promise += (
-        f"the choice, trained on all training rows, loses at most {epsilon:g} of the accuracy of"
-        f" the best of {len(names)} configurations, if "
+        f"the choice, trained on all training rows, loses at most {epsilon:g} of the accuracy on"
+        f" the test rows of the best of {len(names)} configurations, if "
     )
     if started.settings.get("bounds") == "paper":
         promise += "each of them fits its sample best and gets no worse with more rows"
@@ -113,7 +113,8 @@ def _checked(events: Sequence[Event], names: Sequence[str]) -> str:
     checked = f"; checked: {choice!r} reaches {of(events, Finished)[-1].score:.4f} in full"
     upper = {event.configuration: event.upper for event in of(events, BoundsUpdated)}
     dropped = [upper[e.configuration] for e in of(events, Eliminated) if e.configuration in upper]
-    return checked + (f", those dropped at most {max(dropped):.4f}" if dropped else "")
+    bound = f", those dropped at most {max(dropped):.4f} by their bounds" if dropped else ""
+    return checked + bound
 
 
 def failure(error: str, events: Sequence[Event], names: Sequence[str]) -> str:

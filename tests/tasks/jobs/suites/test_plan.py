@@ -104,6 +104,16 @@ def test_a_sound_suite_passes(tmp_path):
             "{name: linear, label: early, bench: {score_on: progressive}}",
             "early is scored by its progressive squared loss and linear by its test error",
         ),
+        (
+            "vanilla",
+            "{name: chacha, bench: {log_target: false}}",
+            "chacha is scored by its progressive loss with log_target False and vanilla by its",
+        ),
+        (
+            "vanilla",
+            "{name: chacha, bench: {max_rows: 100}}",
+            "chacha is scored by its progressive loss of at most 100 rows and vanilla by its",
+        ),
     ],
 )
 def test_what_one_board_cannot_compare_is_refused(tmp_path, first, second, message):
