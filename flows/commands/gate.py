@@ -77,11 +77,11 @@ def gate(
     baseline = read_baseline(path)
     missing = [f"no accepted scores at {path}"] if baseline is None else baseline.lacking(jobs)
     if missing:
-        problem = f"{missing[0]}: run `leaseboard accept {suite}` first"
-        say(problem, err=True)
+        problem = f"{missing[0]}: run leaseboard accept {suite} first"
         if baseline is not None or not any(loaded.promises for loaded, _ in opened):
             nothing = Verdict(Path(suite).stem, "", {}, (), problems=(problem,))
             return _written(nothing, formats.markdown(nothing), markdown, junit, json)
+        say(problem, err=True)
     ran = _run(opened, workers, mirror, tracking_uri, local=local)
     names = {key: name for loaded, _ in opened for key, name in loaded.data_names.items()}
     limit = TOLERANCE if tolerance is None else tolerance
@@ -129,8 +129,8 @@ def accept(
         int,
         typer.Option(
             min=1,
-            help="Seeds to record of scenarios whose score depends on the seed; the gate runs"
-            " those beyond the suite's own only where it is in doubt, and needs 12 to decide.",
+            help="Seeds to record of scenarios whose score depends on the seed, 12 of the others;"
+            " the gate runs those beyond the suite's own only where it is in doubt.",
         ),
     ] = 24,
     out: Out = None,

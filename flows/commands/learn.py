@@ -128,7 +128,7 @@ def predict(
     """
     import pandas as pd
 
-    from tasks.models.continued import FORECAST, pass_through, read_rows
+    from tasks.models.continued import FORECAST, in_own_types, pass_through, read_rows
     from tasks.models.fewest_digits import in_fewest_digits
 
     _check_out(out, file, Path(model))
@@ -146,6 +146,8 @@ def predict(
     else:
         added = pd.DataFrame({FORECAST: forecast(frame)}, frame.index)
     found, told = pass_through(file, frame, added), [*added]
+    if out is not None and out.suffix == ".parquet":
+        found = in_own_types(found, frame)
     if out is None:
         say(in_fewest_digits(found, told).to_csv(index=False).rstrip("\n"))
     else:

@@ -424,3 +424,19 @@ def pass_through(path: Path, frame: pd.DataFrame, added: pd.DataFrame) -> pd.Dat
             said = frame[name].astype("string").astype(files.TEXTS)
             written[name] = frame[name] if said.equals(written[name]) else written[name]
     return beside(written, added)
+
+
+def in_own_types(written: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return what `pass_through` gave with numbers, flags and dates of a csv in their types.
+
+    For a file that has types: a mark of a gap, such as ``NA`` among numbers, is missing there.
+    Ids that a number would change stay texts.
+    """
+    found = written.copy()
+    for name in frame:
+        column = frame[name]
+        if found[name].dtype == files.TEXTS and column.dtype.kind in "iufbM":
+            said = column.astype("string").astype(files.TEXTS)
+            if (said.eq(found[name]) | column.isna()).fillna(False).all():
+                found[name] = column
+    return found

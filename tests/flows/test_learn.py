@@ -381,6 +381,23 @@ def test_what_passes_through_predict_comes_out_as_it_came_in(call):
         assert kept[name].fillna("").tolist() == asked[name].tolist()
 
 
+def test_the_parquet_that_predict_writes_is_read_as_its_csv(call):
+    """A mark of a gap among numbers is a gap there, and dates are dates."""
+    frame = sales(60)
+    frame["rain"] = frame["rain"].astype(str)
+    frame.loc[3, "rain"] = "NA"
+    frame.to_csv("sales.csv", index=False)
+    call("learn", "sales.model", "sales.csv", "--target", "sold")
+    call("predict", "sales.model", "sales.csv", "--out", "first.parquet")
+    kept = pd.read_parquet("first.parquet").rename(columns={"forecast": "first"})
+    assert kept["rain"].dtype == "float64"
+    assert kept["rain"].isna()[3]
+    kept.to_parquet("second.parquet")
+    assert call("predict", "sales.model", "second.parquet", "--out", "out.csv")[0] == 0
+    told = pd.read_csv("out.csv")
+    assert told["forecast"].to_numpy() == pytest.approx(told["first"].to_numpy())
+
+
 def test_types_of_a_parquet_pass_through_predict(call):
     frame = sales(60).convert_dtypes(dtype_backend="pyarrow")
     frame["id"] = pd.array([2**53 + 1 + i for i in range(59)] + [None], dtype="int64[pyarrow]")
