@@ -80,9 +80,14 @@ class PrefectServer:
             return
         self._ready.parent.mkdir(parents=True, exist_ok=True)
         self._making = self._ready.with_suffix(".lock").open("w")
-        with suppress(BlockingIOError):
+        try:
             fcntl.flock(self._making, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._launch()
+        except BlockingIOError:
+            return
+        except BaseException:
+            self._let_others_start()
+            raise
 
     def _launch(self) -> None:
         port = self._port or _free_port()

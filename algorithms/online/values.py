@@ -147,8 +147,8 @@ def words_of(name: str, text: str) -> list[tuple[str, float | str]]:
 
     Examples
     --------
-    >>> [part for part in words_of("note", "An owl, an elk") if part[1]]
-    [('note words#37', 0.408...), ('note words#71', -0.816...), ('note words#188', -0.408...)]
+    >>> [(name, round(share, 3)) for name, share in words_of("note", "An owl, an elk") if share]
+    [('note words#103', 0.816), ('note words#114', -0.408), ('note words#209', 0.408)]
     """
     counts = [0.0] * WORDS
     for word in _WORD.findall(text.lower()):

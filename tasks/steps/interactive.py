@@ -160,8 +160,8 @@ def race(
     >>> found = race(["chacha", "vanilla"], "synthetic:fried?rows=2000&seed=0")
     >>> found.best
     ('chacha',)
-    >>> list(found.board.index)
-    ['chacha', 'online-ridge', 'running-mean', 'vanilla', 'seasonal-last', 'last-label']
+    >>> list(found.board.index)[:2]
+    ['chacha', 'online-ridge']
     """
     if repetitions < 1:
         raise UsageError(f"repetitions={repetitions}: give at least 1")

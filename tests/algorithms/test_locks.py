@@ -168,8 +168,13 @@ def target(model, i):
     return float(Y[i]) if isinstance(model, ChaChaRegressor) else f"c{i % 3 + i // 15}"
 
 
-def look(model, block):
-    return repr((model.live, model.champion, model.groups, len(model.history)))
+# Each is a call of its own: between two of them another thread may learn.
+LOOKS = [
+    lambda model, _: repr(model.live),
+    lambda model, _: repr(model.champion),
+    lambda model, _: repr(model.groups),
+    lambda model, _: len(model.history),
+]
 
 
 def copied(model, block):
@@ -180,7 +185,7 @@ def copied(model, block):
 @pytest.mark.parametrize("learning", LEARNING)
 @pytest.mark.parametrize("kind", ["chacha", "published", "two classes", "unpickled"])
 def test_one_that_learns_meanwhile_is_seen_before_or_after_a_call(kind, learning, tmp_path):
-    uses, block = [*USES[kind], copied, look], pd.DataFrame(BLOCKS[1])
+    uses, block = [*USES[kind], copied, *LOOKS], pd.DataFrame(BLOCKS[1])
     model, alone = MODELS[kind](), MODELS[kind]()
     known, turns = {use: [] for use in uses}, 40
     for i in range(turns + 1):

@@ -58,7 +58,7 @@ def test_an_edited_score_is_named_by_every_command_and_run_again(call, tmp_path)
         assert "0.0001" not in said.out + said.err
     assert [row.key for row in results.current(out)] == [second.key]
 
-    said = call("gate", "one.yaml", "--local", code=3)
+    said = call("accept", "one.yaml", "--local", "--repetitions", "1")
     assert said.err.count(named) == 1
     assert [row.score for row in results.read_results(out)] == [first.score, second.score]
     assert "was changed" not in call("plan", "one.yaml").err
