@@ -177,7 +177,7 @@ class OnlineLearner(HoldoutAlgorithm):
         entrants: list[Entrant] = []
         rates, at = list(enumerate(self.tried)), 0
         for until in sorted({*ends, budget}):
-            again = at < first_pass
+            again = at < first_pass or not entrants
             if again:
                 entrants.clear()  # of many classes they take gigabytes
                 n, counted_from = until if until < first_pass else budget, until - PREFIX

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from algorithms.benches.stream import Namespace, Origin
 from algorithms.errors import DataError
-from algorithms.online.column_features import Column, ColumnFeatures, Texts
-from algorithms.online.gaps import FEW
 from algorithms.online.values import label
 from tasks.fetch import columns, files
 from tasks.preprocess.categories import coded
 from tasks.preprocess.transformer import Transformer
+
+if TYPE_CHECKING:  # its kernels cost half a second, and only streams need them
+    from algorithms.online.column_features import Column
 
 Floats = NDArray[np.float32]
 Encoding = Literal["one-hot", "codes"]
@@ -74,6 +75,9 @@ class StreamEncoder(Transformer):
     def fit_transform(self, frame: pd.DataFrame, y: Any = None) -> Floats:
         """Return the features of the rows in their order, shape (n_rows, n_features)."""
         del y
+        from algorithms.online.column_features import ColumnFeatures
+        from algorithms.online.gaps import FEW
+
         few = 1 if self.missing == "indicate" else FEW
         self.columns_ = [str(name) for name in frame]
         self.features_ = ColumnFeatures(None, self.most_namespaces, few=few)
@@ -91,7 +95,8 @@ class StreamEncoder(Transformer):
     def _encode(self, frame: pd.DataFrame, *, learns: bool) -> tuple[Floats, NDArray[np.intp]]:
         if self.missing == "refuse":
             _refuse_gaps(frame)
-        as_codes, given = self.encoding == "codes", dict[str, Column]()
+        as_codes = self.encoding == "codes"
+        given: dict[str, Column] = {}
         for place, (name, column) in enumerate(frame.items()):
             nominal = as_codes and columns.is_nominal(column)
             values = as_column(column.cat.codes.where(column.notna()) if nominal else column)
@@ -134,6 +139,8 @@ class StreamEncoder(Transformer):
     def restore(self, state: Mapping[str, Any]) -> Self:
         """Go on from `state`."""
         self.columns_ = state["columns"]
+        from algorithms.online.column_features import ColumnFeatures
+
         self.features_ = ColumnFeatures.restored(state["features"])
         return self
 
@@ -143,6 +150,8 @@ def as_column(column: pd.Series) -> Column:
 
     Raises DataError for an infinite value.
     """
+    from algorithms.online.column_features import Texts
+
     if columns.is_date(column):
         return column.to_numpy().astype("datetime64[us]")
     if is_flag(column):

@@ -40,7 +40,11 @@ FIRST = {
         (),
         "'sold' holds numbers in 59 rows, and 'oops' in",
     ),
-    "a flag": (first(price=(3, "true")), (), "'price' holds numbers, and 'true' in row 4: write"),
+    "a flag": (
+        first(price=(3, "true")),
+        (),
+        "'price' holds numbers, and true or false in row 4: write",
+    ),
     "no label": (first(sold=(3, "N/A")), (), "row 4 has no sold: leave out the 1 rows"),
     "infinite": (first(price=(3, "inf")), (), "are finite in 32 bits, and inf in row 4 is none"),
     "forecast": (first(forecast=1.5), ("--target", "sold"), "'forecast' is called like one that"),
@@ -157,7 +161,9 @@ def test_a_level_that_is_not_kept_is_told_with_the_option_that_keeps_it(call):
 
 
 def test_a_table_with_low_and_high_of_its_own_is_forecast_without_intervals(call):
-    sales(60).assign(low=1.5, high=2.5)[["low", "price", "high", "sold"]].to_csv("stock.csv")
+    sales(60).assign(low=1.5, high=2.5)[["low", "price", "high", "sold"]].to_csv(
+        "stock.csv", index=False
+    )
     call("learn", "stock.model", "stock.csv")
 
     assert call("predict", "stock.model", "stock.csv")[0] == 0

@@ -105,7 +105,7 @@ def hang_up():
 def test_the_command_says_what_is_kept_and_how_to_go_on(
     home, monkeypatch, capsys, stop, code, who
 ):
-    monkeypatch.setattr(command, "open_suites", lambda *_: [(None, home)])
+    monkeypatch.setattr(command, "open_suites", lambda *_, **__: [(None, home)])
     monkeypatch.setattr(command, "execute", lambda *_, **__: stop())
     with pytest.raises(SystemExit) as stopped:
         cli.main(["run", "any"])

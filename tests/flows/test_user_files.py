@@ -177,7 +177,7 @@ DATA = "synthetic:fried?rows=200&seed=0"
 
 
 @pytest.mark.parametrize(
-    ("end", "runs"), [("sys.exit", ["run"]), ("os._exit", ["gate"])], ids=["sys.exit", "os._exit"]
+    ("end", "runs"), [("sys.exit", ["run"]), ("os._exit", ["run"])], ids=["sys.exit", "os._exit"]
 )
 def test_no_command_takes_the_end_of_a_file_for_a_success(command, tmp_path, end, runs):
     text, said = ENDS[end]

@@ -223,7 +223,7 @@ def _judged(order: Order, arrays: Arrays, judge: Judge, clock: _Clock) -> TrialO
         reason = "the score is no number"
         return TrialOutcome(0.0, None, *clock.stop(), status="diverged", reason=reason)
     if len(done) < len(folds):  # of fewer rows a score is less certain: its lower bound counts
-        noise = judge.noise(forecasts, generator(order.seed, "noise"))
+        noise = noise_of(judge, forecasts, order.seed)
         reward, reason = judge.reward(score - noise), f"{len(done)} of {len(folds)} folds"
         return TrialOutcome(
             reward, None, *clock.stop(), "stopped", reason, score, False, forecasts, len(done)
@@ -245,6 +245,11 @@ def fitted_in(path: Path | str) -> list[tuple[Any, NDArray[Any]]]:
                 whole = file.tell()
         file.truncate(whole)
     return found
+
+
+def noise_of(judge: Judge, forecasts: NDArray[Any], seed: int) -> float:
+    """Return the standard error of the score of forecasts, by draws that `seed` decides."""
+    return judge.noise(forecasts, generator(seed, "noise"))
 
 
 def forecast(model: Any, features: Matrix, n_classes: int) -> NDArray[Any]:

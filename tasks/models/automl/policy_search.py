@@ -23,11 +23,10 @@ from algorithms.base import Algorithm, play
 from algorithms.benches.pulls import PullsBench, Unit
 from algorithms.errors import LeaseboardError
 from algorithms.events import ConfigurationAdmitted, Event, TrialFinished, of
-from algorithms.seeds import generator
 from tasks.evaluate.store import Store
 from tasks.evaluate.trials import recipes
 from tasks.evaluate.trials.budgeted import BudgetedTrials, Judged
-from tasks.evaluate.trials.evaluate import Arrays, Fold, Task, fitted_in
+from tasks.evaluate.trials.evaluate import Arrays, Fold, Task, fitted_in, noise_of
 from tasks.evaluate.trials.replay import Protocol
 from tasks.evaluate.trials.scoring import Judge
 from tasks.evaluate.trials.spaces import Space
@@ -283,7 +282,7 @@ def _comparable(candidates: list[_Candidate], judge: Judge) -> tuple[list[_Candi
         own = judge.first(len(each.judged.forecasts))
         if found and len(own.targets) < len(found[-1].judged.forecasts):
             best = max(own.score(other.judged.forecasts[: len(own.targets)]) for other in found)
-            noise = own.noise(each.judged.forecasts, generator(each.judged.order.seed, "noise"))
+            noise = noise_of(own, each.judged.forecasts, each.judged.order.seed)
             if each.judged.score <= best + noise:
                 continue
         found.append(each)
@@ -374,7 +373,7 @@ def _refitted(
         return None, left
     if outcome.score >= judged.score:
         return models, left
-    noise = judge.noise(judged.forecasts, generator(request.seed, "noise"))
+    noise = noise_of(judge, judged.forecasts, request.seed)
     if outcome.score < judged.score - NOISE * noise:
         warnings.warn(
             f"{judged.order.estimator} scored {judged.score:.4f} on rows that it had not seen and"

@@ -24,7 +24,7 @@ algorithms:
   - name: chacha
     settings:
       b: 5
-    bench: {max_rows: 100}
+    bench: {namespaces: 5}
 bench: {log_target: false}
 """
 
@@ -56,7 +56,11 @@ def checked(folder, old, new):
             "preset: paper",
             "s.yaml:9: algorithms.1.settings.preset: .* take the algorithm 'chacha-paper'",
         ),
-        ("max_rows: 100", "max_rows: 0", "s.yaml:10: algorithms.1.bench.max_rows: stream bench"),
+        (
+            "namespaces: 5",
+            "namespaces: 0",
+            "s.yaml:10: algorithms.1.bench.namespaces: stream bench",
+        ),
         ("max_rows: 50", "max_row: 5", "s.yaml:4: data.1.bench.max_row: .* mean 'max_rows'"),
         ("log_target: f", "log_targt: f", "s.yaml:11: bench.log_targt: .* mean 'log_target'"),
         ("sklearn:wine", "sklearn:win", "s.yaml:3: data.0.data: .* did you mean 'wine'"),

@@ -1,10 +1,13 @@
 """MLflow's autologging, which a caller has turned on, and fits of searches."""
 
+import os
 import threading
 
 import mlflow
 import numpy as np
 import pytest
+from mlflow.tracking import fluent
+from mlflow.tracking._tracking_service import utils
 from mlflow.utils import autologging_utils
 from sklearn.dummy import DummyClassifier
 from sklearn.naive_bayes import GaussianNB
@@ -21,15 +24,17 @@ OWN = [DummyClassifier(), GaussianNB()]
 
 
 @pytest.fixture
-def runs_of_the_caller(uri, runs):
+def runs_of_the_caller(uri, runs, monkeypatch):
     """A function that finds the runs of a caller who has turned autologging on."""
-    before = mlflow.get_tracking_uri()
+    for name in ("MLFLOW_TRACKING_URI", "MLFLOW_EXPERIMENT_ID"):
+        monkeypatch.setenv(name, os.environ.get(name, ""))  # both are set below, and put back
+    monkeypatch.setattr(fluent, "_active_experiment_id", None)
+    monkeypatch.setattr(utils, "_tracking_uri", None)
     mlflow.set_tracking_uri(uri)
     mlflow.set_experiment("mine")
     mlflow.sklearn.autolog(log_models=False, log_datasets=False, silent=True)
     yield lambda: runs(uri, "mine")
     mlflow.sklearn.autolog(disable=True)
-    mlflow.set_tracking_uri(before)
 
 
 def is_off():
