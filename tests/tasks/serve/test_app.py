@@ -175,10 +175,10 @@ def test_a_forecast_that_is_no_number_is_null(asker, row, monkeypatch):
     server = asker()
     champion = server.follower.champion
     monkeypatch.setattr(champion.snapshot, "foresee", lambda *_: [math.nan, [1, 2, math.inf]])
-    status, told = server.ask("POST", "/predict", {"rows": [row, row]})
+    status, told = server.ask("POST", "/predict", {"rows": [row, row | {"order": "a-2"}]})
     assert status == 200
     assert told["forecasts"] == [
-        {"id": "a-1", "forecast": None}, {"id": "a-1", "forecast": 1, "low": 2, "high": None}
+        {"id": "a-1", "forecast": None}, {"id": "a-2", "forecast": 1, "low": 2, "high": None}
     ]  # fmt: skip
 
 
@@ -329,7 +329,7 @@ def test_an_edited_contract_counts_at_once_and_a_broken_one_is_told(asker, row):
 def test_metrics_count_what_was_answered_and_refused(asker, row):
     server = asker()
     server.shop.turn()
-    server.ask("POST", "/predict", {"rows": [row, row]})
+    server.ask("POST", "/predict", {"rows": [row, row | {"order": "a-2"}]})
     server.ask("POST", "/predict", {"rows": [{}]})
     status, text = server.ask("GET", "/metrics")
     assert status == 200
