@@ -1,6 +1,7 @@
 """The same record in PostgreSQL, on a server that the test starts for itself."""
 
-import multiprocessing
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,13 +17,15 @@ pytestmark = pytest.mark.postgresql
 
 def test_several_processes_that_open_an_empty_store_at_once_all_can_use_it(create_database):
     address = create_database("at_once")
-    fork = multiprocessing.get_context("fork")
-    started = [fork.Process(target=open_store, args=(address,)) for _ in range(4)]
-    for process in started:
-        process.start()
-    for process in started:
-        process.join()
-    assert [process.exitcode for process in started] == [0] * 4
+    script = "import sys; from tasks.track.store import open_store; open_store(sys.argv[1])"
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, address], stderr=subprocess.PIPE, text=True
+        )
+        for _ in range(4)
+    ]
+    errors = [process.communicate()[1] for process in started]
+    assert [process.returncode for process in started] == [0] * 4, errors
     assert [each.name for each in open_store(address).search_experiments()] == ["Default"]
 
 
