@@ -71,7 +71,7 @@ def figures(found: Compared) -> str:
     name = terminal.score_name(board)
     pictures = [
         (f"{name[:1].upper()}{name[1:]}", svg.intervals(board.rows, name)),
-        ("Score against CPU seconds", svg.costs(board.rows, name)),
+        ("Score against CPU seconds", svg.costs(board.rows, name, less=board.less_is_better)),
     ]
     if not board.one_set:
         pictures.append(("Mean ranks", svg.critical_difference(tests)))
@@ -142,7 +142,7 @@ def summary(made: Material) -> dict[str, Any]:
     return {
         "answers": [(question, text) for question, text in questions if text],
         "picture": svg.intervals(board.rows, lead),
-        "costs": svg.costs(board.rows, terminal.score_name(board)),
+        "costs": svg.costs(board.rows, terminal.score_name(board), less=board.less_is_better),
         "lead": lead,
         "scale": terminal.score_name(board),
         "jobs": len(made.frame),

@@ -49,7 +49,7 @@ def columns(found: Compared) -> dict[str, Callable[[Row], str]]:
     score = found.board.metric if one_set else "score"
     scores: dict[str, Callable[[Row], str]] = {
         score: lambda row: text(shown(row).value),
-        "95 % interval": lambda row: bracket(shown(row), 4 if one_set else None),
+        "95 % interval": lambda row: bracket(shown(row), 4 if one_set else None) or "–",
     }
     relative: dict[str, Callable[[Row], str]] = {
         "relative loss": lambda row: fixed(row.relative.value)
@@ -128,8 +128,8 @@ def jobs_text(row: Row) -> str:
 
 def score_name(board: Board) -> str:
     """What the score column holds."""
-    if board.table.only is not None:
-        better = "less" if board.table.directions[board.table.only] == "min" else "more"
+    if board.one_set:
+        better = "less" if board.less_is_better else "more"
         return f"mean {board.metric}, {better} is better"
     return board.scale
 

@@ -69,7 +69,8 @@ def resampled_means(values: Floats, n_resamples: int = N_RESAMPLES) -> Floats:
     Returns
     -------
     ndarray, shape (n_resamples, n_labels)
-        NaN where a sample holds no value of an algorithm.
+        NaN where a sample holds no value of an algorithm, and all of an algorithm with a single
+        value, which has no interval.
     """
     n_labels, n_problems, n_repetitions = values.shape
     present = [np.flatnonzero(np.isfinite(values[:, p]).any(axis=0)) for p in range(n_problems)]
@@ -85,7 +86,8 @@ def resampled_means(values: Floats, n_resamples: int = N_RESAMPLES) -> Floats:
             means = nanmean(values[:, p][:, repetitions], axis=2).T
             total[rows] += np.nan_to_num(means)
             n[rows] += np.isfinite(means)
-    return np.where(n > 0, total / np.maximum(n, 1), np.nan)
+    several = np.isfinite(values).sum(axis=(1, 2)) > 1
+    return np.where((n > 0) & several, total / np.maximum(n, 1), np.nan)
 
 
 def interval(value: float, samples: Floats, level: float = LEVEL) -> Interval:

@@ -106,6 +106,12 @@ class Board:
         return self.table.only is not None
 
     @property
+    def less_is_better(self) -> bool:
+        """Of the score that its rows show."""
+        only = self.table.only
+        return only is not None and self.table.directions[only] == "min"
+
+    @property
     def n_ranked(self) -> int:
         """On how many data sets anybody has a rank."""
         return int(np.isfinite(self.table.ranks()).any(axis=0).sum())

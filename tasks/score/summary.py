@@ -149,13 +149,13 @@ def _best_score(board: Board) -> str:
 
 def _how_sure_of_one(board: Board) -> str:
     """Of one data set: whether repetitions tell the first two apart."""
-    if board.lead is None or not np.isfinite(board.lead.lower):
+    if board.lead is None or not np.isfinite(board.lead.value):
         return ""
     first, second = board.rows[:2]
     if not second.n_ok:
         return ""
-    if min(first.n_ok, second.n_ok) < 2:
-        return "A single repetition cannot say how sure that is."
+    if not np.isfinite(board.lead.lower):
+        return "A single repetition has no interval: it cannot say how sure that is."
     certain = "exclude" if board.lead.excludes_zero else "do not exclude"
     return (
         f"Repetitions {certain} that {first.label} and {second.label} are level here (95 %"

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 from tasks.score.bootstrap import Interval
 from tasks.score.leaderboard import Row
 from tasks.score.significance import Comparison
-from tasks.score.summary import fixed, short
+from tasks.score.summary import bracket, fixed, short
 
 FEWEST = 5
 """Of fewer estimates none can be told from the rest as an outlier."""
@@ -104,7 +104,7 @@ def intervals(rows: Sequence[Row], name: str) -> Markup:
         parts.append(_text(left, y + 4, _cut(label), "end"))
         if math.isfinite(found.lower):
             parts.append(_bar(scale, found, y))
-        hint = f"{label}: {short(found.value)} [{short(found.lower)}, {short(found.upper)}]"
+        hint = f"{label}: {short(found.value)} {bracket(found, 4)}".rstrip()
         parts.append(_dot(scale, found.value, y, hint))
     if any(f.value < low or f.value > high or f.lower < low or f.upper > high for _, f in shown):
         parts.append(_text(width / 2, height + 8, BEYOND, "middle", "tick"))
@@ -112,20 +112,25 @@ def intervals(rows: Sequence[Row], name: str) -> Markup:
     return _svg(width, height, f"Scores with 95 % intervals ({name})", parts)
 
 
-def costs(rows: Sequence[Row], name: str) -> Markup:
-    """Score against cost; named are the algorithms that no other beats in both."""
+def costs(rows: Sequence[Row], name: str, *, less: bool = False) -> Markup:
+    """Draw score against cost; named are the algorithms that no other beats in both.
+
+    On one dataset it is the score itself, of which less is better if `less`.
+    """
     raw = any(math.isfinite(row.raw.value) for row in rows)
     points = [
         (row.label, row.relative_cost, (row.raw if raw else row.score).value) for row in rows
     ]
     points = [p for p in points if math.isfinite(p[1]) and math.isfinite(p[2])]
-    if len(points) < 2 or raw:
+    if len(points) < 2:
         return Markup("")
-    low, high = frame([Interval(score, score, score) for _, _, score in points], COMMON)
+    ends = [Interval(score, score, score) for _, _, score in points]
+    low, high = frame(ends, 0.0 if raw else COMMON)
     width, height = 500, 246
     across = Scale(0.0, max(math.log10(cost) for _, cost, _ in points), 76, width - 70)
     up = Scale(low, high, height - 52, 46)
-    parts = [_text(8, 14, "score, more is better", "start", "tick")]
+    axis = name if raw else f"{name.partition(':')[0]}, more is better"
+    parts = [_text(8, 14, axis, "start", "tick")]
     for tick in up.ticks(4):
         parts.append(_grid(52, width - 20, up(tick), up(tick)))
         parts.append(_text(46, up(tick) + 4, short(round(tick, 12), 3), "end", "tick"))
@@ -139,7 +144,10 @@ def costs(rows: Sequence[Row], name: str) -> Markup:
     named: list[tuple[float, float]] = []
     for label, cost, score in points:
         x, y = across(math.log10(cost)), up(min(max(score, low), high))
-        beaten = any(c <= cost and s >= score and (c, s) != (cost, score) for _, c, s in points)
+        beaten = any(
+            c <= cost and (s <= score if less else s >= score) and (c, s) != (cost, score)
+            for _, c, s in points
+        )
         hint = f"{label}: {short(cost, 3)} times the cheapest, score {short(score)}"
         kind = "dot beaten" if beaten else "dot"
         if not low <= score <= high:

@@ -116,7 +116,7 @@ def test_an_algorithm_that_never_finished_has_no_score_on_a_board_of_one_data_se
         compared(results({("vanilla", seed): "crash" for seed in (0, 1)}.items()), suite())
     )
     row = next(line for line in text.splitlines() if "vanilla" in line).split()
-    assert row == ["vanilla", "–", "–", "–", "0/2"]
+    assert row == ["vanilla", "–", "–", "–", "–", "0/2"]
 
 
 def test_the_board_tells_of_early_ends_and_of_hindsight():
@@ -129,3 +129,16 @@ def test_the_board_tells_of_early_ends_and_of_hindsight():
     assert "0/1, 1 ended early" in text
     assert "or ended early, before it had consumed its budget, counts as the worst score" in text
     assert "Hindsight: an algorithm that declares" in text
+
+
+def test_a_single_repetition_has_no_interval_in_any_form():
+    once = [result for result in results() if result.seed == 0]
+    found = compared(once, suite())
+    text = board.plain(found)
+    assert "[" not in text.replace("[bold]", "").replace("[red]", "")
+    assert "A single repetition has no interval" in text
+    assert text.splitlines()[2].split() == ["exhaustive", "2", "–", "0.5", "1", "1/1"]
+    rows = [*csv.DictReader(io.StringIO(written.as_csv(found)))]
+    ends = {row[f"{of}_{end}"] for row in rows for of in ("score", "relative_loss")
+            for end in ("lower", "upper")}  # fmt: skip
+    assert ends == {""}

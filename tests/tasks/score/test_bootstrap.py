@@ -64,6 +64,20 @@ def test_an_algorithm_without_values_has_no_interval():
     assert np.isnan(resampled_means(np.full((2, 1, 1), np.nan))).all()
 
 
+def test_a_single_value_has_no_interval_and_two_have_one():
+    values = np.full((3, 2, 2), np.nan)
+    values[0, 0, 1] = 0.7  # one repetition of one dataset
+    values[1, 0] = 0.6, 0.8
+    values[2, :, 0] = 0.6, 0.8
+    samples = resampled_means(values)
+    assert np.isnan(samples[:, 0]).all()
+    assert np.isnan(interval(0.7, samples[:, 0]).lower)
+    for column in (1, 2):
+        found = interval(0.7, samples[:, column])
+        assert found.lower == pytest.approx(0.6)
+        assert found.upper == pytest.approx(0.8)
+
+
 def test_interval_takes_the_percentiles():
     found = interval(50.0, np.arange(101.0), level=0.9)
     assert (found.value, found.lower, found.upper) == pytest.approx((50.0, 5.0, 95.0))

@@ -97,8 +97,8 @@ def test_a_data_set_that_alone_was_run_claims_no_rank_either(make_frame):
 
 def test_a_single_data_set_tells_what_is_equal_and_what_ran_once(make_frame):
     found = answer(make_frame, {("a", "x"): [1.0], ("b", "x"): [1.0], ("c", "x"): [2.0]})
-    assert found.by_how_much == "a and b share the best mean score, 1 [1, 1]; c has 2."
-    assert found.how_sure == "A single repetition cannot say how sure that is."
+    assert found.by_how_much == "a and b share the best mean score, 1; c has 2."
+    assert found.how_sure == "A single repetition has no interval: it cannot say how sure that is."
     alone = answer(make_frame, {("a", "x"): [1.0, 2.0], ("bad", "x"): ["crash", "crash"]})
     assert (alone.by_how_much, alone.how_sure) == ("a has the best mean score, 1.5 [1, 2].", "")
 

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -104,3 +105,29 @@ def test_a_sheet_shows_its_pictures_with_titles_and_leaves_out_the_empty_ones():
     assert "<h2>Score &lt;1&gt;</h2><svg" in page
     assert page.count("<h2>") == page.count("<svg") == 1
     assert "http" not in page
+
+
+def test_costs_name_the_scale_of_the_score():
+    rows = [row("cheap", 0.2), row("good", 0.9, cost=100)]
+    said = texts(svg.costs(rows, "normalised mse: a is 0, b is 1"))
+    assert "normalised mse, more is better" in said
+
+
+def test_costs_on_one_dataset_are_of_the_score_itself():
+    nothing = Interval(*[np.nan] * 3)
+    rows = [
+        replace(row(label, np.nan, cost=cost), raw=replace(nothing, value=raw))
+        for label, cost, raw in (("cheap", 1, 30.0), ("good", 100, 10.0), ("beaten", 10, 50.0))
+    ]
+    name = "mean mse, less is better"
+    said = texts(svg.costs(rows, name, less=True))
+    assert {name, "cheap", "good", "10", "50"} <= set(said)
+    assert "beaten" not in said
+    assert "beaten" in texts(svg.costs(rows, "mean R2, more is better"))
+
+
+def test_a_hint_names_no_ends_where_there_is_no_interval():
+    shown = replace(row("a", 0.5), score=Interval(0.5, np.nan, np.nan))
+    picture = str(svg.intervals([shown], "score"))
+    assert "<title>a: 0.5</title>" in picture
+    assert 'class="bar"' not in picture
