@@ -23,8 +23,8 @@ import numpy as np
 import threadpoolctl
 
 from tasks import fetch
-from tasks.evaluate.store import Store
 from tasks.preprocess.splits import split
+from tasks.store.recorded import Store
 
 DATA = ("mirror:31", "mirror:40691", "mirror:181", "mirror:54", "mirror:40984", "mirror:car",
         "mirror:spambase", "mirror:847", "mirror:higgs_7500", "mirror:23515", "mirror:216",
@@ -70,7 +70,7 @@ def measured(
                 budget=trials, unit="trials", ensemble=ensemble, store=store, random_state=seed
             )
             fits.append(model.fit(X_train, y[parts.train]))
-            counts.append(int(Store(store).database.counted()[1]))
+            counts.append(int(Store(store).table.counted()[1]))
         both, single = (float(fit.score(X_test, y[parts.test])) for fit in fits)
     return EnsembleGain(both, single, len(fits[0].model_.members), counts[1] - counts[0])
 

@@ -43,8 +43,8 @@ from tasks import fetch
 from tasks.evaluate.learners.pipelines import Pipelines, named
 from tasks.evaluate.probes.fitting import able
 from tasks.evaluate.probes.sampled import labels_of
-from tasks.evaluate.store import Store
 from tasks.preprocess.unit_range import UnitRangeEncoder
+from tasks.store.recorded import Store
 
 TABLES = {
     "flights": "mirror:flights_3m?threshold=15",

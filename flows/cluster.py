@@ -28,7 +28,6 @@ from typing_extensions import override
 from algorithms.errors import LeaseboardError
 from flows.orchestrate import AsTasks
 from flows.server import is_healthy
-from tasks.evaluate.store import Store
 from tasks.fetch.arrays import Parcel, parcel, unpack
 from tasks.jobs.job import Job
 from tasks.jobs.limits import Limits
@@ -37,6 +36,7 @@ from tasks.machine.addresses import redacted
 from tasks.machine.environment import prepare_environment
 from tasks.pool.attempts import Attempt
 from tasks.pool.workers import WorkerPool
+from tasks.store.recorded import Store
 
 CONNECT_SECONDS = 10
 CERTIFICATES = {

@@ -44,8 +44,9 @@ _USING = (
     "tasks.machine.disk",
     "tasks.machine.yaml_files",
     "tasks.jobs.job",
-    "tasks.evaluate.database",
-    "tasks.evaluate.store",
+    "tasks.store.database",
+    "tasks.store.record_table",
+    "tasks.store.recorded",
     "tasks.keys.versions",
 )
 """Modules that ask for recorded values, use or keep them; none of their code makes one."""

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 from algorithms.caches import cache_dir
 from algorithms.errors import LeaseboardError
 from algorithms.parts import PARTS
-from tasks.evaluate.store import Store
 from tasks.machine import disk
 from tasks.machine.addresses import redacted
 from tasks.machine.environment import installed
 from tasks.machine.owners import is_alive
+from tasks.store.recorded import Store
 from tasks.track.client import ClientWriter, every, search
 from tasks.track.records import OWNER
 from tasks.track.store import SQLITE, open_store, reported
@@ -163,11 +163,11 @@ def recorded() -> Finding:
     """Whether the store of trials and probes can be used, and what was set aside in it."""
     name = "store of trials and probes"
     try:
-        database = Store().database
-        keys, records, aside = database.counted()
+        table = Store().table
+        keys, records, aside = table.counted()
     except LeaseboardError as error:
         return Finding(name, False, str(error))
-    detail = f"{database}: {records} records of {keys} keys"
+    detail = f"{table}: {records} records of {keys} keys"
     if aside:
         detail += (
             f", {aside} set aside because they were damaged: look why, then delete them: their"

@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 from algorithms.abc_selection.selection import ABC
 from benchmarks import fitness, fitness_pipelines
 from tasks.evaluate.learners.pipelines import named
-from tasks.evaluate.store import Store
+from tasks.store.recorded import Store
 
 PIPELINES = {
     "majority": DummyClassifier(),

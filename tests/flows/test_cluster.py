@@ -17,10 +17,10 @@ import pytest
 from algorithms.errors import LeaseboardError
 from flows.benchmark import benchmark
 from flows.dispatch import Place, dispatch
-from tasks.evaluate.store import Store
 from tasks.folder import results
 from tasks.jobs.limits import Limits
 from tasks.jobs.suites.suite import Suite
+from tasks.store.recorded import Store
 
 pytestmark = pytest.mark.dask
 CHILD = Path(__file__).with_name("child.py")
@@ -256,7 +256,7 @@ def test_what_one_worker_computed_one_without_its_disk_replays(
     assert first == then
     assert spent[0] > 0
     assert spent_again[0] == 0
-    assert Store(shared).database.counted()[1] > 10
+    assert Store(shared).table.counted()[1] > 10
     for path in (*tmp_path.rglob("*"), *machines.folder.rglob("*")):
         assert not path.is_file() or b"5ECRET" not in path.read_bytes(), path
 

@@ -16,10 +16,10 @@ from algorithms.benches.systems import SystemFit
 from algorithms.errors import UsageError
 from tasks.evaluate.peers import inside, table_program, venv
 from tasks.evaluate.peers.apart import run_apart
-from tasks.evaluate.store import Record, Store
 from tasks.fetch import Dataset, columns
 from tasks.keys.closure import ROOT
 from tasks.keys.versions import recorded_key
+from tasks.store.recorded import Record, Store
 
 ESTIMATORS = "tasks.models.automl.estimators"
 """What ``leaseboard`` is, in a room that uses this one; so it is known by its name alone."""

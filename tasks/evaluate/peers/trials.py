@@ -14,10 +14,10 @@ from algorithms.benches.pulls import Trial, Unit
 from algorithms.errors import UsageError
 from tasks.evaluate.peers import program, venv
 from tasks.evaluate.peers.apart import run_apart
-from tasks.evaluate.store import Record, Store
 from tasks.evaluate.trials.evaluate import Arrays
 from tasks.evaluate.trials.replay import Protocol
 from tasks.keys.versions import recorded_key
+from tasks.store.recorded import Record, Store
 
 
 class PeerTrials:

@@ -14,7 +14,7 @@ from tasks.evaluate.probes.fitting import Classifier, fit_and_test
 from tasks.evaluate.probes.folded import RecordedFolds
 from tasks.evaluate.probes.recording import Build, RecordedFits
 from tasks.evaluate.probes.split import Shuffled
-from tasks.evaluate.store import Store
+from tasks.store.recorded import Store
 
 
 class RecordedProbes(RecordedFits[Probe]):

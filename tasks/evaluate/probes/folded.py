@@ -18,7 +18,7 @@ from algorithms.events import Parameters
 from tasks.evaluate.probes.fitting import Classifier, able, timed, verdicts
 from tasks.evaluate.probes.recording import Build, RecordedFits
 from tasks.evaluate.probes.split import Rows, Shuffled
-from tasks.evaluate.store import Store
+from tasks.store.recorded import Store
 
 _HELD_OUT = -1
 """Stands for a fold in what is asked: trained on all of them, tested on the rows of none."""

@@ -16,11 +16,11 @@ import threadpoolctl
 from algorithms.benches.selecting import Probe
 from algorithms.events import Parameters
 from tasks.evaluate.probes.fitting import Classifier
-from tasks.evaluate.store import Record, Records, Store
 from tasks.keys.versions import recorded_key
 from tasks.processes.channel import Silence
 from tasks.processes.endings import Ending, over_cpu, over_wall, post_mortem
 from tasks.processes.forks import Fork, confine
+from tasks.store.recorded import Record, Records, Store
 
 Build = Callable[[Parameters], Classifier]
 """From a configuration to an untrained model; the same model at every call."""

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.benches.pulls import UNAFFORDABLE, Trial
-from tasks.evaluate.store import Record
 from tasks.evaluate.trials.evaluate import Order, TrialOutcome, fitted_in
 from tasks.evaluate.trials.optimiser import Suggestion
 from tasks.evaluate.trials.replay import StoredTrials, TrialStream, record_of
 from tasks.evaluate.trials.worker import Imports, resting
+from tasks.store.recorded import Record
 
 RECENT = 3
 """Trials of an arm whose median cost says what its next one will take."""

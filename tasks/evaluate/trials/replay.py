@@ -12,13 +12,13 @@ from typing import Any
 
 from algorithms.benches.pulls import Trial
 from algorithms.seeds import derive_seed
-from tasks.evaluate.store import Record, Records, Store
 from tasks.evaluate.trials import evaluate, optimisers
 from tasks.evaluate.trials.evaluate import Arrays, Order, TrialOutcome
 from tasks.evaluate.trials.optimiser import Optimiser, Suggestion
 from tasks.evaluate.trials.spaces import Space
 from tasks.evaluate.trials.worker import TrialLimits, close_resting, resting
 from tasks.keys.versions import recorded_key
+from tasks.store.recorded import Record, Records, Store
 
 _LIBRARIES = {
     "guided": ("hyperopt",),

@@ -12,10 +12,10 @@ from tasks.evaluate.learners import candidates
 from tasks.evaluate.probes.folded import RecordedFolds
 from tasks.evaluate.probes.sampled import split
 from tasks.evaluate.probes.split import Prefixes
-from tasks.evaluate.store import Store
 from tasks.fetch import Dataset
 from tasks.jobs.benches import samples
 from tasks.jobs.job import Job
+from tasks.store.recorded import Store
 
 
 class Options(BaseModel):

@@ -15,13 +15,13 @@ from algorithms.policies.joint import JointSpace
 from algorithms.seeds import derive_seed
 from tasks.evaluate.peers import venv
 from tasks.evaluate.peers.trials import PeerTrials
-from tasks.evaluate.store import Store
 from tasks.evaluate.trials import plans, spaces
 from tasks.evaluate.trials.evaluate import Arrays
 from tasks.evaluate.trials.replay import Protocol, StoredTrials
 from tasks.evaluate.trials.table import TableTrials
 from tasks.evaluate.trials.worker import TrialLimits
 from tasks.preprocess.tables import Scale
+from tasks.store.recorded import Store
 
 if TYPE_CHECKING:
     from tasks.fetch import Dataset

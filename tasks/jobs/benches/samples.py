@@ -14,9 +14,9 @@ from tasks.evaluate.probes.client import RecordedProbes
 from tasks.evaluate.probes.sampled import split
 from tasks.evaluate.probes.split import Prefixes
 from tasks.evaluate.probes.verdicts import RecordedVerdicts
-from tasks.evaluate.store import Store
 from tasks.fetch import Dataset
 from tasks.jobs.job import Job
+from tasks.store.recorded import Store
 
 
 class Options(BaseModel):

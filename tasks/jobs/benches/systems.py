@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from algorithms.benches.systems import SystemsBench
 from algorithms.errors import UsageError
 from tasks.evaluate.peers.fits import ESTIMATORS, SystemFits, truth
-from tasks.evaluate.store import Store
 from tasks.keys.versions import recorded_key
 from tasks.preprocess.splits import split
+from tasks.store.recorded import Store
 
 if TYPE_CHECKING:
     from tasks.fetch import Dataset

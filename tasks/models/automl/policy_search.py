@@ -23,7 +23,6 @@ from algorithms.base import Algorithm, play
 from algorithms.benches.pulls import PullsBench, Unit
 from algorithms.errors import LeaseboardError
 from algorithms.events import ConfigurationAdmitted, Event, TrialFinished, of
-from tasks.evaluate.store import Store
 from tasks.evaluate.trials import recipes
 from tasks.evaluate.trials.budgeted import BudgetedTrials, Judged
 from tasks.evaluate.trials.evaluate import Arrays, Fold, Task, fitted_in, noise_of
@@ -40,6 +39,7 @@ from tasks.models.automl.ensemble import (
 )
 from tasks.models.automl.validation import Validation
 from tasks.preprocess import tables
+from tasks.store.recorded import Store
 
 FIRST_RUNG = 4_000
 BETWEEN_RUNGS = 4
@@ -124,7 +124,7 @@ def searched(request: Request) -> Searched:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trials-")))
         judge = _judge(request)
         store = Store(scratch / "store.sqlite" if request.store is None else str(request.store))
-        stack.callback(store.database.close)
+        stack.callback(store.table.database.close)
         trials = _trials(request, judge, scratch, store)
         stack.callback(trials.close)
         warmed = trials.warm()

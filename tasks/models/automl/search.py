@@ -31,11 +31,11 @@ from algorithms.log_format import from_json, to_json
 from tasks.evaluate.probes.client import RecordedProbes
 from tasks.evaluate.probes.folded import RecordedFolds
 from tasks.evaluate.probes.split import OwnRows, Shuffled
-from tasks.evaluate.store import Store
 from tasks.jobs.benches import check_options
 from tasks.models.automl import findings
 from tasks.models.automl.choices import Choices, choices
 from tasks.models.automl.watch import Watch, without_autologging
+from tasks.store.recorded import Store
 
 SMALL = 10_000
 """Rows below which ``auto`` cross-validates. A fifth of so many places two configurations that
@@ -201,7 +201,7 @@ class SelectionSearch(BaseSearchCV):
                 raise UsageError(findings.failure(str(error), log, made.names)) from error
             finally:
                 if self.store is not None:
-                    Store(str(self.store)).database.close()
+                    Store(str(self.store)).table.database.close()
         finished = auditor.close()
         assert auditor.champion is not None  # or the score of the bench would have said why not
         chosen = clone(list(made.pipelines.estimators.values())[auditor.champion])

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tasks.evaluate.store import Store
 from tasks.machine import disk
+from tasks.store.recorded import Store
 from tasks.tend import doctor
 from tasks.track.records import OWNER
 from tasks.track.store import experiment, open_store

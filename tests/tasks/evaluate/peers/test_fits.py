@@ -9,9 +9,9 @@ from algorithms.errors import LeaseboardError, SkipError, UsageError
 from tasks import fetch
 from tasks.evaluate.peers import inside, venv
 from tasks.evaluate.peers.fits import SystemFits, truth
-from tasks.evaluate.store import Store
 from tasks.fetch import Dataset
 from tasks.preprocess.splits import split
+from tasks.store.recorded import Store
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from algorithms.errors import LeaseboardError, SkipError
 from algorithms.events import Finished, TrialFinished
 from tasks.evaluate.peers import program, venv
 from tasks.evaluate.peers.trials import PeerTrials, as_trials
-from tasks.evaluate.store import Store
 from tasks.evaluate.trials.evaluate import Arrays, Fold
 from tasks.evaluate.trials.replay import Protocol
+from tasks.store.recorded import Store
 
 SYSTEM = """
 import json, pathlib, sys, time

@@ -15,7 +15,7 @@ from algorithms.benches.selecting import Probe
 from tasks.evaluate.probes import fitting
 from tasks.evaluate.probes.client import RecordedProbes
 from tasks.evaluate.probes.split import Shuffled
-from tasks.evaluate.store import Store
+from tasks.store.recorded import Store
 
 
 class Tree(DecisionTreeClassifier):

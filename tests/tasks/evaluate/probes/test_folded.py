@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from tasks.evaluate.probes.folded import RecordedFolds
 from tasks.evaluate.probes.split import OwnRows, Shuffled
-from tasks.evaluate.store import Store
+from tasks.store.recorded import Store
 
 CONFIGURATIONS = [{"max_depth": 1}, {"max_depth": 3}]
 

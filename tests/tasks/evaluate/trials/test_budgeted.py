@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from algorithms.benches.pulls import UNAFFORDABLE
-from tasks.evaluate.store import Store
 from tasks.evaluate.trials.budgeted import BudgetedTrials
 from tasks.evaluate.trials.evaluate import Arrays, Fold, fitted_in
 from tasks.evaluate.trials.replay import Protocol
 from tasks.evaluate.trials.scoring import Judge
 from tasks.evaluate.trials.spaces import Space, load_space
 from tasks.evaluate.trials.worker import TrialLimits
+from tasks.store.recorded import Store
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 3)).astype(np.float32)
@@ -141,7 +141,7 @@ def test_a_trial_is_stopped_when_its_seconds_are_over_and_can_be_asked_for_again
         assert not trial.ended
     assert trial.cpu_seconds < 30.0  # which it would take to its end
     assert search.trial_within(0, 0, 0.3).reason == UNAFFORDABLE  # it took .4 without an end
-    assert Store(tmp_path / "store.sqlite").database.counted()[1] == 0  # nothing is on record
+    assert Store(tmp_path / "store.sqlite").table.counted()[1] == 0  # nothing is on record
     assert time.process_time() - begin < 5
     search.close()
 

@@ -9,11 +9,11 @@ from algorithms import registry
 from algorithms.base import play
 from algorithms.benches.pulls import PullsBench
 from algorithms.errors import LeaseboardError
-from tasks.evaluate.store import Store
 from tasks.evaluate.trials.evaluate import Arrays, Fold
 from tasks.evaluate.trials.replay import Protocol, StoredTrials
 from tasks.evaluate.trials.spaces import load_space
 from tasks.evaluate.trials.worker import TrialLimits
+from tasks.store.recorded import Store
 
 ARMS = ["bernoulli_nb", "decision_tree", "gaussian_nb", "k_nearest_neighbors"]
 
@@ -113,7 +113,7 @@ def test_only_the_prefix_that_is_asked_for_is_run(tmp_path):
     trials.trial(2, 1)
     trials.close()
 
-    assert Store(tmp_path / "store.sqlite").database.counted() == (1, 2, 0)  # of one arm
+    assert Store(tmp_path / "store.sqlite").table.counted() == (1, 2, 0)  # of one arm
 
 
 def test_an_interrupted_arm_is_continued_as_if_it_had_not_been(folder, tmp_path):
@@ -150,9 +150,9 @@ def test_ten_policies_replay_the_same_trials(tmp_path):
     trials.trial(0, 0)
     trials.close()
     records = trials._stream("tpe", trials._space).records
-    database = Store(tmp_path / "store.sqlite").database
+    table = Store(tmp_path / "store.sqlite").table
     for number in range(1, 50):
-        database.append(records.name, "", number, records[0])
+        table.append(records.name, "", number, records[0])
     for name in ("rising-bandits", "heidari", "average", "cmab", "ucb", "er-ucb", "c-ucb",
                  "epsilon-greedy", "softmax", "max-ucb"):  # fmt: skip
         played(stored(tmp_path, arrays=nothing_to_run, arms=["gaussian_nb"]), name, 50)

@@ -14,11 +14,11 @@ from sklearn.model_selection import TimeSeriesSplit
 from sklearn.utils.estimator_checks import check_estimator
 
 from algorithms.errors import LeaseboardError
-from tasks.evaluate.store import Store
 from tasks.evaluate.trials.spaces import load_space
 from tasks.models import trusted
 from tasks.models.automl.estimators import PolicyClassifier, PolicyRegressor
 from tasks.models.automl.validation import folds_of
+from tasks.store.recorded import Store
 
 FAST = ["decision_tree", "k_nearest_neighbors", "lda"]
 CHECKED = {"optimiser": "random", "budget": 9, "unit": "trials", "trial_cpu_seconds": None}
@@ -128,7 +128,7 @@ def test_a_store_is_replayed(tmp_path):
     again = classifier(store=str(store)).fit(X, y)
 
     assert first.leaderboard_.equals(again.leaderboard_)  # the recorded costs, too
-    assert Store(store).database.counted() == (len(FAST), len(first.leaderboard_), 0)
+    assert Store(store).table.counted() == (len(FAST), len(first.leaderboard_), 0)
 
 
 def test_a_store_knows_a_metric_that_was_edited(tmp_path):

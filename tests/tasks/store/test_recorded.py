@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from sqlalchemy import create_engine, text
 
 from algorithms.errors import LeaseboardError, UsageError
-from tasks.evaluate.database import _file_engine, content_of, sealed
-from tasks.evaluate.store import Store
+from tasks.store.record_table import content_of, sealed, table_at
+from tasks.store.recorded import Store
 
 FORK = multiprocessing.get_context("fork")
 KEY = {"data": "abc", "seed": 1}
@@ -81,7 +81,7 @@ def test_records_come_back_in_order_in_another_object(place):
 
     assert read(Store(), KEY) == [{"n": n, "reward": 0.1 * n} for n in range(3)]
     assert read(Store(), {**KEY, "seed": 2}) == []
-    assert Store().database.counted() == (1, 3, 0)
+    assert Store().table.counted() == (1, 3, 0)
 
 
 def test_the_store_says_what_the_records_of_a_name_depend_on(place):
@@ -105,7 +105,7 @@ def test_eight_writers_lose_and_repeat_nothing(place):
 
     assert [writer.exitcode for writer in writers] == [0] * 8
     assert numbers(Store()) == list(range(60))
-    assert Store().database.counted() == (1, 60, 0)
+    assert Store().table.counted() == (1, 60, 0)
 
 
 def test_writers_that_are_killed_lose_and_repeat_nothing(place):
@@ -124,7 +124,7 @@ def test_writers_that_are_killed_lose_and_repeat_nothing(place):
 
     assert [record["n"] for record in found] == list(range(len(found)))
     assert filled(Store(), len(found) + 1)[len(found)]["n"] == len(found)
-    assert Store().database.counted() == (1, len(found) + 1, 0)
+    assert Store().table.counted() == (1, len(found) + 1, 0)
 
 
 def test_threads_at_once_lose_and_repeat_nothing(place):
@@ -235,7 +235,7 @@ def test_a_changed_record_is_set_aside_with_its_key_and_made_anew(place, change,
     assert f"of {records.name} in the store" in caplog.text
     assert "is damaged: kept as" in caplog.text
     assert "secret" not in caplog.text
-    assert Store().database.counted() == (2, 7, left)
+    assert Store().table.counted() == (2, 7, left)
 
 
 def test_who_has_read_records_takes_those_that_were_made_anew(place):
@@ -316,7 +316,7 @@ def pages(tmp_path):
 @pytest.mark.parametrize("first", ["refresh", "extend"])
 def test_a_damaged_file_is_named_set_aside_and_made_anew(pages, damage, first, caplog):
     damage(pages)
-    _file_engine.cache_clear()  # as another process: ours has read its pages before
+    table_at.cache_clear()  # as another process: ours has read its pages before
     if first == "refresh":
         assert numbers(Store(pages)) == []
     filled(Store(pages))
@@ -336,7 +336,7 @@ def test_an_empty_file_is_a_new_store(pages):
 
 def test_processes_that_find_it_damaged_at_once_lose_nothing(pages):
     random_bytes(pages)
-    _file_engine.cache_clear()
+    table_at.cache_clear()
     workers = [forked(filled, Store(pages), 1, {"own": n}) for n in range(6)]
     for worker in workers:
         worker.join()
@@ -350,7 +350,7 @@ def test_a_file_without_permission_is_one_line_with_the_mend(pages, forbidden):
         numbers(Store(pages))
 
     assert str(caught.value) == (
-        f"the store {pages} cannot be used: Permission denied: mend that, or name another with"
+        f"the store {pages} cannot be used: Permission denied: fix that, or name another with"
         " LEASEBOARD_STORE"
     )
     assert len(numbers(Store(pages))) == 60
@@ -370,7 +370,7 @@ def test_what_is_no_store_is_not_touched(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("mysql://me:5ECRET@host/db", "'mysql://***@host/db' is no file and no PostgreSQL: write"),
+        ("mysql://me:5ECRET@host/db", "'mysql://***@host/db' is neither a file nor a"),
         ("postgresql://me@host:5ECRET/db", "cannot be read: write a file or postgresql://USER"),
         ("postgresql:me:5ECRET@host", "cannot be read: write a file or postgresql://USER"),
         ("postgresql://me:5ECRET@127.0.0.1:9/db", "//***@127.0.0.1:9/db cannot be used: "),

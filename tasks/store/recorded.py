@@ -1,4 +1,4 @@
-"""The store of what is computed once: trials of arms, and probes of configurations.
+"""What is computed once: trials of arms, and probes of configurations.
 
 It is a SQLite file in the cache, or a PostgreSQL where several machines work, which then share
 what each of them computes. Nothing is ever changed in it: a record is appended or it is not.
@@ -17,7 +17,7 @@ from algorithms.errors import UsageError
 from tasks.machine import paths
 
 if TYPE_CHECKING:
-    from tasks.evaluate.database import Database
+    from tasks.store.record_table import RecordTable
 
 Record = dict[str, Any]
 
@@ -50,11 +50,11 @@ class Store:
         self.place = place if isinstance(place, Path) else _named(place)
 
     @cached_property
-    def database(self) -> Database:
+    def table(self) -> RecordTable:
         """Where the records are; importing what speaks to it takes a fifth of a second."""
-        from tasks.evaluate.database import database_at
+        from tasks.store.record_table import table_at
 
-        return database_at(self.place)
+        return table_at(self.place)
 
     def records(self, key: Mapping[str, Any]) -> Records:
         """The records of `key`, which holds everything that they depend on."""
@@ -78,15 +78,15 @@ class Records:
 
     def refresh(self) -> None:
         """Read what was appended since the last look."""
-        database = self._store.database
+        table = self._store.table
         last = self._read[-1:]
-        found = database.read(self.name, len(self._read) - len(last))
+        found = table.read(self.name, len(self._read) - len(last))
         if last and found[:1] != last:  # those that were read have been set aside since
-            self._read, found, last = [], database.read(self.name, 0), []
+            self._read, found, last = [], table.read(self.name, 0), []
         self._read += found[len(last) :]
 
     def extend(self, compute: Callable[[int], Record | None]) -> bool:
-        """Append one record, unless somebody else has meanwhile; whether it was appended here.
+        """Append one record, unless another process has meanwhile; whether it was appended here.
 
         Of those who want the same record at once one computes it, and the others wait for it.
 
@@ -94,7 +94,7 @@ class Records:
         appended when it raises, or gives None.
         """
         known = len(self._read)
-        with self._store.database.lock(self.name):
+        with self._store.table.database.lock(self.name):
             self.refresh()
             if len(self._read) > known:
                 return False
@@ -102,7 +102,7 @@ class Records:
             if record is None:
                 return False
             number = len(self._read)
-            self._read.append(self._store.database.append(self.name, self._key, number, record))
+            self._read.append(self._store.table.append(self.name, self._key, number, record))
         return True
 
 

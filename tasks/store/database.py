@@ -1,0 +1,312 @@
+"""A SQLite file or a PostgreSQL: opened, locked, brought up to date, never named with its secrets.
+
+What a killed process leaves unfinished is rolled back, and its locks are freed: those of a file by
+the kernel, those of a server with the connection.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import (
+    Column,
+    Connection,
+    Engine,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    create_engine,
+    event,
+    func,
+    inspect,
+    select,
+    text,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.pool import NullPool, QueuePool
+
+from algorithms.errors import LeaseboardError, UsageError
+from tasks.machine import disk
+from tasks.machine.addresses import redacted, scrubbed
+
+INSERT: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+"""By the name of a dialect: an insert that knows what to do when a row is there already."""
+
+_VERSIONS = Table(
+    "leaseboard_versions",
+    MetaData(),
+    Column("name", String(64), primary_key=True),
+    Column("version", Integer, nullable=False),
+)
+"""The version of each schema that has tables in a database; version 1 has no row."""
+_DAMAGE = (
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_ERROR,  # a table of our name that is not ours
+    sqlite3.SQLITE_IOERR_SHORT_READ,
+    sqlite3.SQLITE_NOTADB,
+)
+"""What SQLite says of a file that holds something else than it should."""
+_REFUSALS = (SQLAlchemyError, OSError, ImportError)
+"""ImportError: of a server's driver."""
+_MAKING = 0x1EA5EB0A2D
+"""The number of the lock under which a server's tables are made."""
+_KEEPALIVE = "SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10"
+"""A server notices within two minutes that the machine of a lock's holder has gone."""
+
+
+class DamagedDatabaseError(LeaseboardError):
+    """A SQLite file that holds something else than it should."""
+
+
+@dataclass(frozen=True)
+class StoreSchema:
+    """Tables that belong together, and how they are spoken of.
+
+    Attributes
+    ----------
+    name : str
+        Under which their version is written down.
+    metadata : MetaData
+    noun, fix : str
+        What an error calls the database, and how the user fixes one that cannot be used.
+    version : int
+        Raised with each change of the tables or of what they hold.
+    migrations : mapping of int to callable
+        By a version: what turns its tables into those of the next version.
+    rebuild : str
+        How the user begins again where a version cannot be read.
+    patience : float
+        Seconds that the database may be busy with what others write.
+    is_replaceable : bool
+        Whether a file that was removed is made again, because all it holds can be computed again.
+    has_readers : bool
+        Whether it is read while it is written: SQLite then logs ahead of the file.
+    """
+
+    name: str
+    metadata: MetaData
+    noun: str
+    fix: str
+    version: int = 1
+    migrations: Mapping[int, Callable[[Connection], None]] = field(default_factory=dict)
+    rebuild: str = ""
+    patience: float = 30.0
+    is_replaceable: bool = False
+    has_readers: bool = False
+
+
+class Database:
+    """The tables of a schema in one place, for any number of threads and processes.
+
+    - `place`: a SQLite file, or the address of a PostgreSQL.
+
+    Raises UsageError if the address cannot be read, or is that of another kind of database; every
+    method LeaseboardError, in one line, if the database cannot be used.
+    """
+
+    def __init__(self, place: Path | str, schema: StoreSchema) -> None:
+        self.place, self.schema = place, schema
+        self.path = place if isinstance(place, Path) else None
+        self._url = _url_of(place, schema.noun)
+        self._engines: dict[tuple[int, tuple[int, int] | None], Engine] = {}
+        """By process and file: a fork, and whoever finds another file, connects for itself."""
+
+    def __str__(self) -> str:
+        return str(self.path or redacted(str(self.place)))
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a file; a server's database is there."""
+        return self.path is None or self.file() is not None
+
+    @contextmanager
+    def begin(self) -> Iterator[Connection]:
+        """A transaction, of whose errors the database's are raised as one line."""
+        with self.reported():
+            engine = self._engine()
+        with self.reported((SQLAlchemyError,)), engine.begin() as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Close the connections of this process; the next use opens others."""
+        for key in [key for key in self._engines if key[0] == os.getpid()]:
+            self._engines.pop(key).dispose()
+
+    @contextmanager
+    def lock(self, key: str, busy: Exception | None = None) -> Iterator[None]:
+        """Hold `key` against all other processes and threads; must not be nested.
+
+        - `key`: a hash. In a file, keys of which four digits are alike share a lock.
+        - `busy`: what is raised if another holds it; by default it is waited for.
+        """
+        take = self._lock_server if self.path is None else self._lock_file
+        with ExitStack() as holder:
+            with self.reported():
+                is_held = take(key, holder, wait=busy is None)
+            if not is_held and busy is not None:
+                raise busy
+            yield  # not reported: what goes wrong in here is not the database's fault
+
+    def file(self) -> tuple[int, int] | None:
+        """Which file has the name just now; None if there is none, and of a server."""
+        if self.path is None:
+            return None
+        with self.reported():
+            try:
+                found = os.stat(self.path)  # noqa: PTH116  (a third of the time)
+            except FileNotFoundError:
+                return None
+        return found.st_dev, found.st_ino
+
+    @contextmanager
+    def reported(self, kinds: tuple[type[Exception], ...] = _REFUSALS) -> Iterator[None]:
+        """Turn a refusal of the database or the system into one line without secrets."""
+        try:
+            yield
+        except kinds as error:
+            cause = getattr(error, "orig", None)
+            said = cause or (error.strerror if isinstance(error, OSError) else "") or error
+            line = str(said).strip().partition("\n")[0]
+            if self.path is None:
+                line = scrubbed(line, [self._url.render_as_string(hide_password=False)])
+            code = getattr(cause, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
+            is_damage = isinstance(cause, sqlite3.Error) and code in _DAMAGE
+            is_damage |= self.path is not None and os.path.isdir(self.path)  # noqa: PTH112  (raises nothing)
+            kind = DamagedDatabaseError if is_damage else LeaseboardError
+            raise kind(
+                f"the {self.schema.noun} {self} cannot be used: {line}: {self.schema.fix}"
+            ) from error
+
+    def _engine(self) -> Engine:
+        """The engine of this process and of the file that is there now.
+
+        Who goes on with a file that was removed writes for no one.
+        """
+        found = self.file()
+        if self.path is not None and found is None:
+            if self._engines and not self.schema.is_replaceable:
+                raise FileNotFoundError("the file was removed")
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.touch()
+            found = self.file()
+        key = os.getpid(), found
+        if key not in self._engines:
+            made = self._connect()
+            if self._engines.setdefault(key, made) is not made:
+                made.dispose()  # another thread was first
+        return self._engines[key]
+
+    def _connect(self) -> Engine:
+        """An engine that keeps one connection, once the tables are there."""
+        patience = self.schema.patience
+        # A job that computes for hours between two records keeps no more than one connection.
+        pool: dict[str, Any] = {"poolclass": QueuePool, "pool_size": 1, "max_overflow": -1}
+        if self.path is None:
+            waits = f"-c lock_timeout={round(1000 * patience)}"
+            given = {"connect_timeout": max(2, round(patience)), "options": waits}
+            engine = create_engine(self._url, pool_pre_ping=True, connect_args=given, **pool)
+            with engine.begin() as connection:
+                connection.execute(select(func.pg_advisory_xact_lock(_MAKING)))
+                self._prepare(connection)
+            return engine
+        engine = create_engine(self._url, connect_args={"timeout": patience}, **pool)
+        if self.schema.has_readers:
+            event.listen(engine, "connect", _log_ahead)
+        # SQLite waits for no change of mode.
+        with self.lock("schema"), engine.begin() as connection:
+            self._prepare(connection)
+        return engine
+
+    def _prepare(self, connection: Connection) -> None:
+        """Make the tables, or bring those of an earlier version up to date."""
+        schema = self.schema
+        there = set(inspect(connection).get_table_names())
+        is_new = there.isdisjoint(schema.metadata.tables)
+        version = schema.version if is_new else 1
+        if _VERSIONS.name in there:
+            asked = select(_VERSIONS.c.version).where(_VERSIONS.c.name == schema.name)
+            version = connection.scalar(asked) or version
+        if version > schema.version:
+            raise LeaseboardError(
+                f"the {schema.noun} {self} has format {schema.name} {version}, and this version of"
+                f" Leaseboard reads up to {schema.version}: install the newer one, or"
+                f" {schema.rebuild or schema.fix}"
+            )
+        schema.metadata.create_all(connection)
+        if version == schema.version and (version == 1 or not is_new):
+            return
+        for before in range(version, schema.version):
+            schema.migrations[before](connection)
+        _VERSIONS.create(connection, checkfirst=True)
+        values = {"name": schema.name, "version": schema.version}
+        made = INSERT[connection.dialect.name](_VERSIONS).values(values)
+        connection.execute(made.on_conflict_do_update(index_elements=["name"], set_=values))
+
+    def _lock_file(self, key: str, holder: ExitStack, *, wait: bool) -> bool:
+        assert self.path is not None
+        folder = self.path.with_suffix(".locks")
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = holder.enter_context((folder / key[:4]).open("w"))
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            return False
+        # Closing is not enough: a child that another thread forked meanwhile has the same open
+        # file, and would hold the lock until it ends.
+        holder.callback(fcntl.flock, handle, fcntl.LOCK_UN)
+        return True
+
+    def _lock_server(self, key: str, holder: ExitStack, *, wait: bool) -> bool:
+        """Each lock has a connection of its own, in no transaction: it may last for hours."""
+        wanted = select(func.pg_try_advisory_lock(int(key[:15], 16)))
+        connection = holder.enter_context(self._lock_engine.connect())
+        connection.execute(text(_KEEPALIVE))
+        pause = 0.01
+        while not (is_held := bool(connection.scalar(wanted))) and wait:
+            time.sleep(pause)  # in Python, so that a job that waits can be stopped
+            pause = min(1.0, 1.5 * pause)
+        return is_held
+
+    @cached_property
+    def _lock_engine(self) -> Engine:
+        return create_engine(self._url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+
+    def set_aside(self, found: tuple[int, int] | None) -> Path | None:
+        """Rename the file that was `found` damaged, unless another process has done so."""
+        assert self.path is not None
+        with self.lock("damaged"), self.reported():
+            return disk.set_aside(self.path) if found and self.file() == found else None
+
+
+def _log_ahead(connection: Any, _: object) -> None:
+    connection.execute("PRAGMA journal_mode=WAL")
+
+
+def _url_of(place: Path | str, noun: str) -> URL:
+    if isinstance(place, Path):
+        return URL.create("sqlite", database=str(place))
+    fix = "write a file or postgresql://USER:PASSWORD@HOST/NAME"
+    try:
+        url = make_url(place)
+    except (ArgumentError, ValueError):  # not `from` it: its text is the address
+        raise UsageError(
+            f"the {noun} {redacted(place)!r} cannot be read: {fix}, signs of a password such as"
+            " [ / ? # @ in percent form, [ as %5B"
+        ) from None
+    if url.drivername.partition("+")[0] != "postgresql":
+        raise UsageError(
+            f"the {noun} {redacted(place)!r} is neither a file nor a PostgreSQL: {fix}"
+        )
+    return url

@@ -1,0 +1,189 @@
+"""The table of trials and probes: a line of JSON each, and the sum of its bytes.
+
+A record that has changed since it was written is set aside with all of its key, and so is a SQLite
+file that is damaged: their values are computed again.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import secrets
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sqlalchemy import (
+    Column,
+    Connection,
+    Integer,
+    MetaData,
+    Row,
+    String,
+    Table,
+    Text,
+    bindparam,
+    func,
+    select,
+    update,
+)
+
+from algorithms.errors import LeaseboardError
+from tasks.machine import disk
+from tasks.store.database import INSERT, DamagedDatabaseError, Database, StoreSchema
+
+Record = dict[str, Any]
+Value = TypeVar("Value")
+
+_TABLES = MetaData()
+_KEYS = Table(
+    "leaseboard_keys",
+    _TABLES,
+    Column("name", String(64), primary_key=True),
+    Column("key", Text, nullable=False),
+)
+"""What the records of a name depend on, for people who look."""
+_RECORDS = Table(
+    "leaseboard_records",
+    _TABLES,
+    Column("name", String(96), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("record", Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+_READ = (
+    select(_RECORDS.c.number, _RECORDS.c.record)
+    .where(_RECORDS.c.name == bindparam("of"), _RECORDS.c.number >= bindparam("start"))
+    .order_by(_RECORDS.c.number)
+)
+_FIX = "fix that, or name another with LEASEBOARD_STORE"
+_SCHEMA = StoreSchema("records", _TABLES, "store", _FIX, patience=600, is_replaceable=True)
+_TRIES = 5
+
+_log = logging.getLogger(__name__)
+
+
+class RecordTable:
+    """The records of all keys, by the hash of their key and their number."""
+
+    def __init__(self, place: Path | str) -> None:
+        self.database = Database(place, _SCHEMA)
+
+    def __str__(self) -> str:
+        return str(self.database)
+
+    def read(self, name: str, start: int) -> list[Record]:
+        """The records of `name` from the number `start` on; none before there is a file."""
+
+        def read(connection: Connection) -> list[Record]:
+            rows = connection.execute(_READ, {"of": name, "start": start}).all()
+            return self._opened(connection, name, start, rows)
+
+        return self._transact(read) if self.database.exists else []
+
+    def append(self, name: str, key: str, number: int, record: Mapping[str, Any]) -> Record:
+        """Write a record; the one that stands, which another has written if ours came second."""
+        line = sealed(name, number, record)
+
+        def write(connection: Connection) -> Record:
+            insert = INSERT[connection.dialect.name]
+            if number == 0:
+                named = insert(_KEYS).values(name=name, key=key)
+                connection.execute(named.on_conflict_do_nothing())
+            made = insert(_RECORDS).values(name=name, number=number, record=line)
+            connection.execute(made.on_conflict_do_nothing())
+            standing = connection.execute(_READ, {"of": name, "start": number}).all()
+            found = self._opened(connection, name, number, standing)
+            return found[0] if found else dict(record)
+
+        return self._transact(write)
+
+    def counted(self) -> tuple[int, int, int]:
+        """How many keys there are, how many records, and how many that were set aside."""
+        aside = _RECORDS.c.name.contains(disk.DAMAGED)
+
+        def count(connection: Connection) -> tuple[int, int, int]:
+            rows = select(func.count()).select_from(_RECORDS)
+            keys = connection.scalar(select(func.count()).select_from(_KEYS))
+            whole, damaged = (connection.scalar(rows.where(which)) for which in (~aside, aside))
+            return keys or 0, whole or 0, damaged or 0
+
+        return self._transact(count) if self.database.exists else (0, 0, 0)
+
+    def _transact(self, action: Callable[[Connection], Value]) -> Value:
+        """What `action` gives in a transaction, on a new file if this one is damaged."""
+        for _ in range(_TRIES):
+            found = self.database.file()
+            try:
+                with self.database.begin() as connection:
+                    return action(connection)
+            except DamagedDatabaseError:
+                kept = self.database.set_aside(found)
+                if kept is not None:
+                    _log.warning(
+                        "the store %s is damaged: kept as %s, its values are computed again",
+                        *(self, kept),
+                    )
+        raise LeaseboardError(
+            f"the store {self} cannot be used: it was damaged {_TRIES} times in a row: {_FIX}"
+        )
+
+    def _opened(
+        self, connection: Connection, name: str, start: int, rows: Sequence[Row[tuple[int, str]]]
+    ) -> list[Record]:
+        """The records of `rows`; none if one of them is not what was written."""
+        contents = []
+        for expected, row in enumerate(rows, start):
+            try:
+                contents.append(content_of(name, expected, row[1]))
+            except ValueError:
+                self._set_aside(connection, name, row)
+                return []
+        found: list[Record] = json.loads(f"[{','.join(contents)}]")  # one call: half the time
+        return found
+
+    def _set_aside(self, connection: Connection, name: str, row: Row[tuple[int, str]]) -> None:
+        """Rename the records of `name`, unless another has done so since `row` was read."""
+        kept = f"{name}{disk.DAMAGED}{secrets.token_hex(4)}"
+        columns = _RECORDS.c
+        rename = update(_RECORDS).where(columns.name == name).values(name=kept)
+        this = rename.where(columns.number == row.number, columns.record == row.record)
+        if connection.execute(this).rowcount:
+            connection.execute(rename)
+            _log.warning(
+                "record %d of %s in the store %s is damaged: kept as %s, its values are computed"
+                " again",
+                *(row.number, name, self, kept),
+            )
+
+
+@lru_cache(maxsize=8)
+def table_at(place: Path | str) -> RecordTable:
+    """The one table of a process in a place: many stores of it share its connection."""
+    return RecordTable(place)
+
+
+def sealed(name: str, number: int, record: Mapping[str, Any]) -> str:
+    r"""A record as JSON, a tab and the sum of its bytes, its name and its number.
+
+    Examples
+    --------
+    >>> sealed("4f", 0, {"correct": 850})
+    '{"correct":850}\tb7e5fd19'
+    """
+    line = json.dumps(record, sort_keys=True, separators=(",", ":"))
+    return f"{line}\t{_sum(name, number, line)}"
+
+
+def content_of(name: str, number: int, line: object) -> str:
+    """The JSON that was `sealed`; ValueError if any of its bytes has changed since."""
+    content, _, seal = str(line).rpartition("\t")
+    if seal != _sum(name, number, content):
+        raise ValueError(f"{content[:40]!r} is no record, or has changed since it was written")
+    return content
+
+
+def _sum(name: str, number: int, content: str) -> str:
+    return f"{zlib.crc32(content.encode(), zlib.crc32(name.encode()) + number & 0xFFFFFFFF):08x}"
