@@ -14,6 +14,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from algorithms.errors import DataError
+from algorithms.online.column_types import standard_type
 from tasks.fetch import columns
 from tasks.keep.contract import NUMBERS, ColumnRule, Contract
 from tasks.keep.durations import in_words
@@ -79,6 +81,7 @@ def check(contract: Contract, frame: pd.DataFrame, *, now: datetime) -> Checked:
     if len(twice):
         text = f"column {twice[0]!r} stands twice: names must be unique"
         return _broken(frame, [Remark(f"column {twice[0]}", text)], [])
+    frame = standard_columns(frame)
     new = frame[[name for name in frame if name not in contract.columns]]
     told = [_new_column(name) for name in new]
     breaks = []
@@ -110,6 +113,21 @@ def check(contract: Contract, frame: pd.DataFrame, *, now: datetime) -> Checked:
         late = moments_of(plain[time], rows[time], zone, late=True)
         told += _told_of_times(contract, moments[time].dropna(), late.dropna(), now)
     return Checked(rows, aside, (), moments, (*_told_of_rows(contract, len(frame)), *told))
+
+
+def standard_columns(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return rows with the `standard_type` of each column that has one; objects are read singly.
+
+    A column that has none stays, for its values break whichever rule it has.
+    """
+
+    def standard(column: pd.Series) -> pd.Series:
+        try:
+            return column if column.dtype == object else standard_type(column)
+        except DataError:
+            return column
+
+    return pd.DataFrame({name: standard(frame[name]) for name in frame}, frame.index)
 
 
 def with_absent(contract: Contract, rows: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from tasks.fetch import columns
-from tasks.keep.conform import middle_size
+from tasks.keep.conform import middle_size, standard_columns
 from tasks.keep.contract import NUMBERS, BatchRules, ColumnRule, Contract, ValueKind
 from tasks.models.plain_columns import kind_of, text_of
 
@@ -46,7 +46,7 @@ def infer(
     - `now`: dates in `time` are to be as fresh as twice what they are at this moment, or as twice
       the largest gap between them.
     """
-    rules = {}
+    rules, frame = {}, standard_columns(frame)
     for name in map(str, frame):
         rule = _rule(frame[name], grows=name in (time, id))
         if name == id and rule.kind in NUMBERS:

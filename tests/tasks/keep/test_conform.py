@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -255,3 +256,38 @@ def test_an_empty_batch_is_no_fault(contract):
     found = check(contract, frame()[:0], now=NOW)
 
     assert (len(found.rows), found.aside, found.breaks) == (0, (), ())
+
+
+@pytest.mark.parametrize(
+    ("kind", "typed", "plain"),
+    [
+        ("number", pd.Series(pd.to_timedelta([90, 30], "s")), [90.0, 30.0]),
+        ("number", pd.Series([90, 30], dtype="duration[ms][pyarrow]"), [0.09, 0.03]),
+        ("number", pd.Series([Decimal("1.5"), None], dtype=pd.ArrowDtype(pa.decimal128(5, 2))),
+         [1.5, np.nan]),
+        ("number", pd.Series([dt.time(0, 1), None], dtype=pd.ArrowDtype(pa.time64("us"))),
+         [60.0, np.nan]),
+        ("number", pd.arrays.SparseArray([0.0, 2.0]), [0.0, 2.0]),
+        ("date", pd.Series(pd.period_range("2024-03", periods=2, freq="M")),
+         [pd.Timestamp("2024-03-01"), pd.Timestamp("2024-04-01")]),
+        ("date", pd.Series([dt.date(2024, 3, 1), None], dtype=pd.ArrowDtype(pa.date32())),
+         [pd.Timestamp("2024-03-01"), pd.NaT]),
+        ("text", pd.Series(["a", None], dtype=pd.ArrowDtype(pa.string())), ["a", None]),
+        ("text", pd.Series(pd.interval_range(0, 2)), ["(0, 1]", "(1, 2]"]),
+    ],
+)  # fmt: skip
+def test_each_type_of_files_is_one_of_the_contract_too(kind, typed, plain):
+    """A batch is read by the table of types that `learn` reads a file by."""
+    rows = pd.DataFrame({"x": typed})
+    held = check(Contract(columns={"x": ColumnRule(kind=kind, missing=1)}), rows, now=NOW)
+    assert held.breaks == held.aside == ()
+    wanted = pd.Series(plain, name="x", dtype=object if kind == "text" else None)
+    pd.testing.assert_series_equal(held.rows["x"], wanted, check_dtype=False)
+    assert infer(rows.assign(y=1.0), target="y").columns["x"].kind in (kind, "category")
+
+
+def test_a_column_of_no_type_breaks_its_rule_and_no_update():
+    lists = pd.Series([[1]] * 2, dtype=pd.ArrowDtype(pa.list_(pa.int64())))
+    contract = Contract(columns={"x": ColumnRule(kind="number")})
+    held = check(contract, pd.DataFrame({"x": lists}), now=NOW)
+    assert [each.reason for each in held.aside] == ["x is not a number"] * 2
