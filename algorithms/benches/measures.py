@@ -141,6 +141,23 @@ def skill_over(baselines: Iterable[float], loss: float) -> float:
     return 1.0 - loss / best if best else math.nan
 
 
+def baseline_name(name: str, notes: Mapping[str, float]) -> str:
+    """Return what a baseline is called, which says so where its ridge is on selected features.
+
+    Parameters
+    ----------
+    name : str
+    notes : dict
+        See `algorithms.reference.forecaster.Forecaster.notes`; the metrics of a job hold them.
+
+    Examples
+    --------
+    >>> baseline_name("online-ridge", {"selected_features": 64.0})
+    'online-ridge on selected features'
+    """
+    return f"{name} on selected features" if "selected_features" in notes else name
+
+
 def _beyond(right: float, by_reference: float) -> float:
     """The share of what a reference gets wrong that is right; NaN where it gets all right."""
     return (right - by_reference) / (1.0 - by_reference) if by_reference < 1.0 else math.nan

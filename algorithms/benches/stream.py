@@ -356,10 +356,13 @@ class StreamBench(Bench):
         return taken(predictions, at=self.at)
 
     def _forecasts(self, given: NDArray[Any], at: int) -> NDArray[np.float32]:
-        """What was predicted of the examples from `at` on; -1, no class, of one that is new."""
+        """What was predicted of the examples from `at` on; -1, no class, for a new one's own."""
         if not self.stream.classes:
             return given
-        return np.where(self._is_new[at : at + len(given)], np.float32(-1), likeliest(given))
+        rows, found = slice(at, at + len(given)), likeliest(given)
+        return np.where(
+            self._is_new[rows] & (found == self.stream.labels[rows]), np.float32(-1), found
+        )
 
     def _chances(self, given: NDArray[np.float64], at: int) -> NDArray[np.float64]:
         """What was predicted for the classes that came from `at` on; NaN for one that is new."""

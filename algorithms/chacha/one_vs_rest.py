@@ -55,6 +55,8 @@ class OneVsRest:
     n_classes : int
         How many will come, where it is known; the races share memory for so many, else each for
         those that came when it began.
+    declared : int
+        0, or 2 where both classes of the first race are known before the first example.
 
     Attributes
     ----------
@@ -74,13 +76,18 @@ class OneVsRest:
     kept: ClassVar[tuple[str, ...]] = ("at", "n_classes")
 
     def __init__(
-        self, new_race: Callable[[Schema], Race], schema: Schema, n_classes: int = 0
+        self,
+        new_race: Callable[[Schema], Race],
+        schema: Schema,
+        n_classes: int = 0,
+        declared: int = 0,
     ) -> None:
         self.new_race, self.schema, self.expected = new_race, schema, n_classes
-        self.at, self.n_classes = 0, 0
+        self.at, self.n_classes = 0, declared
         self.races = [new_race(schema)]
         self.races[0].share(n_classes + 1)
         self.mixture = ClassMixture(schema.n_features)
+        self.mixture.grow(schema.n_features, declared)
         self.rows = np.zeros((REMEMBERED, schema.n_features), dtype=np.float32)
         self.weights = np.zeros(REMEMBERED, dtype=np.float32)
         self.classes = np.zeros(REMEMBERED, dtype=np.int64)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.benches.measures import loss_of, of_numbers
+from algorithms.benches.measures import baseline_name, loss_of, of_numbers
 from algorithms.benches.predictions import likeliest
 from algorithms.benches.stream import StreamBench
 from algorithms.online.column_features import Column, ColumnFeatures
@@ -37,12 +37,9 @@ def best_first_try(bench: StreamBench) -> tuple[str, float] | None:
         for _ in algorithm.run(twin, seed=0):
             pass
         metrics = twin.score().metrics
-        loss, selected = (
-            loss_of(metrics),
-            " on selected features" * ("selected_features" in metrics),
-        )
+        loss = loss_of(metrics)
         if loss is not None:
-            losses[name + selected] = loss
+            losses[baseline_name(name, metrics)] = loss
     best = min(losses, key=losses.__getitem__, default=None)
     return None if best is None else (best, losses[best])
 
@@ -77,7 +74,9 @@ class Baselines:
             return algorithm.forecaster(n_features, self.task)
         return algorithm.of_classes(n_features, len(self.classes))
 
-    def learn(self, columns: Mapping[str, Column], labels: NDArray[Any]) -> dict[str, float]:
+    def learn(
+        self, columns: Mapping[str, Column], labels: NDArray[Any], declared: Sequence[str] = ()
+    ) -> dict[str, float]:
         """Forecast and learn the rows of a table in order; return the loss of each on them.
 
         The name of one that has not learned all rows says from which row on.
@@ -88,11 +87,13 @@ class Baselines:
             See `ColumnFeatures.encode`.
         labels : ndarray, shape (n_rows,)
             Numbers, or names of classes.
+        declared : sequence of str
+            Classes that are known before the first row, of which it is taken for the first.
         """
         rows, _ = self.features.encode(columns, learns=True)
         losses, are_classes = dict[str, float](), self.task == "classification"
         if are_classes:
-            self.classes = [*dict.fromkeys([*self.classes, *labels.tolist()])]
+            self.classes = [*dict.fromkeys([*self.classes, *declared, *labels.tolist()])]
             labels = np.array([self.classes.index(name) for name in labels])
         for name, kind in FIRST_TRIES.items():
             new = self._new(kind(), rows.shape[1])
@@ -101,12 +102,14 @@ class Baselines:
             self.each[name].grow(rows.shape[1])
             forecasts = self.each[name].learn_many(rows, labels.astype(np.float32))
             since = self.begun.get(name)
-            called = f"{name} from row {since + 1} on" if since else name
+            shown = baseline_name(name, self.each[name].notes())
+            shown += f" from row {since + 1} on" if since else ""
             told = np.asarray(forecasts, dtype=np.float64)
             if are_classes:
-                losses[called] = float((likeliest(told) != labels).mean())
+                found = np.maximum(likeliest(told), 0 if declared else -1)
+                losses[shown] = float((found != labels).mean())
             elif (loss := loss_of(of_numbers(told, labels))) is not None:
-                losses[called] = loss
+                losses[shown] = loss
         self.rows += len(labels)
         return losses
 

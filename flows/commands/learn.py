@@ -304,7 +304,6 @@ def _tell(
     going_on: Continued, learned: LearnedTable, seconds: float, path: Path, *, as_json: bool
 ) -> None:
     from algorithms.configurations import phrase
-    from algorithms.reference.first_tries import FIRST_TRIES
     from tasks.score.measured import told
 
     model, rows = going_on.model, len(learned.forecasts)
@@ -336,7 +335,8 @@ def _tell(
     )
     if learned.baselines_cpu_seconds:
         say(f"naive baselines: {learned.baselines_cpu_seconds:.3f} CPU s more")
-    since = ", which has learned the same rows" if learned.best in FIRST_TRIES else ""
+    whole = learned.best and " from row " not in learned.best
+    since = ", which has learned the same rows" if whole else ""
     say(f"measured: {told(learned.measures, learned.best)}{since}")
     say(f"champion: {phrase(model.champion or {})}")
     say(f"model: {path}")

@@ -157,11 +157,14 @@ class Continued:
         self._check_names(frame)
         features, new = self._features(frame)
         labels = self._labels(frame[self.target])
+        declared = self._declared(frame[self.target])
         began = process_time()
-        baselines, losses = self._naive_baselines(features, labels)
+        baselines, losses = self._naive_baselines(features, labels, declared)
         taken = process_time() - began if baselines else 0.0
         whole = copy.deepcopy(self.model)
         try:
+            if declared:
+                self.model.declare(*declared)
             with data_errors():
                 forecasts, measures = self._learn(features, labels)
         except BaseException:
@@ -369,8 +372,15 @@ class Continued:
         )
         return pd.DataFrame({FORECAST: likeliest}, dtype=object), measures
 
+    def _declared(self, target: pd.Series) -> tuple[str, ...]:
+        """Return the two classes of a first table in the order of a stream's, if it has two."""
+        if self.is_regression or self.model.examples:
+            return ()
+        classes = columns.as_classes(columns.tidy(target)).cat.categories
+        return tuple(text_of(str(name)) for name in classes) if len(classes) == 2 else ()
+
     def _naive_baselines(
-        self, features: pd.DataFrame, labels: pd.Series
+        self, features: pd.DataFrame, labels: pd.Series, declared: Sequence[str] = ()
     ) -> tuple[dict[str, Any], dict[str, float]]:
         """Return the baselines after this table, if all that was learned was, and their losses."""
         state = self.model.about.get(BASELINES)
@@ -379,7 +389,7 @@ class Continued:
         with data_errors():
             found = Baselines(self.task) if state is None else Baselines.restored(state)
             given = {str(name): as_column(column) for name, column in features.items()}
-            losses = found.learn(given, labels.to_numpy())
+            losses = found.learn(given, labels.to_numpy(), declared)
         return {BASELINES: found.state()}, losses
 
 

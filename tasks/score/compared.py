@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import pandas as pd
 
+from algorithms.benches.measures import baseline_name
 from tasks.jobs.job import Result
 from tasks.score.frame import as_frame, finished, rows_cut
 from tasks.score.leaderboard import Board, leaderboard
@@ -61,7 +62,7 @@ def compared(results: Results, suite: Suite | None = None) -> Compared:
     )
     tests = compare_all(board.table)
     names = {} if suite is None else {d.data: d.name for d in suite.data if d.name}
-    first_tries = verdict(board, names)
+    first_tries = " ".join(filter(None, (verdict(board, names), on_selected(frame, names))))
     title = suite.title if suite is not None else "Leaderboard"
     if metric:
         title += f", by {metric}"
@@ -71,6 +72,19 @@ def compared(results: Results, suite: Suite | None = None) -> Compared:
     missing = " ".join(filter(None, (answer.missing, rows_cut(frame, names))))
     answer = replace(answer, metric=described(measured, names), missing=missing)
     return Compared(title, board, tests, answer, tested)
+
+
+def on_selected(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
+    """Return on which datasets baselines are on selected features; empty where none is."""
+    done = frame[finished(frame) & frame["baseline"]]
+    said: dict[str, list[str]] = {}
+    for row in done.itertuples():
+        if (shown := baseline_name(row.label, row.metrics)) != row.label:
+            said.setdefault(shown, []).append(names.get(row.data, row.data))
+    return " ".join(
+        f"On {', '.join(dict.fromkeys(sets))} one of the baselines is {shown}."
+        for shown, sets in said.items()
+    )
 
 
 NAMED = 5

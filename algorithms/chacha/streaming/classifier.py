@@ -39,7 +39,7 @@ class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):
     Attributes
     ----------
     classes : list
-        In the order in which they came.
+        In the order in which they came, or were declared.
 
     Examples
     --------
@@ -72,6 +72,18 @@ class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):
         """River's word for "more than two classes"."""
         return True
 
+    def declare(self, first: Hashable, second: Hashable) -> None:
+        """Name two classes before the first example, which is then half of each; others may come.
+
+        Raises
+        ------
+        UsageError
+            If something was learned.
+        """
+        if self._race is not None:
+            raise UsageError("classes are declared before the first example: make a new model")
+        self.classes = self._with([first, second])
+
     def predict_one(self, x: Example) -> Hashable:
         """The likeliest class, of several the first that came; None before the first example."""
         probabilities = self.predict_proba_one(x)
@@ -81,7 +93,7 @@ class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):
         """The probability of each class seen so far."""
         chances: Any = self._forecast(x)
         if not isinstance(chances, np.ndarray):  # nothing was learned
-            return {}
+            return dict.fromkeys(self.classes, 0.5)
         # Another thread may have learned more classes since.
         return dict(zip(self.classes[: len(chances)], chances.tolist(), strict=True))
 
@@ -205,7 +217,7 @@ class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):
         return np.asarray(likeliest, dtype=np.float32)
 
     def _new_race(self, schema: Schema) -> Any:
-        return OneVsRest(super()._new_race, schema)
+        return OneVsRest(super()._new_race, schema, declared=len(self.classes))
 
     def _state(self) -> dict[str, Any]:
         return super()._state() | {"classes": self.classes}
@@ -232,7 +244,8 @@ class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):
 
     def _name(self, classes: list[Hashable]) -> None:
         """Keep the names of as many classes as the races know of."""
-        self.classes = classes[: 0 if self._race is None else self._race.n_classes]
+        known = len(self.classes) if self._race is None else self._race.n_classes
+        self.classes = classes[:known]
 
 
 def _class_of(label: Hashable) -> Hashable:

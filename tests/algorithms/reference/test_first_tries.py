@@ -85,3 +85,13 @@ def test_ridge_that_begins_anew_says_from_which_row_on(tmp_path):
     assert "online-ridge" in told[0]
     assert all("online-ridge from row 51 on" in each for each in told[1:])
     assert all("running-mean" in each for each in told)
+
+
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_those_that_learn_with_a_model_say_that_ridge_is_on_selected_features(task):
+    rng = np.random.default_rng(0)
+    labels = rng.normal(size=20) if task == "regression" else rng.choice([*"ab"], 20)
+    assert "online-ridge" in Baselines(task).learn(rows_of(rng, 20, 4), labels)
+    assert "online-ridge on selected features" in Baselines(task).learn(
+        rows_of(rng, 20, 1025), labels
+    )

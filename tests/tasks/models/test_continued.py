@@ -54,7 +54,7 @@ def test_booleans_among_classes_and_texts_are_written_one_way(tmp_path, spelt, o
     halves, _ = learned(tmp_path, *(["a,kind", *rows] for rows in tables))
     whole, _ = learned(tmp_path, ["a,kind", *itertools.chain(*tables)])
     assert sorted(halves.model.classes) == ["False", "True", "maybe"]
-    assert halves.model.classes == whole.model.classes
+    assert sorted(whole.model.classes) == sorted(halves.model.classes)
 
     texts = [[f"{parts[i][a % 2]},{a}.5" for a in range(20)] for i in (1, *order)]
     _, halves = learned(tmp_path, *(["kind,b", *rows] for rows in texts))

@@ -7,11 +7,15 @@ import pandas as pd
 import pytest
 
 from algorithms import registry
+from algorithms.benches.measures import OF_TASK
 from algorithms.benches.stream import StreamBench
 from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
 from algorithms.online.schema import stream_schema
 from algorithms.reference.first_tries import FIRST_TRIES
 from tasks.fetch import load
+from tasks.jobs.job import Job
+from tasks.jobs.run import run_job
+from tasks.jobs.skill import with_skill
 from tasks.keep.living import LivingStream, Recipe
 from tasks.models.continued import Continued, read_rows
 from tasks.preprocess.streaming import StreamOptions, as_stream
@@ -93,6 +97,7 @@ def test_numbers_are_forecast_alike_by_race_learn_estimator_and_live_model(table
 def test_classes_are_forecast_alike_by_race_learn_and_estimator(table):
     path, bench = raced("chacha", table, "sold", "dear")
     model, wrong = ChaChaClassifier(), 0
+    model.declare("no", "yes")
     for x in examples(table):
         label = x.pop("dear")
         del x["sold"]
@@ -101,10 +106,36 @@ def test_classes_are_forecast_alike_by_race_learn_and_estimator(table):
     learned = Continued.new(read_rows(path), target="dear").learn(read_rows(path))
 
     assert learned.measures["error"] == wrong / N
-    assert bench.score().metrics["error"] == pytest.approx(wrong / N, abs=1.5 / N)  # the first one
-    assert bench.score().metrics["log_loss"] == pytest.approx(
-        learned.measures["log_loss"], abs=0.02
-    )
+    assert bench.score().metrics["error"] == wrong / N
+
+
+LABELS = {
+    "numbers": lambda z: z.round(4),
+    "two classes": lambda z: np.where(z > 0, "yes", "no"),
+    "two classes, the second first": lambda z: np.where(z > 0, "no", "yes"),
+    "two numbers": lambda z: np.where(z > 0, 10, 2),
+    "flags": lambda z: z < 0,
+    "five classes": lambda z: np.array([*"tsrqp"])[np.digitize(z, [-1.5, -0.5, 0.5, 1.5])],
+}
+
+
+@pytest.mark.parametrize("kind", LABELS)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_every_measure_of_learn_is_that_of_race(kind, seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(150, 3)).round(4)
+    z = x @ [1.0, -1.0, 0.5] + rng.normal(size=150) / 2
+    path = tmp_path / "table.csv"
+    pd.DataFrame(x, columns=[*"abc"]).assign(y=LABELS[kind](z)).to_csv(path, index=False)
+    job = Job(algorithm="chacha", data=f"file:{path}?target=y", seed=0, environment_seed=0,
+              label="chacha", bench={"log_target": False})  # fmt: skip
+    found = with_skill(job, run_job(job, tmp_path)[0])
+    learned = Continued.new(read_rows(path)).learn(read_rows(path))
+
+    same = {name: found.result.metrics[name] for name in learned.measures}
+    assert learned.measures == pytest.approx(same, rel=1e-6)
+    assert {*OF_TASK["regression" if kind == "numbers" else "classification"]} == {*same}
+    assert learned.best == found.best
 
 
 @pytest.mark.parametrize("name", FIRST_TRIES)

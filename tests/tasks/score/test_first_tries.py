@@ -100,3 +100,13 @@ def test_who_is_a_baseline():
     found = [name for name in registry.names() if registry.algorithm_class(name).baseline]
     streams = ["running-mean", "last-label", "seasonal-last", "online-ridge"]
     assert found == [*streams, "lightgbm-default", "forest-default"]
+
+
+def test_a_board_says_which_baseline_is_on_selected_features(make_frame):
+    narrow = {("chacha", "x"): [1.0], ("online-ridge", "x"): [2.0]}
+    wide = {("chacha", "y"): [1.0], ("online-ridge", "y"): [2.0]}
+    frame = pd.concat([make_frame(narrow), make_frame(wide, metrics={"selected_features": 64.0})])
+    frame["baseline"] = frame["label"] == "online-ridge"
+    said = compared(frame).answer.first_tries
+    assert said.endswith("On y one of the baselines is online-ridge on selected features.")
+    assert said.count("selected features") == 1

@@ -193,3 +193,31 @@ def test_importance_0_brings_no_class():
     model.learn_many(x[:3], ["grey"] * 3, [0, 0, 0])
 
     assert model.predict_proba_one({0: 0.1, 1: 0.2}) == before
+
+
+def test_declared_classes_are_forecast_from_the_first_example_on_and_more_may_come():
+    model = ChaChaClassifier(b=3)
+    model.declare("no", "yes")
+    assert model.predict_proba_one({"a": 1.0}) == {"no": 0.5, "yes": 0.5}
+    model.learn_one({"a": 1.0}, "yes", w=0)
+    assert model.classes == ["no", "yes"]
+    for a in (1.0, -1.0) * 20:
+        model.learn_one({"a": a}, "yes" if a > 0 else "no")
+    assert model.predict_one({"a": 1.0}) == "yes"
+    model.learn_one({"a": 0.0}, "maybe")
+    assert model.classes == ["no", "yes", "maybe"]
+    assert sum(model.predict_proba_one({"a": 0.0}).values()) == pytest.approx(1)
+    with pytest.raises(UsageError, match="before the first example"):
+        model.declare("a", "b")
+
+
+def test_a_model_of_declared_classes_goes_on_from_its_file(tmp_path):
+    model = ChaChaClassifier(b=3)
+    model.declare("no", "yes")
+    for name, n in (("new", 0), ("begun", 5)):
+        for _ in range(n):
+            model.learn_one({"a": 1.0}, "yes")
+        model.save(tmp_path / name)
+        again = ChaChaClassifier.load(tmp_path / name)
+        assert again.classes == ["no", "yes"]
+        assert again.predict_proba_one({"a": 2.0}) == model.predict_proba_one({"a": 2.0})
