@@ -32,6 +32,15 @@ def told(metrics: Mapping[str, float], best: str = "") -> str:
 MEANS = {
     "progressive_mse": "the mean squared error of predictions made before the label",
     "progressive_error": "the share of labels that were predicted wrongly before they came",
+    "validation_reward": (
+        "1 / (1 + mean squared error / variance of the target) on validation rows: 1 without"
+        " error, 1/2 for a prediction of the mean"
+    ),
+    "validation_accuracy": "the share of validation labels that were predicted rightly",
+    "best_feedback": "the best reward among the pulls of a table of feedbacks",
+    "cv_accuracy": "the share of labels that were predicted rightly in cross-validation",
+    "test_accuracy": "the share of held-out labels that were predicted rightly",
+    "test_r2": "the share of the target's variance explained on held-out rows",
     "test_mse": "the mean squared error on held-out rows",
     "test_error": "the share of held-out labels that were predicted wrongly",
 }

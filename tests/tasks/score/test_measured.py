@@ -1,6 +1,8 @@
 """Boards by another measure than the score."""
 
 import math
+import re
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +11,9 @@ from tasks.jobs.suites.suite import Suite
 from tasks.score.board import plain, score_name
 from tasks.score.compared import compared
 from tasks.score.frame import as_frame
-from tasks.score.measured import by_measure, told
+from tasks.score.measured import MEANS, by_measure, told
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
@@ -92,3 +96,15 @@ def test_measures_in_a_line():
     assert told({"skill": 0.25, "error": 0.125}, "last-label") == (
         "error 0.125, skill 0.25 (relative loss 0.75) over last-label"
     )
+
+
+def test_every_score_of_an_environment_is_explained():
+    """Where its name is given: on the board, and in the documentation of metrics."""
+    names = re.compile(r'"((?:progressive|test|validation|cv)_(?:mse|error|reward|accuracy|r2)'
+                       r'|best_feedback)"')  # fmt: skip
+    places = [*ROOT.glob("algorithms/benches/*.py"), *ROOT.glob("tasks/jobs/benches/*.py")]
+    given = {name for place in places for name in names.findall(place.read_text())}
+    page = (ROOT / "docs/how-to/add-a-metric.md").read_text()
+    assert "validation_reward" in given
+    assert sorted(given - MEANS.keys()) == []
+    assert sorted(name for name in given if f"`{name}`" not in page) == []
