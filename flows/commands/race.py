@@ -291,6 +291,7 @@ def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
     from tasks.score.frame import rows_cut, to_frame
     from tasks.score.measured import told
 
+    is_log = attempt.of_log and result.metric == attempt.result.metric
     failures = attempt.failures
     for failure in failures[:MOST_FAILURES]:
         say(" ".join(failure.split()), err=True)
@@ -301,7 +302,6 @@ def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
         reason = " ".join(result.reason.split())
         say(f"{result.label} on {result.data}: {result.status}: {reason}", err=True)
     elif not as_json:
-        is_log = attempt.of_log and result.metric == attempt.result.metric
         say(
             f"{result.label} on {result.data}, seed {result.seed}:"
             f" {result.metric} {result.score:.6g}{' of the log target' if is_log else ''}"
@@ -331,7 +331,7 @@ def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
                  "budget", "complete", "hindsight",
                  "cpu_seconds", "wall_seconds", "setup_seconds", "seed", "environment_seed",
                  "algorithm", "data", "digest", "settings", "bench_options", "reason",
-                 "events", "baseline", "baselines_cpu_seconds")  # fmt: skip
-        taken = attempt.baselines_cpu_seconds
-        row = plain(result) | {"baseline": attempt.best, "baselines_cpu_seconds": taken}
+                 "events", "baseline", "baselines_cpu_seconds", "of_log_target")  # fmt: skip
+        row = plain(result) | {"baseline": attempt.best, "of_log_target": is_log,
+                               "baselines_cpu_seconds": attempt.baselines_cpu_seconds}  # fmt: skip
         say(json.dumps({name: row[name] for name in names}))

@@ -275,6 +275,9 @@ def test_what_is_of_the_logarithm_of_the_target_is_said_so(tmp_path, monkeypatch
     assert " of the log target in " in score
     assert measured.endswith(" over online-ridge, all of the target itself")
     assert "log target" not in said("--metric", "rmse")[0]
+    for given, is_log in (((), True), (("--metric", "rmse"), False),
+                          (("--set", "log_target=false"), False)):  # fmt: skip
+        assert json.loads(said(*given, "--json")[-1])["of_log_target"] == is_log
     score, measured = said("--set", "log_target=false")[:2]
     assert "log target" not in score
     assert measured.endswith(" over online-ridge")
