@@ -10,6 +10,7 @@ from tasks.keep.conform import AHEAD
 from tasks.keep.page.days import span, width_of
 from tasks.keep.page.story import Story
 from tasks.keep.page.traces import bars, layout, over_days
+from tasks.keep.turn import CATEGORIES
 from tasks.report.draw.specs import Figure, colour
 from tasks.report.section import Cell, Section, Table
 
@@ -60,6 +61,21 @@ def asides(story: Story) -> Section:
         tall=True,
     )
     return Section("aside", "Rows set aside", nav="Set aside", figures=[figure], tables=[table])
+
+
+def categories(story: Story) -> Section | None:
+    """Return the categories that the contract does not name; messages quote none of them."""
+    seen = {column: names for column, names in story.memory.get(CATEGORIES, {}).items() if names}
+    if not seen:
+        return None
+    table = Table(
+        "categories-table",
+        "Categories that the contract does not name, the last of each column",
+        ["Column", "Categories"],
+        [[Cell(column), Cell(", ".join(names[-MOST_ROWS:]))] for column, names in seen.items()],
+        text="Fix the source, or add them to the contract:",
+    )
+    return Section("categories", "New categories", tables=[table])
 
 
 def waiting(story: Story) -> Section:

@@ -35,6 +35,7 @@ SECTIONS: Sequence[Callable[[Story], Section | None]] = (
     duels.section,
     happenings.section,
     intake.asides,
+    intake.categories,
     drifts.section,
     calibration.section,
     intake.waiting,

@@ -11,6 +11,7 @@ from algorithms.errors import DataError
 from tasks.keep import turn
 from tasks.keep.page.intake import waiting
 from tasks.keep.page.story import read_story
+from tasks.keep.page.whole import render
 from tests.tasks.keep.world import BEGIN, KEEP, models, opened
 
 pytestmark = pytest.mark.usefixtures("without_pages")
@@ -323,6 +324,10 @@ def test_a_category_that_never_came_is_told_once_and_not_quoted(world):
     assert len(told) == 1
     assert "rows hold a category of 'shop'" in told[0]
     assert no_mark(world)
+    # The page is the operator's own: it names what no message quotes.
+    page = render(read_story(world.state, world.keep, BEGIN + timedelta(days=4)))
+    shown = page[page.index("Categories that the contract does not name") :]
+    assert MARK in shown.partition("</table>")[0]
 
 
 def test_a_day_whose_loss_is_far_above_is_told_and_learned(make_world):

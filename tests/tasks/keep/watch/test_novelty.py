@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tasks.keep.watch.novelty import LEAST, excess
+from tasks.keep.watch.novelty import BEYOND, FAR, LEAST, excess, is_far_above
 
 NAMES = ["x: low", "x: middle", "x: high", "x: commonest"]
 
@@ -137,3 +137,42 @@ def test_exchangeable_days_exceed_all_others_no_more_often_than_theory_says(monk
     ]
 
     assert 0.02 < np.mean(found) <= 1 / (n + 1) + 2 * np.sqrt(0.05 / tries)
+
+
+class TestACostlyDay:
+    """What `is_far_above` promises, just within and just beyond each of its bounds."""
+
+    USUAL = np.tile([0.9, 1.0, 1.1], 8)  # median 1, deviation .1
+    SPREAD = 0.1 * 1.4826
+
+    def is_costly(self, now, before=USUAL, floor=0.0, rows=100):
+        return is_far_above(before, now, floor, [100] * len(before), rows)
+
+    def test_it_is_far_spreads_above_the_median(self):
+        edge = 1.0 + FAR * self.SPREAD
+        assert not self.is_costly(edge - 1e-3)
+        assert self.is_costly(edge + 1e-3)
+        assert not self.is_costly(-edge)
+
+    def test_the_spread_is_never_below_the_floor(self):
+        assert not self.is_costly(1.0 + FAR * 0.5 - 1e-3, floor=0.5)
+        assert self.is_costly(1.0 + FAR * 0.5 + 1e-3, floor=0.5)
+        assert self.is_costly(1.06, before=np.ones(20), floor=0.01)
+        assert not self.is_costly(1.04, before=np.ones(20), floor=0.01)
+
+    def test_one_bad_day_hides_no_other_and_a_weekday_that_is_always_bad_counts_for_nothing(self):
+        assert self.is_costly(5.0, before=np.append(self.USUAL, 9.0))
+        mondays = np.append(self.USUAL, [5.0, 5.0])
+        assert not self.is_costly(5.0, before=mondays)
+        assert self.is_costly(5.0 + (BEYOND + 0.1) * self.SPREAD * 2, before=mondays)
+
+    def test_of_fewer_rows_more_is_asked_and_of_more_not_less(self):
+        edge = 1.0 + 2 * FAR * self.SPREAD
+        assert not self.is_costly(edge - 1e-3, rows=25)
+        assert self.is_costly(edge + 1e-3, rows=25)
+        assert not self.is_costly(1.0 + FAR * self.SPREAD - 1e-3, rows=10_000)
+
+    def test_nothing_is_said_before_two_weeks_are_known(self):
+        known = np.append(self.USUAL[: LEAST - 1], [np.nan] * 9)
+        assert not self.is_costly(1e9, before=known)
+        assert self.is_costly(1e9, before=np.append(known, 1.0))

@@ -225,3 +225,27 @@ def test_a_day_of_one_row_or_none_is_taken(kept):
         part = slice(rows)
         watch.observe("", table[part], forecasts[part])
         watch.settle("", labels[part], forecasts[part], labels[part])
+
+
+@pytest.mark.parametrize(("times", "is_told"), [(1.0, False), (1.2, False), (4.0, True)])
+def test_a_day_that_costs_far_more_is_told_whose_labels_are_as_ever(times, is_told):
+    watch, _ = watched(40)
+    _, labels, forecasts = day(40)
+    wrong = labels + times * (forecasts - labels)
+    seen = watch.settle("day 40", labels, wrong, (labels - wrong).abs())
+
+    assert {each.series for each in seen.worse} == ({"forecasts: error"} if is_told else set())
+    for each in seen.worse:
+        assert "and was about" in each.what
+
+
+def test_of_classes_the_loss_of_a_costly_day_is_told():
+    watch = StreamWatch()
+    for number in range(31):
+        rng = np.random.default_rng(number)
+        labels = pd.Series(rng.choice(["a", "b"], 60))
+        sure = np.full(60, 0.9) if number < 30 else np.full(60, 0.2)
+        shares = pd.DataFrame({"a": np.where(labels == "a", sure, 1 - sure)})
+        shares["b"] = 1 - shares["a"]
+        seen = watch.settle(f"day {number:02}", labels, shares, pd.Series(1 - sure))
+        assert bool(seen.worse) == (number == 30)
