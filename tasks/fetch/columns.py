@@ -11,11 +11,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from algorithms.errors import DataError
 from algorithms.online.column_types import standard_type
 from algorithms.online.values import LONGEST_LABEL, label
 
 LARGEST = np.finfo(np.float32).max
 """The largest finite number of the float32 that all learners get."""
+
+FEW_WORDS = 0.1
+"""Up to this share of words among numbers or dates is mistakes; more of them make texts."""
+
+SHOWN = 3
+"""So many of them a message shows."""
 
 _DAY = r"\d{4}-\d\d-\d\d"
 _ISO = re.compile(
@@ -157,6 +164,30 @@ def iso_dates(values: Iterable[object]) -> NDArray[np.datetime64]:
     shown = pd.Series([found and (found[1] or found[2]) for found in read], dtype=object)
     known = pd.to_datetime(shown, format="ISO8601", errors="coerce")
     return known.to_numpy().astype("datetime64[us]")
+
+
+def refuse_few_words(column: pd.Series) -> None:
+    """Raise DataError if all but a few values are numbers, or dates; categories may be anything.
+
+    Such texts are mistakes of a file, or marks of missing values of its own; as categories they
+    would make one of each number.
+    """
+    column = standard_type(column)
+    if not is_text(column):
+        return
+    texts, present = column.astype(str), column.notna()
+    different = texts.unique()
+    numerals = [is_numeral(text) for text in different]
+    for what, are in (("numbers", numerals), ("dates", ~np.isnat(iso_dates(different)))):
+        known = dict(zip(different, are, strict=True))
+        rows = np.flatnonzero(present & ~texts.map(known).astype(bool))
+        if 0 < len(rows) <= FEW_WORDS * present.sum():
+            shown = ", ".join(f"{texts.iloc[row]!r} in row {row + 1}" for row in rows[:SHOWN])
+            raise DataError(
+                f"column {column.name!r} holds {what} in {present.sum() - len(rows)} rows, and"
+                f" texts in {len(rows)}: {shown}: correct them or leave them empty; categories"
+                f" that look like {what} are read from a parquet file, as its type category"
+            )
 
 
 def as_classes(column: pd.Series) -> pd.Series:

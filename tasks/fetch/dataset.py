@@ -106,6 +106,10 @@ def finish(table: RawTable, reference: Reference, text: str) -> Dataset:
     if options.missing_target == "drop":
         frame = frame[frame[column].notna()]
         _check_shape(frame, text)
+    if reference.source in ("file", "imported"):  # others have been looked through
+        for name in frame:
+            if name != column or options.task is None:
+                columns.refuse_few_words(frame[name])
     target, task = _target(frame[column].rename(str(column)), options, table.task, text)
     if options.rows is not None:
         rows = sampled(target, options.rows, text, by_class=task == "classification")

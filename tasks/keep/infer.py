@@ -48,6 +48,8 @@ def infer(
     """
     rules, frame = {}, standard_columns(frame)
     for name in map(str, frame):
+        if name != id:
+            columns.refuse_few_words(frame[name])
         rule = _rule(frame[name], grows=name in (time, id))
         if name == id and rule.kind in NUMBERS:
             rule = ColumnRule(kind="text")

@@ -27,7 +27,6 @@ from tasks.models.plain_columns import (
     kind_of,
     kinds_of,
     plain,
-    refuse_few_words,
     refuse_many_numbers,
 )
 from tasks.preprocess.stream_encoder import as_column, text_of
@@ -126,7 +125,7 @@ class Continued:
             raise DataError(f"no features: at least one column beside {name!r} is needed")
         refuse_dates(columns.tidy(frame[name]), "the table")
         if task is None and not frame[name].isna().all() and kind_of(frame[name]) == "text":
-            refuse_few_words(frame[name])
+            columns.refuse_few_words(frame[name])
         kind = MODELS[task or infer_task(columns.tidy(frame[name].dropna()))]
         model = kind(None, None, seed, algorithm, **settings or {})
         model.about = {TARGET: name, KINDS: {}}

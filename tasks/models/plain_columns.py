@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-import numpy as np
 import pandas as pd
 
 from algorithms.errors import DataError
@@ -13,9 +12,6 @@ from tasks.fetch import columns
 from tasks.fetch.dataset import MOST_CLASSES, infer_task
 from tasks.models.columns import as_dates, as_numbers, as_texts
 from tasks.preprocess.stream_encoder import FLAGS, is_flag, text_of
-
-FEW_WORDS = 0.1
-"""Up to this share of words among numbers or dates is mistakes; more of them make texts."""
 
 
 def kinds_of(frame: pd.DataFrame) -> dict[str, str]:
@@ -45,7 +41,7 @@ def plain(frame: pd.DataFrame, known: Mapping[str, str]) -> pd.DataFrame:
             found[name] = as_dates(column)
         else:
             if name not in known:
-                refuse_few_words(column)
+                columns.refuse_few_words(column)
             found[name] = as_texts(column).map(text_of, na_action="ignore").astype(object)
     return pd.DataFrame(found, frame.index)
 
@@ -55,25 +51,6 @@ def flags_or_numbers(column: pd.Series) -> pd.Series:
     if columns.is_nominal(column) or columns.is_text(column):
         column = column.astype(object).map(lambda value: FLAGS.get(str(value), value))
     return as_numbers(column)
-
-
-def refuse_few_words(column: pd.Series) -> None:
-    """DataError if all but a few values are numbers, or dates; categories may be anything."""
-    if columns.is_nominal(column):
-        return
-    texts, present = column.astype(str), column.notna()
-    different = texts.unique()
-    numerals = [columns.is_numeral(text) for text in different]
-    for what, are in (("numbers", numerals), ("dates", ~np.isnat(columns.iso_dates(different)))):
-        known = dict(zip(different, are, strict=True))
-        rows = np.flatnonzero(present & ~texts.map(known).astype(bool))
-        if 0 < len(rows) <= FEW_WORDS * present.sum():
-            raise DataError(
-                f"column {column.name!r} holds {what} in {present.sum() - len(rows)} rows, and"
-                f" {texts.iloc[rows[0]]!r} in row {rows[0] + 1} is none: mend the {len(rows)} such"
-                f" rows or leave them empty there; texts most of which look like {what} are"
-                " learned from a parquet file, as categories"
-            )
 
 
 def refuse_many_numbers(target: pd.Series, classes: Sequence[str]) -> None:

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from algorithms.errors import UsageError
 from algorithms.online.inputs import unique_names
-from tasks.fetch.columns import tidy_frame
+from tasks.fetch.columns import refuse_few_words, tidy_frame
 from tasks.fetch.references import with_options
 from tasks.jobs.attempt import attempt
 from tasks.jobs.job import Result, first_fault
@@ -209,6 +209,8 @@ def _written(frame: pd.DataFrame, folder: Path) -> Path:
     names = [name for name in frame.index.names if name is not None]
     frame = frame.reset_index(level=names) if names else frame
     frame = frame.set_axis(unique_names(frame.columns), axis=1)
+    for name in frame:  # which a file of types would not be asked
+        refuse_few_words(frame[name])
     path = folder / "table.parquet"
     tidy_frame(frame).to_parquet(path)
     return path

@@ -23,22 +23,22 @@ FIRST = {
     "a word": (
         first(price=(3, "oops")),
         (),
-        "'price' holds numbers in 59 rows, and 'oops' in row 4",
+        "'price' holds numbers in 59 rows, and texts in 1: 'oops' in row 4",
     ),
     "no date": (
         first(day=(3, "soon")),
         (),
-        "'day' holds dates in 59 rows, and 'soon' in row 4 is",
+        "'day' holds dates in 59 rows, and texts in 1: 'soon' in row 4",
     ),
     "no such day": (
         first(day=(3, "2024-02-30")),
         (),
-        "'day' holds dates in 59 rows, and '2024-02-30' in row 4 is",
+        "'day' holds dates in 59 rows, and texts in 1: '2024-02-30' in row 4",
     ),
     "a wordy label": (
         first(sold=(3, "oops")),
         (),
-        "'sold' holds numbers in 59 rows, and 'oops' in",
+        "'sold' holds numbers in 59 rows, and texts in 1: 'oops' in",
     ),
     "a flag": (
         first(price=(3, "true")),

@@ -1,0 +1,83 @@
+"""A column of numbers, or dates, with a few texts: refused with one message wherever it comes."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from algorithms.errors import DataError
+from leaseboard import race
+from tasks.fetch import load
+from tasks.fetch.columns import refuse_few_words
+from tasks.keep.infer import infer
+from tasks.models.continued import Continued, read_rows
+
+N = 60
+
+
+def table(**wrong):
+    """A table with texts at places of columns."""
+    frame = pd.DataFrame({
+        "price": np.arange(N) / 4,
+        "day": pd.date_range("2024-01-01", periods=N).strftime("%Y-%m-%d"),
+        "kind": ["a", "b", "c"] * (N // 3),
+        "sold": np.arange(N) % 7 + 0.5,
+    }).astype(object)  # fmt: skip
+    for name, places in wrong.items():
+        for row, text in places.items():
+            frame.loc[row, name] = text
+    return frame
+
+
+WRONG = {
+    "a number": (
+        {"price": {3: "n/k", 8: "tba", 20: "n/k", 21: "soon"}},
+        "column 'price' holds numbers in 56 rows, and texts in 4: 'n/k' in row 4, 'tba' in row 9",
+    ),
+    "a date": ({"day": {0: "someday"}}, "column 'day' holds dates in 59 rows, and texts in 1:"),
+    "the target": ({"sold": {9: "closed"}}, "column 'sold' holds numbers in 59 rows"),
+}
+
+
+def ways(path):
+    """Return each way in which a table of a file comes."""
+    frame = read_rows(path)
+    return {
+        "learn": lambda: Continued.new(frame, target="sold").learn(frame),
+        "suites and race": lambda: load(f"file:{path}?target=sold"),
+        "race of a frame": lambda: race("vanilla", pd.read_csv(path), target="sold"),
+        "live": lambda: infer(frame, target="sold"),
+    }
+
+
+@pytest.mark.parametrize("way", ["learn", "suites and race", "race of a frame", "live"])
+@pytest.mark.parametrize("what", WRONG)
+def test_few_texts_are_refused_everywhere_with_one_message(tmp_path, what, way):
+    wrong, said = WRONG[what]
+    table(**wrong).to_csv(tmp_path / "table.csv", index=False)
+    with pytest.raises(DataError) as found:
+        ways(tmp_path / "table.csv")[way]()
+    assert str(found.value).startswith(said)
+    assert "\n" not in str(found.value)
+
+
+@pytest.mark.parametrize("way", ["learn", "suites and race", "live"])
+def test_more_texts_are_categories_everywhere(tmp_path, way):
+    wrong = {"price": dict.fromkeys(range(0, N, 5), "n/k")}
+    table(**wrong).to_csv(tmp_path / "table.csv", index=False)
+    found = ways(tmp_path / "table.csv")[way]()
+    if way == "suites and race":
+        assert isinstance(found.features["price"].dtype, pd.CategoricalDtype)
+
+
+def test_at_the_share_they_are_refused_and_above_it_not():
+    column = pd.Series([*map(str, range(90)), *["x"] * 10], name="x")
+    with pytest.raises(DataError, match="texts in 10: 'x' in row 91"):
+        refuse_few_words(column)
+    refuse_few_words(pd.concat([column, pd.Series(["x"])], ignore_index=True))
+
+
+def test_categories_that_are_declared_may_be_anything():
+    refuse_few_words(table(price={3: "x"})["price"].astype(str).astype("category"))
+    load_of_classes = table(sold={9: "closed"})
+    model = Continued.new(load_of_classes, target="sold", task="classification")
+    assert model.task == "classification"
