@@ -1,9 +1,10 @@
 """What is wrong, as incidents: each is told once when it opens, and once when it is resolved.
 
 An incident of a day is not over at the first turn that does not find it, but when it has been
-quiet for two days. One that every turn looks for, such as a file that is held back, is over when a
-turn does not find it any more. Each that returns is told again, and has to be quiet for longer
-from then on. So one that comes and goes is told ever more rarely, and one that lasts once.
+quiet for two days, or, of ids, when a good batch has come. One that every turn looks for, such as
+a file that is held back, is over when a turn does not find it any more. Each that returns is told
+again, and has to be quiet for longer from then on. So one that comes and goes is told ever more
+rarely, and one that lasts once.
 """
 
 from __future__ import annotations
@@ -128,6 +129,7 @@ def reconcile(
     found: Iterable[Incident],
     now: datetime,
     still: Collection[tuple[str, str]] = (),
+    over: Collection[str] = (),
 ) -> Reconciled:
     """Compare what a turn found with what was known.
 
@@ -141,6 +143,8 @@ def reconcile(
         The moment of this turn; one before the last turn resolves nothing.
     still : collection of tuple of str
         The keys of cases that are not over, though they are not among `found`.
+    over : collection of str
+        The kinds that are, however short they have been quiet.
 
     Returns
     -------
@@ -170,7 +174,7 @@ def reconcile(
         if key in new:
             after: Case | None = _found(before, new[key], now)
         else:
-            after = known[key] if key in still else _missed(known[key], now)
+            after = known[key] if key in still else _missed(known[key], now, key[0] in over)
         if after is None:
             continue
         followed.append(after)
@@ -189,9 +193,9 @@ def _found(case: Case | None, incident: Incident, now: datetime) -> Case:
     return replace(case, incident=lasting, seen=max(case.seen, now))
 
 
-def _missed(case: Case, now: datetime) -> Case | None:
+def _missed(case: Case, now: datetime, is_over: bool) -> Case | None:
     if case.resolved is not None:
         return case if now - case.resolved <= MEMORY else None
     doublings = 2**case.returns - (case.incident.kind in LOOKED_AT)
-    quiet = now >= case.seen and now - case.seen >= QUIET * doublings
+    quiet = now >= case.seen and (is_over or now - case.seen >= QUIET * doublings)
     return replace(case, resolved=now) if quiet else case

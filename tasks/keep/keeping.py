@@ -18,6 +18,9 @@ from tasks.keep.shadow import Shadow
 from tasks.keep.state import State
 from tasks.keep.tell import letters
 
+OVER = "over"
+"""In the memory until the turn ends: kinds of incidents that a good batch shows to be over."""
+
 
 @dataclass
 class Keeping:
@@ -55,6 +58,10 @@ class Keeping:
         shown = command or command_of(self.keep, self.file)
         self.found.append(Incident(kind, subject, " ".join(what.split()), self.now, shown))
 
+    def is_over(self, kind: str) -> None:
+        """Have incidents of a kind be over at the end of the turn, if it finds them no more."""
+        self.memory[OVER] = sorted({*self.memory.get(OVER, ()), kind})
+
     def record(self, changes: Changes, *, ends: bool = False) -> None:
         """Put what was found since the last time, and the messages about it, among `changes`.
 
@@ -87,10 +94,12 @@ def record(
 
     - `still`: see `tasks.keep.incidents.reconcile`; None: no incident is over.
     """
-    cases = [Case.from_dict(each) for each in memory.get("cases", [])]
+    cases, over = [Case.from_dict(each) for each in memory.get("cases", [])], []
     if still is None:
         still = {each.incident.key for each in cases}
-    after = reconcile(cases, found, now, still)
+    else:
+        over, memory[OVER] = memory.get(OVER, []), []
+    after = reconcile(cases, found, now, still, over)
     memory["cases"] = [each.to_dict() for each in after.cases]
     changes.happened += [
         Happened(changes.at, each.status, each.incident.subject, each.incident.what)

@@ -13,8 +13,9 @@ from tasks.keep.changes import KeptRow
 from tasks.keep.content import packed, plain_value, seal_of, values_in
 from tasks.keep.settings import DataSettings
 
-REUSED = "its {id} is that of an earlier row with other values"
-TWICE = "its {id} stands in the batch twice, with other values"
+OTHER_VALUES = "with other values"
+REUSED = f"its {{id}} is that of an earlier row {OTHER_VALUES}"
+TWICE = f"its {{id}} stands in the batch twice, {OTHER_VALUES}"
 RELABELLED = "its label has come before, and was another"
 UNKNOWN = "a label for a row that never came"
 

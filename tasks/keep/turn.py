@@ -26,7 +26,7 @@ from tasks.keep.losses import Sums
 from tasks.keep.reading import features_of
 from tasks.keep.settings import FOLDER
 from tasks.keep.shadow import CHALLENGER, CHAMPION, RETIRED, by_day, losses_of
-from tasks.keep.taking import Sorted, is_labels_alone, label_of, take
+from tasks.keep.taking import OTHER_VALUES, Sorted, is_labels_alone, label_of, take
 from tasks.models.plain_columns import text_of
 
 UNCLAIMED = timedelta(days=7)
@@ -55,6 +55,12 @@ HELD_BACK = "held back"
 
 REPEATED = 0.5
 """The share of a batch from which on rows that had come before are told."""
+
+BEGIN_AGAIN = (
+    ": if {id} begins again, as each month, join the time to it at the source, such as 2026-02-17,"
+    " and deliver the file again"
+)
+"""How to fix ids that are of other rows."""
 
 _CLASSES = {1.0: "True", 0.0: "False"}
 """What flags are called where they are forecast; a missing one stays missing."""
@@ -149,9 +155,7 @@ def checked(keeping: Keeping, batch: Batch) -> Work | None:
         said_at = keeping.now.astimezone(UTC).isoformat(timespec="seconds")
         early = work.taken.may_wait()
         work.changes.early = [(identity, said_at, label) for identity, label in early]
-    if work.taken.aside:
-        (_, reason, _), count = work.taken.aside[0], len(work.taken.aside)
-        keeping.incident("ids", reason, f"{batch.name}: {count} rows set aside: {reason}")
+    _tell_ids(keeping, batch, work.taken, len(ids))
     _tell_repeats(keeping, batch, work.taken, len(ids))
     work.taken.aside += [
         (str(row.get(data.id or "", "")), each.reason, packed(row)) for each, row in aside
@@ -192,6 +196,17 @@ def _tell_new_categories(keeping: Keeping, batch: Batch, rows: pd.DataFrame) -> 
             what = f"{batch.name}: {count} hold {many} of {name!r} that never came before"
             fix = "fix the source, or add it to the contract"
             keeping.incident("data", f"categories of {name}", f"{what}: {fix}")
+
+
+def _tell_ids(keeping: Keeping, batch: Batch, taken: Sorted, count: int) -> None:
+    """Tell rows whose identity is that of others; new rows without any show that this is over."""
+    if taken.aside:
+        reason = taken.aside[0][1]
+        again = BEGIN_AGAIN.format(id=keeping.keep.data.id) if OTHER_VALUES in reason else ""
+        what = f"{batch.name}: {len(taken.aside)} of {count} rows set aside: {reason}{again}"
+        keeping.incident("ids", reason, what)
+    elif taken.new:
+        keeping.is_over("ids")
 
 
 def _tell_repeats(keeping: Keeping, batch: Batch, taken: Sorted, count: int) -> None:

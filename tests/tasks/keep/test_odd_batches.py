@@ -415,3 +415,18 @@ def test_a_batch_that_raises_costs_none_of_its_group(world, make_world, monkeypa
     assert world.state.memory()["rows since"] == other.state.memory()["rows since"]
     (world.home / path.name).rename(path)
     assert world.turn(6).counts["new"] == 20
+
+
+def test_ids_that_begin_again_are_told_how_to_be_fixed_and_close_with_the_next_good_batch(world):
+    world.live(0, 1)
+    again = world.day(2).assign(order=world.day(1)["order"].tolist())
+    world.deliver(2, again)
+    assert world.turn(2).open_incidents == 1
+    (said,) = [each for each in opened(world) if "set aside" in each]
+    assert f"{len(again)} of {len(again)} rows set aside: its order is that of an" in said
+    assert "join the time to it at the source, such as 2026-02-17, and deliver the file" in said
+
+    assert world.turn(2).open_incidents == 1  # nothing new came: that is no fix
+    world.deliver(2, again.assign(order="2026-02-" + again["order"].astype(str)), name="fixed")
+    assert world.turn(2).open_incidents == 0
+    assert world.state.memory()["over"] == []
