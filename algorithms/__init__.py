@@ -5,6 +5,6 @@ or touches a global random generator. The tree is the table of contents: each pa
 module or a folder of its name, its baselines stand beside it.
 """
 
-from algorithms.caches import keep_kernels_apart
+from leaseboard.algorithms.caches import keep_kernels_apart
 
 keep_kernels_apart()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from algorithms.errors import AuditError
-from algorithms.events import (
+from leaseboard.algorithms.errors import AuditError
+from leaseboard.algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
     ConfigurationAdmitted,

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Generic, ParamSpec
 from pydantic import ValidationError
 from typing_extensions import TypeVar
 
-from algorithms.errors import SettingError, UsageError, invalid, unknown
-from algorithms.events import Event, Finished, Started
+from leaseboard.algorithms.errors import SettingError, UsageError, invalid, unknown
+from leaseboard.algorithms.events import Event, Finished, Started
 
 P = ParamSpec("P")
 Made = TypeVar("Made")

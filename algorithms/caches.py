@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from algorithms.errors import UsageError
+from leaseboard.algorithms.errors import UsageError
 
 
 def cache_dir() -> Path:

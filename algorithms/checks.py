@@ -15,18 +15,18 @@ from unittest import mock
 
 import numpy as np
 
-from algorithms import registry
-from algorithms.audit import Auditor
-from algorithms.base import Algorithm, Bench, play, settings_of
-from algorithms.benches.holdout import HoldoutBench
-from algorithms.benches.referee import Referee
-from algorithms.benches.stream import StreamBench
-from algorithms.errors import BrokenPromiseError, DivergedError
-from algorithms.events import Event, Finished, LeaseGranted, TrialFinished, of
-from algorithms.log_format import to_json
-from algorithms.look_ahead import Played, first_difference
-from algorithms.tiny import BENCHES, Tiny, tiny_bench
-from algorithms.user_files import place
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.audit import Auditor
+from leaseboard.algorithms.base import Algorithm, Bench, play, settings_of
+from leaseboard.algorithms.benches.holdout import HoldoutBench
+from leaseboard.algorithms.benches.referee import Referee
+from leaseboard.algorithms.benches.stream import StreamBench
+from leaseboard.algorithms.errors import BrokenPromiseError, DivergedError
+from leaseboard.algorithms.events import Event, Finished, LeaseGranted, TrialFinished, of
+from leaseboard.algorithms.log_format import to_json
+from leaseboard.algorithms.look_ahead import Played, first_difference
+from leaseboard.algorithms.tiny import BENCHES, Tiny, tiny_bench
+from leaseboard.algorithms.user_files import place
 
 Check = Callable[[Algorithm], None]
 

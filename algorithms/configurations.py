@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, assert_never
 
-from algorithms.events import (
+from leaseboard.algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
     ConfigurationAdmitted,

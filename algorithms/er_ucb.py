@@ -22,7 +22,7 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from algorithms.policies.policy import ArmPolicy, Bools, Floats, Ints, Policy, Problem
+from leaseboard.algorithms.policies.policy import ArmPolicy, Bools, Floats, Ints, Policy, Problem
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -64,7 +64,7 @@ class AuditError(LeaseboardError):
 
 
 class BrokenPromiseError(LeaseboardError):
-    """An algorithm does not keep what `algorithms.checks` asks of every one."""
+    """An algorithm does not keep what `leaseboard.algorithms.checks` asks of every one."""
 
 
 class NotYoursError(BrokenPromiseError, AttributeError):

@@ -10,7 +10,7 @@ from types import FunctionType
 from typing import Any, ClassVar, TypeVar
 from weakref import WeakSet
 
-from algorithms.errors import UsageError
+from leaseboard.algorithms.errors import UsageError
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from algorithms.errors import naming
-from algorithms.events import Event, kind
+from leaseboard.algorithms.errors import naming
+from leaseboard.algorithms.events import Event, kind
 
 
 def to_json(event: Event) -> str:

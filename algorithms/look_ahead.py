@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.base import Bench
-from algorithms.benches.holdout import HoldoutBench
-from algorithms.benches.referee import Referee
-from algorithms.benches.stream import StreamBench
-from algorithms.events import Event, Finished, ProbeFinished, TrialFinished
-from algorithms.log_format import to_json
+from leaseboard.algorithms.base import Bench
+from leaseboard.algorithms.benches.holdout import HoldoutBench
+from leaseboard.algorithms.benches.referee import Referee
+from leaseboard.algorithms.benches.stream import StreamBench
+from leaseboard.algorithms.events import Event, Finished, ProbeFinished, TrialFinished
+from leaseboard.algorithms.log_format import to_json
 
 
 @dataclass(frozen=True, slots=True)

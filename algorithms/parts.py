@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from algorithms.errors import UsageError
+from leaseboard.algorithms.errors import UsageError
 
 PARTS = {
     "tables": ("pandas", "pyarrow", "sklearn", "threadpoolctl", "vowpalwabbit", "lightgbm",

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.errors import UsageError
+from leaseboard.algorithms.errors import UsageError
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 

@@ -23,8 +23,8 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from algorithms.benches.pulls import Unit
-from algorithms.policies.policy import ArmPolicy, Bools, Floats, Ints, Policy, Problem
+from leaseboard.algorithms.benches.pulls import Unit
+from leaseboard.algorithms.policies.policy import ArmPolicy, Bools, Floats, Ints, Policy, Problem
 
 _LEAST_COST = 1e-9
 

@@ -9,19 +9,25 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.abc_selection.simulation import SimulatedFolds, SimulatedLearners
-from algorithms.base import Bench
-from algorithms.benches.folds import FoldProbe, FoldsBench
-from algorithms.benches.holdout import Holdout, HoldoutBench, Part
-from algorithms.benches.pulls import Feedback, PullsBench, Trial
-from algorithms.benches.samples import SamplesBench
-from algorithms.benches.selecting import Probe
-from algorithms.benches.stream import Namespace, OutsideForecasts, Stream, StreamBench, StreamToll
-from algorithms.benches.systems import SystemFit, SystemsBench
-from algorithms.events import Event
-from algorithms.reference.labels import RunningMean
-from algorithms.seeds import generator
-from algorithms.tiny_search import TinySearches
+from leaseboard.algorithms.abc_selection.simulation import SimulatedFolds, SimulatedLearners
+from leaseboard.algorithms.base import Bench
+from leaseboard.algorithms.benches.folds import FoldProbe, FoldsBench
+from leaseboard.algorithms.benches.holdout import Holdout, HoldoutBench, Part
+from leaseboard.algorithms.benches.pulls import Feedback, PullsBench, Trial
+from leaseboard.algorithms.benches.samples import SamplesBench
+from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.algorithms.benches.stream import (
+    Namespace,
+    OutsideForecasts,
+    Stream,
+    StreamBench,
+    StreamToll,
+)
+from leaseboard.algorithms.benches.systems import SystemFit, SystemsBench
+from leaseboard.algorithms.events import Event
+from leaseboard.algorithms.reference.labels import RunningMean
+from leaseboard.algorithms.seeds import generator
+from leaseboard.algorithms.tiny_search import TinySearches
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from algorithms.benches.samples import Decided, OutsideDecider, ProbeAsked
+from leaseboard.algorithms.benches.samples import Decided, OutsideDecider, ProbeAsked
 
 
 class TinySearches:

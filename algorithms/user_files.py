@@ -14,7 +14,7 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 
-from algorithms.errors import LeaseboardError, UsageError, UserFileError
+from leaseboard.algorithms.errors import LeaseboardError, UsageError, UserFileError
 
 executed: set[Path] = set()
 """The files that this process has run, also those that failed: they may have changed anything."""
@@ -95,7 +95,7 @@ def home(cls: type) -> str:
     Examples
     --------
     >>> home(UsageError)
-    'algorithms.errors:UsageError'
+    'leaseboard.algorithms.errors:UsageError'
     """
     loader = getattr(sys.modules.get(cls.__module__), "__loader__", None)
     where = loader.path if isinstance(loader, _Source) else cls.__module__

@@ -10,14 +10,14 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from algorithms import registry
-from algorithms.base import play
-from algorithms.benches.holdout import Holdout, HoldoutBench
 from benchmarks.timing import Timing, Way, measure, table
-from tasks import fetch
-from tasks.jobs.benches.holdout import Options, as_holdout
-from tasks.jobs.suites.suite import load_suite
-from tasks.machine import paths
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.holdout import Holdout, HoldoutBench
+from leaseboard.tasks import fetch
+from leaseboard.tasks.jobs.benches.holdout import Options, as_holdout
+from leaseboard.tasks.jobs.suites.suite import load_suite
+from leaseboard.tasks.machine import paths
 
 REFERENCE = "linear"
 NAMES = (REFERENCE, "apple")

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
 
-from algorithms.apple.classifier import AppleClassifier, ClassWeight
-from algorithms.benches.holdout import Holdout
-from tasks import fetch
-from tasks.jobs.benches.holdout import Options, as_holdout
+from leaseboard.algorithms.apple.classifier import AppleClassifier, ClassWeight
+from leaseboard.algorithms.benches.holdout import Holdout
+from leaseboard.tasks import fetch
+from leaseboard.tasks.jobs.benches.holdout import Options, as_holdout
 
 SETS = {
     "census": ("mirror:census_income", {"missing": "zero"}),

@@ -11,8 +11,8 @@ With the gamma density of Howard et al. [2]_ (Proposition 9) the mixture has the
 `log_mixture`. At s = Σ d_i it is their e-process (Theorem 3) for the weak null "the average is at
 no time above 0".
 
-It is what `algorithms.sequential.duel` is measured against: it needs the bound, and ρ tunes it for
-one V_t.
+It is what `leaseboard.algorithms.sequential.duel` is measured against: it needs the bound, and ρ
+tunes it for one V_t.
 
 Notes
 -----
@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammainc, gammaln
 
-from algorithms.errors import UsageError
+from leaseboard.algorithms.errors import UsageError
 
 Doubles = NDArray[np.float64]
 

@@ -14,14 +14,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from algorithms import registry
-from algorithms.base import Algorithm, play
-from algorithms.benches.stream import Stream, StreamBench
-from algorithms.chacha.streaming import ChaChaRegressor
-from algorithms.online.schema import stream_schema
 from benchmarks.timing import Timing, Way, measure, table, write
-from tasks import fetch
-from tasks.preprocess import as_stream
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import Algorithm, play
+from leaseboard.algorithms.benches.stream import Stream, StreamBench
+from leaseboard.algorithms.chacha.streaming import ChaChaRegressor
+from leaseboard.algorithms.online.schema import stream_schema
+from leaseboard.tasks import fetch
+from leaseboard.tasks.preprocess import as_stream
 
 REFERENCE = "kernel b=5"
 WIDTHS = (5, 10, 50)

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
-from algorithms import registry
-from algorithms.benches.stream import Stream
 from benchmarks.chacha import played
 from benchmarks.timing import Timing, measure, table
-from tasks import fetch
-from tasks.preprocess import as_stream
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.benches.stream import Stream
+from leaseboard.tasks import fetch
+from leaseboard.tasks.preprocess import as_stream
 
 TWO = "the most frequent class against the rest"
 

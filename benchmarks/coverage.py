@@ -11,11 +11,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from algorithms.abc_selection.bounds import KINDS, Estimator, Kind
-from algorithms.abc_selection.selection import ABC
-from algorithms.abc_selection.simulation import NEAR_TIES, SimulatedLearners
-from algorithms.base import play
-from algorithms.benches.samples import SamplesBench, geometric_sizes
+from leaseboard.algorithms.abc_selection.bounds import KINDS, Estimator, Kind
+from leaseboard.algorithms.abc_selection.selection import ABC
+from leaseboard.algorithms.abc_selection.simulation import NEAR_TIES, SimulatedLearners
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.samples import SamplesBench, geometric_sizes
 
 DELTAS = (0.5, 0.05)
 
@@ -66,7 +66,7 @@ def simulate(
     Parameters
     ----------
     kind : {"best", "exact", "serfling", "paper"}
-        Of intervals, see `algorithms.abc_selection.bounds`.
+        Of intervals, see `leaseboard.algorithms.abc_selection.bounds`.
     delta : float
     runs : int
         Independent splits, seeded 0 to ``runs - 1``.

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from algorithms.benches.stream import Stream
-from algorithms.chacha.streaming import ChaChaRegressor
-from algorithms.online.features import Example
-from tasks import fetch
-from tasks.preprocess import as_stream
+from leaseboard.algorithms.benches.stream import Stream
+from leaseboard.algorithms.chacha.streaming import ChaChaRegressor
+from leaseboard.algorithms.online.features import Example
+from leaseboard.tasks import fetch
+from leaseboard.tasks.preprocess import as_stream
 
 BEFORE = 1000
 """Labels that are learned before anything is counted, and the length of a window."""

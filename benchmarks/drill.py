@@ -32,8 +32,6 @@ from pathlib import Path
 import pandas as pd
 from sqlalchemy import func, select
 
-from algorithms.seeds import generator
-from algorithms.sequential.duel import Duel
 from benchmarks.drill_faults import (
     BEGIN,
     INCIDENTS,
@@ -45,16 +43,18 @@ from benchmarks.drill_faults import (
     as_usual,
     load,
 )
-from flows.keep import run_turn
-from tasks.keep.beginning import write_contract
-from tasks.keep.changes import Lineage
-from tasks.keep.opening import state_of
-from tasks.keep.schema import tables_of
-from tasks.keep.settings import Keep, read_keep
-from tasks.keep.shadow import CHALLENGER, CHAMPION, PREVIOUS
-from tasks.keep.state import State
-from tasks.keep.turn import DUELS, HELD
-from tasks.models.continued import Continued
+from leaseboard.algorithms.seeds import generator
+from leaseboard.algorithms.sequential.duel import Duel
+from leaseboard.flows.keep import run_turn
+from leaseboard.tasks.keep.beginning import write_contract
+from leaseboard.tasks.keep.changes import Lineage
+from leaseboard.tasks.keep.opening import state_of
+from leaseboard.tasks.keep.schema import tables_of
+from leaseboard.tasks.keep.settings import Keep, read_keep
+from leaseboard.tasks.keep.shadow import CHALLENGER, CHAMPION, PREVIOUS
+from leaseboard.tasks.keep.state import State
+from leaseboard.tasks.keep.turn import DUELS, HELD
+from leaseboard.tasks.models.continued import Continued
 
 HISTORY, DAYS, APART = 30, 60, 5
 """Days that the first file holds, days that are replayed, and days between two incidents."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from tasks import fetch
+from leaseboard.tasks import fetch
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 STREAMS = ("bike", "electricity", "flights")

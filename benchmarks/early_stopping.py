@@ -19,14 +19,14 @@ import numpy as np
 import threadpoolctl
 from numpy.typing import NDArray
 
-from algorithms.abc_selection.cross_validation import EarlyStoppedCV
-from algorithms.benches.folds import FoldProbe, FoldsBench
-from algorithms.events import Eliminated, Parameters, of
-from algorithms.seeds import generator
-from tasks import fetch
-from tasks.evaluate.probes.fitting import able, verdicts
-from tasks.evaluate.probes.sampled import labels_of
-from tasks.preprocess.unit_range import UnitRangeEncoder
+from leaseboard.algorithms.abc_selection.cross_validation import EarlyStoppedCV
+from leaseboard.algorithms.benches.folds import FoldProbe, FoldsBench
+from leaseboard.algorithms.events import Eliminated, Parameters, of
+from leaseboard.algorithms.seeds import generator
+from leaseboard.tasks import fetch
+from leaseboard.tasks.evaluate.probes.fitting import able, verdicts
+from leaseboard.tasks.evaluate.probes.sampled import labels_of
+from leaseboard.tasks.preprocess.unit_range import UnitRangeEncoder
 
 DATA = ("mirror:magic04", "mirror:adult", "mirror:letter")
 FRESH = 5000

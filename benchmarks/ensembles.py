@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 import threadpoolctl
 
-from tasks import fetch
-from tasks.preprocess.splits import split
-from tasks.store.recorded import Store
+from leaseboard.tasks import fetch
+from leaseboard.tasks.preprocess.splits import split
+from leaseboard.tasks.store.recorded import Store
 
 DATA = ("mirror:31", "mirror:40691", "mirror:181", "mirror:54", "mirror:40984", "mirror:car",
         "mirror:spambase", "mirror:847", "mirror:higgs_7500", "mirror:23515", "mirror:216",
@@ -53,7 +53,7 @@ def measured(
     reference: str, seed: int, trials: int, store: str, mirrors: Sequence[Path] = ()
 ) -> EnsembleGain:
     """Both fits on one division of a table."""
-    from tasks.models.automl.estimators import PolicyClassifier, PolicyRegressor
+    from leaseboard.tasks.models.automl.estimators import PolicyClassifier, PolicyRegressor
 
     dataset = fetch.load(reference, mirrors=tuple(mirrors))
     parts = split(dataset, (0.8, 0.2), seed)

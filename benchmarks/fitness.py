@@ -31,20 +31,20 @@ from typing import Any
 import numpy as np
 import threadpoolctl
 
-from algorithms.abc_selection.bounds import KINDS
-from algorithms.abc_selection.fitness import FitnessWarning
-from algorithms.abc_selection.selection import ABC
-from algorithms.base import play
-from algorithms.benches.samples import SamplesBench
-from algorithms.benches.selecting import Probe
-from algorithms.seeds import generator
 from benchmarks.fitness_pipelines import SETS
-from tasks import fetch
-from tasks.evaluate.learners.pipelines import Pipelines, named
-from tasks.evaluate.probes.fitting import able
-from tasks.evaluate.probes.sampled import labels_of
-from tasks.preprocess.unit_range import UnitRangeEncoder
-from tasks.store.recorded import Store
+from leaseboard.algorithms.abc_selection.bounds import KINDS
+from leaseboard.algorithms.abc_selection.fitness import FitnessWarning
+from leaseboard.algorithms.abc_selection.selection import ABC
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.samples import SamplesBench
+from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.algorithms.seeds import generator
+from leaseboard.tasks import fetch
+from leaseboard.tasks.evaluate.learners.pipelines import Pipelines, named
+from leaseboard.tasks.evaluate.probes.fitting import able
+from leaseboard.tasks.evaluate.probes.sampled import labels_of
+from leaseboard.tasks.preprocess.unit_range import UnitRangeEncoder
+from leaseboard.tasks.store.recorded import Store
 
 TABLES = {
     "flights": "mirror:flights_3m?threshold=15",

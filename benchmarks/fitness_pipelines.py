@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
 
-from algorithms.seeds import generator
+from leaseboard.algorithms.seeds import generator
 
 
 def ordinary() -> dict[str, Any]:

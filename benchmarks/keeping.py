@@ -28,15 +28,15 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 
-from algorithms.seeds import generator
-from flows import keep as flow
-from tasks import fetch
-from tasks.keep import comparing, ending, sources, turn, watching
-from tasks.keep.beginning import write_contract
-from tasks.keep.living import LivingFirstTry, LivingStream
-from tasks.keep.opening import state_of
-from tasks.keep.settings import read_keep
-from tasks.keep.state import State
+from leaseboard.algorithms.seeds import generator
+from leaseboard.flows import keep as flow
+from leaseboard.tasks import fetch
+from leaseboard.tasks.keep import comparing, ending, sources, turn, watching
+from leaseboard.tasks.keep.beginning import write_contract
+from leaseboard.tasks.keep.living import LivingFirstTry, LivingStream
+from leaseboard.tasks.keep.opening import state_of
+from leaseboard.tasks.keep.settings import read_keep
+from leaseboard.tasks.keep.state import State
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 TENTHS = 10

@@ -15,12 +15,12 @@ from collections.abc import Sequence
 import numpy as np
 from numba import njit
 
-from algorithms.online.configuration import VWConfiguration
-from algorithms.online.kernel import Floats
-from algorithms.online.lockstep import learn_live
-from algorithms.online.pool import Pool
-from algorithms.online.schema import Schema
 from benchmarks.timing import Timing, Way, measure
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.kernel import Floats
+from leaseboard.algorithms.online.lockstep import learn_live
+from leaseboard.algorithms.online.pool import Pool
+from leaseboard.algorithms.online.schema import Schema
 
 N_EXAMPLES = 4_000
 NAMES = "abcdefghij"

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 import psutil
 
-from algorithms.benches.nodes import Nodes
-from algorithms.chacha.streaming import ChaChaRegressor, learn_many
-from algorithms.online.live import Floats
-from tasks.jobs.nodes import cluster
+from leaseboard.algorithms.benches.nodes import Nodes
+from leaseboard.algorithms.chacha.streaming import ChaChaRegressor, learn_many
+from leaseboard.algorithms.online.live import Floats
+from leaseboard.tasks.jobs.nodes import cluster
 
 Block = tuple[Floats, Floats]
 Make = Callable[[], ChaChaRegressor]

@@ -21,8 +21,8 @@ from pathlib import Path
 
 import psutil
 
-from algorithms.errors import DataError
-from tasks.machine.environment import prepare_environment
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks.machine.environment import prepare_environment
 
 _LOOK_SECONDS = 0.01
 
@@ -64,12 +64,12 @@ def measure(
     # Loaded before the data are, so that what they take counts as the program's own.
     import pyarrow.parquet  # noqa: F401
 
-    import tasks.evaluate.learners.build  # noqa: F401
-    from algorithms import registry
-    from algorithms.base import play
-    from tasks import fetch
-    from tasks.jobs import benches
-    from tasks.jobs.job import Job
+    import leaseboard.tasks.evaluate.learners.build  # noqa: F401
+    from leaseboard.algorithms import registry
+    from leaseboard.algorithms.base import play
+    from leaseboard.tasks import fetch
+    from leaseboard.tasks.jobs import benches
+    from leaseboard.tasks.jobs.job import Job
 
     program = psutil.Process().memory_info().rss
     dataset = fetch.load(reference, mirrors=mirrors)

@@ -23,17 +23,17 @@ from unittest import mock
 
 import numpy as np
 
-from algorithms import registry
-from algorithms.base import play
-from algorithms.benches.pulls import PullsBench
-from algorithms.benches.synthetic_arms import SEVEN_GAUSSIANS
-from algorithms.errors import UsageError
-from algorithms.policies.policy import ArmPolicy, Problem
-from algorithms.seeds import generator
 from benchmarks.simulation import simulate
-from tasks import fetch
-from tasks.jobs import benches
-from tasks.jobs.job import Job
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.pulls import PullsBench
+from leaseboard.algorithms.benches.synthetic_arms import SEVEN_GAUSSIANS
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.policies.policy import ArmPolicy, Problem
+from leaseboard.algorithms.seeds import generator
+from leaseboard.tasks import fetch
+from leaseboard.tasks.jobs import benches
+from leaseboard.tasks.jobs.job import Job
 
 PULLS = 1000
 K = 16

@@ -32,10 +32,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from algorithms.sequential.duel import Duel
 from benchmarks.bernstein import EmpiricalBernstein, best_rho
-from tasks import fetch
-from tasks.preprocess import as_stream
+from leaseboard.algorithms.sequential.duel import Duel
+from leaseboard.tasks import fetch
+from leaseboard.tasks.preprocess import as_stream
 
 Doubles = NDArray[np.float64]
 Generator = np.random.Generator

@@ -32,7 +32,7 @@ from river import (
 )
 from river.preprocessing import MinMaxScaler, StandardScaler
 
-from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
+from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
 
 Make = Callable[[], Any]
 _ADWIN: Any = drift.ADWIN  # which has no types

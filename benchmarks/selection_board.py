@@ -10,10 +10,10 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from tasks.folder.results import shown_at
-from tasks.score.frame import as_frame
-from tasks.score.selection_ranks import TOLERATED, standings
-from tasks.score.summary import fixed, short
+from leaseboard.tasks.folder.results import shown_at
+from leaseboard.tasks.score.frame import as_frame
+from leaseboard.tasks.score.selection_ranks import TOLERATED, standings
+from leaseboard.tasks.score.summary import fixed, short
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -21,7 +21,7 @@ from typing import Any
 import pandas as pd
 import threadpoolctl
 
-from tasks import fetch
+from leaseboard.tasks import fetch
 
 DATA = ("mirror:31", "mirror:181", "mirror:40984", "mirror:spambase", "mirror:28", "mirror:32",
         "mirror:magic04", "mirror:adult", "mirror:census_income?rows=100000")  # fmt: skip
@@ -34,7 +34,7 @@ def pipeline() -> Any:
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import Pipeline
 
-    from tasks.preprocess.tables import TableEncoder
+    from leaseboard.tasks.preprocess.tables import TableEncoder
 
     return Pipeline([("columns", TableEncoder("standard")), ("model", LogisticRegression())])
 
@@ -64,8 +64,8 @@ def searches(seed: int) -> dict[str, Callable[[], Any]]:
     from sklearn.experimental import enable_halving_search_cv  # noqa: F401
     from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV
 
-    from algorithms.abc_selection.cross_validation import EarlyStoppedCV
-    from tasks.models.automl.search import SelectionSearch
+    from leaseboard.algorithms.abc_selection.cross_validation import EarlyStoppedCV
+    from leaseboard.tasks.models.automl.search import SelectionSearch
 
     def ours(algorithm: Any) -> Callable[[], Any]:
         return lambda: SelectionSearch(pipeline(), grid(), algorithm=algorithm, random_state=seed)

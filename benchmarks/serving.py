@@ -28,14 +28,14 @@ import numpy as np
 import pandas as pd
 import psutil
 
-from tasks.keep.changes import Changes, Lineage, digest_of
-from tasks.keep.contract import Contract
-from tasks.keep.infer import infer
-from tasks.keep.living import LivingStream, Recipe
-from tasks.keep.publish import Publishable, publish
-from tasks.keep.settings import Keep, read_keep
-from tasks.keep.state import State
-from tasks.machine.environment import prepare_environment
+from leaseboard.tasks.keep.changes import Changes, Lineage, digest_of
+from leaseboard.tasks.keep.contract import Contract
+from leaseboard.tasks.keep.infer import infer
+from leaseboard.tasks.keep.living import LivingStream, Recipe
+from leaseboard.tasks.keep.publish import Publishable, publish
+from leaseboard.tasks.keep.settings import Keep, read_keep
+from leaseboard.tasks.keep.state import State
+from leaseboard.tasks.machine.environment import prepare_environment
 
 FEATURES = 8
 CONNECTIONS = 16

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from algorithms.benches.synthetic_arms import Arms
-from algorithms.errors import UsageError
-from algorithms.policies.policy import ArmPolicy, Floats, Ints, Problem
-from algorithms.seeds import generator
+from leaseboard.algorithms.benches.synthetic_arms import Arms
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.policies.policy import ArmPolicy, Floats, Ints, Problem
+from leaseboard.algorithms.seeds import generator
 
 
 @dataclass(frozen=True, slots=True)

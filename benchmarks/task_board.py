@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tasks.folder.results import read_results
-from tasks.report import suite_of
-from tasks.score.frame import as_frame, finished
-from tasks.score.leaderboard import Row, leaderboard
-from tasks.score.summary import fixed, short
+from leaseboard.tasks.folder.results import read_results
+from leaseboard.tasks.report import suite_of
+from leaseboard.tasks.score.frame import as_frame, finished
+from leaseboard.tasks.score.leaderboard import Row, leaderboard
+from leaseboard.tasks.score.summary import fixed, short
 
 MEASURED = {
     "progressive_mse": ("mean squared error, 1 is that of `{zero}`", 3),

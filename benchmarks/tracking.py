@@ -25,7 +25,7 @@ from pathlib import Path
 
 import psutil
 
-from algorithms.events import (
+from leaseboard.algorithms.events import (
     BoundsUpdated,
     ConfigurationAdmitted,
     Event,
@@ -33,12 +33,12 @@ from algorithms.events import (
     LeaseGranted,
     Started,
 )
-from algorithms.log_format import write_log
-from tasks.folder import results
-from tasks.jobs.job import Result
-from tasks.machine.environment import prepare_environment
-from tasks.track import Tracker
-from tasks.track.store import experiment, open_store
+from leaseboard.algorithms.log_format import write_log
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.machine.environment import prepare_environment
+from leaseboard.tasks.track import Tracker
+from leaseboard.tasks.track.store import experiment, open_store
 
 PARAMETERS, UPDATES = 10, 5
 SERVER_SECONDS = 120.0
@@ -167,7 +167,7 @@ def run_jobs(folder: Path, jobs: int, *options: str) -> RunCost:
     (home / "trivial.yaml").write_text(SUITE.format(jobs=jobs))
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     process = subprocess.Popen(
-        [sys.executable, "-m", "flows", "run", "trivial.yaml", "--out", "out", *options],
+        [sys.executable, "-m", "leaseboard", "run", "trivial.yaml", "--out", "out", *options],
         cwd=home,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         stdout=subprocess.DEVNULL,

@@ -66,7 +66,7 @@ def gated(suite: str, folder: Path, changes: dict[str, str]) -> tuple[int, Numbe
     words = ["gate", suite, "--local", "--out", str(folder / "out"), "--json", str(verdict)]
     words += ["--tracking-uri", f"sqlite:///{folder}/mlflow.db"]
     done = subprocess.run(
-        [sys.executable, "-m", "flows", *words],
+        [sys.executable, "-m", "leaseboard", *words],
         env={**os.environ, **changes},
         check=False,
         capture_output=True,

@@ -28,13 +28,13 @@ import numpy as np
 import pandas as pd
 from river import drift as peers
 
-from tasks import fetch
-from tasks.keep.incidents import Case, Incident, reconcile
-from tasks.keep.watch.estimate import LossModel
-from tasks.keep.watch.novelty import LEAST
-from tasks.keep.watch.signature import is_number
-from tasks.keep.watch.stream_watch import Seen, StreamWatch
-from tasks.models.continued import PROBABILITY, Continued
+from leaseboard.tasks import fetch
+from leaseboard.tasks.keep.incidents import Case, Incident, reconcile
+from leaseboard.tasks.keep.watch.estimate import LossModel
+from leaseboard.tasks.keep.watch.novelty import LEAST
+from leaseboard.tasks.keep.watch.signature import is_number
+from leaseboard.tasks.keep.watch.stream_watch import Seen, StreamWatch
+from leaseboard.tasks.models.continued import PROBABILITY, Continued
 
 LENGTH = 60
 LATE = 7

@@ -22,9 +22,9 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from tasks.machine import paths
-from tasks.machine.environment import prepare_environment
-from tasks.report import suite_of
+from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine.environment import prepare_environment
+from leaseboard.tasks.report import suite_of
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 SCREEN = {"width": 1280, "height": 900}
@@ -78,7 +78,7 @@ def mlflow(browser: Browser, address: str, suite: str, out: Path) -> None:
     """The suite's jobs, the curves of its first data set, five jobs compared, a job's run."""
     from mlflow import MlflowClient
 
-    from tasks.track.publish import JOBS, TAG
+    from leaseboard.tasks.track.publish import JOBS, TAG
 
     client = MlflowClient(address)
     experiment = client.get_experiment_by_name(suite)
@@ -120,7 +120,16 @@ def server(uri: str) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "flows", "ui", "--port", str(port), "--tracking-uri", uri]
+    command = [
+        sys.executable,
+        "-m",
+        "leaseboard",
+        "ui",
+        "--port",
+        str(port),
+        "--tracking-uri",
+        uri,
+    ]
     process = subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     )

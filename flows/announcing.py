@@ -9,9 +9,9 @@ import httpx
 from prefect.artifacts import create_markdown_artifact
 from prefect.events import emit_event
 
-from flows.terminal import say
-from tasks.keep.changes import Happened
-from tasks.keep.shadow import CHAMPION
+from leaseboard.flows.terminal import say
+from leaseboard.tasks.keep.changes import Happened
+from leaseboard.tasks.keep.shadow import CHAMPION
 
 EVENTS = {
     "opened": "leaseboard.keep.incident.opened",

@@ -1,7 +1,8 @@
 """The benchmark: fetch, prepare, run, score, report and record.
 
-Every step is one of `tasks.steps`, made as `flows.steps` says: as a task of a Prefect flow run, or
-plainly. A kill at any moment can be mended: what is done is skipped by the next run.
+Every step is one of `leaseboard.tasks.steps`, made as `leaseboard.flows.steps` says: as a task of
+a Prefect flow run, or plainly. A kill at any moment can be mended: what is done is skipped by the
+next run.
 """
 
 from __future__ import annotations
@@ -12,19 +13,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from flows.folders import new_folder
-from flows.jobs import Outcome, look, run_jobs
-from flows.steps import Steps
-from flows.terminal import say, tell
-from tasks.fetch.kept import Kept
-from tasks.folder import results
-from tasks.folder.results import TABLE
-from tasks.jobs.job import Result
-from tasks.jobs.suites.rankable import require_ranking
-from tasks.jobs.suites.suite import Suite
-from tasks.machine.addresses import redacted
-from tasks.score.compared import Compared
-from tasks.track.store import TrackingError
+from leaseboard.flows.folders import new_folder
+from leaseboard.flows.jobs import Outcome, look, run_jobs
+from leaseboard.flows.steps import Steps
+from leaseboard.flows.terminal import say, tell
+from leaseboard.tasks.fetch.kept import Kept
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.folder.results import TABLE
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.jobs.suites.rankable import require_ranking
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.machine.addresses import redacted
+from leaseboard.tasks.score.compared import Compared
+from leaseboard.tasks.track.store import TrackingError
 
 SHARED = ".data-"
 """Folders begin so, in a run's, that hold the data which its jobs map into memory."""
@@ -98,7 +99,7 @@ def show_board(
 
     Returns why the board is not in the store, empty if it is.
     """
-    from tasks.score import board
+    from leaseboard.tasks.score import board
 
     found = found or steps.score(results, suite)
     board.show(found)

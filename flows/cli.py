@@ -13,9 +13,14 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from algorithms.errors import DataUnavailableError, LeaseboardError, SkipError, UsageError
-from algorithms.parts import lacking, require
-from flows.commands import (
+from leaseboard.algorithms.errors import (
+    DataUnavailableError,
+    LeaseboardError,
+    SkipError,
+    UsageError,
+)
+from leaseboard.algorithms.parts import lacking, require
+from leaseboard.flows.commands import (
     bundles,
     check,
     compare,
@@ -35,9 +40,9 @@ from flows.commands import (
     tidy,
     verify,
 )
-from flows.interruption import SIGINT_EXIT, InterruptedRunError
-from flows.terminal import say
-from tasks.machine.environment import prepare_environment
+from leaseboard.flows.interruption import SIGINT_EXIT, InterruptedRunError
+from leaseboard.flows.terminal import say
+from leaseboard.tasks.machine.environment import prepare_environment
 
 _CommandLineError: Any = typer.BadParameter.__base__
 """What typer raises for wrong usage; it offers the class under no public name."""

@@ -25,18 +25,18 @@ from distributed.security import Security
 from prefect_dask import DaskTaskRunner
 from typing_extensions import override
 
-from algorithms.errors import LeaseboardError
-from flows.orchestrate import AsTasks
-from flows.server import is_healthy
-from tasks.fetch.arrays import Parcel, parcel, unpack
-from tasks.jobs.job import Job
-from tasks.jobs.limits import Limits
-from tasks.jobs.prepared import Prepared
-from tasks.machine.addresses import redacted
-from tasks.machine.environment import prepare_environment
-from tasks.pool.attempts import Attempt
-from tasks.pool.workers import WorkerPool
-from tasks.store.recorded import Store
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.flows.orchestrate import AsTasks
+from leaseboard.flows.server import is_healthy
+from leaseboard.tasks.fetch.arrays import Parcel, parcel, unpack
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.tasks.jobs.prepared import Prepared
+from leaseboard.tasks.machine.addresses import redacted
+from leaseboard.tasks.machine.environment import prepare_environment
+from leaseboard.tasks.pool.attempts import Attempt
+from leaseboard.tasks.pool.workers import WorkerPool
+from leaseboard.tasks.store.recorded import Store
 
 CONNECT_SECONDS = 10
 CERTIFICATES = {
@@ -61,7 +61,7 @@ class Cluster:
       settings name the certificates.
     - `home`: the run folder, by which a repeated run replaces what a killed one left on the
       workers.
-    - `work`: see `tasks.pool.workers.WorkerPool`.
+    - `work`: see `leaseboard.tasks.pool.workers.WorkerPool`.
     """
 
     def __init__(self, address: str, home: Path, limits: Limits, *, work: str) -> None:

@@ -16,9 +16,9 @@ from prefect.client.schemas.objects import State
 from prefect.context import get_run_context
 from prefect.states import Cancelled, Failed
 
-from algorithms.errors import LeaseboardError, UsageError
-from flows.flow_runs import claim, in_the_way, logged
-from flows.terminal import say
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.flows.flow_runs import claim, in_the_way, logged
+from leaseboard.flows.terminal import say
 
 ALONE = "one at a time"
 """The tag of a deployment whose runs must not overlap: the clock may strike too early."""

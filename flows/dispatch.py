@@ -14,22 +14,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from algorithms.errors import UsageError
-from algorithms.parts import mend
-from flows.interruption import terminable
-from flows.jobs import Outcome
-from flows.server import PrefectServer, server_log
-from flows.steps import JobWaitsError, Locally, Steps, nothing_runs
-from tasks.jobs.job import Job
-from tasks.jobs.limits import Limits
-from tasks.jobs.run import RUN_JOB
-from tasks.pool.attempts import Here
-from tasks.pool.workers import WorkerPool
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.parts import mend
+from leaseboard.flows.interruption import terminable
+from leaseboard.flows.jobs import Outcome
+from leaseboard.flows.server import PrefectServer, server_log
+from leaseboard.flows.steps import JobWaitsError, Locally, Steps, nothing_runs
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.tasks.jobs.run import RUN_JOB
+from leaseboard.tasks.pool.attempts import Here
+from leaseboard.tasks.pool.workers import WorkerPool
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State
 
-    from flows.orchestrate import AsTasks
+    from leaseboard.flows.orchestrate import AsTasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Place:
     cluster: str | None = None
     """The address of a Dask scheduler on whose workers the jobs run."""
     work: str = RUN_JOB
-    """What runs a job, see `tasks.pool.workers.WorkerPool`."""
+    """What runs a job, see `leaseboard.tasks.pool.workers.WorkerPool`."""
     names: Mapping[str, str] = field(default_factory=dict)
     """What Prefect's page calls data, by reference; the reference by default."""
 
@@ -72,7 +72,7 @@ def dispatch(place: Place, expected: Collection[Job], body: Callable[[Steps], Ou
         if place.local:
             return Locally(Here(pool, place.out), place.size).perform(body, pool.stop)
 
-        from flows.orchestrate import in_flow
+        from leaseboard.flows.orchestrate import in_flow
 
         steps = _as_tasks(place, pool)
         return in_flow(place.name, server.wait() if server else address, steps, body, pool.stop)
@@ -82,7 +82,7 @@ def dispatch_here(
     place: Place, expected: Collection[Job], body: Callable[[Steps], Outcome]
 ) -> State[Any]:
     """`dispatch` as tasks of the flow run that this is called in; returns how that ends."""
-    from flows.orchestrate import RunPerformance
+    from leaseboard.flows.orchestrate import RunPerformance
 
     with terminable(), _pool(place, expected) as pool:
         return RunPerformance(_as_tasks(place, pool), body, pool.stop).perform()
@@ -99,7 +99,7 @@ def _pool(place: Place, expected: Collection[Job]) -> Iterator[WorkerPool]:
 def _as_tasks(place: Place, pool: WorkerPool) -> AsTasks:
     from prefect.task_runners import ThreadPoolTaskRunner
 
-    from flows.orchestrate import AsTasks
+    from leaseboard.flows.orchestrate import AsTasks
 
     runner = ThreadPoolTaskRunner(max_workers=place.size)
     return AsTasks(Here(pool, place.out), runner, 2 * place.size, place.names)
@@ -110,8 +110,8 @@ def _on_cluster(place: Place, url: Callable[[], str], body: Callable[[Steps], Ou
     if importlib.util.find_spec("prefect_dask") is None:
         raise UsageError(f"--cluster needs the extra: {mend('dask')}")
 
-    from flows.cluster import Cluster, OnCluster
-    from flows.orchestrate import in_flow
+    from leaseboard.flows.cluster import Cluster, OnCluster
+    from leaseboard.flows.orchestrate import in_flow
 
     assert place.cluster is not None
     with Cluster(place.cluster, place.out, place.limits, work=place.work) as cluster:

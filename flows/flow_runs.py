@@ -24,10 +24,10 @@ from prefect.exceptions import ObjectNotFound
 from prefect.logging.handlers import APILogHandler
 from prefect.states import Crashed, Pending
 
-from algorithms.errors import LeaseboardError
-from flows.terminal import overheard
-from tasks.machine.addresses import redacted
-from tasks.machine.owners import is_alive, owner
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.flows.terminal import overheard
+from leaseboard.tasks.machine.addresses import redacted
+from leaseboard.tasks.machine.owners import is_alive, owner
 
 TAG = "leaseboard"
 _OWNER = "owner:"

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from algorithms.errors import UsageError
-from flows.terminal import say
-from tasks.folder import results
-from tasks.folder.results import LOCK, Damage
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.flows.terminal import say
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.folder.results import LOCK, Damage
 
 
 def output_folder(path: Path) -> Path:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from algorithms.errors import LeaseboardError
+from leaseboard.algorithms.errors import LeaseboardError
 
 SIGINT_EXIT = 128 + signal.SIGINT
 SIGTERM_EXIT = 128 + signal.SIGTERM
@@ -75,7 +75,7 @@ def _told(who: str, home: Path, kept: Callable[[Path], str] | None) -> str:
 
 
 def _finished_jobs(home: Path) -> str:
-    from tasks.folder.results import read_results
+    from leaseboard.tasks.folder.results import read_results
 
     done = sum(result.status == "ok" for result in read_results(home))
     return f"{done} finished job{'s' * (done != 1)} kept in {str(home)!r}"

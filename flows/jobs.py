@@ -16,21 +16,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Self
 
-from algorithms.benches.holdout import ONE_CLASS, SAYS_NOTHING
-from flows.folders import say_damage
-from flows.steps import Steps
-from flows.terminal import say, tell
-from tasks.fetch.kept import Kept
-from tasks.folder import results
-from tasks.jobs.attempt import verdict
-from tasks.jobs.job import Result
-from tasks.jobs.prepared import Prepared, group
-from tasks.jobs.run import failed
-from tasks.jobs.suites.plan import Planned, plan
-from tasks.jobs.suites.suite import Suite
-from tasks.machine.addresses import discreet
-from tasks.machine.terminal import cell, harmless, show
-from tasks.track import Recorder, Tracker
+from leaseboard.algorithms.benches.holdout import ONE_CLASS, SAYS_NOTHING
+from leaseboard.flows.folders import say_damage
+from leaseboard.flows.steps import Steps
+from leaseboard.flows.terminal import say, tell
+from leaseboard.tasks.fetch.kept import Kept
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.jobs.attempt import verdict
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.jobs.prepared import Prepared, group
+from leaseboard.tasks.jobs.run import failed
+from leaseboard.tasks.jobs.suites.plan import Planned, plan
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.machine.addresses import discreet
+from leaseboard.tasks.machine.terminal import cell, harmless, show
+from leaseboard.tasks.track import Recorder, Tracker
 
 if TYPE_CHECKING:
     import rich.progress

@@ -19,22 +19,22 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from algorithms.errors import DataError, LeaseboardError
-from flows.server import PrefectServer, server_log
-from flows.terminal import say
-from tasks.keep import comparing, ending, expecting, turn, watching
-from tasks.keep.batches import Batch
-from tasks.keep.changes import Changes
-from tasks.keep.daily import log_days
-from tasks.keep.keeping import Keeping, command_of
-from tasks.keep.opening import opened, state_of
-from tasks.keep.page.whole import PAGE, build
-from tasks.keep.publish import Publishable, publish
-from tasks.keep.settings import Keep
-from tasks.keep.shadow import Shadow
-from tasks.keep.sources import pending
-from tasks.keep.state import State
-from tasks.keep.tell import undelivered
+from leaseboard.algorithms.errors import DataError, LeaseboardError
+from leaseboard.flows.server import PrefectServer, server_log
+from leaseboard.flows.terminal import say
+from leaseboard.tasks.keep import comparing, ending, expecting, turn, watching
+from leaseboard.tasks.keep.batches import Batch
+from leaseboard.tasks.keep.changes import Changes
+from leaseboard.tasks.keep.daily import log_days
+from leaseboard.tasks.keep.keeping import Keeping, command_of
+from leaseboard.tasks.keep.opening import opened, state_of
+from leaseboard.tasks.keep.page.whole import PAGE, build
+from leaseboard.tasks.keep.publish import Publishable, publish
+from leaseboard.tasks.keep.settings import Keep
+from leaseboard.tasks.keep.shadow import Shadow
+from leaseboard.tasks.keep.sources import pending
+from leaseboard.tasks.keep.state import State
+from leaseboard.tasks.keep.tell import undelivered
 
 ANNOUNCED = "announced"
 """In the memory: how much of what happened Prefect knows, or was not there to be told."""
@@ -75,7 +75,7 @@ def run_turn(
     def carried(body: Body) -> Turned:
         if local:
             return body(plainly)
-        from flows.keep_flow import in_flow
+        from leaseboard.flows.keep_flow import in_flow
 
         address = os.environ.get("PREFECT_API_URL", "")
         if address:
@@ -197,7 +197,7 @@ def _announce(keeping: Keeping) -> None:
     if not news:
         return
     if _flow_run():
-        from flows.announcing import announce
+        from leaseboard.flows.announcing import announce
 
         announce(keeping.keep.name, news, keeping.page)
     keeping.memory[ANNOUNCED] = len(history)

@@ -13,14 +13,14 @@ from prefect.utilities.annotations import quote
 from pydantic import Field
 from typing_extensions import override
 
-from flows.deployed import as_deployed, check_kept
-from flows.interruption import terminable
-from flows.keep import Body, Turned, held_turn, summary
-from flows.one_run import Performance, in_one_run
-from tasks.keep.opening import home_of
-from tasks.keep.settings import read_keep
-from tasks.machine import paths
-from tasks.machine.environment import prepare_environment
+from leaseboard.flows.deployed import as_deployed, check_kept
+from leaseboard.flows.interruption import terminable
+from leaseboard.flows.keep import Body, Turned, held_turn, summary
+from leaseboard.flows.one_run import Performance, in_one_run
+from leaseboard.tasks.keep.opening import home_of
+from leaseboard.tasks.keep.settings import read_keep
+from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine.environment import prepare_environment
 
 
 @flow(name="keep", flow_run_name="{file}", persist_result=False)

@@ -14,7 +14,7 @@ from prefect.concurrency.services import ConcurrencySlotAcquisitionWithLeaseServ
 from prefect.context import TagsContext, get_run_context
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
-from flows.flow_runs import end_dead_runs, logged, owner_tags, unanswered
+from leaseboard.flows.flow_runs import end_dead_runs, logged, owner_tags, unanswered
 
 LEFT_SECONDS = 5.0
 """How long what an earlier flow left is waited for."""

@@ -9,16 +9,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flows.folders import check_writable
+from leaseboard.flows.folders import check_writable
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State
 
-    from flows.dispatch import Place
-    from flows.jobs import Outcome
-    from flows.steps import Steps
-    from tasks.jobs.job import Job
-    from tasks.jobs.suites.suite import Suite
+    from leaseboard.flows.dispatch import Place
+    from leaseboard.flows.jobs import Outcome
+    from leaseboard.flows.steps import Steps
+    from leaseboard.tasks.jobs.job import Job
+    from leaseboard.tasks.jobs.suites.suite import Suite
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class How:
 
 def use_conf(conf: Path | None) -> None:
     """Make --conf hold for all that runs from here, worker processes among it."""
-    from tasks.machine.paths import own_conf
+    from leaseboard.tasks.machine.paths import own_conf
 
     if conf is not None:
         os.environ["LEASEBOARD_CONF"] = str(own_conf(conf))
@@ -53,10 +53,10 @@ def open_suite(
 
     - `baselines`: False leaves out the naive baselines that the suite does not name.
     """
-    from tasks.jobs.suites.plan import check_suite
-    from tasks.jobs.suites.rankable import with_baselines
-    from tasks.jobs.suites.suite import load_suite, suite_path
-    from tasks.machine.paths import conf_dir
+    from leaseboard.tasks.jobs.suites.plan import check_suite
+    from leaseboard.tasks.jobs.suites.rankable import with_baselines
+    from leaseboard.tasks.jobs.suites.suite import load_suite, suite_path
+    from leaseboard.tasks.machine.paths import conf_dir
 
     use_conf(conf)
     folder = conf_dir(conf)
@@ -70,8 +70,8 @@ def open_suites(
     name: str, out: Path | None, conf: Path | None, *, baselines: bool = True
 ) -> list[tuple[Suite, Path]]:
     """`open_suite` of each suite that `name` stands for; those of a collection under `out`."""
-    from tasks.jobs.suites.collection import check_apart, members
-    from tasks.machine.paths import conf_dir
+    from leaseboard.tasks.jobs.suites.collection import check_apart, members
+    from leaseboard.tasks.machine.paths import conf_dir
 
     use_conf(conf)
     names = members(name, conf_dir(conf))
@@ -89,7 +89,7 @@ def execute(suite: Suite, out: Path, how: How) -> Outcome:
     """Run a suite to its end, and print what comes of it."""
     place, body, waiting = _asked(suite, out, how)
 
-    from flows.dispatch import dispatch
+    from leaseboard.flows.dispatch import dispatch
 
     return dispatch(place, waiting, body)
 
@@ -98,7 +98,7 @@ def perform(suite: Suite, out: Path, how: How) -> State[Any]:
     """`execute` within the flow run that this is called in; returns how that ends."""
     place, body, waiting = _asked(suite, out, how)
 
-    from flows.dispatch import dispatch_here
+    from leaseboard.flows.dispatch import dispatch_here
 
     return dispatch_here(place, waiting, body)
 
@@ -107,13 +107,13 @@ def _asked(
     suite: Suite, out: Path, how: How
 ) -> tuple[Place, Callable[[Steps], Outcome], list[Job]]:
     """Where the suite is run, what is made of its steps, and the jobs that will probably run."""
-    from tasks.machine import paths
-    from tasks.machine.environment import prepare_environment
+    from leaseboard.tasks.machine import paths
+    from leaseboard.tasks.machine.environment import prepare_environment
 
     prepare_environment()
 
-    from flows.benchmark import benchmark
-    from flows.dispatch import Place
+    from leaseboard.flows.benchmark import benchmark
+    from leaseboard.flows.dispatch import Place
 
     check_writable(out)
     mirrors, waiting = paths.mirrors(how.mirrors), expected(suite, out)
@@ -136,7 +136,7 @@ def _asked(
 
 def expected(suite: Suite, out: Path) -> list[Job]:
     """The jobs without a finished result in the table of `out`; the keys alone know for sure."""
-    from tasks.folder.results import TABLE, read_table
+    from leaseboard.tasks.folder.results import TABLE, read_table
 
     jobs = suite.jobs()
     if not (out / TABLE).is_file():

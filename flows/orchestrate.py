@@ -21,17 +21,17 @@ from prefect.task_runners import TaskRunner
 from prefect.utilities.annotations import quote
 from typing_extensions import override
 
-from flows.jobs import Outcome
-from flows.one_run import Performance, in_one_run
-from flows.steps import Steps
-from flows.terminal import say
-from tasks import steps as tasks_of
-from tasks.fetch.kept import Kept
-from tasks.jobs.job import Job, Result
-from tasks.jobs.prepared import Prepared
-from tasks.jobs.suites.suite import Suite
-from tasks.pool.attempts import Attempt, RunsJobs
-from tasks.score.compared import Compared
+from leaseboard.flows.jobs import Outcome
+from leaseboard.flows.one_run import Performance, in_one_run
+from leaseboard.flows.steps import Steps
+from leaseboard.flows.terminal import say
+from leaseboard.tasks import steps as tasks_of
+from leaseboard.tasks.fetch.kept import Kept
+from leaseboard.tasks.jobs.job import Job, Result
+from leaseboard.tasks.jobs.prepared import Prepared
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.pool.attempts import Attempt, RunsJobs
+from leaseboard.tasks.score.compared import Compared
 
 PROGRESS_SECONDS = 2.0
 """How often the progress on a run's page is brought up to date."""

@@ -22,16 +22,16 @@ from prefect.schedules import Cron
 from prefect.settings import PREFECT_API_URL
 from pydantic import Field
 
-from algorithms.errors import UsageError
-from flows.deployed import ALONE, as_deployed, check_kept
-from flows.flow_runs import TAG, end_dead_runs, unanswered
-from flows.keep_flow import keep
-from flows.opened import How, open_suite, perform
-from flows.scheduler import Scheduler
-from flows.terminal import say
-from tasks.jobs.limits import Limits
-from tasks.jobs.suites.suite import is_collection, suite_names, suite_path
-from tasks.jobs.suites.timetable import Schedule, Scheduled
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.flows.deployed import ALONE, as_deployed, check_kept
+from leaseboard.flows.flow_runs import TAG, end_dead_runs, unanswered
+from leaseboard.flows.keep_flow import keep
+from leaseboard.flows.opened import How, open_suite, perform
+from leaseboard.flows.scheduler import Scheduler
+from leaseboard.flows.terminal import say
+from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.tasks.jobs.suites.suite import is_collection, suite_names, suite_path
+from leaseboard.tasks.jobs.suites.timetable import Schedule, Scheduled
 
 _CAUSES = {KeyboardInterrupt: "Ctrl-C", SystemExit: "SIGTERM"}
 
@@ -112,7 +112,7 @@ def _deployed(schedule: Schedule, conf: Path) -> dict[UUID, str]:
             ],  # ours from the start, so that no run can be left unseen
             description=f"The {entry.what} at {entry.cron!r} ({entry.timezone}).",
             paused=False,
-            concurrency_limit=None,  # ours says what is in the way, see flows.flow_runs
+            concurrency_limit=None,  # ours says what is in the way, see leaseboard.flows.flow_runs
             entrypoint_type=EntrypointType.MODULE_PATH,
         )
         names[made.apply()] = entry.name

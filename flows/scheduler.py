@@ -23,8 +23,8 @@ from prefect.client.schemas.objects import FlowRun, State
 from prefect.exceptions import ObjectNotFound
 from prefect.states import Cancelled, Crashed
 
-from flows.flow_runs import cause, claim, end, end_dead_runs, take, taken
-from flows.service import Service
+from leaseboard.flows.flow_runs import cause, claim, end, end_dead_runs, take, taken
+from leaseboard.flows.service import Service
 
 POLL_SECONDS = 2.0
 MISSED = timedelta(minutes=5)

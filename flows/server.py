@@ -14,9 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Self
 
-from algorithms.errors import LeaseboardError, UsageError
-from flows.service import SAFE_PATH, Service, answers
-from tasks.machine.environment import installed
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.flows.service import SAFE_PATH, Service, answers
+from leaseboard.tasks.machine.environment import installed
 
 START_SECONDS = 180.0
 """A fresh home on a quiet machine takes 9 s, on a loaded one half a minute and more."""

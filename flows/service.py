@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import IO
 
-from tasks.processes.leash import Leash, descendants, is_over, kill_tree
+from leaseboard.tasks.processes.leash import Leash, descendants, is_over, kill_tree
 
 STOP_SECONDS = 15.0
 """How long a server may take to end in good order."""

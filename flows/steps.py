@@ -1,4 +1,6 @@
-"""The steps of a run, as `flows.benchmark` takes them, and the plain way to make them."""
+"""The steps of a run, as `leaseboard.flows.benchmark` takes them, and the plain way to make
+them.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +15,15 @@ from typing import Any, TypeVar
 
 from typing_extensions import override
 
-from algorithms.errors import BrokenDownloadError, LeaseboardError
-from tasks.fetch import kept
-from tasks.fetch.kept import Kept
-from tasks.jobs import prepared
-from tasks.jobs.job import Job, Result
-from tasks.jobs.prepared import Prepared
-from tasks.jobs.suites.suite import Suite
-from tasks.pool.attempts import Attempt, RunsJobs
-from tasks.score.compared import Compared, compared
+from leaseboard.algorithms.errors import BrokenDownloadError, LeaseboardError
+from leaseboard.tasks.fetch import kept
+from leaseboard.tasks.fetch.kept import Kept
+from leaseboard.tasks.jobs import prepared
+from leaseboard.tasks.jobs.job import Job, Result
+from leaseboard.tasks.jobs.prepared import Prepared
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.pool.attempts import Attempt, RunsJobs
+from leaseboard.tasks.score.compared import Compared, compared
 
 Value = TypeVar("Value")
 PAUSES = (2.0, 4.0, 8.0)
@@ -31,7 +33,8 @@ PAUSES = (2.0, 4.0, 8.0)
 class Steps(ABC):
     """Fetch, prepare, score, report and record, each at once; and runs, side by side.
 
-    Those that are called at once are the functions of `tasks.steps`, with the same arguments.
+    Those that are called at once are the functions of `leaseboard.tasks.steps`, with the same
+    arguments.
 
     `ahead`: so many jobs are started before one must be over: nothing is prepared long before it
     is needed, and what is over is kept soon.
@@ -136,13 +139,13 @@ class Locally(Steps):
 
     @override
     def report(self, out: Path, found: Compared, suite: Suite | None) -> Path:
-        from tasks import report as page
+        from leaseboard.tasks import report as page
 
         return page.refresh(out, suite, found)
 
     @override
     def record(self, results: Sequence[Result], name: str, found: Compared, **given: Any) -> str:
-        from tasks.steps.recording import record
+        from leaseboard.tasks.steps.recording import record
 
         return record(results, name, found, **given)
 

@@ -8,7 +8,7 @@ from typing import IO
 
 import typer
 
-from tasks.machine.terminal import harmless
+from leaseboard.tasks.machine.terminal import harmless
 
 _listeners: list[Callable[[str], None]] = []
 

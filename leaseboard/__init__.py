@@ -12,15 +12,19 @@ from typing import TYPE_CHECKING, Any
 from leaseboard._names import check
 
 if TYPE_CHECKING:
-    from algorithms.apple.classifier import AppleClassifier
-    from algorithms.apple.estimator import AppleRegressor
-    from algorithms.base import Algorithm
-    from algorithms.chacha.scikit import StreamClassifier, StreamRegressor
-    from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor, learn_many
-    from tasks.models.automl.estimators import PolicyClassifier, PolicyRegressor
-    from tasks.models.automl.search import SelectionSearch
-    from tasks.models.automl.select import select
-    from tasks.steps.interactive import race
+    from leaseboard.algorithms.apple.classifier import AppleClassifier
+    from leaseboard.algorithms.apple.estimator import AppleRegressor
+    from leaseboard.algorithms.base import Algorithm
+    from leaseboard.algorithms.chacha.scikit import StreamClassifier, StreamRegressor
+    from leaseboard.algorithms.chacha.streaming import (
+        ChaChaClassifier,
+        ChaChaRegressor,
+        learn_many,
+    )
+    from leaseboard.tasks.models.automl.estimators import PolicyClassifier, PolicyRegressor
+    from leaseboard.tasks.models.automl.search import SelectionSearch
+    from leaseboard.tasks.models.automl.select import select
+    from leaseboard.tasks.steps.interactive import race
 
 __all__ = [
     "Algorithm",
@@ -39,19 +43,19 @@ __all__ = [
 ]
 
 _PLACES = {
-    "Algorithm": "algorithms.base",
-    "AppleClassifier": "algorithms.apple.classifier",
-    "AppleRegressor": "algorithms.apple.estimator",
-    "ChaChaClassifier": "algorithms.chacha.streaming",
-    "ChaChaRegressor": "algorithms.chacha.streaming",
-    "PolicyClassifier": "tasks.models.automl.estimators",
-    "PolicyRegressor": "tasks.models.automl.estimators",
-    "SelectionSearch": "tasks.models.automl.search",
-    "StreamClassifier": "algorithms.chacha.scikit",
-    "StreamRegressor": "algorithms.chacha.scikit",
-    "learn_many": "algorithms.chacha.streaming",
-    "race": "tasks.steps.interactive",
-    "select": "tasks.models.automl.select",
+    "Algorithm": "leaseboard.algorithms.base",
+    "AppleClassifier": "leaseboard.algorithms.apple.classifier",
+    "AppleRegressor": "leaseboard.algorithms.apple.estimator",
+    "ChaChaClassifier": "leaseboard.algorithms.chacha.streaming",
+    "ChaChaRegressor": "leaseboard.algorithms.chacha.streaming",
+    "PolicyClassifier": "leaseboard.tasks.models.automl.estimators",
+    "PolicyRegressor": "leaseboard.tasks.models.automl.estimators",
+    "SelectionSearch": "leaseboard.tasks.models.automl.search",
+    "StreamClassifier": "leaseboard.algorithms.chacha.scikit",
+    "StreamRegressor": "leaseboard.algorithms.chacha.scikit",
+    "learn_many": "leaseboard.algorithms.chacha.streaming",
+    "race": "leaseboard.tasks.steps.interactive",
+    "select": "leaseboard.tasks.models.automl.select",
 }
 
 
@@ -63,7 +67,7 @@ def __getattr__(name: str) -> Any:
     try:
         value = getattr(import_module(_PLACES[name]), name)
     except ModuleNotFoundError as error:
-        told = import_module("algorithms.parts").lacking(error.name)
+        told = import_module("leaseboard.algorithms.parts").lacking(error.name)
         if told is None:
             raise
         raise ModuleNotFoundError(f"{name}: {told}", name=error.name) from error

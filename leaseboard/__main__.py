@@ -59,7 +59,7 @@ def main() -> None:
     except ImportError as error:
         sys.stderr.write(f"leaseboard: {error}\n")
         sys.exit(USAGE)
-    from flows import cli
+    from leaseboard.flows import cli
 
     cli.main()
 

@@ -21,7 +21,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from tasks.machine.environment import ONE_THREAD
+from leaseboard.tasks.machine.environment import ONE_THREAD
 from tests.zygote import Zygote, starting
 
 # The same examples in every run, and no limit of time: a loaded machine must not fail a test.
@@ -126,21 +126,21 @@ def compiled_once() -> None:
 @pytest.fixture
 def forked_workers(zygote, monkeypatch) -> None:
     """Processes that run jobs, trials and users' imports are forks of the zygote."""
-    monkeypatch.setattr("tasks.processes.forks.subprocess", starting(zygote.place))
+    monkeypatch.setattr("leaseboard.tasks.processes.forks.subprocess", starting(zygote.place))
 
 
 @pytest.fixture(scope="module")
 def forked_services(zygote) -> Iterator[None]:
     """So are Prefect's servers, MLflow's, and the runs of a schedule."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("flows.service.subprocess", starting(zygote.place))
+        patch.setattr("leaseboard.flows.service.subprocess", starting(zygote.place))
         yield
 
 
 @pytest.fixture(scope="session")
 def environment(tmp_path_factory):
     """The command line's own environment, with Prefect's files in a temporary folder."""
-    from tasks.machine.environment import prepare_environment
+    from leaseboard.tasks.machine.environment import prepare_environment
 
     before = dict(os.environ)
     os.environ["PREFECT_HOME"] = str(tmp_path_factory.mktemp("prefect"))
@@ -173,7 +173,7 @@ def empty_store(once, environment) -> Iterator[Path]:
     """An MLflow store with its tables made, to be copied: making them takes seconds."""
 
     def fill(folder: Path) -> None:
-        from tasks.track.store import open_store
+        from leaseboard.tasks.track.store import open_store
 
         open_store(f"sqlite:///{folder / 'made.db'}")
         with closing(sqlite3.connect(folder / "made.db")) as connection:

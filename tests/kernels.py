@@ -7,7 +7,7 @@ from pathlib import Path
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 
-import algorithms  # noqa: F401 - it names the folder of compiled kernels
+import leaseboard.algorithms  # noqa: F401 - it names the folder of compiled kernels
 
 
 def compile_once():

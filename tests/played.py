@@ -5,7 +5,7 @@ import struct
 
 import numpy as np
 
-from tasks.evaluate.peers.stream_program import Asked, BetweenPipes
+from leaseboard.tasks.evaluate.peers.stream_program import Asked, BetweenPipes
 
 CLASSES = {"regression": 0, "binary": 0, "classes": 3}
 

@@ -67,7 +67,7 @@ def test_modules_keep_to_their_layer():
 
 
 def test_the_kind_of_a_bench_is_known_in_its_own_room_alone():
-    """Who needs to know more of it than its name asks `tasks.jobs.benches.kinds`."""
+    """Who needs to know more of it than its name asks `leaseboard.tasks.jobs.benches.kinds`."""
     found = [
         f"{path}:{node.lineno}"
         for path in MODULES
@@ -145,13 +145,13 @@ def test_nothing_reaches_a_terminal_but_through_the_one_function():
         for node in ast.walk(tree(path)):
             called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
             assert called not in {"typer.echo", "typer.secho", "click.echo", "rprint"}, (
-                f"{path}: print with flows.terminal.say"
+                f"{path}: print with leaseboard.flows.terminal.say"
             )
             assert called.rpartition(".")[2] not in {"print", "print_exc", "print_exception"}, (
-                f"{path}: print with flows.terminal.say, lay out with tasks.machine.terminal.show"
+                f"{path}: print with leaseboard.flows.terminal.say, lay out with leaseboard.tasks.machine.terminal.show"
             )
             assert called not in {"Text", "rich.text.Text", "Text.from_markup"}, (
-                f"{path}: make it with tasks.machine.terminal.cell"
+                f"{path}: make it with leaseboard.tasks.machine.terminal.cell"
             )
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from algorithms import events, registry
-from algorithms.audit import Auditor
-from algorithms.base import play
-from algorithms.configurations import configurations, table
-from algorithms.events import (
+from leaseboard.algorithms import events, registry
+from leaseboard.algorithms.audit import Auditor
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.configurations import configurations, table
+from leaseboard.algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
     ClassChampionChanged,
@@ -33,11 +33,11 @@ from algorithms.events import (
     TrialFinished,
     of,
 )
-from algorithms.tiny import tiny_bench
-from tasks.jobs.job import Job
-from tasks.jobs.run import failed
-from tasks.report.job.page import job_payload
-from tasks.track.records import configuration_record, job_record
+from leaseboard.algorithms.tiny import tiny_bench
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.run import failed
+from leaseboard.tasks.report.job.page import job_payload
+from leaseboard.tasks.track.records import configuration_record, job_record
 
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = [path for top in ("algorithms", "tasks", "flows") for path in (ROOT / top).rglob("*.py")]

@@ -32,11 +32,11 @@ import types
 from pathlib import Path
 
 IMPORTS = (
-    "algorithms.chacha.baselines", "algorithms.chacha.chacha", "flows.benchmark", "flows.cli",
-    "flows.dispatch", "mlflow.store.tracking.sqlalchemy_store", "sklearn.datasets",
-    "tasks.jobs.quarantine", "tasks.models.kept", "tasks.models.logged", "tasks.pool.worker",
-    "tasks.report", "tasks.score.bootstrap", "tasks.score.gate.verdict", "tasks.steps.recording",
-    "tasks.track.recorder", "tests.kernels",
+    "leaseboard.algorithms.chacha.baselines", "leaseboard.algorithms.chacha.chacha", "leaseboard.flows.benchmark", "leaseboard.flows.cli",
+    "leaseboard.flows.dispatch", "mlflow.store.tracking.sqlalchemy_store", "sklearn.datasets",
+    "leaseboard.tasks.jobs.quarantine", "leaseboard.tasks.models.kept", "leaseboard.tasks.models.logged", "leaseboard.tasks.pool.worker",
+    "leaseboard.tasks.report", "leaseboard.tasks.score.bootstrap", "leaseboard.tasks.score.gate.verdict", "leaseboard.tasks.steps.recording",
+    "leaseboard.tasks.track.recorder", "tests.kernels",
 )  # fmt: skip
 IDENTIFIED = {"vanilla": "stream", "linear": "holdout", "average": "pulls", "abc": "samples"}
 """Algorithms whose code is read for its version, each with its bench, so that no fork need.
@@ -188,17 +188,21 @@ def serve(place):
     gc.disable()
     with tempfile.TemporaryDirectory() as home:
         os.environ["LEASEBOARD_CACHE"] = home
-        importlib.import_module("tasks.machine.environment").prepare_environment(Path(home))
+        importlib.import_module("leaseboard.tasks.machine.environment").prepare_environment(
+            Path(home)
+        )
         for name in IMPORTS:
             importlib.import_module(name)
         sys.modules["tests.kernels"].compile_once()
         target = importlib.import_module("numba.core.registry").cpu_target
         target.typing_context.refresh()
         target.target_context.refresh()
-        sys.modules["tasks.jobs.run"].warm()
+        sys.modules["leaseboard.tasks.jobs.run"].warm()
         for algorithm, bench in IDENTIFIED.items():
-            job = sys.modules["tasks.jobs.job"].Job(algorithm, "synthetic:fried?rows=9", 0, 0)
-            sys.modules["tasks.jobs.run"].identify(job, bench)
+            job = sys.modules["leaseboard.tasks.jobs.job"].Job(
+                algorithm, "synthetic:fried?rows=9", 0, 0
+            )
+            sys.modules["leaseboard.tasks.jobs.run"].identify(job, bench)
         put_aside()
     gc.freeze()
     gc.enable()
@@ -352,7 +356,7 @@ def _fork_below(place):
         prctl(_DIE_WITH_PARENT, signal.SIGKILL)
         fork_on(listener, place)
     listener.close()
-    for name in ("flows.service", "tasks.processes.forks"):
+    for name in ("leaseboard.flows.service", "leaseboard.tasks.processes.forks"):
         sys.modules[name].subprocess = starting(place)
 
 

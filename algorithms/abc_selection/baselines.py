@@ -7,10 +7,10 @@ from typing import Annotated
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from algorithms.base import Run
-from algorithms.benches.samples import SamplesAlgorithm, SamplesBench, geometric_sizes
-from algorithms.events import Eliminated, Measured
-from algorithms.seeds import generator
+from leaseboard.algorithms.base import Run
+from leaseboard.algorithms.benches.samples import SamplesAlgorithm, SamplesBench, geometric_sizes
+from leaseboard.algorithms.events import Eliminated, Measured
+from leaseboard.algorithms.seeds import generator
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -115,7 +115,8 @@ place of widths, but needs an event for each pair of sizes and each j, n m^2 of 
 what is saved.
 
 Lower bounds decide what is dropped when; the promise does not rest on them, as the choice is
-trained in full and held against the bound that it won by (`algorithms.abc_selection.fitness`).
+trained in full and held against the bound that it won by
+(`leaseboard.algorithms.abc_selection.fitness`).
 
 What is neglected: features scaled by the range of the training rows, or binned by their
 quantiles, let H* depend on the split through these few numbers. No label is involved.
@@ -137,10 +138,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, get_args
 
-from algorithms.abc_selection.fitness import lowered, raised
-from algorithms.abc_selection.hypergeometric import at_most
-from algorithms.abc_selection.schedulers import Prospect
-from algorithms.benches.selecting import Probe
+from leaseboard.algorithms.abc_selection.fitness import lowered, raised
+from leaseboard.algorithms.abc_selection.hypergeometric import at_most
+from leaseboard.algorithms.abc_selection.schedulers import Prospect
+from leaseboard.algorithms.benches.selecting import Probe
 
 Kind = Literal["best", "exact", "serfling", "paper"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

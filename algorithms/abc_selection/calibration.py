@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from algorithms.events import (
+from leaseboard.algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
     Event,

@@ -69,9 +69,9 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from algorithms.base import Run
-from algorithms.benches.folds import FoldsAlgorithm, FoldsBench
-from algorithms.events import BoundsUpdated, Eliminated, Measured
+from leaseboard.algorithms.base import Run
+from leaseboard.algorithms.benches.folds import FoldsAlgorithm, FoldsBench
+from leaseboard.algorithms.events import BoundsUpdated, Eliminated, Measured
 
 SHARES = (0.9, 0.5, 0.25, 0.125, 0.0625)
 """Of the capital that are staked. Best is theta over the rate of disagreement: halves reach from
@@ -113,7 +113,7 @@ class EarlyStoppedCV(FoldsAlgorithm):
 
     Examples
     --------
-    >>> from algorithms.abc_selection.simulation import SimulatedFolds
+    >>> from leaseboard.algorithms.abc_selection.simulation import SimulatedFolds
     >>> bench = FoldsBench(SimulatedFolds([0.5, 0.9, 0.7], rows=1000, folds=5, seed=0))
     >>> events = list(EarlyStoppedCV().run(bench, seed=0))
     >>> bench.champion, bench.at  # of 15 fits

@@ -10,10 +10,10 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from algorithms.base import Run
-from algorithms.benches.samples import SamplesAlgorithm, SamplesBench, geometric_sizes
-from algorithms.benches.selecting import Probe
-from algorithms.events import BoundsUpdated, Measured
+from leaseboard.algorithms.base import Run
+from leaseboard.algorithms.benches.samples import SamplesAlgorithm, SamplesBench, geometric_sizes
+from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.algorithms.events import BoundsUpdated, Measured
 
 
 @dataclass(frozen=True, kw_only=True)

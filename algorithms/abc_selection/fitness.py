@@ -74,7 +74,7 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from algorithms.benches.selecting import Probe
+from leaseboard.algorithms.benches.selecting import Probe
 
 PROBES = 3
 """The least of them after which a configuration may be dropped."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from algorithms.abc_selection.schedulers import Prospect
+from leaseboard.algorithms.abc_selection.schedulers import Prospect
 
 
 def samples_needed(
@@ -31,7 +31,7 @@ def samples_needed(
 
     Examples
     --------
-    >>> from algorithms.benches.selecting import Probe
+    >>> from leaseboard.algorithms.benches.selecting import Probe
     >>> def probed(index, accuracy):
     ...     probe = Probe(rows=500, test_rows=1000, test_correct=1000 * accuracy)
     ...     return Prospect(index=index, rows=500, above=0.1, below=0.1, curve=[probe])

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
-from algorithms.abc_selection.schedulers import Prospect
-from algorithms.benches.selecting import Probe
+from leaseboard.algorithms.abc_selection.schedulers import Prospect
+from leaseboard.algorithms.benches.selecting import Probe
 
 SHARE = 0.09
 """Of the seconds of Full-run, and of its rows, that samples may cost when nobody is dropped."""

@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from algorithms.benches.selecting import Probe
+from leaseboard.algorithms.benches.selecting import Probe
 
 
 @dataclass(slots=True, kw_only=True)

@@ -11,17 +11,17 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from algorithms.abc_selection.bounds import TESTED, Estimator, Kind, estimate
-from algorithms.abc_selection.fitness import (
+from leaseboard.algorithms.abc_selection.bounds import TESTED, Estimator, Kind, estimate
+from leaseboard.algorithms.abc_selection.fitness import (
     PROBES,
     FitnessWarning,
     beyond_chance,
     fall,
     rise,
 )
-from algorithms.abc_selection.foresight import samples_needed
-from algorithms.abc_selection.savings import Allowance, worthwhile
-from algorithms.abc_selection.schedulers import (
+from leaseboard.algorithms.abc_selection.foresight import samples_needed
+from leaseboard.algorithms.abc_selection.savings import Allowance, worthwhile
+from leaseboard.algorithms.abc_selection.schedulers import (
     SCHEDULERS,
     Prospect,
     best_guess,
@@ -29,10 +29,10 @@ from algorithms.abc_selection.schedulers import (
     cost_exponent,
     step,
 )
-from algorithms.base import Run
-from algorithms.benches.samples import SamplesAlgorithm, SamplesBench, geometric_sizes
-from algorithms.benches.selecting import Probe
-from algorithms.events import (
+from leaseboard.algorithms.base import Run
+from leaseboard.algorithms.benches.samples import SamplesAlgorithm, SamplesBench, geometric_sizes
+from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.algorithms.events import (
     BoundsUpdated,
     Eliminated,
     ExploitivenessBroken,
@@ -53,9 +53,10 @@ class ABC(SamplesAlgorithm):
 
     With probability 1 - delta its real test accuracy is within epsilon of the best, if the
     learners are fit (none does better on their sample when trained on other data) or every rise
-    is seen in time (`algorithms.abc_selection.fitness`). With ``paper`` bounds or a time limit it
-    also takes that they are exploitive (more training data never hurts), and that those that led
-    and pruned can be trained in full; otherwise the full training of the answer checks it.
+    is seen in time (`leaseboard.algorithms.abc_selection.fitness`). With ``paper`` bounds or a
+    time limit it also takes that they are exploitive (more training data never hurts), and that
+    those that led and pruned can be trained in full; otherwise the full training of the answer
+    checks it.
 
     Parameters
     ----------
@@ -66,8 +67,8 @@ class ABC(SamplesAlgorithm):
     scheduler : {"gradient-ci", "ucb", "round-robin"}
         Algorithm 3, or what the paper compares it with.
     bounds : {"best", "exact", "serfling", "paper"}
-        The kind of interval, see `algorithms.abc_selection.bounds`. With ``paper`` the whole
-        selection is the paper's, but for what the notes name.
+        The kind of interval, see `leaseboard.algorithms.abc_selection.bounds`. With ``paper`` the
+        whole selection is the paper's, but for what the notes name.
     growth : {"double", "measured"}
         Sample sizes double, or grow by 2^(1/alpha) with each configuration's own alpha of
         T(s) = s^alpha, rounded to half doublings.
@@ -92,10 +93,11 @@ class ABC(SamplesAlgorithm):
     - But for ``paper`` bounds the intervals of a configuration are intersected at every probe, not
       only at snapshots, because what matters of them holds at once.
     - But for ``paper`` bounds the first sample is half of `initial_rows`, nobody is dropped after
-      fewer than three, fitness is watched (`algorithms.abc_selection.fitness`), larger samples
-      are tested on more rows (`algorithms.abc_selection.bounds`), and full training takes the
-      place of samples that would not pay (`algorithms.abc_selection.savings`) or would not part
-      anybody (`algorithms.abc_selection.foresight`), and of the first samples of learners that
+      fewer than three, fitness is watched (`leaseboard.algorithms.abc_selection.fitness`), larger
+      samples are tested on more rows (`leaseboard.algorithms.abc_selection.bounds`), and full
+      training takes the place of samples that would not pay
+      (`leaseboard.algorithms.abc_selection.savings`) or would not part anybody
+      (`leaseboard.algorithms.abc_selection.foresight`), and of the first samples of learners that
       were seen to take as long on few rows as on many; not under a time limit.
     - But for ``paper`` bounds and under a time limit none is pruned by the bound of one with
       fewer than three samples, and for good only when the full training of the answer has reached
@@ -118,7 +120,7 @@ class ABC(SamplesAlgorithm):
     --------
     Learners that cost a millisecond a row; in full the three would take 24 seconds.
 
-    >>> from algorithms.abc_selection.simulation import SimulatedLearners
+    >>> from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
     >>> learners = SimulatedLearners([0.7, 0.9, 0.8], train_rows=8000, test_rows=2000, seed=0)
     >>> bench = SamplesBench(learners, initial_rows=100)
     >>> events = list(ABC(epsilon=0.01).run(bench, seed=0))

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from algorithms.benches.folds import FoldProbe
-from algorithms.benches.selecting import Probe
-from algorithms.events import Parameters
-from algorithms.seeds import generator
+from leaseboard.algorithms.benches.folds import FoldProbe
+from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.algorithms.events import Parameters
+from leaseboard.algorithms.seeds import generator
 
 NEAR_TIES = (0.81, 0.80, 0.785, 0.78)
 """Accuracies so close that a wrong interval can cost the right answer."""

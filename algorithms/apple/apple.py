@@ -16,16 +16,16 @@ from typing import Annotated, Literal, Protocol
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from algorithms.apple.entrants import Chunk, Expansion
-from algorithms.apple.growing import GrowingLearner
-from algorithms.apple.hashed import HashedLearner
-from algorithms.apple.heuristics import Heuristic
-from algorithms.apple.learner import MonomialLearner
-from algorithms.apple.monomials import Monomial
-from algorithms.apple.plan import PlanLearner
-from algorithms.apple.rates import OnlineLearner
-from algorithms.apple.update import EXAMPLES
-from algorithms.benches.holdout import Floats, Rows
+from leaseboard.algorithms.apple.entrants import Chunk, Expansion
+from leaseboard.algorithms.apple.growing import GrowingLearner
+from leaseboard.algorithms.apple.hashed import HashedLearner
+from leaseboard.algorithms.apple.heuristics import Heuristic
+from leaseboard.algorithms.apple.learner import MonomialLearner
+from leaseboard.algorithms.apple.monomials import Monomial
+from leaseboard.algorithms.apple.plan import PlanLearner
+from leaseboard.algorithms.apple.rates import OnlineLearner
+from leaseboard.algorithms.apple.update import EXAMPLES
+from leaseboard.algorithms.benches.holdout import Floats, Rows
 
 
 class EpochEnds(Protocol):
@@ -216,8 +216,8 @@ class Apple(OnlineLearner):
 
     Examples
     --------
-    >>> from algorithms.apple.example import parity
-    >>> from algorithms.base import play
+    >>> from leaseboard.algorithms.apple.example import parity
+    >>> from leaseboard.algorithms.base import play
     >>> bench = parity(rows=2000, order=2)
     >>> events = list(play("apple", Apple(alpha=0.5), bench, 0))
     >>> events[-1].score

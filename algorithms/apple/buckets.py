@@ -12,9 +12,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from algorithms.apple.monomials import mix, tag_of
-from algorithms.apple.sparse_rows import Records
-from algorithms.apple.update import UNSEEN
+from leaseboard.algorithms.apple.monomials import mix, tag_of
+from leaseboard.algorithms.apple.sparse_rows import Records
+from leaseboard.algorithms.apple.update import UNSEEN
 
 CLAIMED, COLLISIONS, ROWS = range(3)
 

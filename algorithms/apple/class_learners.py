@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.benches.holdout import Floats, Rows
+from leaseboard.algorithms.benches.holdout import Floats, Rows
 
 if TYPE_CHECKING:  # its kernels bring a compiler, which naming classes does not need
-    from algorithms.apple.learner import MonomialLearner
+    from leaseboard.algorithms.apple.learner import MonomialLearner
 
 Targets: TypeAlias = Floats
 """What is learned, a row for each learner, shape (n_targets, n_examples)."""

@@ -13,17 +13,17 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from algorithms.apple.class_learners import Targets, targets_of
-from algorithms.apple.estimator import AppleEstimator, RandomState, importances, rows_of
-from algorithms.apple.heuristics import Heuristic
-from algorithms.apple.scaling import CLIP
-from algorithms.benches.holdout import Floats, Rows
-from algorithms.errors import UsageError
-from algorithms.online.column_types import numbers_alone
-from algorithms.online.inputs import codes_of
+from leaseboard.algorithms.apple.class_learners import Targets, targets_of
+from leaseboard.algorithms.apple.estimator import AppleEstimator, RandomState, importances, rows_of
+from leaseboard.algorithms.apple.heuristics import Heuristic
+from leaseboard.algorithms.apple.scaling import CLIP
+from leaseboard.algorithms.benches.holdout import Floats, Rows
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online.column_types import numbers_alone
+from leaseboard.algorithms.online.inputs import codes_of
 
 if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
-    from algorithms.apple.rate_models import RateModel
+    from leaseboard.algorithms.apple.rate_models import RateModel
 
 LOOKED_AT = 10_000
 """How many training rows are predicted to see whether they all get one class."""
@@ -168,7 +168,7 @@ class AppleClassifier(ClassifierMixin, AppleEstimator):
         learned again, had the least log loss. With weights they are chances among weighted
         examples: ``class_weight="balanced"`` tells them as if all classes were as common.
         """
-        from algorithms.apple.rate_models import log_chances, margins_of_classes
+        from leaseboard.algorithms.apple.rate_models import log_chances, margins_of_classes
 
         margins = margins_of_classes(self._margins(X))
         return np.exp(log_chances(margins, self.slope_))
@@ -235,7 +235,7 @@ class AppleClassifier(ClassifierMixin, AppleEstimator):
         return targets_of(codes if many else 2 * codes - 1, many)
 
     def _say_how_sure(self, best: RateModel) -> None:
-        from algorithms.apple.rate_models import slope_of
+        from leaseboard.algorithms.apple.rate_models import slope_of
 
         self.slope_ = slope_of(best)
 

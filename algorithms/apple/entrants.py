@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from algorithms.apple.class_learners import Targets
-from algorithms.apple.learner import MonomialLearner
-from algorithms.apple.monomials import Monomial, readable
-from algorithms.apple.update import DROPPED
-from algorithms.benches.holdout import Floats
-from algorithms.benches.predictions import squared_losses
-from algorithms.errors import DivergedError
-from algorithms.events import FeaturesExpanded
+from leaseboard.algorithms.apple.class_learners import Targets
+from leaseboard.algorithms.apple.learner import MonomialLearner
+from leaseboard.algorithms.apple.monomials import Monomial, readable
+from leaseboard.algorithms.apple.update import DROPPED
+from leaseboard.algorithms.benches.holdout import Floats
+from leaseboard.algorithms.benches.predictions import squared_losses
+from leaseboard.algorithms.errors import DivergedError
+from leaseboard.algorithms.events import FeaturesExpanded
 
 RATES = (0.5, 0.25, 1.0, 0.1, 4.0)
 """What is tried where no rate is given. The first answers until another one has lost less."""

@@ -13,20 +13,20 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from algorithms.apple.class_learners import Targets, targets_of
-from algorithms.apple.heuristics import Heuristic
-from algorithms.apple.rows import as_rows, check_labels
-from algorithms.apple.scaling import CLIP, RowScale
-from algorithms.base import configured
-from algorithms.benches.holdout import Floats, Rows
-from algorithms.errors import UsageError
-from algorithms.locks import Exclusive, exclusive, new_lock
-from algorithms.online.column_types import numbers_alone
+from leaseboard.algorithms.apple.class_learners import Targets, targets_of
+from leaseboard.algorithms.apple.heuristics import Heuristic
+from leaseboard.algorithms.apple.rows import as_rows, check_labels
+from leaseboard.algorithms.apple.scaling import CLIP, RowScale
+from leaseboard.algorithms.base import configured
+from leaseboard.algorithms.benches.holdout import Floats, Rows
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.locks import Exclusive, exclusive, new_lock
+from leaseboard.algorithms.online.column_types import numbers_alone
 
 if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
-    from algorithms.apple.apple import Apple
-    from algorithms.apple.growing import GrowingLearner
-    from algorithms.apple.rate_models import RateModel
+    from leaseboard.algorithms.apple.apple import Apple
+    from leaseboard.algorithms.apple.growing import GrowingLearner
+    from leaseboard.algorithms.apple.rate_models import RateModel
 
 RandomState = int | np.random.RandomState | None
 
@@ -91,7 +91,7 @@ class AppleEstimator(Exclusive, BaseEstimator):
         ndarray of str objects, shape (n_monomials,)
         """
         names = self._names(input_features)
-        from algorithms.apple.monomials import readable
+        from leaseboard.algorithms.apple.monomials import readable
 
         every = (learner.monomial(slot) for learner in self.learners_ for slot in learner.slots())
         return np.array(
@@ -117,7 +117,7 @@ class AppleEstimator(Exclusive, BaseEstimator):
 
     def _weights(self, learner: GrowingLearner) -> list[tuple[str, float]]:
         names = self._names(None)
-        from algorithms.apple.monomials import readable
+        from leaseboard.algorithms.apple.monomials import readable
 
         return [
             (readable(monomial, names) if monomial else "1", weight)
@@ -139,7 +139,7 @@ class AppleEstimator(Exclusive, BaseEstimator):
         return list(given)
 
     def _algorithm(self, schedule: Literal["equal", "doubling"]) -> Apple:
-        from algorithms.apple.apple import Apple
+        from leaseboard.algorithms.apple.apple import Apple
 
         settings = {
             "alpha": self.alpha,
@@ -158,7 +158,7 @@ class AppleEstimator(Exclusive, BaseEstimator):
 
         Rates that were not given are raced in it.
         """
-        from algorithms.apple.rate_models import Examples, fresh, raced
+        from leaseboard.algorithms.apple.rate_models import Examples, fresh, raced
 
         self.check()
         apple = self._algorithm("equal")
@@ -183,8 +183,8 @@ class AppleEstimator(Exclusive, BaseEstimator):
 
         All rates learn the examples up to the first end of an epoch, and the best goes on alone.
         """
-        from algorithms.apple.rate_models import Examples, learned_by, untrained
-        from algorithms.apple.update import EXAMPLES
+        from leaseboard.algorithms.apple.rate_models import Examples, learned_by, untrained
+        from leaseboard.algorithms.apple.update import EXAMPLES
 
         self.check()
         apple = self._algorithm("doubling")
@@ -239,7 +239,7 @@ class AppleRegressor(RegressorMixin, AppleEstimator):
         least, or the best of the smaller ones if it lost less of the last 10,000 of the first
         40,000; in `partial_fit` of the first `batch`, which all five learn.
     heuristic : {"weight", "raw-weight", "ssm"}
-        The order of the candidates, see `algorithms.apple.apple.Apple`.
+        The order of the candidates, see `leaseboard.algorithms.apple.apple.Apple`.
     fallback : bool
         Reserve one place of each epoch for a monomial of the smallest degree.
     batch : int
@@ -263,10 +263,11 @@ class AppleRegressor(RegressorMixin, AppleEstimator):
     Attributes
     ----------
     learners_ : tuple of GrowingLearner
-        The model, see `algorithms.apple.growing`; of three and more classes one for each.
+        The model, see `leaseboard.algorithms.apple.growing`; of three and more classes one for
+        each.
     learning_rate_ : float
         The rate that was given or chosen.
-    row_scale_ : algorithms.apple.scaling.RowScale
+    row_scale_ : leaseboard.algorithms.apple.scaling.RowScale
         What becomes of the columns.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, shape (n_features,)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from algorithms import seeds
-from algorithms.benches.holdout import Holdout, HoldoutBench, Part
+from leaseboard.algorithms import seeds
+from leaseboard.algorithms.benches.holdout import Holdout, HoldoutBench, Part
 
 
 def parity(rows: int = 2000, variables: int = 10, order: int = 3, seed: int = 0) -> HoldoutBench:

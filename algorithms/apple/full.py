@@ -14,10 +14,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from algorithms.apple.learner import Learning
-from algorithms.apple.monomials import bucket_of
-from algorithms.apple.records import RecordLearner
-from algorithms.apple.sparse_rows import (
+from leaseboard.algorithms.apple.learner import Learning
+from leaseboard.algorithms.apple.monomials import bucket_of
+from leaseboard.algorithms.apple.records import RecordLearner
+from leaseboard.algorithms.apple.sparse_rows import (
     CSR,
     Records,
     Scratch,
@@ -28,9 +28,9 @@ from algorithms.apple.sparse_rows import (
     new_scratch,
     predict_emitted,
 )
-from algorithms.apple.update import EXAMPLES, FAST, UNSEEN, clamp
-from algorithms.benches.holdout import Floats, Rows
-from algorithms.errors import SkipError
+from leaseboard.algorithms.apple.update import EXAMPLES, FAST, UNSEEN, clamp
+from leaseboard.algorithms.benches.holdout import Floats, Rows
+from leaseboard.algorithms.errors import SkipError
 
 MOST_PRODUCTS = 2**25
 """A row may have so many products; they take 40 bytes each, once."""

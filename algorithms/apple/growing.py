@@ -10,10 +10,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from algorithms.apple.heuristics import Heuristic, ssm_score, top
-from algorithms.apple.learner import MonomialLearner
-from algorithms.apple.monomials import Monomial
-from algorithms.apple.update import EXAMPLES, UNSEEN
+from leaseboard.algorithms.apple.heuristics import Heuristic, ssm_score, top
+from leaseboard.algorithms.apple.learner import MonomialLearner
+from leaseboard.algorithms.apple.monomials import Monomial
+from leaseboard.algorithms.apple.update import EXAMPLES, UNSEEN
 
 
 class GrowingLearner(MonomialLearner):

@@ -19,7 +19,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from algorithms.apple.buckets import (
+from leaseboard.algorithms.apple.buckets import (
     CLAIMED,
     COLLISIONS,
     EMPTY,
@@ -32,11 +32,11 @@ from algorithms.apple.buckets import (
     find,
     settle,
 )
-from algorithms.apple.growing import GrowingLearner
-from algorithms.apple.learner import Learning
-from algorithms.apple.monomials import Monomial, mix, monomial_key, tag_of
-from algorithms.apple.records import RecordLearner
-from algorithms.apple.sparse_rows import (
+from leaseboard.algorithms.apple.growing import GrowingLearner
+from leaseboard.algorithms.apple.learner import Learning
+from leaseboard.algorithms.apple.monomials import Monomial, mix, monomial_key, tag_of
+from leaseboard.algorithms.apple.records import RecordLearner
+from leaseboard.algorithms.apple.sparse_rows import (
     CSR,
     Scratch,
     Update,
@@ -46,8 +46,8 @@ from algorithms.apple.sparse_rows import (
     new_scratch,
     predict_emitted,
 )
-from algorithms.apple.update import DROPPED, FAST, clamp
-from algorithms.benches.holdout import Floats, Rows
+from leaseboard.algorithms.apple.update import DROPPED, FAST, clamp
+from leaseboard.algorithms.benches.holdout import Floats, Rows
 
 BATCH = 1024
 """So many hits are looked up together, and those of one parent more."""

@@ -11,11 +11,11 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
-from algorithms.apple.monomials import variable_keys
-from algorithms.apple.update import EMITTED, EXAMPLES, HIGH, LOW, NONZEROS, UNSEEN
-from algorithms.benches.holdout import Floats, Rows
-from algorithms.benches.sealed import uniform
-from algorithms.errors import DivergedError
+from leaseboard.algorithms.apple.monomials import variable_keys
+from leaseboard.algorithms.apple.update import EMITTED, EXAMPLES, HIGH, LOW, NONZEROS, UNSEEN
+from leaseboard.algorithms.benches.holdout import Floats, Rows
+from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.errors import DivergedError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,8 @@ class MonomialLearner(ABC):
     Attributes
     ----------
     w, g, inverse : ndarray of float32, shape (n_slots,)
-        ω, γ and 1 / N, see `algorithms.apple.update`. Under SGD `w` is t times the weight.
+        ω, γ and 1 / N, see `leaseboard.algorithms.apple.update`. Under SGD `w` is t times the
+        weight.
     totals : ndarray of float64, shape (8,)
     """
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from algorithms.benches.holdout import Holdout, Part, Rows, Unlabelled
-from algorithms.errors import SkipError
+from leaseboard.algorithms.benches.holdout import Holdout, Part, Rows, Unlabelled
+from leaseboard.algorithms.errors import SkipError
 
 
 class Base(NamedTuple):

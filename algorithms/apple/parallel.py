@@ -25,16 +25,16 @@ from numpy.typing import NDArray
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from algorithms.apple.apple import Apple, adaptive_expansion
-from algorithms.apple.entrants import metrics_of
-from algorithms.apple.growing import GrowingLearner
-from algorithms.apple.learner import largest_magnitudes
-from algorithms.apple.monomials import Monomial, readable
-from algorithms.apple.update import EXAMPLES, HIGH, LOW, UNSEEN
-from algorithms.base import Run
-from algorithms.benches.holdout import Floats, HoldoutBench, Rows
-from algorithms.benches.nodes import Nodes
-from algorithms.events import (
+from leaseboard.algorithms.apple.apple import Apple, adaptive_expansion
+from leaseboard.algorithms.apple.entrants import metrics_of
+from leaseboard.algorithms.apple.growing import GrowingLearner
+from leaseboard.algorithms.apple.learner import largest_magnitudes
+from leaseboard.algorithms.apple.monomials import Monomial, readable
+from leaseboard.algorithms.apple.update import EXAMPLES, HIGH, LOW, UNSEEN
+from leaseboard.algorithms.base import Run
+from leaseboard.algorithms.benches.holdout import Floats, HoldoutBench, Rows
+from leaseboard.algorithms.benches.nodes import Nodes
+from leaseboard.algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,
     LeaseGranted,
@@ -94,7 +94,7 @@ class ParallelApple(Apple):
     partitions : int
         Nodes, each with its own part of the training rows. All other settings are `Apple`'s.
     averaging : {"weighted", "plain"}
-        See `algorithms.apple.parallel.merge`.
+        See `leaseboard.algorithms.apple.parallel.merge`.
     extrapolate : bool
         Let a pass start not at the average of the nodes but beyond it, if there are more rows
         than monomials.

@@ -16,10 +16,10 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
-from algorithms.apple.growing import GrowingLearner
-from algorithms.apple.learner import Learning
-from algorithms.apple.monomials import Monomial, monomial_key
-from algorithms.apple.update import (
+from leaseboard.algorithms.apple.growing import GrowingLearner
+from leaseboard.algorithms.apple.learner import Learning
+from leaseboard.algorithms.apple.monomials import Monomial, monomial_key
+from leaseboard.algorithms.apple.update import (
     EXAMPLES,
     FAST,
     NONZEROS,
@@ -28,8 +28,8 @@ from algorithms.apple.update import (
     learn_adaptive,
     learn_sgd,
 )
-from algorithms.benches.holdout import Floats, Rows
-from algorithms.benches.sealed import uniform
+from leaseboard.algorithms.benches.holdout import Floats, Rows
+from leaseboard.algorithms.benches.sealed import uniform
 
 
 class Plan(NamedTuple):

@@ -12,12 +12,12 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 from scipy import sparse
 
-from algorithms.apple.entrants import Chunk
-from algorithms.apple.full import FullLearner
-from algorithms.apple.learner import MonomialLearner
-from algorithms.apple.plan import PlanLearner
-from algorithms.apple.rates import OnlineLearner
-from algorithms.benches.holdout import Floats, Rows
+from leaseboard.algorithms.apple.entrants import Chunk
+from leaseboard.algorithms.apple.full import FullLearner
+from leaseboard.algorithms.apple.learner import MonomialLearner
+from leaseboard.algorithms.apple.plan import PlanLearner
+from leaseboard.algorithms.apple.rates import OnlineLearner
+from leaseboard.algorithms.benches.holdout import Floats, Rows
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from algorithms.apple.apple import Apple, Growth, adaptive_expansion
-from algorithms.apple.class_learners import Targets
-from algorithms.apple.entrants import FINAL, FINALISTS, PREFIX
-from algorithms.apple.growing import GrowingLearner
-from algorithms.benches.holdout import Floats, Rows
-from algorithms.benches.predictions import squared_losses
-from algorithms.errors import DivergedError
+from leaseboard.algorithms.apple.apple import Apple, Growth, adaptive_expansion
+from leaseboard.algorithms.apple.class_learners import Targets
+from leaseboard.algorithms.apple.entrants import FINAL, FINALISTS, PREFIX
+from leaseboard.algorithms.apple.growing import GrowingLearner
+from leaseboard.algorithms.benches.holdout import Floats, Rows
+from leaseboard.algorithms.benches.predictions import squared_losses
+from leaseboard.algorithms.errors import DivergedError
 
 RECENT = PREFIX
 """How many of the last predictions say what a margin is worth, and which rate is better."""

@@ -17,8 +17,8 @@ import numpy as np
 from pydantic import BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
-from algorithms.apple.class_learners import Targets, model_of, targets_of
-from algorithms.apple.entrants import (
+from leaseboard.algorithms.apple.class_learners import Targets, model_of, targets_of
+from leaseboard.algorithms.apple.entrants import (
     FINAL,
     FINALISTS,
     PREFIX,
@@ -29,16 +29,16 @@ from algorithms.apple.entrants import (
     metrics_of,
     predicted,
 )
-from algorithms.apple.learner import Learning, MonomialLearner
-from algorithms.apple.ngrams import Base, with_bigrams
-from algorithms.base import Run
-from algorithms.benches.holdout import (
+from leaseboard.algorithms.apple.learner import Learning, MonomialLearner
+from leaseboard.algorithms.apple.ngrams import Base, with_bigrams
+from leaseboard.algorithms.base import Run
+from leaseboard.algorithms.benches.holdout import (
     Floats,
     HoldoutAlgorithm,
     HoldoutBench,
     Rows,
 )
-from algorithms.events import (
+from leaseboard.algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,
     ConfigurationFailed,

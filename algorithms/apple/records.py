@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.apple.learner import MonomialLearner
-from algorithms.apple.sparse_rows import Records, Update
-from algorithms.apple.update import UNSEEN
+from leaseboard.algorithms.apple.learner import MonomialLearner
+from leaseboard.algorithms.apple.sparse_rows import Records, Update
+from leaseboard.algorithms.apple.update import UNSEEN
 
 RECORD = np.dtype(
     [("w", np.float32), ("g", np.float32), ("inverse", np.float32), ("stamp", np.uint32)],

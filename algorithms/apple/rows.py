@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from algorithms.benches.holdout import Rows
-from algorithms.errors import DataError
+from leaseboard.algorithms.benches.holdout import Rows
+from leaseboard.algorithms.errors import DataError
 
 DENSE_ENOUGH = 1 / 3
 """Rows fuller than this are kept dense: a plan's product costs a third of a table look-up."""

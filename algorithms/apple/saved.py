@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.apple.buckets import CLAIMED
-from algorithms.apple.full import FullLearner
-from algorithms.apple.growing import GrowingLearner
-from algorithms.apple.hashed import HashedLearner
-from algorithms.apple.learner import Learning, MonomialLearner
-from algorithms.apple.plan import PlanLearner
-from algorithms.apple.update import UNSEEN
-from algorithms.plain import fill, fill_array, values_of
+from leaseboard.algorithms.apple.buckets import CLAIMED
+from leaseboard.algorithms.apple.full import FullLearner
+from leaseboard.algorithms.apple.growing import GrowingLearner
+from leaseboard.algorithms.apple.hashed import HashedLearner
+from leaseboard.algorithms.apple.learner import Learning, MonomialLearner
+from leaseboard.algorithms.apple.plan import PlanLearner
+from leaseboard.algorithms.apple.update import UNSEEN
+from leaseboard.algorithms.plain import fill, fill_array, values_of
 
 _SLOTS = ("keys", "source", "variable", "degree", "parent")
 _WEIGHTS = ("w", "inverse")

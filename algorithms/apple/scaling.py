@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from algorithms.apple.rows import DENSE_ENOUGH
-from algorithms.benches.holdout import Rows
+from leaseboard.algorithms.apple.rows import DENSE_ENOUGH
+from leaseboard.algorithms.benches.holdout import Rows
 
 CLIP = 0.05
 """Percent of the values at either end, as the paper's figure for its set of EEG needs it."""

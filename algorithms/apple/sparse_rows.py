@@ -13,7 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
-from algorithms.apple.update import (
+from leaseboard.algorithms.apple.update import (
     EXAMPLES,
     FAST,
     NONZEROS,
@@ -22,8 +22,8 @@ from algorithms.apple.update import (
     learn_adaptive,
     learn_sgd,
 )
-from algorithms.benches.holdout import Floats, Rows
-from algorithms.benches.sealed import sealed
+from leaseboard.algorithms.benches.holdout import Floats, Rows
+from leaseboard.algorithms.benches.sealed import sealed
 
 Records = NDArray[np.void]
 """Slots with at least the fields `w`, `g` and `inverse`: ω, γ and 1 / N."""

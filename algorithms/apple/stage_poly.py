@@ -19,11 +19,11 @@ from pydantic import BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 from scipy import sparse
 
-from algorithms.apple.rates import Rate, listed
-from algorithms.base import Run
-from algorithms.benches.holdout import HoldoutAlgorithm, HoldoutBench, Part, Unlabelled
-from algorithms.errors import LeaseboardError
-from algorithms.events import ChampionChanged, ConfigurationAdmitted, LeaseGranted
+from leaseboard.algorithms.apple.rates import Rate, listed
+from leaseboard.algorithms.base import Run
+from leaseboard.algorithms.benches.holdout import HoldoutAlgorithm, HoldoutBench, Part, Unlabelled
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.algorithms.events import ChampionChanged, ConfigurationAdmitted, LeaseGranted
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,12 +6,12 @@ magnitude N_i seen. The kernels keep the same state free of scale: :math:`ω_i =
 maximum leaves ω as it is (VW multiplies w by N_old / N_new), and nothing overflows float32,
 where a raw monomial of degree six does.
 
-`algorithms.online.kernel` computes the same update for streams in VW's own order and units, bit
-for bit. This one gives up the last bits for sums in vector lanes and powers that stay finite.
-The two learning steps are inlined: called, a kernel fresh from the compiler and the same one from
-Numba's cache would link to differently ordered sums, and their last bits would differ.
+`leaseboard.algorithms.online.kernel` computes the same update for streams in VW's own order and
+units, bit for bit. This one gives up the last bits for sums in vector lanes and powers that stay
+finite. The two learning steps are inlined: called, a kernel fresh from the compiler and the same
+one from Numba's cache would link to differently ordered sums, and their last bits would differ.
 Numba's own cache of a kernel does not notice an edit here;
-`algorithms.caches.kernel_cache` does.
+`leaseboard.algorithms.caches.kernel_cache` does.
 
 =========  =====================================================================
 symbol     meaning

@@ -6,10 +6,10 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, runtime_checkable
 
-from algorithms.base import Algorithm, Cost, Score
-from algorithms.benches.selecting import Probe, SelectionBench
-from algorithms.errors import LeaseboardError
-from algorithms.events import Event, LeaseGranted, Parameters
+from leaseboard.algorithms.base import Algorithm, Cost, Score
+from leaseboard.algorithms.benches.selecting import Probe, SelectionBench
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.algorithms.events import Event, LeaseGranted, Parameters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

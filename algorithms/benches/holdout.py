@@ -10,19 +10,19 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms import seeds
-from algorithms.base import Algorithm, Bench, Score
-from algorithms.benches.nodes import Cluster, one_by_one
-from algorithms.benches.predictions import (
+from leaseboard.algorithms import seeds
+from leaseboard.algorithms.base import Algorithm, Bench, Score
+from leaseboard.algorithms.benches.nodes import Cluster, one_by_one
+from leaseboard.algorithms.benches.predictions import (
     largest,
     losses,
     squared_losses,
     taken,
     taken_margins,
 )
-from algorithms.benches.sealed import sealed
-from algorithms.benches.stream import Progressive
-from algorithms.events import Measured
+from leaseboard.algorithms.benches.sealed import sealed
+from leaseboard.algorithms.benches.stream import Progressive
+from leaseboard.algorithms.events import Measured
 
 Rows: TypeAlias = Any
 """A float32 array in C order, or a ``scipy.sparse.csr_array`` of sorted rows (scipy has no types,

@@ -148,7 +148,8 @@ def baseline_name(name: str, notes: Mapping[str, float]) -> str:
     ----------
     name : str
     notes : dict
-        See `algorithms.reference.forecaster.Forecaster.notes`; the metrics of a job hold them.
+        See `leaseboard.algorithms.reference.forecaster.Forecaster.notes`; the metrics of a job
+        hold them.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from algorithms.errors import DivergedError
+from leaseboard.algorithms.errors import DivergedError
 
 Doubles = NDArray[np.float64]
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
-from algorithms.base import Algorithm, Bench, Cost, Score
-from algorithms.errors import AuditError, LeaseboardError, UsageError
-from algorithms.events import Event, TrialFinished
+from leaseboard.algorithms.base import Algorithm, Bench, Cost, Score
+from leaseboard.algorithms.errors import AuditError, LeaseboardError, UsageError
+from leaseboard.algorithms.events import Event, TrialFinished
 
 Unit = Literal["trials", "cpu_seconds", "wall_seconds"]
 

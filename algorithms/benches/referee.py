@@ -18,8 +18,8 @@ from collections.abc import Callable, Generator
 from types import FunctionType, GeneratorType, ModuleType
 from typing import Any, NoReturn
 
-from algorithms.base import Bench
-from algorithms.benches import (
+from leaseboard.algorithms.base import Bench
+from leaseboard.algorithms.benches import (
     folds,
     holdout,
     predictions,
@@ -29,16 +29,16 @@ from algorithms.benches import (
     stream,
     systems,
 )
-from algorithms.benches.folds import FoldsBench
-from algorithms.benches.holdout import HoldoutBench
-from algorithms.benches.pulls import PullsBench
-from algorithms.benches.samples import SamplesBench
-from algorithms.benches.selecting import SelectionBench
-from algorithms.benches.stream import StreamBench
-from algorithms.benches.systems import SystemsBench
-from algorithms.errors import AuditError, LeaseboardError, NotYoursError
-from algorithms.events import Finished
-from algorithms.log_format import to_json
+from leaseboard.algorithms.benches.folds import FoldsBench
+from leaseboard.algorithms.benches.holdout import HoldoutBench
+from leaseboard.algorithms.benches.pulls import PullsBench
+from leaseboard.algorithms.benches.samples import SamplesBench
+from leaseboard.algorithms.benches.selecting import SelectionBench
+from leaseboard.algorithms.benches.stream import StreamBench
+from leaseboard.algorithms.benches.systems import SystemsBench
+from leaseboard.algorithms.errors import AuditError, LeaseboardError, NotYoursError
+from leaseboard.algorithms.events import Finished
+from leaseboard.algorithms.log_format import to_json
 
 Deed = tuple[str, tuple[Any, ...], dict[str, Any]]
 """A method of a bench that was called, and with which arguments."""

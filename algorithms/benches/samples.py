@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from algorithms.base import Algorithm, Cost, Score
-from algorithms.benches.selecting import Probe, SelectionBench
-from algorithms.errors import LeaseboardError, SkipError
-from algorithms.events import (
+from leaseboard.algorithms.base import Algorithm, Cost, Score
+from leaseboard.algorithms.benches.selecting import Probe, SelectionBench
+from leaseboard.algorithms.errors import LeaseboardError, SkipError
+from leaseboard.algorithms.events import (
     Event,
     LeaseGranted,
     Parameters,

@@ -7,9 +7,9 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from algorithms.base import Bench, Cost
-from algorithms.errors import LeaseboardError
-from algorithms.events import (
+from leaseboard.algorithms.base import Bench, Cost
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,
     ConfigurationFailed,

@@ -13,12 +13,12 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from algorithms.base import Algorithm, Bench, Cost, Score
-from algorithms.benches.measures import of_classes, of_margins, of_numbers
-from algorithms.benches.predictions import likeliest, losses, taken, taken_chances
-from algorithms.benches.sealed import sealed
-from algorithms.errors import DivergedError, SkipError
-from algorithms.events import Measured
+from leaseboard.algorithms.base import Algorithm, Bench, Cost, Score
+from leaseboard.algorithms.benches.measures import of_classes, of_margins, of_numbers
+from leaseboard.algorithms.benches.predictions import likeliest, losses, taken, taken_chances
+from leaseboard.algorithms.benches.sealed import sealed
+from leaseboard.algorithms.errors import DivergedError, SkipError
+from leaseboard.algorithms.events import Measured
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from algorithms.policies.policy import Floats, Ints
+from leaseboard.algorithms.policies.policy import Floats, Ints
 
 
 class Arms(ABC):

@@ -9,8 +9,8 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.base import Algorithm, Bench, Cost, Score
-from algorithms.errors import DivergedError, UsageError
+from leaseboard.algorithms.base import Algorithm, Bench, Cost, Score
+from leaseboard.algorithms.errors import DivergedError, UsageError
 
 Values = NDArray[np.float64]
 

@@ -9,22 +9,22 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from algorithms.base import Run
-from algorithms.benches.stream import StreamAlgorithm, StreamBench, require_finite
-from algorithms.chacha.oracle import Tune, make_oracle
-from algorithms.chacha.published.presets import Published, Tuning
-from algorithms.chacha.safe.in_words import words_of
-from algorithms.events import (
+from leaseboard.algorithms.base import Run
+from leaseboard.algorithms.benches.stream import StreamAlgorithm, StreamBench, require_finite
+from leaseboard.algorithms.chacha.oracle import Tune, make_oracle
+from leaseboard.algorithms.chacha.published.presets import Published, Tuning
+from leaseboard.algorithms.chacha.safe.in_words import words_of
+from leaseboard.algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,
     ConfigurationScored,
     Event,
     LeaseGranted,
 )
-from algorithms.online.configuration import VWConfiguration
-from algorithms.online.engine import EngineName, VwOptions, make_learner
-from algorithms.online.one_against_all import make_one_against_all
-from algorithms.online.schema import Schema, stream_schema
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.engine import EngineName, VwOptions, make_learner
+from leaseboard.algorithms.online.one_against_all import make_one_against_all
+from leaseboard.algorithms.online.schema import Schema, stream_schema
 
 BLOCK = 4096
 """Examples of many classes between two records."""

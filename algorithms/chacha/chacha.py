@@ -9,17 +9,17 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from algorithms import seeds
-from algorithms.benches.stream import StreamBench
-from algorithms.chacha.oracle import ConfigOracle, Tune
-from algorithms.chacha.racing import Racing
-from algorithms.chacha.safe.frontier import make_frontier_oracle
-from algorithms.chacha.safe.intervals import HIGHEST, LEVELS
-from algorithms.chacha.safe.representations import represent
-from algorithms.chacha.safe.safe_race import SafeRace
-from algorithms.online.engine import choose_engine
-from algorithms.online.live import KernelModels, LiveModels, WorkspaceModels
-from algorithms.online.schema import Schema
+from leaseboard.algorithms import seeds
+from leaseboard.algorithms.benches.stream import StreamBench
+from leaseboard.algorithms.chacha.oracle import ConfigOracle, Tune
+from leaseboard.algorithms.chacha.racing import Racing
+from leaseboard.algorithms.chacha.safe.frontier import make_frontier_oracle
+from leaseboard.algorithms.chacha.safe.intervals import HIGHEST, LEVELS
+from leaseboard.algorithms.chacha.safe.representations import represent
+from leaseboard.algorithms.chacha.safe.safe_race import SafeRace
+from leaseboard.algorithms.online.engine import choose_engine
+from leaseboard.algorithms.online.live import KernelModels, LiveModels, WorkspaceModels
+from leaseboard.algorithms.online.schema import Schema
 
 MODELS = {"regression": 50, "classification": 100}
 """Live models by default. Where two classes meet there is more to find."""
@@ -37,19 +37,19 @@ class ChaCha(Racing):
 
     1. ``C ← c_init``, ``S ← ConfigOracle(C)``: another *representation* (features as they are,
        standardised, or in pieces beside that; of more than 64 the selected ones
-       (`algorithms.chacha.safe.selected`); without or with the last labels,
+       (`leaseboard.algorithms.chacha.safe.selected`); without or with the last labels,
        the label a season ago), all pairs at once, one more pair of namespaces, or another
        learning rate. c_init, Vowpal Wabbit's defaults on the features as they are, keeps a slot
        for ever.
     2. Each live model predicts, and so do five *companions* that need no search
-       (`algorithms.chacha.safe.front`): mean, last label, label a season ago, two ridge
-       regressions. The forecast is the *aggregate* (`algorithms.chacha.safe.aggregate`) of their
-       posterior mean (`algorithms.chacha.safe.mixture`) and the baselines.
+       (`leaseboard.algorithms.chacha.safe.front`): mean, last label, label a season ago, two ridge
+       regressions. The forecast is the *aggregate* (`leaseboard.algorithms.chacha.safe.aggregate`)
+       of their posterior mean (`leaseboard.algorithms.chacha.safe.mixture`) and the baselines.
     3. The label arrives; all learn it.
     4. At the end of a round: the challenger that is proved better than C on the examples both
-       have seen since it started (`algorithms.chacha.safe.paired`) becomes C, the upper half of
-       the others stays, and ``S ← ConfigOracle(C)``. If none is, those proved worse leave for
-       good, and at the end of its lease a challenger below the median makes room for a waiting
+       have seen since it started (`leaseboard.algorithms.chacha.safe.paired`) becomes C, the upper
+       half of the others stays, and ``S ← ConfigOracle(C)``. If none is, those proved worse leave
+       for good, and at the end of its lease a challenger below the median makes room for a waiting
        one.
        A challenger that has all that C has starts as a *branch* of C: C's weights, and zeros for
        what is new.
@@ -72,8 +72,8 @@ class ChaCha(Racing):
         Interactions, learning rate, or both, on the features as they are; or one's own oracle,
         ``path/to/file.py:Class``. By default both, and representations.
     levels : tuple of float
-        Of the prediction intervals of a regression (`algorithms.online.conformal`); 90 % is kept
-        beside them.
+        Of the prediction intervals of a regression (`leaseboard.algorithms.online.conformal`); 90
+        % is kept beside them.
     engine, vw_options
         See `Racing`.
 
@@ -86,11 +86,11 @@ class ChaCha(Racing):
 
         Σ (ŷ_s - y_s)² ≤ min_k Σ (p_s(k) - y_s)² + C,
 
-    with C of `algorithms.chacha.safe.aggregate`: some twenty times the largest squared error of
-    a forecast so far, rounded up to a power of four, and what labels beyond the range of all
-    before add. The baselines learn labels clipped to that range. The module has a proof of a few
-    lines. Nothing is assumed of the labels, and nothing else in the algorithm has to be right for
-    it: not the tests, not the mixture, not the learning rates. So the rest may be bold.
+    with C of `leaseboard.algorithms.chacha.safe.aggregate`: some twenty times the largest squared
+    error of a forecast so far, rounded up to a power of four, and what labels beyond the range of
+    all before add. The baselines learn labels clipped to that range. The module has a proof of a
+    few lines. Nothing is assumed of the labels, and nothing else in the algorithm has to be right
+    for it: not the tests, not the mixture, not the learning rates. So the rest may be bold.
 
     Why it is usually much better. The forecast competes with every live model, and the pool
     holds rates up to 128 times VW's default, with which the invariant update stays stable. A
@@ -102,7 +102,7 @@ class ChaCha(Racing):
     their deviation, taken anew after 4, 8, 16, ... examples, when what was learned is expressed
     in the new unit; VW's update does the same for each feature. So only the first forecast, which
     is 0, knows the unit. Learners see labels clipped to a range that from the fourth on no single
-    label can widen, and not the first few beyond it (`algorithms.chacha.safe.scale`).
+    label can widen, and not the first few beyond it (`leaseboard.algorithms.chacha.safe.scale`).
 
     Departs from the paper, besides: the loss is the squared one, because the bench scores it,
     not a clipped absolute error; decisions are taken every `round_length` examples, so that
@@ -120,11 +120,11 @@ class ChaCha(Racing):
     Two classes are the labels -1 and 1 of a regression, whose squared loss is proper: half of
     1 + ŷ estimates the chance of the second class. All of the above holds for them, with the range
     of labels known beforehand and the two ridge regressions logistic. What is forecast in the end
-    are log odds (`algorithms.chacha.safe.odds`): a logistic regression stacks the mixture, the
-    champion and the companions, and Bayes' rule averages that with what people try first, so that
-    at all times the log loss is at most ln 7 + 1.6 nats above the best of them: the classes'
-    frequencies, those after the last label and after the one a season ago, an online logistic
-    regression and c_init, the last two no surer than 1 / (1000 + t). Of errors
+    are log odds (`leaseboard.algorithms.chacha.safe.odds`): a logistic regression stacks the
+    mixture, the champion and the companions, and Bayes' rule averages that with what people try
+    first, so that at all times the log loss is at most ln 7 + 1.6 nats above the best of them: the
+    classes' frequencies, those after the last label and after the one a season ago, an online
+    logistic regression and c_init, the last two no surer than 1 / (1000 + t). Of errors
     there is no such theorem: a forecaster
     that must name one class can be made to err always.
 
@@ -135,7 +135,7 @@ class ChaCha(Racing):
 
     Examples
     --------
-    >>> from algorithms.tiny import tiny_bench
+    >>> from leaseboard.algorithms.tiny import tiny_bench
     >>> events = list(ChaCha(b=3).run(tiny_bench("stream"), seed=0))
     >>> [type(event).__name__ for event in events[:2]]
     ['ConfigurationAdmitted', 'LeaseGranted']

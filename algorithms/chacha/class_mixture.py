@@ -8,11 +8,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from algorithms.chacha.log_pool import LogPool
-from algorithms.chacha.safe.bayes import new_weights, update
-from algorithms.online.live import Doubles, Floats
-from algorithms.online.softmax import Integers, OnlineSoftmax
-from algorithms.plain import fill, values_of
+from leaseboard.algorithms.chacha.log_pool import LogPool
+from leaseboard.algorithms.chacha.safe.bayes import new_weights, update
+from leaseboard.algorithms.online.live import Doubles, Floats
+from leaseboard.algorithms.online.softmax import Integers, OnlineSoftmax
+from leaseboard.algorithms.plain import fill, values_of
 
 RATES = (0.1, 0.3)
 """Of the softmax regressions."""
@@ -27,11 +27,11 @@ LEAST = 1e-3
 
 
 class ClassMixture:
-    """An average of experts by Bayes' rule (`algorithms.chacha.safe.bayes`).
+    """An average of experts by Bayes' rule (`leaseboard.algorithms.chacha.safe.bayes`).
 
     A race of each class against the rest knows what its own models found; a softmax regression
     weighs all classes at once, and is what one tries first; a logarithmic pool of them
-    (`algorithms.chacha.log_pool`) is calibrated and mostly the best.
+    (`leaseboard.algorithms.chacha.log_pool`) is calibrated and mostly the best.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from algorithms.plain import fill, values_of
+from leaseboard.algorithms.plain import fill, values_of
 
 Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]

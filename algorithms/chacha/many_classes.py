@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.base import Run
-from algorithms.benches.stream import StreamBench
-from algorithms.chacha.one_vs_rest import BLOCK, NUMBERED, STRIDE, OneVsRest
-from algorithms.chacha.race import Race
-from algorithms.events import (
+from leaseboard.algorithms.base import Run
+from leaseboard.algorithms.benches.stream import StreamBench
+from leaseboard.algorithms.chacha.one_vs_rest import BLOCK, NUMBERED, STRIDE, OneVsRest
+from leaseboard.algorithms.chacha.race import Race
+from leaseboard.algorithms.events import (
     ChampionChanged,
     ClassChampionChanged,
     ConfigurationAdmitted,
@@ -22,7 +22,7 @@ from algorithms.events import (
     Event,
     LeaseGranted,
 )
-from algorithms.online.schema import Schema, stream_schema
+from leaseboard.algorithms.online.schema import Schema, stream_schema
 
 
 def race_classes(bench: StreamBench, new_race: Callable[[Schema], Race]) -> Run:

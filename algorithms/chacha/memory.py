@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.errors import UsageError
-from algorithms.online.configuration import VWConfiguration
-from algorithms.plain import fill_array
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.plain import fill_array
 
 State = dict[str, Any]
 

@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.benches.stream import MOST_CLASSES
-from algorithms.chacha.class_mixture import ClassMixture
-from algorithms.chacha.race import Race
-from algorithms.events import ColumnsGrouped, Event, of
-from algorithms.online.live import Doubles, Floats
-from algorithms.online.schema import Schema
-from algorithms.plain import fill, values_of
+from leaseboard.algorithms.benches.stream import MOST_CLASSES
+from leaseboard.algorithms.chacha.class_mixture import ClassMixture
+from leaseboard.algorithms.chacha.race import Race
+from leaseboard.algorithms.events import ColumnsGrouped, Event, of
+from leaseboard.algorithms.online.live import Doubles, Floats
+from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.plain import fill, values_of
 
 REMEMBERED = 256
 """Examples that a race of a class that comes late learns first, as ones of the rest."""
@@ -39,11 +39,11 @@ class OneVsRest:
     """A race of each class but the first, whose share is what the others leave.
 
     Two classes are one race, and its chances. From three on the races' chances, scaled to 1, are
-    one of the experts of a mixture (`algorithms.chacha.class_mixture`). Over the examples from
-    there on, but for those on which a class is new, the log loss is at no time more than
-    ln 6 + 1.6 nats above the best of: the races, two softmax regressions (none of these is surer
-    than .001 over the number of classes), the pool of the three, the classes' frequencies, and
-    those after the class before.
+    one of the experts of a mixture (`leaseboard.algorithms.chacha.class_mixture`). Over the
+    examples from there on, but for those on which a class is new, the log loss is at no time more
+    than ln 6 + 1.6 nats above the best of: the races, two softmax regressions (none of these is
+    surer than .001 over the number of classes), the pool of the three, the classes' frequencies,
+    and those after the class before.
 
     Examples of importance 0 are forecast, and teach nothing.
 

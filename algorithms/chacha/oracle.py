@@ -9,10 +9,10 @@ from typing import Annotated, Literal, Protocol
 import numpy as np
 from pydantic import Field
 
-from algorithms.chacha.flow2 import LearningRateSearch
-from algorithms.errors import UsageError
-from algorithms.online.configuration import Interaction, VWConfiguration
-from algorithms.user_files import import_file
+from leaseboard.algorithms.chacha.flow2 import LearningRateSearch
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online.configuration import Interaction, VWConfiguration
+from leaseboard.algorithms.user_files import import_file
 
 Tune = (
     Literal["interactions", "learning-rate", "interactions+learning-rate"]

@@ -8,22 +8,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from algorithms.benches.stream import next_log_point
-from algorithms.chacha import memory
-from algorithms.chacha.oracle import ConfigOracle
-from algorithms.events import (
+from leaseboard.algorithms.benches.stream import next_log_point
+from leaseboard.algorithms.chacha import memory
+from leaseboard.algorithms.chacha.oracle import ConfigOracle
+from leaseboard.algorithms.events import (
     ConfigurationAdmitted,
     ConfigurationScored,
     Eliminated,
     Event,
     Paused,
 )
-from algorithms.online.configuration import VWConfiguration
-from algorithms.online.layout import MAX_TERMS, fits
-from algorithms.online.learner import Learner
-from algorithms.online.live import Floats, KernelModels, LiveModels, SingleCalls, Slots
-from algorithms.online.schema import Schema
-from algorithms.plain import fill, values_of
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.layout import MAX_TERMS, fits
+from leaseboard.algorithms.online.learner import Learner
+from leaseboard.algorithms.online.live import Floats, KernelModels, LiveModels, SingleCalls, Slots
+from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.plain import fill, values_of
 
 EMPTY = -1
 """What `Race.holders` says of a slot without a model."""

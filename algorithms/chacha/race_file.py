@@ -7,14 +7,14 @@ from pathlib import Path
 from tokenize import TokenError
 from typing import Any
 
-from algorithms import plain, registry
-from algorithms.base import settings_of
-from algorithms.chacha.one_vs_rest import OneVsRest
-from algorithms.chacha.race import Race
-from algorithms.chacha.racing import Racing
-from algorithms.errors import UsageError
-from algorithms.online.schema import Schema
-from algorithms.user_files import file_of
+from leaseboard.algorithms import plain, registry
+from leaseboard.algorithms.base import settings_of
+from leaseboard.algorithms.chacha.one_vs_rest import OneVsRest
+from leaseboard.algorithms.chacha.race import Race
+from leaseboard.algorithms.chacha.racing import Racing
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.user_files import file_of
 
 FORMAT = "leaseboard-chacha-18"
 """The mark of a file with a race; the number changes with what is saved."""

@@ -8,13 +8,13 @@ from abc import abstractmethod
 import numpy as np
 from pydantic.dataclasses import dataclass
 
-from algorithms.base import Run
-from algorithms.benches.stream import StreamAlgorithm, StreamBench, require_finite
-from algorithms.chacha.many_classes import race_classes
-from algorithms.chacha.oracle import ConfigOracle
-from algorithms.chacha.race import Race
-from algorithms.online.engine import EngineName, VwOptions
-from algorithms.online.schema import Schema, stream_schema
+from leaseboard.algorithms.base import Run
+from leaseboard.algorithms.benches.stream import StreamAlgorithm, StreamBench, require_finite
+from leaseboard.algorithms.chacha.many_classes import race_classes
+from leaseboard.algorithms.chacha.oracle import ConfigOracle
+from leaseboard.algorithms.chacha.race import Race
+from leaseboard.algorithms.online.engine import EngineName, VwOptions
+from leaseboard.algorithms.online.schema import Schema, stream_schema
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,11 +13,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from algorithms.online.column_types import numbers_alone
-from algorithms.online.inputs import codes_of, regression_label
+from leaseboard.algorithms.online.column_types import numbers_alone
+from leaseboard.algorithms.online.inputs import codes_of, regression_label
 
 if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
-    from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
+    from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
 
 
 class _ScikitStream(BaseEstimator):
@@ -41,7 +41,7 @@ class _ScikitStream(BaseEstimator):
 
     def _fresh(self) -> Any:
         """The model that has seen nothing."""
-        from algorithms.chacha import streaming
+        from leaseboard.algorithms.chacha import streaming
 
         kind, seed = getattr(streaming, self._kind), self.random_state
         if not isinstance(seed, int | np.integer):

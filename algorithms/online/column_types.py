@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from algorithms.errors import DataError, short
-from algorithms.online.dates import is_date
-from algorithms.online.values import (
+from leaseboard.algorithms.errors import DataError, short
+from leaseboard.algorithms.online.dates import is_date
+from leaseboard.algorithms.online.values import (
     NO_NUMBERS,
     is_missing,
     is_number,
@@ -80,7 +80,7 @@ def standard_type(column: pd.Series) -> pd.Series:
     text           texts, bytes in UTF-8, intervals: as objects or pandas' strings
     =============  ================================================================
 
-    Objects are what they all are; of dates and texts `tasks.fetch.columns` reads more.
+    Objects are what they all are; of dates and texts `leaseboard.tasks.fetch.columns` reads more.
 
     Raises
     ------

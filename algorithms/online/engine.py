@@ -10,12 +10,12 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator
 
-from algorithms.errors import UsageError
-from algorithms.online.configuration import VWConfiguration
-from algorithms.online.kernel_learner import KernelLearner
-from algorithms.online.learner import Learner
-from algorithms.online.losses import LOGISTIC, OPTIONS, SQUARED
-from algorithms.online.schema import Schema
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.kernel_learner import KernelLearner
+from leaseboard.algorithms.online.learner import Learner
+from leaseboard.algorithms.online.losses import LOGISTIC, OPTIONS, SQUARED
+from leaseboard.algorithms.online.schema import Schema
 
 EngineName = Literal["auto", "kernel", "vw"]
 
@@ -93,7 +93,7 @@ def accepted(vw_options: str) -> str:
     and saved models, and what a model learns from, and where it goes, is not theirs to say.
     """
     if vw_options:
-        from algorithms.online.workspace import WorkspaceLearner
+        from leaseboard.algorithms.online.workspace import WorkspaceLearner
 
         tokens = tuple(shlex.split(vw_options))
         for token in tokens:
@@ -119,6 +119,6 @@ def make_learner(
     chosen, options = choose_engine(name, task, vw_options)
     if chosen == "kernel":
         return KernelLearner(schema, configuration, LOSSES[task])
-    from algorithms.online.workspace import WorkspaceLearner
+    from leaseboard.algorithms.online.workspace import WorkspaceLearner
 
     return WorkspaceLearner(schema, configuration, options)

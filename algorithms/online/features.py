@@ -14,13 +14,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.benches.stream import Origin
-from algorithms.online.gaps import FEW, MISSING, fill_gaps, indicator, new_gaps
-from algorithms.online.handles import entry
-from algorithms.online.hashing import hash_name
-from algorithms.online.namespaces import by_name, declared_spaces, letter, vw_name
-from algorithms.online.schema import Schema
-from algorithms.online.values import (
+from leaseboard.algorithms.benches.stream import Origin
+from leaseboard.algorithms.online.gaps import FEW, MISSING, fill_gaps, indicator, new_gaps
+from leaseboard.algorithms.online.handles import entry
+from leaseboard.algorithms.online.hashing import hash_name
+from leaseboard.algorithms.online.namespaces import by_name, declared_spaces, letter, vw_name
+from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.online.values import (
     LONGEST_LABEL,
     NO_NUMBERS,
     Days,
@@ -54,8 +54,9 @@ class FeatureMap:
 
     None and NaN are a missing value: in its place stands what the examples before let expect, and
     if few others have one, a feature ``name is missing`` tells so from the first gap on
-    (`algorithms.online.gaps`), unless the examples have one of that name themselves; for a text
-    there is nothing. A feature that an example does not name counts 0, which VW leaves out.
+    (`leaseboard.algorithms.online.gaps`), unless the examples have one of that name themselves;
+    for a text there is nothing. A feature that an example does not name counts 0, which VW leaves
+    out.
 
     Features without a namespace are grouped: those of the first example, in the order of their
     names, into up to `most_namespaces` groups of equal size, as ChaCha's authors group columns;

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.errors import UsageError
-from algorithms.online.values import (
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online.values import (
     LARGEST,
     NO_NUMBERS,
     is_missing,

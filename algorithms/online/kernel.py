@@ -1,11 +1,11 @@
 """Vowpal Wabbit's default update rule in numba, bit for bit as the wheel computes it.
 
-The learner is gradient descent on squared or logistic loss (`algorithms.online.losses`) with
-importance-invariant, adaptive and normalised steps (VW's ``--invariant --adaptive
+The learner is gradient descent on squared or logistic loss (`leaseboard.algorithms.online.losses`)
+with importance-invariant, adaptive and normalised steps (VW's ``--invariant --adaptive
 --normalized``, its defaults). All arithmetic is float32 in VW's order, without fast math or
 contraction, so that every prediction equals VW's.
 
-A model is a row of four arrays (see `algorithms.online.pool.Pool`): cells of
+A model is a row of four arrays (see `leaseboard.algorithms.online.pool.Pool`): cells of
 ``(weight, adaptive, normalised, rate)``, the sums of the normaliser, the range of the labels,
 and a learning rate.
 
@@ -25,7 +25,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from algorithms.online.losses import gradient_squared, invariant_update
+from leaseboard.algorithms.online.losses import gradient_squared, invariant_update
 
 WEIGHT, ADAPTIVE, NORMALISED, RATE = 0, 1, 2, 3
 """The fields of a cell."""

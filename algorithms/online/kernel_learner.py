@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from algorithms.benches.sealed import uniform
-from algorithms.online import kernel
-from algorithms.online.configuration import VWConfiguration
-from algorithms.online.kernel import ADAPTIVE, WEIGHT
-from algorithms.online.layout import Layout, layouts
-from algorithms.online.learner import Learner, as_example, command_options
-from algorithms.online.losses import OPTIONS, RANGE, SQUARED
-from algorithms.online.schema import Schema
+from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.online import kernel
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.kernel import ADAPTIVE, WEIGHT
+from leaseboard.algorithms.online.layout import Layout, layouts
+from leaseboard.algorithms.online.learner import Learner, as_example, command_options
+from leaseboard.algorithms.online.losses import OPTIONS, RANGE, SQUARED
+from leaseboard.algorithms.online.schema import Schema
 
 
 class KernelLearner(Learner):
@@ -25,7 +25,7 @@ class KernelLearner(Learner):
     schema, configuration
         See `Learner`.
     loss : int
-        One of `algorithms.online.losses`.
+        One of `leaseboard.algorithms.online.losses`.
 
     Examples
     --------

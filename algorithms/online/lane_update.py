@@ -1,4 +1,5 @@
-"""VW's update for many models at once, bit for bit as `algorithms.online.kernel` for each alone.
+"""VW's update for many models at once, bit for bit as `leaseboard.algorithms.online.kernel` for
+each alone.
 
 Live models are independent, so the arithmetic of one term of many models fills the lanes of a
 vector register, where that of many terms of one model is a chain of sums.
@@ -21,9 +22,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from algorithms.online import kernel
-from algorithms.online.kernel import X2_MAX, X2_MIN, X_MIN, Doubles, Floats
-from algorithms.online.lanes import (
+from leaseboard.algorithms.online import kernel
+from leaseboard.algorithms.online.kernel import X2_MAX, X2_MIN, X_MIN, Doubles, Floats
+from leaseboard.algorithms.online.lanes import (
     ADAPTIVE,
     BEFORE,
     COMMON,
@@ -50,7 +51,7 @@ from algorithms.online.lanes import (
     Plan,
     Terms,
 )
-from algorithms.online.losses import SQUARED, gradient_squared, invariant_update
+from leaseboard.algorithms.online.losses import SQUARED, gradient_squared, invariant_update
 
 _ZERO, _ONE, _TWO = (np.float32(k) for k in (0, 1, 2))
 _NAN = np.float32(np.nan)
@@ -87,7 +88,7 @@ def learn_group(
     ----------
     label, importance : float32
     loss : int
-        One of `algorithms.online.losses`.
+        One of `leaseboard.algorithms.online.losses`.
     models : tuple
         A group of `lanes.enter`.
     sums : ndarray of float64, shape (n_slots, 2)

@@ -1,4 +1,4 @@
-"""Many models side by side in memory, to be learned by `algorithms.online.lane_update`.
+"""Many models side by side in memory, to be learned by `leaseboard.algorithms.online.lane_update`.
 
 `enter` copies models from their slots into lanes, `leave` copies them back; between the decisions
 of a race, that is once in hundreds of examples.
@@ -17,8 +17,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from algorithms.online import kernel
-from algorithms.online.kernel import Floats, Integers
+from leaseboard.algorithms.online import kernel
+from leaseboard.algorithms.online.kernel import Floats, Integers
 
 LANES = 32
 """Models in one block of rows, at most."""

@@ -12,10 +12,14 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.errors import UsageError
-from algorithms.online.configuration import Interaction, VWConfiguration, interaction_text
-from algorithms.online.hashing import CONSTANT_HASH, cross
-from algorithms.online.schema import Schema, generated, n_products
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online.configuration import (
+    Interaction,
+    VWConfiguration,
+    interaction_text,
+)
+from leaseboard.algorithms.online.hashing import CONSTANT_HASH, cross
+from leaseboard.algorithms.online.schema import Schema, generated, n_products
 
 MAX_TERMS = 1 << 16
 """Interactions that induce more features than this are refused: wide ones explode."""

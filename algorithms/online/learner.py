@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from algorithms.benches.sealed import uniform
-from algorithms.online.configuration import VWConfiguration
-from algorithms.online.schema import Schema
+from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.schema import Schema
 
 
 class Learner(ABC):

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.benches.sealed import uniform
-from algorithms.online.configuration import VWConfiguration
-from algorithms.online.kernel_learner import KernelLearner
-from algorithms.online.learner import Learner
-from algorithms.online.lockstep import learn_live, predict_live
-from algorithms.online.losses import SQUARED
-from algorithms.online.pool import Pool
-from algorithms.online.schema import Schema, require_same_naming
-from algorithms.plain import fill
+from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.kernel_learner import KernelLearner
+from leaseboard.algorithms.online.learner import Learner
+from leaseboard.algorithms.online.lockstep import learn_live, predict_live
+from leaseboard.algorithms.online.losses import SQUARED
+from leaseboard.algorithms.online.pool import Pool
+from leaseboard.algorithms.online.schema import Schema, require_same_naming
+from leaseboard.algorithms.plain import fill
 
 if TYPE_CHECKING:
-    from algorithms.online.workspace import WorkspaceLearner
+    from leaseboard.algorithms.online.workspace import WorkspaceLearner
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
@@ -159,7 +159,7 @@ class WorkspaceModels(LiveModels):
     """Real VW workspaces; they branch by way of model files."""
 
     def __init__(self, schema: Schema, n_slots: int, options: tuple[str, ...] = ()) -> None:
-        from algorithms.online.workspace import ExampleBuilder
+        from leaseboard.algorithms.online.workspace import ExampleBuilder
 
         self.schema = schema
         self.options = options
@@ -168,7 +168,7 @@ class WorkspaceModels(LiveModels):
 
     def start(self, slot: int, configuration: VWConfiguration, parent: int | None = None) -> None:
         """Put a new workspace into `slot`, a branch of `parent` if there is one."""
-        from algorithms.online.workspace import WorkspaceLearner
+        from leaseboard.algorithms.online.workspace import WorkspaceLearner
 
         if parent is None:
             self._learners[slot] = WorkspaceLearner(
@@ -188,7 +188,7 @@ class WorkspaceModels(LiveModels):
 
     def grow(self, schema: Schema) -> None:
         """Go on with a schema of more columns; VW's table has room for them already."""
-        from algorithms.online.workspace import ExampleBuilder
+        from leaseboard.algorithms.online.workspace import ExampleBuilder
 
         self.require_same_naming(schema)
         self.schema = schema
@@ -228,7 +228,7 @@ class WorkspaceModels(LiveModels):
 
     def restore(self, slot: int, configuration: VWConfiguration, state: dict[str, Any]) -> None:
         """Put a model into `slot` that has learned `state`; ValueError if it cannot have."""
-        from algorithms.online.workspace import WorkspaceLearner
+        from leaseboard.algorithms.online.workspace import WorkspaceLearner
 
         fresh = WorkspaceLearner(self.schema, configuration, self.options, self._builder)
         fill(fresh, state, ("labels",))

@@ -6,9 +6,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from algorithms.online import lanes
-from algorithms.online.kernel import Doubles, Floats, Integers, gather, learn, predict
-from algorithms.online.lane_update import evaluate, learn_group
+from leaseboard.algorithms.online import lanes
+from leaseboard.algorithms.online.kernel import Doubles, Floats, Integers, gather, learn, predict
+from leaseboard.algorithms.online.lane_update import evaluate, learn_group
 
 Slots = NDArray[np.int64]
 
@@ -44,7 +44,7 @@ def learn_live(
     live : ndarray of int64, shape (n_live,)
         Occupied slots.
     tables, sums, labels, rates, loss, factors, cells, n_terms, plain, values, places
-        See `algorithms.online.pool.Pool`.
+        See `leaseboard.algorithms.online.pool.Pool`.
     predictions : ndarray of float32, shape (n, n_slots)
         Written in the live columns: what each model predicted before it learned the example.
     """

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from algorithms.errors import UsageError
+from leaseboard.algorithms.errors import UsageError
 
 _AS_IN = "as in {'a': ['x', 'y']}"
 _NOT_IN_VW = re.compile(r"[\s|:]")

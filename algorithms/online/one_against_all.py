@@ -9,13 +9,21 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from algorithms.benches.sealed import uniform
-from algorithms.online.configuration import VWConfiguration
-from algorithms.online.engine import EngineName, choose_engine
-from algorithms.online.kernel import WEIGHT, Doubles, Floats, Integers, clip, gather, update
-from algorithms.online.layout import layouts
-from algorithms.online.losses import LOGISTIC, RANGE
-from algorithms.online.schema import Schema
+from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.engine import EngineName, choose_engine
+from leaseboard.algorithms.online.kernel import (
+    WEIGHT,
+    Doubles,
+    Floats,
+    Integers,
+    clip,
+    gather,
+    update,
+)
+from leaseboard.algorithms.online.layout import layouts
+from leaseboard.algorithms.online.losses import LOGISTIC, RANGE
+from leaseboard.algorithms.online.schema import Schema
 
 _LOW, _HIGH = map(np.float32, RANGE[LOGISTIC])
 _ONE = np.float32(1)
@@ -100,7 +108,7 @@ def make_one_against_all(
     chosen, options = choose_engine(name, "classification", vw_options)
     if chosen == "kernel":
         return KernelOneAgainstAll(schema, configuration, n_classes)
-    from algorithms.online.workspace_one_against_all import WorkspaceOneAgainstAll
+    from leaseboard.algorithms.online.workspace_one_against_all import WorkspaceOneAgainstAll
 
     return WorkspaceOneAgainstAll(schema, configuration, n_classes, options)
 
@@ -129,7 +137,7 @@ def learn_classes(
     sums : ndarray of float64, shape (n_classes, 2)
     learning_rate : float32
     factors, cells
-        See `algorithms.online.layout.Layout`.
+        See `leaseboard.algorithms.online.layout.Layout`.
     margins : ndarray of float32, shape (n_examples, n_classes)
         Written.
     """
@@ -160,7 +168,7 @@ def learn_classes(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def product_of_large(table: Floats, values: Floats, places: Integers, count: int) -> np.float32:
-    """`algorithms.online.kernel.inner_product` without values next to 0.
+    """`leaseboard.algorithms.online.kernel.inner_product` without values next to 0.
 
     VW passes these over where it predicts many classes at once, and there alone.
     """

@@ -9,13 +9,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from algorithms.online.configuration import VWConfiguration
-from algorithms.online.handles import Handle, array_at, handle_of, pointer
-from algorithms.online.kernel import Doubles, Floats, Integers
-from algorithms.online.kernel_learner import KernelLearner, rescale
-from algorithms.online.layout import Layout, layouts
-from algorithms.online.losses import RANGE, SQUARED
-from algorithms.online.schema import Schema
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.handles import Handle, array_at, handle_of, pointer
+from leaseboard.algorithms.online.kernel import Doubles, Floats, Integers
+from leaseboard.algorithms.online.kernel_learner import KernelLearner, rescale
+from leaseboard.algorithms.online.layout import Layout, layouts
+from leaseboard.algorithms.online.losses import RANGE, SQUARED
+from leaseboard.algorithms.online.schema import Schema
 
 Slots = NDArray[np.int64]
 
@@ -31,7 +31,7 @@ class Pool:
     schema : Schema
     n_slots : int
     loss : int
-        Of all its models, one of `algorithms.online.losses`.
+        Of all its models, one of `leaseboard.algorithms.online.losses`.
 
     Attributes
     ----------

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from algorithms.benches.stream import Origin, Stream
-from algorithms.online.configuration import Interaction
-from algorithms.online.hashing import hash_name
+from leaseboard.algorithms.benches.stream import Origin, Stream
+from leaseboard.algorithms.online.configuration import Interaction
+from leaseboard.algorithms.online.hashing import hash_name
 
 
 @dataclass(frozen=True, slots=True)

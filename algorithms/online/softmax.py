@@ -9,9 +9,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from algorithms.benches.sealed import uniform
-from algorithms.plain import fill, values_of
-from algorithms.reference.ridge import add_moments, standardise
+from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.plain import fill, values_of
+from leaseboard.algorithms.reference.ridge import add_moments, standardise
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
@@ -22,7 +22,7 @@ class OnlineSoftmax:
     """Multinomial logistic regression [1]_ that learns each example once, by AdaGrad [2]_.
 
     Features are standardised by the mean and deviation of the rows before and clipped at ±10
-    (`algorithms.reference.ridge.standardise`), so their scales do not matter.
+    (`leaseboard.algorithms.reference.ridge.standardise`), so their scales do not matter.
 
     Parameters
     ----------

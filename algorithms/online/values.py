@@ -8,10 +8,10 @@ from typing import Any, SupportsFloat
 
 import numpy as np
 
-from algorithms.benches.stream import Origin
-from algorithms.errors import DataError
-from algorithms.online.dates import WEEKDAYS, date_parts, is_date, microseconds_of
-from algorithms.online.hashing import murmur3
+from leaseboard.algorithms.benches.stream import Origin
+from leaseboard.algorithms.errors import DataError
+from leaseboard.algorithms.online.dates import WEEKDAYS, date_parts, is_date, microseconds_of
+from leaseboard.algorithms.online.hashing import murmur3
 
 LARGEST = float(np.finfo(np.float32).max)
 """Models compute in 32 bits; what is beyond is as good as infinite."""

@@ -12,10 +12,10 @@ import pylibvw
 from numpy.typing import ArrayLike, NDArray
 from vowpalwabbit import Workspace
 
-from algorithms.errors import UsageError
-from algorithms.online.configuration import VWConfiguration
-from algorithms.online.learner import Learner, as_example, command_options
-from algorithms.online.schema import Schema
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.learner import Learner, as_example, command_options
+from leaseboard.algorithms.online.schema import Schema
 
 _SIMPLE_LABEL = pylibvw.vw.lSimple
 _INT = struct.Struct("<I")

@@ -7,12 +7,12 @@ import pylibvw
 from numpy.typing import NDArray
 from vowpalwabbit import Workspace
 
-from algorithms.errors import UsageError
-from algorithms.online.configuration import VWConfiguration
-from algorithms.online.learner import command_options
-from algorithms.online.one_against_all import OneAgainstAll
-from algorithms.online.schema import Schema
-from algorithms.online.workspace import text_line
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.learner import command_options
+from leaseboard.algorithms.online.one_against_all import OneAgainstAll
+from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.online.workspace import text_line
 
 _MULTICLASS = pylibvw.vw.lMulticlass
 

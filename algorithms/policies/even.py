@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from pydantic.dataclasses import dataclass
 
-from algorithms.policies.policy import ArmPolicy, Floats, Ints, Policy, Problem
+from leaseboard.algorithms.policies.policy import ArmPolicy, Floats, Ints, Policy, Problem
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,9 +11,9 @@ from typing import ClassVar
 import numpy as np
 from pydantic.dataclasses import dataclass
 
-from algorithms.benches.pulls import Unit
-from algorithms.policies.policy import Bools, Floats, Ints, Policy, Problem
-from algorithms.rising_bandits import GrowthBased, RisingPolicy
+from leaseboard.algorithms.benches.pulls import Unit
+from leaseboard.algorithms.policies.policy import Bools, Floats, Ints, Policy, Problem
+from leaseboard.algorithms.rising_bandits import GrowthBased, RisingPolicy
 
 _LEAST_GROWTH = 1e-15
 """A growth rate below it never reaches 1."""

@@ -9,9 +9,9 @@ from typing import ClassVar, Literal
 
 from pydantic.dataclasses import dataclass
 
-from algorithms.base import Run
-from algorithms.benches.pulls import PullsAlgorithm, PullsBench
-from algorithms.policies.policy import Record
+from leaseboard.algorithms.base import Run
+from leaseboard.algorithms.benches.pulls import PullsAlgorithm, PullsBench
+from leaseboard.algorithms.policies.policy import Record
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from algorithms.policies.policy import ArmPolicy, Floats, Ints, Policy, Problem
+from leaseboard.algorithms.policies.policy import ArmPolicy, Floats, Ints, Policy, Problem
 
 LOW, HIGH = 0.01, 0.99
 """The range into which MaxUCB rescales the feedbacks seen so far."""

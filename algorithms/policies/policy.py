@@ -13,8 +13,8 @@ import pydantic
 from numpy.typing import NDArray
 from pydantic import Field
 
-from algorithms.base import Run
-from algorithms.benches.pulls import (
+from leaseboard.algorithms.base import Run
+from leaseboard.algorithms.benches.pulls import (
     OVERRUN,
     UNAFFORDABLE,
     Feedback,
@@ -22,8 +22,8 @@ from algorithms.benches.pulls import (
     PullsBench,
     Unit,
 )
-from algorithms.errors import BrokenPromiseError, LeaseboardError, UsageError, short
-from algorithms.events import (
+from leaseboard.algorithms.errors import BrokenPromiseError, LeaseboardError, UsageError, short
+from leaseboard.algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
     ConfigurationAdmitted,
@@ -32,8 +32,8 @@ from algorithms.events import (
     LeaseGranted,
     TrialFinished,
 )
-from algorithms.seeds import generator
-from algorithms.user_files import home
+from leaseboard.algorithms.seeds import generator
+from leaseboard.algorithms.user_files import home
 
 Texts = NDArray[np.object_]
 
@@ -45,7 +45,7 @@ def failure_of(trial: Feedback) -> str:
 
     Examples
     --------
-    >>> from algorithms.tiny import Tiny, tiny_bench
+    >>> from leaseboard.algorithms.tiny import Tiny, tiny_bench
     >>> bench = tiny_bench("pulls", Tiny(broken=True))
     >>> failure_of(bench.pull(0)), failure_of(bench.pull(0))
     ('', 'diverged: NaN in the loss')
@@ -426,7 +426,7 @@ def chosen(choice: object, repeats: int, n_arms: int, policy: type) -> NDArray[n
     array([2, 0])
     >>> chosen(np.array([2, 3]), 2, 3, dict)  # doctest: +NORMALIZE_WHITESPACE
     Traceback (most recent call last):
-    algorithms.errors.BrokenPromiseError: `_choose` of builtins:dict gave 3:
+    leaseboard.algorithms.errors.BrokenPromiseError: `_choose` of builtins:dict gave 3:
     return integers of shape (2,), an arm of 0..2 for each run
     """
     try:

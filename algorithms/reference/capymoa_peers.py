@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic.dataclasses import dataclass
 
-from algorithms.reference.outside_forecaster import OutsideForecaster
+from leaseboard.algorithms.reference.outside_forecaster import OutsideForecaster
 
 
 @dataclass(frozen=True, kw_only=True)

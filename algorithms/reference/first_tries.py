@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.benches.measures import baseline_name, loss_of, of_numbers
-from algorithms.benches.predictions import likeliest
-from algorithms.benches.stream import StreamBench
-from algorithms.online.column_features import Column, ColumnFeatures
-from algorithms.reference.forecaster import Forecaster, ReferenceForecast
-from algorithms.reference.labels import LastLabel, RunningMean, SeasonalLast
-from algorithms.reference.ridge import OnlineRidge
+from leaseboard.algorithms.benches.measures import baseline_name, loss_of, of_numbers
+from leaseboard.algorithms.benches.predictions import likeliest
+from leaseboard.algorithms.benches.stream import StreamBench
+from leaseboard.algorithms.online.column_features import Column, ColumnFeatures
+from leaseboard.algorithms.reference.forecaster import Forecaster, ReferenceForecast
+from leaseboard.algorithms.reference.labels import LastLabel, RunningMean, SeasonalLast
+from leaseboard.algorithms.reference.ridge import OnlineRidge
 
 FIRST_TRIES: dict[str, type[ReferenceForecast]] = {
     "running-mean": RunningMean,
@@ -28,8 +28,8 @@ FIRST_TRIES: dict[str, type[ReferenceForecast]] = {
 def best_first_try(bench: StreamBench) -> tuple[str, float] | None:
     """Whose loss is least on the stream and budget of `bench`, and that loss.
 
-    The loss is that of `algorithms.benches.measures.loss_of`; None if nobody has any. The name
-    says so where ridge is on selected features.
+    The loss is that of `leaseboard.algorithms.benches.measures.loss_of`; None if nobody has any.
+    The name says so where ridge is on selected features.
     """
     losses = {}
     for name, kind in FIRST_TRIES.items():

@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic.dataclasses import dataclass
 
-from algorithms import plain
-from algorithms.base import Run
-from algorithms.benches.stream import StreamAlgorithm, StreamBench, require_finite
-from algorithms.events import (
+from leaseboard.algorithms import plain
+from leaseboard.algorithms.base import Run
+from leaseboard.algorithms.benches.stream import StreamAlgorithm, StreamBench, require_finite
+from leaseboard.algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,
     ConfigurationScored,
     LeaseGranted,
 )
-from algorithms.online.learner import Learner
-from algorithms.online.schema import Schema, stream_schema
+from leaseboard.algorithms.online.learner import Learner
+from leaseboard.algorithms.online.schema import Schema, stream_schema
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
@@ -99,8 +99,8 @@ class ReferenceForecast(StreamAlgorithm):
     def of_classes(self, n_features: int, n_classes: int) -> Forecaster:
         """One for three and more classes that has seen nothing: it forecasts chances.
 
-        See `algorithms.reference.many_classes.ClassForecaster`. How many will come is told for
-        the memory that they take.
+        See `leaseboard.algorithms.reference.many_classes.ClassForecaster`. How many will come is
+        told for the memory that they take.
         """
 
     @abstractmethod

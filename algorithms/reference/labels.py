@@ -10,12 +10,17 @@ from numba import njit
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from algorithms.benches.sealed import uniform
-from algorithms.online.learner import Learner
-from algorithms.online.schema import Schema
-from algorithms.reference.forecaster import Doubles, Floats, Forecaster, ReferenceForecast
-from algorithms.reference.linear import linear_model
-from algorithms.reference.many_classes import Certain, Shares
+from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.online.learner import Learner
+from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.reference.forecaster import (
+    Doubles,
+    Floats,
+    Forecaster,
+    ReferenceForecast,
+)
+from leaseboard.algorithms.reference.linear import linear_model
+from leaseboard.algorithms.reference.many_classes import Certain, Shares
 
 LONGEST = 1000
 """Periods are looked for up to here: two days of minutes are beyond it, two years of days not."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from algorithms.online.configuration import VWConfiguration
-from algorithms.online.kernel import WEIGHT
-from algorithms.online.kernel_learner import KernelLearner
-from algorithms.online.schema import Schema
-from algorithms.reference.forecaster import Doubles
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.kernel import WEIGHT
+from leaseboard.algorithms.online.kernel_learner import KernelLearner
+from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.reference.forecaster import Doubles
 
 MARGIN = 100.0
 """No margin of a class is clipped below this."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.reference.forecaster import Doubles, Floats, Forecaster
+from leaseboard.algorithms.reference.forecaster import Doubles, Floats, Forecaster
 
 
 class ClassForecaster(Forecaster):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from algorithms.base import Algorithm, Run
-from algorithms.benches.stream import OutsideForecasts, StreamBench, require_finite
-from algorithms.events import (
+from leaseboard.algorithms.base import Algorithm, Run
+from leaseboard.algorithms.benches.stream import OutsideForecasts, StreamBench, require_finite
+from leaseboard.algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,
     ConfigurationScored,
     LeaseGranted,
 )
-from algorithms.reference.forecaster import BLOCK
+from leaseboard.algorithms.reference.forecaster import BLOCK
 
 
 class OutsideForecaster(Algorithm[StreamBench]):

@@ -10,13 +10,18 @@ from numba import njit
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from algorithms.benches.sealed import uniform
-from algorithms.errors import UsageError
-from algorithms.online.learner import Learner
-from algorithms.online.schema import Schema
-from algorithms.reference.forecaster import Doubles, Floats, Forecaster, ReferenceForecast
-from algorithms.reference.linear import MARGIN, linear_model
-from algorithms.reference.many_classes import OneAgainstTheRest
+from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online.learner import Learner
+from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.reference.forecaster import (
+    Doubles,
+    Floats,
+    Forecaster,
+    ReferenceForecast,
+)
+from leaseboard.algorithms.reference.linear import MARGIN, linear_model
+from leaseboard.algorithms.reference.many_classes import OneAgainstTheRest
 
 MOST_NUMBERS = 4096**2
 """Of all triangles together, one for each class: 128 MB."""
@@ -71,8 +76,9 @@ class OnlineRidge(ReferenceForecast):
 
     Beyond `MOST_RIDGE` features, or where the triangles of many classes would have more than
     `MOST_NUMBERS`, the regression is on up to 64 selected features and the labels' past: it is the
-    companion of that name of ChaCha's default (`algorithms.chacha.safe.front`), which learns
-    labels clipped to a range. The metric ``selected_features`` of a job says so, and how many.
+    companion of that name of ChaCha's default (`leaseboard.algorithms.chacha.safe.front`), which
+    learns labels clipped to a range. The metric ``selected_features`` of a job says so, and how
+    many.
 
     References
     ----------
@@ -164,7 +170,7 @@ class _OnlineRidge(Forecaster):
 
 class _SelectedRidge(Forecaster):
     def __init__(self, n_features: int, classes: bool, n_classes: int) -> None:
-        from algorithms.chacha.safe.front import Front
+        from leaseboard.algorithms.chacha.safe.front import Front
 
         self.front = Front(n_features, classes, shares=n_classes + 1)
 
@@ -175,7 +181,7 @@ class _SelectedRidge(Forecaster):
 
     def learn_many(self, examples: Floats, labels: Floats) -> Floats:
         """See `Forecaster.learn_many`."""
-        from algorithms.chacha.safe.front import RIDGE_ON_PAST, companions_of
+        from leaseboard.algorithms.chacha.safe.front import RIDGE_ON_PAST, companions_of
 
         found = np.concatenate(
             [

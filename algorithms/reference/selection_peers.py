@@ -7,15 +7,15 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from algorithms.base import Run, settings_of
-from algorithms.benches.samples import (
+from leaseboard.algorithms.base import Run, settings_of
+from leaseboard.algorithms.benches.samples import (
     Decided,
     OutsideDecider,
     SamplesAlgorithm,
     SamplesBench,
 )
-from algorithms.benches.selecting import Probe
-from algorithms.events import Eliminated, Measured
+from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.algorithms.events import Eliminated, Measured
 
 
 class OutsideSearch(SamplesAlgorithm):

@@ -6,9 +6,9 @@ from typing import ClassVar, Literal
 
 from pydantic.dataclasses import dataclass
 
-from algorithms.base import Run
-from algorithms.benches.systems import SystemsAlgorithm, SystemsBench
-from algorithms.events import ChampionChanged, ConfigurationAdmitted, LeaseGranted
+from leaseboard.algorithms.base import Run
+from leaseboard.algorithms.benches.systems import SystemsAlgorithm, SystemsBench
+from leaseboard.algorithms.events import ChampionChanged, ConfigurationAdmitted, LeaseGranted
 
 
 class OnTable(SystemsAlgorithm):

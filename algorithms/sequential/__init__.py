@@ -1,4 +1,5 @@
 """Which of two forecasters is better, decided at every moment one looks.
 
-- `algorithms.sequential.duel`: champion against challenger, for losses without a known bound.
+- `leaseboard.algorithms.sequential.duel`: champion against challenger, for losses without a known
+  bound.
 """

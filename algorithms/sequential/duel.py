@@ -12,8 +12,8 @@ A_t        (m_1 + ... + m_t) / t, the average gain so far
 =========  ======================================================================
 
 Rows are those on which something is bet. The capital of bet k after t of them is M_k,t =
-prod (1 + λ_k,i x_i), and e_t is a weighted mean of them (`algorithms.sequential.duel`). The
-evidence for the champion is the same for -x.
+prod (1 + λ_k,i x_i), and e_t is a weighted mean of them (`leaseboard.algorithms.sequential.duel`).
+The evidence for the champion is the same for -x.
 
 **Theorem 1.** Whatever made the rows, with probability 1 - α at least: e_t >= 1 / α at no row
 before the average gain A_i of some row i <= t has been above 0.
@@ -110,7 +110,7 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from algorithms.errors import UsageError, invalid
+from leaseboard.algorithms.errors import UsageError, invalid
 
 Doubles = NDArray[np.float64]
 

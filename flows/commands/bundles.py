@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from flows.commands.options import TrackingUri
-from flows.folders import check_file, check_folder, new_folder
-from flows.terminal import say
+from leaseboard.flows.commands.options import TrackingUri
+from leaseboard.flows.folders import check_file, check_folder, new_folder
+from leaseboard.flows.terminal import say
 
 
 def export(
@@ -22,10 +22,10 @@ def export(
 
     Example: leaseboard export runs/quick quick.zip
     """
-    from algorithms.errors import UsageError
-    from tasks.folder import results
-    from tasks.machine import disk
-    from tasks.tend import bundle
+    from leaseboard.algorithms.errors import UsageError
+    from leaseboard.tasks.folder import results
+    from leaseboard.tasks.machine import disk
+    from leaseboard.tasks.tend import bundle
 
     if not (run / "jobs").is_dir():
         raise UsageError(f"{str(run)!r} holds no results: name the output folder of a run")
@@ -51,18 +51,18 @@ def merge(
 
     Example: leaseboard merge here.zip there.zip --out runs/both
     """
-    from tasks.tend import bundle
-    from tasks.tend.verdict import verdict_of
+    from leaseboard.tasks.tend import bundle
+    from leaseboard.tasks.tend.verdict import verdict_of
 
     bundles = [bundle.read(file) for file in files]  # all, before anything is written
     verdicts = {str(each.path): verdict_of(each) for each in bundles}
 
-    from flows.benchmark import show_board
-    from flows.steps import Locally, nothing_runs
-    from tasks.folder import results
-    from tasks.machine import paths
-    from tasks.tend import merge as core
-    from tasks.track import Recorder, Tracker
+    from leaseboard.flows.benchmark import show_board
+    from leaseboard.flows.steps import Locally, nothing_runs
+    from leaseboard.tasks.folder import results
+    from leaseboard.tasks.machine import paths
+    from leaseboard.tasks.tend import merge as core
+    from leaseboard.tasks.track import Recorder, Tracker
 
     name = bundles[0].manifest.suite
     uri = paths.tracking_uri(tracking_uri)

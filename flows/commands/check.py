@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from algorithms.errors import UserFileError
-from flows.terminal import say
+from leaseboard.algorithms.errors import UserFileError
+from leaseboard.flows.terminal import say
 
 LIMITS = {"wall_seconds": 600, "cpu_seconds": 300, "memory_mb": 8000}
 """What one promise may take to check: each is checked in a process of its own."""
@@ -22,18 +22,18 @@ def check(
 
     Example: leaseboard check my_algorithm.py:MyAlgorithm
     """
-    from algorithms.checks import checks
-    from algorithms.user_files import file_of
-    from tasks.jobs import quarantine
-    from tasks.jobs.described import describe
-    from tasks.jobs.limits import Limits
+    from leaseboard.algorithms.checks import checks
+    from leaseboard.algorithms.user_files import file_of
+    from leaseboard.tasks.jobs import quarantine
+    from leaseboard.tasks.jobs.described import describe
+    from leaseboard.tasks.jobs.limits import Limits
 
     found = describe(algorithm, {})
     failed = 0
     for name, promise in checks().items():
         try:
             broken = quarantine.ask(
-                "tasks.jobs.checked:broken", file_of(algorithm), algorithm, name,
+                "leaseboard.tasks.jobs.checked:broken", file_of(algorithm), algorithm, name,
                 limits=Limits(**LIMITS), follow=False,
             )  # fmt: skip
         except UserFileError as error:  # it did not live to tell

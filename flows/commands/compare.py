@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flows.folders import check_file
+from leaseboard.flows.folders import check_file
 
 
 def compare(
@@ -19,10 +19,10 @@ def compare(
 
     Example: leaseboard compare runs/before runs/after
     """
-    from tasks.folder.results import shown_at
-    from tasks.machine.terminal import show
-    from tasks.score import compare as core
-    from tasks.score.frame import as_frame
+    from leaseboard.tasks.folder.results import shown_at
+    from leaseboard.tasks.machine.terminal import show
+    from leaseboard.tasks.score import compare as core
+    from leaseboard.tasks.score.frame import as_frame
 
     if json is not None:
         check_file(json)

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from flows.commands.options import Conf, Mirrors
-from flows.terminal import say
+from leaseboard.flows.commands.options import Conf, Mirrors
+from leaseboard.flows.terminal import say
 
 app = typer.Typer(help="List, fetch, verify and import data sets.", no_args_is_help=True)
 
@@ -19,7 +19,7 @@ def list_data(mirror: Mirrors = None, conf: Conf = None) -> None:
 
     Example: leaseboard data list
     """
-    from flows.commands.listing import list_all
+    from leaseboard.flows.commands.listing import list_all
 
     list_all("data", mirror, conf)
 
@@ -33,8 +33,8 @@ def fetch_data(
 
     Example: leaseboard data fetch openml:215
     """
-    from tasks import fetch
-    from tasks.machine import paths
+    from leaseboard.tasks import fetch
+    from leaseboard.tasks.machine import paths
 
     for reference in references:
         data = fetch.load(reference, mirrors=paths.mirrors(tuple(mirror or ())))
@@ -50,8 +50,8 @@ def verify_data(mirror: Mirrors = None) -> int:
 
     Example: leaseboard data verify --mirror my-mirror
     """
-    from tasks import fetch
-    from tasks.machine import paths
+    from leaseboard.tasks import fetch
+    from leaseboard.tasks.machine import paths
 
     checked = 0
     wrong = 0
@@ -74,7 +74,7 @@ def import_data(
 
     Example: leaseboard data import sales.csv --target revenue
     """
-    from tasks import fetch
+    from leaseboard.tasks import fetch
 
     replaces = fetch.is_imported(file.stem if name is None else name)
     entry = fetch.import_file(file, name=name, target=target, task=task)

@@ -8,19 +8,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.commands.options import Conf, Local, Mirrors, Out, SuiteName, TrackingUri, Workers
-from flows.folders import check_file
-from flows.interruption import resumable
-from flows.opened import How, execute, open_suites
-from flows.terminal import say
+from leaseboard.flows.commands.options import (
+    Conf,
+    Local,
+    Mirrors,
+    Out,
+    SuiteName,
+    TrackingUri,
+    Workers,
+)
+from leaseboard.flows.folders import check_file
+from leaseboard.flows.interruption import resumable
+from leaseboard.flows.opened import How, execute, open_suites
+from leaseboard.flows.terminal import say
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from tasks.jobs.job import Job
-    from tasks.jobs.suites.suite import Suite
-    from tasks.score.gate.quantities import Quantity
-    from tasks.score.gate.verdict import Verdict
+    from leaseboard.tasks.jobs.job import Job
+    from leaseboard.tasks.jobs.suites.suite import Suite
+    from leaseboard.tasks.score.gate.quantities import Quantity
+    from leaseboard.tasks.score.gate.verdict import Verdict
 
 Written = Annotated[Path | None, typer.Option(help="Also write it there.")]
 
@@ -59,18 +67,18 @@ def gate(
 
     Example: leaseboard gate ci --markdown comment.md
     """
-    from tasks.score.gate import formats
-    from tasks.score.gate.baseline import read_baseline
-    from tasks.score.gate.scores import TOLERANCE
-    from tasks.score.gate.verdict import Verdict
-    from tasks.score.gate.verdict import gate as judge
+    from leaseboard.tasks.score.gate import formats
+    from leaseboard.tasks.score.gate.baseline import read_baseline
+    from leaseboard.tasks.score.gate.scores import TOLERANCE
+    from leaseboard.tasks.score.gate.verdict import Verdict
+    from leaseboard.tasks.score.gate.verdict import gate as judge
 
     for path in filter(None, (markdown, junit, json)):
         check_file(path)
     opened = open_suites(suite, out, conf)
     jobs = [job for loaded, _ in opened for job in loaded.jobs()]
     if speed_against is not None:
-        from tasks.score.gate.speed import repository, resolved
+        from leaseboard.tasks.score.gate.speed import repository, resolved
 
         resolved(speed_against, repository(jobs))
     path = _accepted(suite, conf)
@@ -110,7 +118,7 @@ def _written(
     verdict: Verdict, page: str, markdown: Path | None, junit: Path | None, json: Path | None
 ) -> int:
     """Write the verdict in every form that was asked for; returns its exit code."""
-    from tasks.score.gate import formats
+    from leaseboard.tasks.score.gate import formats
 
     for path, content in (
         (markdown, page),
@@ -146,11 +154,11 @@ def accept(
     """
     from datetime import UTC, datetime
 
-    from tasks.machine.environment import versions
-    from tasks.score.frame import finished
-    from tasks.score.gate import baseline as core
-    from tasks.score.gate.scores import DECIDING
-    from tasks.score.gate.verdict import PASSED, RUN_FAILED
+    from leaseboard.tasks.machine.environment import versions
+    from leaseboard.tasks.score.frame import finished
+    from leaseboard.tasks.score.gate import baseline as core
+    from leaseboard.tasks.score.gate.scores import DECIDING
+    from leaseboard.tasks.score.gate.verdict import PASSED, RUN_FAILED
 
     opened = open_suites(suite, out, conf)
     before = core.read_baseline(_accepted(suite, conf))
@@ -190,9 +198,9 @@ def _speed(
     names: dict[str, str],
 ) -> tuple[str, tuple[str, ...]]:
     """Return the comparison of CPU times as markdown, and the scenarios that became slower."""
-    from flows.interruption import terminable
-    from tasks.machine import paths
-    from tasks.score.gate.speed import compare, markdown, repository, timed
+    from leaseboard.flows.interruption import terminable
+    from leaseboard.tasks.machine import paths
+    from leaseboard.tasks.score.gate.speed import compare, markdown, repository, timed
 
     done = frame[frame["status"] == "ok"]
     ran = set(zip(done["label"], done["data"], strict=True))
@@ -207,7 +215,7 @@ def _speed(
 
 def _accepted(named: str, conf: Path | None) -> Path:
     """Where the accepted scores are: where `accept` writes them, or those that are shipped."""
-    from tasks.machine.paths import conf_files
+    from leaseboard.tasks.machine.paths import conf_files
 
     mine = _own_baseline(named, conf)
     if mine.is_file() or _is_file(named):
@@ -220,7 +228,7 @@ def _own_baseline(named: str, conf: Path | None) -> Path:
 
     It is ``./conf`` where there is none yet, so nobody's scores end up in the installation.
     """
-    from tasks.machine.paths import own_conf
+    from leaseboard.tasks.machine.paths import own_conf
 
     if conf is not None or not _is_file(named):
         folder = own_conf(conf) or Path("conf").resolve()
@@ -255,12 +263,12 @@ def _run(
     """Run the suites and measure their promises; problems have been reported."""
     import pandas as pd
 
-    from tasks.folder.event_logs import read_partial_log
-    from tasks.folder.results import EVENTS, job_folder
-    from tasks.machine import paths
-    from tasks.score.frame import as_frame
-    from tasks.score.gate.quantities import Evidence, measure
-    from tasks.track.publish import Logged
+    from leaseboard.tasks.folder.event_logs import read_partial_log
+    from leaseboard.tasks.folder.results import EVENTS, job_folder
+    from leaseboard.tasks.machine import paths
+    from leaseboard.tasks.score.frame import as_frame
+    from leaseboard.tasks.score.gate.quantities import Evidence, measure
+    from leaseboard.tasks.track.publish import Logged
 
     how = How(
         workers,
@@ -297,7 +305,7 @@ def _repeat(
     """Run more repetitions of some scenarios; the table of each run stays that of its suite."""
     import pandas as pd
 
-    from tasks.folder.results import keep_rows
+    from leaseboard.tasks.folder.results import keep_rows
 
     frame, problems = ran.frame, list(ran.problems)
     for suite, home in opened:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from algorithms.errors import UsageError
-from flows.commands.options import Local, TrackingUri
-from flows.interruption import resumable
-from flows.terminal import say
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.flows.commands.options import Local, TrackingUri
+from leaseboard.flows.interruption import resumable
+from leaseboard.flows.terminal import say
 
 if TYPE_CHECKING:
-    from tasks.keep.settings import Keep
+    from leaseboard.tasks.keep.settings import Keep
 
 File = Annotated[Path, typer.Argument(help="What is kept: a YAML file.")]
 
@@ -62,8 +62,8 @@ def keep(
 
     Example: leaseboard keep sales.yaml
     """
-    from tasks.keep.opening import home_of
-    from tasks.keep.settings import read_keep
+    from leaseboard.tasks.keep.opening import home_of
+    from leaseboard.tasks.keep.settings import read_keep
 
     now = datetime.now(UTC) if at is None else _moment(at)
     if init:
@@ -78,8 +78,8 @@ def keep(
         return _show(settings, home, now)
     if card:
         return _print_card(settings, home)
-    from flows.keep import run_turn, still_open
-    from tasks.machine import paths
+    from leaseboard.flows.keep import run_turn, still_open
+    from leaseboard.tasks.machine import paths
 
     with resumable(home, _kept):
         turned = run_turn(
@@ -107,8 +107,8 @@ def _begin(
     identity: str | None,
     now: datetime,
 ) -> int:
-    from tasks.keep.beginning import first_frame, guessed, write_contract, write_keep
-    from tasks.keep.settings import read_keep
+    from leaseboard.tasks.keep.beginning import first_frame, guessed, write_contract, write_keep
+    from leaseboard.tasks.keep.settings import read_keep
 
     if not file.exists():
         if data is None or target is None:
@@ -128,19 +128,19 @@ def _begin(
 
 
 def _show(settings: Keep, home: Path, now: datetime) -> int:
-    from tasks.keep.opening import state_of
-    from tasks.keep.page.status import status
+    from leaseboard.tasks.keep.opening import state_of
+    from leaseboard.tasks.keep.page.status import status
 
     say(status(state_of(settings, home), settings, now))
     return 0
 
 
 def _print_card(settings: Keep, home: Path) -> int:
-    from tasks.keep.card import TrackRecord, card
-    from tasks.keep.changes import in_role
-    from tasks.keep.contract import read_contract
-    from tasks.keep.opening import state_of
-    from tasks.keep.shadow import CHAMPION
+    from leaseboard.tasks.keep.card import TrackRecord, card
+    from leaseboard.tasks.keep.changes import in_role
+    from leaseboard.tasks.keep.contract import read_contract
+    from leaseboard.tasks.keep.opening import state_of
+    from leaseboard.tasks.keep.shadow import CHAMPION
 
     contract = read_contract(settings.contract, settings.data)
     record = TrackRecord.of(settings, contract, state_of(settings, home))

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from algorithms.errors import UsageError
-from flows.commands.options import TrackingUri, parse_settings, show_table
-from flows.terminal import say
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.flows.commands.options import TrackingUri, parse_settings, show_table
+from leaseboard.flows.terminal import say
 
 if TYPE_CHECKING:
     import pandas as pd
     from mlflow.pyfunc import PyFuncModel
 
-    from tasks.models.continued import Continued, LearnedTable
-    from tasks.models.saved import SavedModel
+    from leaseboard.tasks.models.continued import Continued, LearnedTable
+    from leaseboard.tasks.models.saved import SavedModel
 
 SHOWN = 5
 """So many of the last forecasts are printed."""
@@ -63,7 +63,7 @@ def learn(
 
     Example: leaseboard learn sales.model january.csv --target revenue
     """
-    from tasks.models.continued import read_rows
+    from leaseboard.tasks.models.continued import read_rows
 
     _check_out(out, file, model)
     if not model.parent.is_dir():
@@ -128,8 +128,8 @@ def predict(
     """
     import pandas as pd
 
-    from tasks.models.continued import FORECAST, in_own_types, pass_through, read_rows
-    from tasks.models.fewest_digits import in_fewest_digits
+    from leaseboard.tasks.models.continued import FORECAST, in_own_types, pass_through, read_rows
+    from leaseboard.tasks.models.fewest_digits import in_fewest_digits
 
     _check_out(out, file, Path(model))
     registered = model.startswith("models:/") or Path(model).is_dir()
@@ -158,14 +158,14 @@ def predict(
 
 
 def _open(path: Path) -> Continued:
-    from tasks.models.continued import Continued
+    from leaseboard.tasks.models.continued import Continued
 
     return Continued.load(path)
 
 
 def _new(frame: pd.DataFrame, given: dict[str, Any]) -> Continued:
-    from tasks.fetch.references import TASKS
-    from tasks.models.continued import Continued
+    from leaseboard.tasks.fetch.references import TASKS
+    from leaseboard.tasks.models.continued import Continued
 
     task = given["task"]
     if task is not None and task not in TASKS:
@@ -213,7 +213,7 @@ def _registered(
 
     Only texts are named among the columns: a file shows what else a column holds.
     """
-    from tasks.models.load import load
+    from leaseboard.tasks.models.load import load
 
     def texts(saved: SavedModel) -> dict[str, str]:
         known = saved.description.columns
@@ -224,9 +224,9 @@ def _registered(
         return texts(saved), saved.predict
     import mlflow
 
-    from tasks.machine import paths
-    from tasks.machine.environment import prepare_environment
-    from tasks.models.logged import default_store, is_ours
+    from leaseboard.tasks.machine import paths
+    from leaseboard.tasks.machine.environment import prepare_environment
+    from leaseboard.tasks.models.logged import default_store, is_ours
 
     prepare_environment()
     try:
@@ -289,8 +289,8 @@ def _writing(frame: pd.DataFrame, out: Path, told: list[str]) -> Iterator[None]:
 
     - `told`: the columns of forecasts.
     """
-    from algorithms.chacha.streaming.files import replacing
-    from tasks.models.fewest_digits import in_fewest_digits
+    from leaseboard.algorithms.chacha.streaming.files import replacing
+    from leaseboard.tasks.models.fewest_digits import in_fewest_digits
 
     with replacing(out) as partial:
         if out.suffix == ".csv":
@@ -303,8 +303,8 @@ def _writing(frame: pd.DataFrame, out: Path, told: list[str]) -> Iterator[None]:
 def _tell(
     going_on: Continued, learned: LearnedTable, seconds: float, path: Path, *, as_json: bool
 ) -> None:
-    from algorithms.configurations import phrase
-    from tasks.score.measured import told
+    from leaseboard.algorithms.configurations import phrase
+    from leaseboard.tasks.score.measured import told
 
     model, rows = going_on.model, len(learned.forecasts)
     if as_json:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.commands.options import Conf, Mirrors, show_table
+from leaseboard.flows.commands.options import Conf, Mirrors, show_table
 
 Rows = list[tuple[str, ...]]
 
@@ -27,9 +27,9 @@ def list_all(
 
     Example: leaseboard list algorithms
     """
-    from algorithms import registry
-    from algorithms.errors import unknown
-    from tasks.machine import paths
+    from leaseboard.algorithms import registry
+    from leaseboard.algorithms.errors import unknown
+    from leaseboard.tasks.machine import paths
 
     kinds = {
         "algorithms": (_algorithms, ("name", "what", "source")),
@@ -49,7 +49,7 @@ def list_all(
 
 
 def _algorithms(_conf: Path, _mirrors: tuple[Path, ...]) -> Rows:
-    from algorithms.registry import ENTRIES
+    from leaseboard.algorithms.registry import ENTRIES
 
     return [(entry.name, entry.summary, entry.source) for entry in ENTRIES]
 
@@ -57,8 +57,8 @@ def _algorithms(_conf: Path, _mirrors: tuple[Path, ...]) -> Rows:
 def _settings(name: str) -> Rows:
     from pydantic import TypeAdapter
 
-    from algorithms import registry
-    from algorithms.base import settings_of
+    from leaseboard.algorithms import registry
+    from leaseboard.algorithms.base import settings_of
 
     algorithm = registry.build(name)
     fields = TypeAdapter(type(algorithm)).json_schema().get("properties", {})
@@ -86,15 +86,15 @@ def _values(schema: Mapping[str, Any]) -> str:
 
 
 def _suites(conf: Path, _mirrors: tuple[Path, ...]) -> Rows:
-    from tasks.jobs.suites.collection import Collection, members
-    from tasks.jobs.suites.suite import (
+    from leaseboard.tasks.jobs.suites.collection import Collection, members
+    from leaseboard.tasks.jobs.suites.suite import (
         Suite,
         is_collection,
         load_suite,
         suite_names,
         suite_path,
     )
-    from tasks.machine.yaml_files import load_yaml
+    from leaseboard.tasks.machine.yaml_files import load_yaml
 
     rows: Rows = []
     for name in suite_names(conf):
@@ -106,6 +106,6 @@ def _suites(conf: Path, _mirrors: tuple[Path, ...]) -> Rows:
 
 
 def _data(conf: Path, mirrors: tuple[Path, ...]) -> Rows:
-    from tasks.fetch import catalogue
+    from leaseboard.tasks.fetch import catalogue
 
     return [(entry.reference, entry.summary, entry.source) for entry in catalogue(conf, mirrors)]

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.commands.options import Mirrors, TrackingUri, show_table
-from flows.folders import check_folder
-from flows.interruption import terminable
-from flows.terminal import say
+from leaseboard.flows.commands.options import Mirrors, TrackingUri, show_table
+from leaseboard.flows.folders import check_folder
+from leaseboard.flows.interruption import terminable
+from leaseboard.flows.terminal import say
 
 if TYPE_CHECKING:
-    from tasks.jobs.job import Job, Result
-    from tasks.jobs.suites.suite import Suite
-    from tasks.keep.publish import Publishable
-    from tasks.models.winner import Fitted
+    from leaseboard.tasks.jobs.job import Job, Result
+    from leaseboard.tasks.jobs.suites.suite import Suite
+    from leaseboard.tasks.keep.publish import Publishable
+    from leaseboard.tasks.models.winner import Fitted
 
 app = typer.Typer(
     help="Models that runs found: registered in MLflow, promoted past the gate.",
@@ -45,8 +45,8 @@ def register(
 
     Example: leaseboard model register runs/quick --data synthetic:fried?rows=20000
     """
-    from algorithms.errors import UsageError
-    from tasks.report.build import suite_of
+    from leaseboard.algorithms.errors import UsageError
+    from leaseboard.tasks.report.build import suite_of
 
     suite = suite_of(run)
     if suite is None:
@@ -77,10 +77,10 @@ def promote(
 
     Example: leaseboard model promote sales
     """
-    from algorithms.errors import UsageError
-    from tasks.machine import paths
-    from tasks.models import registry
-    from tasks.score.gate.scores import TOLERANCE
+    from leaseboard.algorithms.errors import UsageError
+    from leaseboard.tasks.machine import paths
+    from leaseboard.tasks.models import registry
+    from leaseboard.tasks.score.gate.scores import TOLERANCE
 
     uri = paths.tracking_uri(tracking_uri)
     file = registry.keep_of(uri, name)
@@ -110,8 +110,8 @@ def rollback(name: Name, out: KeepFolder = None, tracking_uri: TrackingUri = Non
 
     Example: leaseboard model rollback sales
     """
-    from tasks.machine import paths
-    from tasks.models import registry
+    from leaseboard.tasks.machine import paths
+    from leaseboard.tasks.models import registry
 
     uri = paths.tracking_uri(tracking_uri)
     file = registry.keep_of(uri, name)
@@ -119,8 +119,8 @@ def rollback(name: Name, out: KeepFolder = None, tracking_uri: TrackingUri = Non
         say(f"{name}: version {registry.roll_back(uri, name)} is champion again")
         return
 
-    from tasks.keep.by_hand import roll_back
-    from tasks.keep.publish import publish
+    from leaseboard.tasks.keep.by_hand import roll_back
+    from leaseboard.tasks.keep.publish import publish
 
     kept = _kept(Path(file), out)
     with kept.state.turn():
@@ -130,8 +130,8 @@ def rollback(name: Name, out: KeepFolder = None, tracking_uri: TrackingUri = Non
 
 
 def _promote_kept(uri: str, name: str, file: Path, out: Path | None, anyway: bool) -> int:
-    from tasks.keep.by_hand import promote_by_hand
-    from tasks.keep.publish import publish
+    from leaseboard.tasks.keep.by_hand import promote_by_hand
+    from leaseboard.tasks.keep.publish import publish
 
     kept = _kept(file, out)
     alpha = kept.keep.compare.alpha
@@ -147,10 +147,10 @@ def _promote_kept(uri: str, name: str, file: Path, out: Path | None, anyway: boo
 
 def _kept(file: Path, out: Path | None) -> Publishable:
     """The keep in a file, as it is published."""
-    from tasks.keep.contract import read_contract
-    from tasks.keep.opening import home_of, recipe_of, state_of
-    from tasks.keep.publish import Publishable
-    from tasks.keep.settings import read_keep
+    from leaseboard.tasks.keep.contract import read_contract
+    from leaseboard.tasks.keep.opening import home_of, recipe_of, state_of
+    from leaseboard.tasks.keep.publish import Publishable
+    from leaseboard.tasks.keep.settings import read_keep
 
     keep = read_keep(file)
     contract = read_contract(keep.contract, keep.data)
@@ -170,8 +170,8 @@ def list_models(tracking_uri: TrackingUri = None) -> int:
 
     Example: leaseboard model list
     """
-    from tasks.machine import paths
-    from tasks.models import registry
+    from leaseboard.tasks.machine import paths
+    from leaseboard.tasks.models import registry
 
     rows = registry.listed(paths.tracking_uri(tracking_uri))
     if not rows:
@@ -194,11 +194,11 @@ def register_winners(
 
     What fails is told, and the other winners are registered all the same.
     """
-    from algorithms.errors import LeaseboardError, unknown
-    from tasks.folder.results import current
-    from tasks.machine import paths
-    from tasks.models.names import check_name, slug
-    from tasks.models.winner import winner_of
+    from leaseboard.algorithms.errors import LeaseboardError, unknown
+    from leaseboard.tasks.folder.results import current
+    from leaseboard.tasks.machine import paths
+    from leaseboard.tasks.models.names import check_name, slug
+    from leaseboard.tasks.models.winner import winner_of
 
     title = slug(suite.name) if name is None else check_name(name)
     check_folder(run)
@@ -231,16 +231,16 @@ def _fitted(job: Job, result: Result, mirrors: tuple[Path, ...]) -> Fitted:
     """The model of a result; where a user's code makes it, in a worker."""
     import tempfile
 
-    from algorithms.errors import LeaseboardError
-    from tasks.jobs.foreign import is_foreign
-    from tasks.models.winner import fit
+    from leaseboard.algorithms.errors import LeaseboardError
+    from leaseboard.tasks.jobs.foreign import is_foreign
+    from leaseboard.tasks.models.winner import fit
 
     if not is_foreign(job):
         return fit(job, result, mirrors=mirrors)
 
-    from tasks.jobs.limits import Limits
-    from tasks.models.kept import REFIT, kept, lay
-    from tasks.pool.workers import WorkerPool
+    from leaseboard.tasks.jobs.limits import Limits
+    from leaseboard.tasks.models.kept import REFIT, kept, lay
+    from leaseboard.tasks.pool.workers import WorkerPool
 
     with (
         tempfile.TemporaryDirectory(prefix="leaseboard-") as name,
@@ -261,9 +261,9 @@ def record(
     """Register a fitted model and say how to use it."""
     from datetime import UTC, datetime
 
-    from tasks.machine import paths
-    from tasks.machine.environment import versions
-    from tasks.models import registry
+    from leaseboard.tasks.machine import paths
+    from leaseboard.tasks.machine.environment import versions
+    from leaseboard.tasks.models import registry
 
     version = registry.register(
         paths.tracking_uri(tracking_uri),

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from algorithms.errors import LeaseboardError, UsageError
-from flows.commands.options import TrackingUri
-from flows.terminal import say
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.flows.commands.options import TrackingUri
+from leaseboard.flows.terminal import say
 
 if TYPE_CHECKING:
-    from tasks.tend.doctor import Finding
+    from leaseboard.tasks.tend.doctor import Finding
 
 
 def ui(
@@ -27,10 +27,10 @@ def ui(
     import os
     import sys
 
-    from flows.interruption import terminable
-    from flows.service import SAFE_PATH, Service, answers
-    from tasks.machine import paths
-    from tasks.track.store import ensure_store
+    from leaseboard.flows.interruption import terminable
+    from leaseboard.flows.service import SAFE_PATH, Service, answers
+    from leaseboard.tasks.machine import paths
+    from leaseboard.tasks.track.store import ensure_store
 
     if answers(port):
         raise UsageError(f"port {port} is taken: name another --port")
@@ -67,8 +67,8 @@ def doctor(
 
     Example: leaseboard doctor --mend
     """
-    from tasks.machine import paths
-    from tasks.tend.doctor import examine
+    from leaseboard.tasks.machine import paths
+    from leaseboard.tasks.tend.doctor import examine
 
     troubled = False
     found = examine(paths.tracking_uri(tracking_uri), mend=mend)
@@ -87,8 +87,8 @@ def stuck_flow_runs(*, mend: bool) -> Iterator[Finding]:
     import os
     from contextlib import ExitStack
 
-    from flows.server import PrefectServer, server_log
-    from tasks.tend.doctor import Finding
+    from leaseboard.flows.server import PrefectServer, server_log
+    from leaseboard.tasks.tend.doctor import Finding
 
     name = "stuck flow runs"
     with ExitStack() as kept:
@@ -107,7 +107,7 @@ def stuck_flow_runs(*, mend: bool) -> Iterator[Finding]:
         from prefect.client.orchestration import get_client
         from prefect.settings import PREFECT_API_URL, temporary_settings
 
-        from flows.flow_runs import cause, dead_runs, end_dead_runs
+        from leaseboard.flows.flow_runs import cause, dead_runs, end_dead_runs
 
         kept.enter_context(temporary_settings({PREFECT_API_URL: url}))
         try:

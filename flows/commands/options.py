@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.terminal import say
+from leaseboard.flows.terminal import say
 
 Mirrors = Annotated[
     list[Path] | None,
@@ -54,7 +54,7 @@ def parse_settings(pairs: list[str]) -> dict[str, Any]:
     >>> parse_settings(["b=5", "rates=[0.1, 0.5]", "limit=null"])
     {'b': '5', 'rates': [0.1, 0.5], 'limit': None}
     """
-    from algorithms.errors import UsageError
+    from leaseboard.algorithms.errors import UsageError
 
     settings: dict[str, Any] = {}
     for pair in pairs:
@@ -73,7 +73,7 @@ def _value(text: str) -> Any:
     if text.startswith(("[", "{")):
         import yaml
 
-        from algorithms.errors import UsageError
+        from leaseboard.algorithms.errors import UsageError
 
         try:
             return yaml.safe_load(text)
@@ -86,7 +86,7 @@ def show_table(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]
     """Print a table: on a terminal as wide as that, elsewhere one line a row, never wrapped."""
     import sys
 
-    from tasks.machine.terminal import cell, show, shown
+    from leaseboard.tasks.machine.terminal import cell, show, shown
 
     rows = [tuple(map(shown, row)) for row in rows]
     if not sys.stdout.isatty():

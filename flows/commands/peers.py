@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from flows.terminal import say
+from leaseboard.flows.terminal import say
 
 app = typer.Typer(
     help="List, install and remove other AutoML systems to compare with.", no_args_is_help=True
@@ -20,7 +20,7 @@ def list_peers() -> None:
 
     Example: leaseboard peers list
     """
-    from tasks.evaluate.peers import venv
+    from leaseboard.tasks.evaluate.peers import venv
 
     for name in venv.names():
         place = venv.folder(name) if venv.is_installed(name) else "not installed"
@@ -33,7 +33,7 @@ def install(name: Name) -> None:
 
     Example: leaseboard peers install flaml
     """
-    from tasks.evaluate.peers import venv
+    from leaseboard.tasks.evaluate.peers import venv
 
     say(f"{name}  {venv.install(name)}")
 
@@ -44,7 +44,7 @@ def remove(name: Name) -> int:
 
     Example: leaseboard peers remove flaml
     """
-    from tasks.evaluate.peers import venv
+    from leaseboard.tasks.evaluate.peers import venv
 
     removed = venv.remove(name)
     say(f"{name}  {'removed' if removed else 'was not installed'}")

@@ -12,15 +12,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.commands.options import Conf, Mirrors, NoBaselines, TrackingUri, parse_settings
-from flows.folders import new_folder
-from flows.interruption import terminable
-from flows.opened import use_conf
-from flows.terminal import say
+from leaseboard.flows.commands.options import (
+    Conf,
+    Mirrors,
+    NoBaselines,
+    TrackingUri,
+    parse_settings,
+)
+from leaseboard.flows.folders import new_folder
+from leaseboard.flows.interruption import terminable
+from leaseboard.flows.opened import use_conf
+from leaseboard.flows.terminal import say
 
 if TYPE_CHECKING:
-    from tasks.jobs.job import Job, Result
-    from tasks.models.winner import Fitted
+    from leaseboard.tasks.jobs.job import Job, Result
+    from leaseboard.tasks.models.winner import Fitted
 
 MOST_FAILURES = 5
 
@@ -67,12 +73,12 @@ def race(
 
     Example: leaseboard race chacha synthetic:fried?rows=20000 --set b=10 --json
     """
-    from algorithms.errors import UsageError
-    from tasks.fetch.references import with_options
-    from tasks.folder.results import EVENTS
-    from tasks.jobs.job import Job
-    from tasks.machine import paths
-    from tasks.machine.environment import prepare_environment
+    from leaseboard.algorithms.errors import UsageError
+    from leaseboard.tasks.fetch.references import with_options
+    from leaseboard.tasks.folder.results import EVENTS
+    from leaseboard.tasks.jobs.job import Job
+    from leaseboard.tasks.machine import paths
+    from leaseboard.tasks.machine.environment import prepare_environment
 
     prepare_environment()
     use_conf(conf)
@@ -108,11 +114,11 @@ def race(
         attempt.keep()
     with redirect_stdout(sys.stderr):  # the JSON stays the last line
         if track:
-            from tasks.track import log_race
+            from leaseboard.tasks.track import log_race
 
             log_race(result, attempt.home / EVENTS, paths.tracking_uri(tracking_uri))
         if register is not None and result.status == "ok":
-            from flows.commands.model import record
+            from leaseboard.flows.commands.model import record
 
             record(register, attempt.fitted(job, mirrors), [result], "race", tracking_uri)
     return 0 if result.status == "ok" else 3 if result.status == "skipped" else 2
@@ -120,8 +126,8 @@ def race(
 
 def _checked(job: Job) -> tuple[Job, str]:
     """The job with its settings divided, and why the user's file cannot be used, if so."""
-    from algorithms.errors import UserFileError
-    from tasks.jobs.run import check, route_settings
+    from leaseboard.algorithms.errors import UserFileError
+    from leaseboard.tasks.jobs.run import check, route_settings
 
     try:
         mine, shared = route_settings(job.algorithm, job.settings)
@@ -134,9 +140,9 @@ def _checked(job: Job) -> tuple[Job, str]:
 
 def _check_register(name: str, job: Job, fault: str) -> None:
     """UsageError if the job's model cannot be registered under that name, whatever comes of it."""
-    from tasks.jobs.described import describe
-    from tasks.models.names import check_name
-    from tasks.models.winner import require_model
+    from leaseboard.tasks.jobs.described import describe
+    from leaseboard.tasks.models.names import check_name
+    from leaseboard.tasks.models.winner import require_model
 
     check_name(name)
     if not fault:
@@ -145,8 +151,8 @@ def _check_register(name: str, job: Job, fault: str) -> None:
 
 def _check_metric(name: str, job: Job, mirrors: tuple[Path, ...]) -> None:
     """UsageError if the job cannot have the measure."""
-    from tasks.jobs.suites.rankable import require_measure, tasks_of
-    from tasks.score.measured import check_measure
+    from leaseboard.tasks.jobs.suites.rankable import require_measure, tasks_of
+    from leaseboard.tasks.score.measured import check_measure
 
     require_measure(check_measure(name), [job], {})  # before any data are loaded
     require_measure(name, [job], tasks_of([job.data], mirrors))
@@ -154,7 +160,7 @@ def _check_metric(name: str, job: Job, mirrors: tuple[Path, ...]) -> None:
 
 def _measured_by(metric: str | None, result: Result) -> Result:
     """`result` with the measure, if asked for, in the place of the score; says if it has none."""
-    from algorithms.benches.measures import DIRECTIONS
+    from leaseboard.algorithms.benches.measures import DIRECTIONS
 
     if metric is None or result.status != "ok":
         return result
@@ -187,7 +193,7 @@ class _Attempt:
 
     def with_skill(self, job: Job, mirrors: tuple[Path, ...], *, baselines: bool) -> _Attempt:
         """It, measured against the best of what a person tries first, on a stream."""
-        from tasks.jobs.skill import with_skill
+        from leaseboard.tasks.jobs.skill import with_skill
 
         found = with_skill(job, self.result, mirrors=mirrors, baselines=baselines)
         return replace(self, **found._asdict())
@@ -195,7 +201,7 @@ class _Attempt:
     @property
     def log(self) -> str:
         """What the job printed, and the traceback if it crashed."""
-        from tasks.folder.results import LOG
+        from leaseboard.tasks.folder.results import LOG
 
         kept = self.home / LOG
         return self.traceback or (
@@ -205,9 +211,9 @@ class _Attempt:
     @property
     def failures(self) -> list[str]:
         """The configurations that failed, by the event log."""
-        from algorithms.events import ConfigurationFailed, of
-        from tasks.folder.event_logs import read_partial_log
-        from tasks.folder.results import EVENTS
+        from leaseboard.algorithms.events import ConfigurationFailed, of
+        from leaseboard.tasks.folder.event_logs import read_partial_log
+        from leaseboard.tasks.folder.results import EVENTS
 
         log = self.home / EVENTS
         events = read_partial_log(log) if log.is_file() else ()
@@ -218,7 +224,7 @@ class _Attempt:
 
     def keep(self) -> None:
         """Write the result, and the traceback of a crash, beside the events."""
-        from tasks.folder.results import LOG, write_result
+        from leaseboard.tasks.folder.results import LOG, write_result
 
         write_result(self.home, self.result)
         if self.traceback:
@@ -229,9 +235,9 @@ class _Attempt:
 
         Raises UsageError if the run's score is none that others can be compared with.
         """
-        from algorithms.errors import UsageError
-        from tasks.models.kept import WORD, kept
-        from tasks.models.winner import barred, fit
+        from leaseboard.algorithms.errors import UsageError
+        from leaseboard.tasks.models.kept import WORD, kept
+        from leaseboard.tasks.models.winner import barred, fit
 
         why = barred(self.result)
         if why:
@@ -251,14 +257,14 @@ def _attempt(
     import shutil
     import tempfile
 
-    from algorithms.errors import UsageError
-    from tasks.folder.results import EVENTS
-    from tasks.jobs.attempt import attempt
-    from tasks.jobs.foreign import is_foreign
-    from tasks.jobs.limits import Limits
-    from tasks.jobs.run import RUN_JOB, failed
-    from tasks.models.kept import RUN
-    from tasks.pool.workers import WorkerPool
+    from leaseboard.algorithms.errors import UsageError
+    from leaseboard.tasks.folder.results import EVENTS
+    from leaseboard.tasks.jobs.attempt import attempt
+    from leaseboard.tasks.jobs.foreign import is_foreign
+    from leaseboard.tasks.jobs.limits import Limits
+    from leaseboard.tasks.jobs.run import RUN_JOB, failed
+    from leaseboard.tasks.models.kept import RUN
+    from leaseboard.tasks.pool.workers import WorkerPool
 
     folder = Path(tempfile.mkdtemp(prefix=".race-", dir=out))
     model, trace = None, ""
@@ -284,12 +290,12 @@ def _attempt(
 
 
 def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
-    from algorithms.benches.holdout import ONE_CLASS, SAYS_NOTHING
-    from algorithms.configurations import phrase
-    from tasks.folder.results import EVENTS
-    from tasks.jobs.job import plain
-    from tasks.score.frame import rows_cut, to_frame
-    from tasks.score.measured import told
+    from leaseboard.algorithms.benches.holdout import ONE_CLASS, SAYS_NOTHING
+    from leaseboard.algorithms.configurations import phrase
+    from leaseboard.tasks.folder.results import EVENTS
+    from leaseboard.tasks.jobs.job import plain
+    from leaseboard.tasks.score.frame import rows_cut, to_frame
+    from leaseboard.tasks.score.measured import told
 
     is_log = attempt.of_log and result.metric == attempt.result.metric
     failures = attempt.failures

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from algorithms.errors import UsageError
-from flows.commands.options import (
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.flows.commands.options import (
     Cluster,
     Conf,
     Local,
@@ -22,15 +22,15 @@ from flows.commands.options import (
     Workers,
     show_table,
 )
-from flows.folders import check_folder
-from flows.interruption import resumable
-from flows.opened import How, execute, exit_code, open_suites
-from flows.terminal import say
+from leaseboard.flows.folders import check_folder
+from leaseboard.flows.interruption import resumable
+from leaseboard.flows.opened import How, execute, exit_code, open_suites
+from leaseboard.flows.terminal import say
 
 if TYPE_CHECKING:
-    from tasks.jobs.suites.plan import Planned
-    from tasks.jobs.suites.suite import Suite
-    from tasks.score.compared import Compared
+    from leaseboard.tasks.jobs.suites.plan import Planned
+    from leaseboard.tasks.jobs.suites.suite import Suite
+    from leaseboard.tasks.score.compared import Compared
 
 
 def run(
@@ -60,7 +60,7 @@ def run(
         with resumable(home):
             code = exit_code(execute(_ranked_by(metric, loaded), home, how))
         if register and code == 0:
-            from flows.commands.model import register_winners
+            from leaseboard.flows.commands.model import register_winners
 
             register_winners(loaded, home, None, mirror=mirror, tracking_uri=tracking_uri)
         codes.append(code)
@@ -83,9 +83,9 @@ def plan(
 
 
 def _show_plan(loaded: Suite, home: Path, mirror: list[Path] | None) -> int:
-    from flows.jobs import look
-    from tasks import fetch
-    from tasks.machine import paths
+    from leaseboard.flows.jobs import look
+    from leaseboard.tasks import fetch
+    from leaseboard.tasks.machine import paths
 
     mirrors = paths.mirrors(tuple(mirror or ()))
     planned = look(loaded, home, lambda reference: fetch.load(reference, mirrors=mirrors).digest)
@@ -124,11 +124,11 @@ def report(
     for folder in runs:
         if not (folder / "results.parquet").is_file():
             raise UsageError(f"{str(folder)!r} has no results.parquet: name the --out of a run")
-    from tasks.report import build
-    from tasks.score.written import FORMATS
+    from leaseboard.tasks.report import build
+    from leaseboard.tasks.score.written import FORMATS
 
     if board is not None:
-        from algorithms.errors import unknown
+        from leaseboard.algorithms.errors import unknown
 
         if board not in FORMATS:
             raise unknown("board", board, sorted(FORMATS))
@@ -148,10 +148,10 @@ def report(
 
 def _ranked(folder: Path, metric: str | None) -> tuple[Suite | None, Suite | None, Compared]:
     """The suite of a run, the same by `metric` if it is given, and the comparison by that."""
-    from tasks.folder.results import shown_at
-    from tasks.report import suite_of
-    from tasks.score.compared import compared
-    from tasks.score.frame import as_frame
+    from leaseboard.tasks.folder.results import shown_at
+    from leaseboard.tasks.report import suite_of
+    from leaseboard.tasks.score.compared import compared
+    from leaseboard.tasks.score.frame import as_frame
 
     suite = ranked = suite_of(folder)
     if metric is not None:
@@ -166,7 +166,7 @@ def _ranked(folder: Path, metric: str | None) -> tuple[Suite | None, Suite | Non
 
 def _ranked_by(metric: str | None, suite: Suite) -> Suite:
     """`suite`, whose boards rank by `metric` if it is given."""
-    from tasks.score.measured import check_measure
+    from leaseboard.tasks.score.measured import check_measure
 
     return suite.model_copy(update={"metric": check_measure(metric)}) if metric else suite
 
@@ -178,7 +178,7 @@ def _together(codes: list[int]) -> int:
 
 def _state(entry: Planned, home: Path) -> str:
     """What becomes of a job; of one that failed before, also how."""
-    from tasks.folder.results import read_result
+    from leaseboard.tasks.folder.results import read_result
 
     if entry.fault or entry.obstacle:
         return "crash" if entry.fault else "skipped"

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.commands.options import Conf, TrackingUri
-from flows.terminal import say
+from leaseboard.flows.commands.options import Conf, TrackingUri
+from leaseboard.flows.terminal import say
 
 if TYPE_CHECKING:
-    from tasks.jobs.suites.timetable import Schedule
+    from leaseboard.tasks.jobs.suites.timetable import Schedule
 
 
 def schedule(
@@ -28,8 +28,8 @@ def schedule(
 
     Example: leaseboard schedule --conf conf
     """
-    from tasks.jobs.suites.timetable import load_schedule
-    from tasks.machine import paths
+    from leaseboard.tasks.jobs.suites.timetable import load_schedule
+    from leaseboard.tasks.machine import paths
 
     folder = paths.conf_dir(conf)
     loaded = load_schedule(folder)
@@ -40,7 +40,7 @@ def schedule(
         os.environ["MLFLOW_TRACKING_URI"] = tracking_uri
     for entry in loaded.schedules:
         say(f"{entry.name}: {entry.what} at {entry.cron!r} ({entry.timezone})")
-    from flows.interruption import SIGTERM_EXIT, terminable
+    from leaseboard.flows.interruption import SIGTERM_EXIT, terminable
 
     try:
         with terminable():
@@ -56,25 +56,25 @@ def schedule(
 
 def _check_keep(file: Path) -> None:
     """UsageError for a keep that could not take a turn."""
-    from tasks.keep.contract import read_contract
-    from tasks.keep.opening import recipe_of
-    from tasks.keep.settings import read_keep
+    from leaseboard.tasks.keep.contract import read_contract
+    from leaseboard.tasks.keep.opening import recipe_of
+    from leaseboard.tasks.keep.settings import read_keep
 
     keep = read_keep(file)
     recipe_of(keep, read_contract(keep.contract, keep.data))
 
 
 def _serve(loaded: Schedule, folder: Path, port: int) -> None:
-    from flows.server import PrefectServer, server_log
+    from leaseboard.flows.server import PrefectServer, server_log
 
     if os.environ.get("PREFECT_API_URL"):
-        from flows.schedule import serve_schedules
+        from leaseboard.flows.schedule import serve_schedules
 
         serve_schedules(loaded, folder, lambda: None)
         return
     with PrefectServer(server_log(), port=port, scheduling=True) as server:
         os.environ["PREFECT_API_URL"] = server.wait()
         say(f"Prefect: http://127.0.0.1:{port}")
-        from flows.schedule import serve_schedules
+        from leaseboard.flows.schedule import serve_schedules
 
         serve_schedules(loaded, folder, server.check)

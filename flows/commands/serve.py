@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.commands.options import TrackingUri
-from flows.terminal import say
+from leaseboard.flows.commands.options import TrackingUri
+from leaseboard.flows.terminal import say
 
 if TYPE_CHECKING:
     from uvicorn import Server
@@ -54,15 +54,15 @@ def serve(
 
     import uvicorn
 
-    from tasks.keep.opening import home_of, state_of
-    from tasks.keep.settings import read_keep
-    from tasks.machine import paths
-    from tasks.serve.admission import TOKEN, Admission, check_place
-    from tasks.serve.app import application
-    from tasks.serve.champion import Follower
-    from tasks.serve.protocol import PatientProtocol
-    from tasks.serve.rules import RulesFile
-    from tasks.serve.service import ForecastService
+    from leaseboard.tasks.keep.opening import home_of, state_of
+    from leaseboard.tasks.keep.settings import read_keep
+    from leaseboard.tasks.machine import paths
+    from leaseboard.tasks.serve.admission import TOKEN, Admission, check_place
+    from leaseboard.tasks.serve.app import application
+    from leaseboard.tasks.serve.champion import Follower
+    from leaseboard.tasks.serve.protocol import PatientProtocol
+    from leaseboard.tasks.serve.rules import RulesFile
+    from leaseboard.tasks.serve.service import ForecastService
 
     token = os.environ.get(TOKEN, "")
     check_place(host, token)
@@ -93,7 +93,7 @@ def serve(
 @contextmanager
 def _listening(host: str, port: int) -> Iterator[socket.socket]:
     """A socket that listens; UsageError if the place is taken."""
-    from algorithms.errors import UsageError
+    from leaseboard.algorithms.errors import UsageError
 
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from flows.folders import check_folder, new_folder
-from flows.terminal import say
+from leaseboard.flows.folders import check_folder, new_folder
+from leaseboard.flows.terminal import say
 
 
 def publish(
@@ -21,13 +21,13 @@ def publish(
 
     Example: leaseboard publish runs/quick runs/both --out site
     """
-    from algorithms.errors import UsageError
+    from leaseboard.algorithms.errors import UsageError
 
     for folder in runs:
         if not (folder / "results.parquet").is_file():
             raise UsageError(f"{str(folder)!r} has no results.parquet: name the --out of a run")
 
-    from tasks.report import site as core
+    from leaseboard.tasks.report import site as core
 
     for folder in runs:
         check_folder(folder)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.commands.options import TrackingUri
-from flows.folders import check_folder, output_folder
-from flows.terminal import say
+from leaseboard.flows.commands.options import TrackingUri
+from leaseboard.flows.folders import check_folder, output_folder
+from leaseboard.flows.terminal import say
 
 if TYPE_CHECKING:
-    from tasks.tend.folders import Rule, SurplusJobs
+    from leaseboard.tasks.tend.folders import Rule, SurplusJobs
 
 
 def prune(
@@ -44,9 +44,9 @@ def prune(
     """
     from datetime import UTC, datetime, timedelta
 
-    from tasks.machine import disk, paths
-    from tasks.tend import folders as core
-    from tasks.tend import stores as tracked
+    from leaseboard.tasks.machine import disk, paths
+    from leaseboard.tasks.tend import folders as core
+    from leaseboard.tasks.tend import stores as tracked
 
     now = datetime.now(UTC)
     before = None if older_than is None else now - timedelta(days=older_than)
@@ -80,9 +80,9 @@ def _prune_folder(
     folder: Path, rule: Rule, archive: Path | None, stamp: str, *, remove: bool
 ) -> int:
     """Say what goes from one run folder, and let it go if told to; returns how many jobs."""
-    from tasks.folder import results
-    from tasks.machine import disk
-    from tasks.tend import folders as core
+    from leaseboard.tasks.folder import results
+    from leaseboard.tasks.machine import disk
+    from leaseboard.tasks.tend import folders as core
 
     check_folder(folder)
     if not remove:
@@ -92,7 +92,7 @@ def _prune_folder(
         if not _say(old):
             return 0
         if archive is not None:
-            from tasks.tend import bundle
+            from leaseboard.tasks.tend import bundle
 
             file = output_folder(archive) / f"{folder.resolve().name}-{stamp}.zip"
             left_out = bundle.export(folder, file, old.jobs).left_out
@@ -103,14 +103,14 @@ def _prune_folder(
         shown = results.current(folder)
         core.remove(old)
         if 0 < len(results.current(folder)) < len(shown):
-            from tasks import report
+            from leaseboard.tasks import report
 
             report.build(folder, report.suite_of(folder))
     return len(old.jobs)
 
 
 def _say(old: SurplusJobs) -> int:
-    from tasks.machine import disk
+    from leaseboard.tasks.machine import disk
 
     say(f"{old.out}: {len(old.jobs)} of {old.of} jobs, {disk.shown(old.size)}")
     return len(old.jobs)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.commands.options import Mirrors
-from flows.folders import check_file
-from flows.terminal import say
+from leaseboard.flows.commands.options import Mirrors
+from leaseboard.flows.folders import check_file
+from leaseboard.flows.terminal import say
 
 if TYPE_CHECKING:
-    from tasks.tend.verdict import BundleVerdict, Covered
+    from leaseboard.tasks.tend.verdict import BundleVerdict, Covered
 
 MOST_LINES = 20
 _CODES = {"agreed": 0, "refuted": 1, "agreed in part": 3, "undecided": 3}
@@ -42,11 +42,11 @@ def verify(
     """
     from secrets import SystemRandom
 
-    from algorithms.errors import UsageError
-    from tasks.machine import paths
-    from tasks.tend import verify as core
-    from tasks.tend.bundle import read
-    from tasks.tend.verdict import put
+    from leaseboard.algorithms.errors import UsageError
+    from leaseboard.tasks.machine import paths
+    from leaseboard.tasks.tend import verify as core
+    from leaseboard.tasks.tend.bundle import read
+    from leaseboard.tasks.tend.verdict import put
 
     if not bundle.is_file():
         raise UsageError(f"{str(bundle)!r}: no such file: name a bundle of `leaseboard export`")

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from tasks.fetch.dataset import Dataset
-from tasks.fetch.inventory import Listed, Verified, catalogue, import_file, is_imported, verify
-from tasks.fetch.loading import check, check_here, load
+from leaseboard.tasks.fetch.dataset import Dataset
+from leaseboard.tasks.fetch.inventory import (
+    Listed,
+    Verified,
+    catalogue,
+    import_file,
+    is_imported,
+    verify,
+)
+from leaseboard.tasks.fetch.loading import check, check_here, load
 
 __all__ = [
     "Dataset",

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.errors import DataError, naming
+from leaseboard.algorithms.errors import DataError, naming
 
 BYTES = "arrays.bin"
 SAID = "arrays.json"

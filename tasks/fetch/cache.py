@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from algorithms.caches import cache_dir
-from algorithms.errors import DataError, UsageError, naming
-from tasks.fetch.digests import file_digest
-from tasks.fetch.entries import Catalogued
+from leaseboard.algorithms.caches import cache_dir
+from leaseboard.algorithms.errors import DataError, UsageError, naming
+from leaseboard.tasks.fetch.digests import file_digest
+from leaseboard.tasks.fetch.entries import Catalogued
 
 DATA = "data.parquet"
 ENTRY = "entry.json"

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from algorithms.errors import DataError
-from algorithms.online.column_types import standard_type
-from algorithms.online.values import LONGEST_LABEL, label
+from leaseboard.algorithms.errors import DataError
+from leaseboard.algorithms.online.column_types import standard_type
+from leaseboard.algorithms.online.values import LONGEST_LABEL, label
 
 LARGEST = np.finfo(np.float32).max
 """The largest finite number of the float32 that all learners get."""
@@ -48,9 +48,9 @@ def tidy_frame(frame: pd.DataFrame) -> pd.DataFrame:
 def tidy(column: pd.Series) -> pd.Series:
     """`column` as integers, reals, booleans, dates, an unordered nominal column, or text.
 
-    See `algorithms.online.column_types.standard_type`, and: a date is what its clock shows, as a
-    ``datetime64[us]`` without a zone; so are strings of which every one is an ISO date. Other
-    strings become nominal, with their categories sorted, unless one is longer than
+    See `leaseboard.algorithms.online.column_types.standard_type`, and: a date is what its clock
+    shows, as a ``datetime64[us]`` without a zone; so are strings of which every one is an ISO
+    date. Other strings become nominal, with their categories sorted, unless one is longer than
     `LONGEST_LABEL`; declared categories keep the declared order. Nullable integers with missing
     values become reals, a decimal a real.
     """

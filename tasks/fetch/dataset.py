@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from algorithms.errors import DataError, UsageError, unknown
-from tasks.fetch import columns, references
-from tasks.fetch.digests import digest_of
-from tasks.fetch.references import Reference
-from tasks.fetch.sample import sampled, too_many
+from leaseboard.algorithms.errors import DataError, UsageError, unknown
+from leaseboard.tasks.fetch import columns, references
+from leaseboard.tasks.fetch.digests import digest_of
+from leaseboard.tasks.fetch.references import Reference
+from leaseboard.tasks.fetch.sample import sampled, too_many
 
 MOST_CLASSES = 20
 """A numeric target of whole numbers with at most so many different values is nominal."""
@@ -38,7 +38,7 @@ class Dataset:
     """A data set ready for preprocessing; rows and columns stand in the source's order."""
 
     reference: str
-    """What `tasks.fetch.load` was asked for."""
+    """What `leaseboard.tasks.fetch.load` was asked for."""
     name: str
     """The data set's own name."""
     features: pd.DataFrame
@@ -48,7 +48,7 @@ class Dataset:
     task: str
     """``regression`` or ``classification``."""
     digest: str
-    """Of the content, see `tasks.fetch.digests`."""
+    """Of the content, see `leaseboard.tasks.fetch.digests`."""
     source: str = ""
     licence: str = ""
     """Where the data come from, and under which terms."""

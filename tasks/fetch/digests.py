@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tasks.fetch import columns
+from leaseboard.tasks.fetch import columns
 
 _VERSION = "leaseboard-data-1"
 _BLOCK = 1 << 18  # rows converted at once: the wide copy of a narrow column stays small

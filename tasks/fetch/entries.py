@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from algorithms.errors import DataError
-from tasks.fetch import files
-from tasks.fetch.dataset import RawTable
-from tasks.fetch.digests import file_digest
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks.fetch import files
+from leaseboard.tasks.fetch.dataset import RawTable
+from leaseboard.tasks.fetch.digests import file_digest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +16,7 @@ class Catalogued:
     """One line of a catalogue; `sha256` is that of the bytes of the file at `path`.
 
     `target` and `task` may be empty: the last column, and the rule of
-    `tasks.fetch.dataset.infer_task`.
+    `leaseboard.tasks.fetch.dataset.infer_task`.
     """
 
     id: str

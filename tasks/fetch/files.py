@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from algorithms.errors import DataError, UsageError, short, unknown
-from tasks.fetch.dataset import RawTable
+from leaseboard.algorithms.errors import DataError, UsageError, short, unknown
+from leaseboard.tasks.fetch.dataset import RawTable
 
 if TYPE_CHECKING:
     import pyarrow as pa

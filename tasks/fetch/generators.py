@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from algorithms.abc_selection.simulation import NEAR_TIES
-from algorithms.benches.synthetic_arms import FOUR_RISING, SEVEN_GAUSSIANS
-from algorithms.errors import UsageError
+from leaseboard.algorithms.abc_selection.simulation import NEAR_TIES
+from leaseboard.algorithms.benches.synthetic_arms import FOUR_RISING, SEVEN_GAUSSIANS
+from leaseboard.algorithms.errors import UsageError
 
 Columns = dict[str, Any]
 

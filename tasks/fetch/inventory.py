@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from algorithms.errors import DataError, UsageError
-from tasks.fetch import (
+from leaseboard.algorithms.errors import DataError, UsageError
+from leaseboard.tasks.fetch import (
     cache,
     entries,
     files,
@@ -18,10 +18,10 @@ from tasks.fetch import (
     sklearn_source,
     synthetic,
 )
-from tasks.fetch.dataset import finish
-from tasks.fetch.entries import Catalogued
-from tasks.fetch.references import Reference
-from tasks.machine import paths
+from leaseboard.tasks.fetch.dataset import finish
+from leaseboard.tasks.fetch.entries import Catalogued
+from leaseboard.tasks.fetch.references import Reference
+from leaseboard.tasks.machine import paths
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 

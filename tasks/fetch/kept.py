@@ -14,12 +14,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from algorithms.errors import DataError
-from tasks.fetch import columns
-from tasks.fetch.arrays import SAID, Arrays, map_arrays, write_arrays
-from tasks.fetch.dataset import Dataset, RawTable, finish
-from tasks.fetch.loading import load
-from tasks.fetch.references import Reference
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks.fetch import columns
+from leaseboard.tasks.fetch.arrays import SAID, Arrays, map_arrays, write_arrays
+from leaseboard.tasks.fetch.dataset import Dataset, RawTable, finish
+from leaseboard.tasks.fetch.loading import load
+from leaseboard.tasks.fetch.references import Reference
 
 _TEXTS = "texts"
 
@@ -31,7 +31,7 @@ class Kept:
     reference: str
     """What was asked for."""
     digest: str
-    """Of the content, see `tasks.fetch.digests`."""
+    """Of the content, see `leaseboard.tasks.fetch.digests`."""
     task: str
     """``regression`` or ``classification``."""
     rows: int
@@ -46,7 +46,7 @@ class Kept:
 def fetch_into(place: Path, reference: str, *, mirrors: Iterable[str | Path] = ()) -> Kept:
     """Load the data set that `reference` names, once, and keep it in a folder in `place`.
 
-    Raises UsageError, DataError, DataUnavailableError as `tasks.fetch.load`.
+    Raises UsageError, DataError, DataUnavailableError as `leaseboard.tasks.fetch.load`.
     """
     return keep(load(reference, mirrors=mirrors), place)
 
@@ -61,7 +61,7 @@ def hold(
 ) -> Kept:
     """Keep a table that somebody has read, from a database for example, under `name`.
 
-    Raises DataError as `tasks.fetch.load`.
+    Raises DataError as `leaseboard.tasks.fetch.load`.
 
     - `name`: what jobs call it: their ``data`` is ``held:NAME``.
     - `target`: the target's column; the last by default.

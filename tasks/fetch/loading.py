@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from tasks.fetch import (
+from leaseboard.tasks.fetch import (
     files,
     mirror,
     named,
@@ -15,10 +15,10 @@ from tasks.fetch import (
     sklearn_source,
     synthetic,
 )
-from tasks.fetch.dataset import Dataset, General, RawTable, finish
-from tasks.fetch.entries import table_of
-from tasks.fetch.references import Reference
-from tasks.machine import paths
+from leaseboard.tasks.fetch.dataset import Dataset, General, RawTable, finish
+from leaseboard.tasks.fetch.entries import table_of
+from leaseboard.tasks.fetch.references import Reference
+from leaseboard.tasks.machine import paths
 
 
 def load(reference: str, *, mirrors: Iterable[str | Path] = ()) -> Dataset:

@@ -6,9 +6,9 @@ import csv
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from algorithms.errors import DataError, DataUnavailableError, unknown
-from tasks.fetch.dataset import RawTable
-from tasks.fetch.entries import Catalogued, table_of
+from leaseboard.algorithms.errors import DataError, DataUnavailableError, unknown
+from leaseboard.tasks.fetch.dataset import RawTable
+from leaseboard.tasks.fetch.entries import Catalogued, table_of
 
 CATALOGUE = "catalogue.csv"
 _COLUMNS = ("id", "name", "task", "rows", "features", "target", "sha256", "licence")

@@ -8,12 +8,12 @@ from typing import Annotated, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from algorithms.errors import UsageError, unknown
-from tasks.fetch import cache, references
-from tasks.fetch.dataset import RawTable
-from tasks.fetch.entries import table_of
-from tasks.fetch.references import Reference
-from tasks.machine import paths
+from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.tasks.fetch import cache, references
+from leaseboard.tasks.fetch.dataset import RawTable
+from leaseboard.tasks.fetch.entries import table_of
+from leaseboard.tasks.fetch.references import Reference
+from leaseboard.tasks.machine import paths
 
 IMPORTED = "imported"
 """The cache's section of imported files."""

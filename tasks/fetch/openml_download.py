@@ -1,7 +1,9 @@
-"""One OpenML data set into a folder: ``python -m tasks.fetch.openml_download ID FOLDER``.
+"""One OpenML data set into a folder: ``python -m leaseboard.tasks.fetch.openml_download ID
+FOLDER``.
 
-Run by `tasks.fetch.openml_source`; `FOLDER` is private to the call. It may hold a copy of the
-package's cache of that id, which is then read without a network; ``FOLDER/new`` gets the result.
+Run by `leaseboard.tasks.fetch.openml_source`; `FOLDER` is private to the call. It may hold a copy
+of the package's cache of that id, which is then read without a network; ``FOLDER/new`` gets the
+result.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tasks.fetch.openml_source import BROKEN, FOLDER, NO_ANSWER, REFUSED, is_complete
+from leaseboard.tasks.fetch.openml_source import BROKEN, FOLDER, NO_ANSWER, REFUSED, is_complete
 
 REACH_SECONDS = 5.0
 
@@ -63,7 +65,7 @@ def _convert(openml: Any, identifier: int, folder: Path) -> None:
     """Have the package download and read the set; write it as the cache keeps it."""
     import pandas as pd
 
-    from tasks.fetch import cache, columns
+    from leaseboard.tasks.fetch import cache, columns
 
     found = openml.datasets.get_dataset(
         identifier,

@@ -15,10 +15,15 @@ import sys
 import time
 from pathlib import Path
 
-from algorithms.errors import BrokenDownloadError, DataError, DataUnavailableError, UsageError
-from tasks.fetch import cache
-from tasks.fetch.dataset import RawTable
-from tasks.fetch.entries import Catalogued, table_of
+from leaseboard.algorithms.errors import (
+    BrokenDownloadError,
+    DataError,
+    DataUnavailableError,
+    UsageError,
+)
+from leaseboard.tasks.fetch import cache
+from leaseboard.tasks.fetch.dataset import RawTable
+from leaseboard.tasks.fetch.entries import Catalogued, table_of
 
 SECTION = "openml"
 
@@ -28,7 +33,9 @@ FOLDER = "org/openml/www/datasets"
 REFUSED = 3
 NO_ANSWER = 4
 BROKEN = 5
-"""Exit codes of `tasks.fetch.openml_download`; it is killed where a name look-up hangs."""
+"""Exit codes of `leaseboard.tasks.fetch.openml_download`; it is killed where a name look-up
+hangs.
+"""
 
 DOWNLOAD_SECONDS = 600
 """Patience with a server that answers; one that does not is given up within seconds."""
@@ -76,7 +83,7 @@ def _fetch(name: str) -> Catalogued:
 
 
 def _run(name: str, folder: Path) -> None:
-    command = [sys.executable, "-m", "tasks.fetch.openml_download", name, str(folder)]
+    command = [sys.executable, "-m", "leaseboard.tasks.fetch.openml_download", name, str(folder)]
     try:
         done = subprocess.run(
             command,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import quote, unquote
 
-from algorithms.errors import UsageError, unknown
+from leaseboard.algorithms.errors import UsageError, unknown
 
 SOURCES = ("openml", "mirror", "sklearn", "river", "synthetic", "file")
 """Every source a reference can name."""

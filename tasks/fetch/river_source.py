@@ -7,10 +7,10 @@ import subprocess
 
 import pandas as pd
 
-from algorithms.errors import DataUnavailableError, LeaseboardError, SkipError, unknown
-from tasks.evaluate.peers import venv
-from tasks.fetch import river_program
-from tasks.fetch.dataset import RawTable
+from leaseboard.algorithms.errors import DataUnavailableError, LeaseboardError, SkipError, unknown
+from leaseboard.tasks.evaluate.peers import venv
+from leaseboard.tasks.fetch import river_program
+from leaseboard.tasks.fetch.dataset import RawTable
 
 PACKAGED = {
     "Bananas": "classification",

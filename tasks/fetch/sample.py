@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from algorithms.errors import DataError
-from algorithms.seeds import generator
-from tasks.fetch.columns import as_classes
+from leaseboard.algorithms.errors import DataError
+from leaseboard.algorithms.seeds import generator
+from leaseboard.tasks.fetch.columns import as_classes
 
 
 def sampled(target: pd.Series, rows: int, text: str, *, by_class: bool) -> NDArray[np.intp]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from algorithms.errors import DataUnavailableError, unknown
-from tasks.fetch.dataset import RawTable
+from leaseboard.algorithms.errors import DataUnavailableError, unknown
+from leaseboard.tasks.fetch.dataset import RawTable
 
 BUNDLED = {
     "breast_cancer": "classification",

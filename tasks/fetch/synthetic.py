@@ -16,11 +16,11 @@ import numpy as np
 import pandas as pd
 from numpy.random import default_rng
 
-from algorithms.errors import UsageError, unknown
-from tasks.fetch import generators, references
-from tasks.fetch.dataset import RawTable
-from tasks.fetch.generators import Columns, Stretch
-from tasks.fetch.references import Reference
+from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.tasks.fetch import generators, references
+from leaseboard.tasks.fetch.dataset import RawTable
+from leaseboard.tasks.fetch.generators import Columns, Stretch
+from leaseboard.tasks.fetch.references import Reference
 
 BLOCK = 1 << 16
 

@@ -14,11 +14,11 @@ from typing import IO, Annotated, Any, get_type_hints
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic_core import from_json as strictly_parsed
 
-from algorithms.audit import Auditor
-from algorithms.errors import AuditError, LeaseboardError
-from algorithms.events import Event
-from algorithms.log_format import from_json, write_log
-from tasks.jobs.job import Amount, first_fault
+from leaseboard.algorithms.audit import Auditor
+from leaseboard.algorithms.errors import AuditError, LeaseboardError
+from leaseboard.algorithms.events import Event
+from leaseboard.algorithms.log_format import from_json, write_log
+from leaseboard.tasks.jobs.job import Amount, first_fault
 
 _LINE_BYTES = 1 << 26
 """No event is as long: a line that is, such as a gigabyte of zeros, is not read to its end."""

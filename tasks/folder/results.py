@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from algorithms.errors import LeaseboardError, UsageError, naming
-from tasks.folder.seal import DamagedError, log_at, seal, unseal
-from tasks.jobs.job import Result, first_fault, plain
+from leaseboard.algorithms.errors import LeaseboardError, UsageError, naming
+from leaseboard.tasks.folder.seal import DamagedError, log_at, seal, unseal
+from leaseboard.tasks.jobs.job import Result, first_fault, plain
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from tasks.jobs.job import Result, first_fault, plain
+from leaseboard.tasks.jobs.job import Result, first_fault, plain
 
 
 class Log(NamedTuple):
@@ -42,7 +42,7 @@ def seal(result: Result, log: Log | None) -> bytes:
     >>> unseal(seal(made, None).replace(b"0.5", b"0.4"))
     Traceback (most recent call last):
         ...
-    tasks.folder.seal.DamagedError: was changed after it was written
+    leaseboard.tasks.folder.seal.DamagedError: was changed after it was written
     """
     content = plain(result) | {"log": log and log._asdict()}
     return json.dumps(content | {"seal": digest_of(content)}, indent=1).encode()

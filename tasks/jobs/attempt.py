@@ -8,17 +8,17 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from algorithms.errors import (
+from leaseboard.algorithms.errors import (
     DataUnavailableError,
     DivergedError,
     LeaseboardError,
     SkipError,
     UsageError,
 )
-from algorithms.user_files import place
-from tasks.jobs.job import Job, Result, first_fault
-from tasks.jobs.run import failed, run_job
-from tasks.machine.addresses import discreet
+from leaseboard.algorithms.user_files import place
+from leaseboard.tasks.jobs.job import Job, Result, first_fault
+from leaseboard.tasks.jobs.run import failed, run_job
+from leaseboard.tasks.machine.addresses import discreet
 
 
 def attempt(job: Job, folder: Path, *, mirrors: tuple[Path, ...] = ()) -> tuple[Result, Any, str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from algorithms import checks
-from tasks.machine import clocks
+from leaseboard.algorithms import checks
+from leaseboard.tasks.machine import clocks
 
 
 def broken(algorithm: str, name: str) -> str:
-    """As `algorithms.checks.broken`; an algorithm that changes the clocks keeps no promise."""
+    """As `leaseboard.algorithms.checks.broken`; an algorithm that changes the clocks keeps no
+    promise.
+    """
     return checks.broken(algorithm, name) or clocks.changed()

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from algorithms import registry
-from algorithms.base import setting_names
-from algorithms.errors import LeaseboardError, UserFileError
-from algorithms.user_files import file_of
-from tasks.jobs import quarantine
-from tasks.jobs.benches.kinds import KINDS
-from tasks.keys.closure import hash_of, reachable
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import setting_names
+from leaseboard.algorithms.errors import LeaseboardError, UserFileError
+from leaseboard.algorithms.user_files import file_of
+from leaseboard.tasks.jobs import quarantine
+from leaseboard.tasks.jobs.benches.kinds import KINDS
+from leaseboard.tasks.keys.closure import hash_of, reachable
 
 _known: dict[tuple[str, bytes, str, str], Described | LeaseboardError] = {}
 """By name, the file's content, the code it reaches, and settings: each is asked once a process."""
@@ -54,7 +54,9 @@ def describe(algorithm: str, settings: Mapping[str, Any] | None = None) -> Descr
     place = (f"{path}:{algorithm}", path.read_bytes(), code, asked)
     if place not in _known:
         try:
-            told = quarantine.ask("tasks.jobs.described:looked_at", file, algorithm, settings)
+            told = quarantine.ask(
+                "leaseboard.tasks.jobs.described:looked_at", file, algorithm, settings
+            )
             names = tuple(map(str, told["settings"]))
             says = bool(told["hindsight"]), bool(told["baseline"])
             _known[place] = Described(str(told["bench"]), names, *says)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from algorithms import registry
-from algorithms.reference.outside_forecaster import OutsideForecaster
-from algorithms.reference.selection_peers import OutsideSearch
-from algorithms.reference.tables import OnTable
-from algorithms.user_files import file_of
-from tasks.evaluate.peers import fits, venv
-from tasks.jobs.job import Job
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.reference.outside_forecaster import OutsideForecaster
+from leaseboard.algorithms.reference.selection_peers import OutsideSearch
+from leaseboard.algorithms.reference.tables import OnTable
+from leaseboard.algorithms.user_files import file_of
+from leaseboard.tasks.evaluate.peers import fits, venv
+from leaseboard.tasks.jobs.job import Job
 
 
 def programs(job: Job) -> list[str]:
@@ -19,13 +19,13 @@ def programs(job: Job) -> list[str]:
     Examples
     --------
     >>> programs(Job("river-arf", "synthetic:fried", seed=0, environment_seed=0))
-    ['tasks.evaluate.peers.stream_river']
+    ['leaseboard.tasks.evaluate.peers.stream_river']
     >>> programs(Job("chacha", "synthetic:fried", seed=0, environment_seed=0))
     []
     """
     system, algorithm = _system(job), _built(job)
     if isinstance(algorithm, OutsideForecaster):
-        return [f"tasks.evaluate.peers.stream_{system}"]
+        return [f"leaseboard.tasks.evaluate.peers.stream_{system}"]
     return fits.programs(system) if isinstance(algorithm, OnTable) else []
 
 

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from algorithms import registry
-from algorithms.user_files import file_of, is_reference
-from tasks.evaluate.trials.spaces import searched
-from tasks.jobs.benches.kinds import KINDS
-from tasks.jobs.job import Job
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.user_files import file_of, is_reference
+from leaseboard.tasks.evaluate.trials.spaces import searched
+from leaseboard.tasks.jobs.benches.kinds import KINDS
+from leaseboard.tasks.jobs.job import Job
 
 KNOWN = ("sklearn", "lightgbm")
 """Packages whose classes a space may name without its jobs being foreign."""

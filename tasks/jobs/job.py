@@ -14,10 +14,10 @@ from typing import Annotated, Any
 import pydantic.dataclasses
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationError
 
-from algorithms.errors import UsageError, short
-from tasks.jobs.benches.kinds import KINDS
-from tasks.machine.addresses import discreet
-from tasks.machine.terminal import shown
+from leaseboard.algorithms.errors import UsageError, short
+from leaseboard.tasks.jobs.benches.kinds import KINDS
+from leaseboard.tasks.machine.addresses import discreet
+from leaseboard.tasks.machine.terminal import shown
 
 STATUSES = ("ok", "timeout", "memout", "crash", "diverged", "skipped")
 """Every status a job can end with. Only ``ok`` is ever reused."""
@@ -84,7 +84,7 @@ class Job:
         """A name of the result: equal for equal work, whatever process or order computes it.
 
         - `digest`: of the data as read.
-        - `version`: of the algorithm's code, see `tasks.keys.versions.code_version`.
+        - `version`: of the algorithm's code, see `leaseboard.tasks.keys.versions.code_version`.
         """
         identity = {
             name: value

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tasks.machine.yaml_files import Strict
+from leaseboard.tasks.machine.yaml_files import Strict
 
 Amount = Annotated[float, Field(gt=0, le=1e9)]
 """Of seconds or megabytes: more than any machine has, and no more than timers and limits take."""

@@ -14,9 +14,9 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from algorithms.benches.nodes import Cluster, Nodes, one_by_one
-from algorithms.errors import SkipError
-from algorithms.parts import mend
+from leaseboard.algorithms.benches.nodes import Cluster, Nodes, one_by_one
+from leaseboard.algorithms.errors import SkipError
+from leaseboard.algorithms.parts import mend
 
 Workers = Literal["serial", "processes", "dask"]
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from algorithms.errors import DataError
-from tasks.fetch import Dataset
-from tasks.fetch.arrays import copy_arrays
-from tasks.fetch.kept import Kept, open_dataset
-from tasks.jobs import benches
-from tasks.jobs.benches.frozen import freeze, thaw
-from tasks.jobs.described import describe
-from tasks.jobs.job import Job
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks.fetch import Dataset
+from leaseboard.tasks.fetch.arrays import copy_arrays
+from leaseboard.tasks.fetch.kept import Kept, open_dataset
+from leaseboard.tasks.jobs import benches
+from leaseboard.tasks.jobs.benches.frozen import freeze, thaw
+from leaseboard.tasks.jobs.described import describe
+from leaseboard.tasks.jobs.job import Job
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,11 @@ class Prepared:
     """Two folders: the data set, and what the bench is made of."""
 
     table: Path
-    """See `tasks.fetch.kept`."""
+    """See `leaseboard.tasks.fetch.kept`."""
     parts: Path | None = None
-    """See `tasks.jobs.benches.frozen`; None where the bench makes nothing before it is asked."""
+    """See `leaseboard.tasks.jobs.benches.frozen`; None where the bench makes nothing before it is
+    asked.
+    """
 
     def dataset(self, job: Job) -> Dataset:
         """The data set of `job`, mapped.

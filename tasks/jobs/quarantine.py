@@ -24,14 +24,14 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from algorithms.errors import LeaseboardError, SettingError, UsageError, UserFileError
-from algorithms.user_files import blamed
-from tasks.jobs.limits import Limits
-from tasks.processes.channel import Channel, Silence
-from tasks.processes.companion import Companion, to_parent
-from tasks.processes.endings import over_wall, post_mortem
-from tasks.processes.forks import Fork, confine
-from tasks.processes.leash import adopt_orphans, kill_below
+from leaseboard.algorithms.errors import LeaseboardError, SettingError, UsageError, UserFileError
+from leaseboard.algorithms.user_files import blamed
+from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.tasks.processes.channel import Channel, Silence
+from leaseboard.tasks.processes.companion import Companion, to_parent
+from leaseboard.tasks.processes.endings import over_wall, post_mortem
+from leaseboard.tasks.processes.forks import Fork, confine
+from leaseboard.tasks.processes.leash import adopt_orphans, kill_below
 
 IMPORT = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=4000)
 """What a file may use to be imported and its algorithm to be built."""
@@ -39,7 +39,9 @@ IMPORT = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=4000)
 _KINDS = {kind.__name__: kind for kind in (UsageError, UserFileError, LeaseboardError)}
 
 
-_quarantine = Companion("tasks.jobs.quarantine", stdout=subprocess.DEVNULL, start_new_session=True)
+_quarantine = Companion(
+    "leaseboard.tasks.jobs.quarantine", stdout=subprocess.DEVNULL, start_new_session=True
+)
 _lock = threading.Lock()
 atexit.register(_quarantine.kill)
 

@@ -11,27 +11,27 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from algorithms import registry
-from algorithms.audit import Auditor
-from algorithms.base import ENDED_EARLY, Bench, Cost, play
-from algorithms.benches.referee import Referee
-from algorithms.benches.stream import StreamBench
-from algorithms.errors import DivergedError, SkipError, UsageError
-from algorithms.events import Event
-from algorithms.log_format import LogWriter
-from tasks import fetch
-from tasks.jobs import benches
-from tasks.jobs.benches.kinds import KINDS
-from tasks.jobs.described import describe
-from tasks.jobs.elsewhere import pinned, programs
-from tasks.jobs.foreign import classes, files
-from tasks.jobs.job import MOST_SCORE, Job, Result
-from tasks.jobs.prepared import Prepared
-from tasks.keys.versions import code_version, read_ahead
-from tasks.machine.addresses import discreet
-from tasks.machine.clocks import cpu_seconds
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.audit import Auditor
+from leaseboard.algorithms.base import ENDED_EARLY, Bench, Cost, play
+from leaseboard.algorithms.benches.referee import Referee
+from leaseboard.algorithms.benches.stream import StreamBench
+from leaseboard.algorithms.errors import DivergedError, SkipError, UsageError
+from leaseboard.algorithms.events import Event
+from leaseboard.algorithms.log_format import LogWriter
+from leaseboard.tasks import fetch
+from leaseboard.tasks.jobs import benches
+from leaseboard.tasks.jobs.benches.kinds import KINDS
+from leaseboard.tasks.jobs.described import describe
+from leaseboard.tasks.jobs.elsewhere import pinned, programs
+from leaseboard.tasks.jobs.foreign import classes, files
+from leaseboard.tasks.jobs.job import MOST_SCORE, Job, Result
+from leaseboard.tasks.jobs.prepared import Prepared
+from leaseboard.tasks.keys.versions import code_version, read_ahead
+from leaseboard.tasks.machine.addresses import discreet
+from leaseboard.tasks.machine.clocks import cpu_seconds
 
-RUN_JOB = "tasks.jobs.run:run_job"
+RUN_JOB = "leaseboard.tasks.jobs.run:run_job"
 """What runs a job, by name: a worker imports it."""
 
 Sink = Callable[[Event], None]

@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from algorithms.benches.measures import loss_of, skill_over
-from algorithms.benches.stream import StreamBench
-from algorithms.reference.first_tries import best_first_try
-from tasks import fetch
-from tasks.jobs import benches
-from tasks.jobs.job import Job, Result
-from tasks.machine.clocks import cpu_seconds
+from leaseboard.algorithms.benches.measures import loss_of, skill_over
+from leaseboard.algorithms.benches.stream import StreamBench
+from leaseboard.algorithms.reference.first_tries import best_first_try
+from leaseboard.tasks import fetch
+from leaseboard.tasks.jobs import benches
+from leaseboard.tasks.jobs.job import Job, Result
+from leaseboard.tasks.machine.clocks import cpu_seconds
 
 
 class BesideFirstTries(NamedTuple):

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from algorithms.errors import DataError
-from tasks.fetch import columns
-from tasks.keep.settings import DataSettings
-from tasks.models.plain_columns import text_of
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks.fetch import columns
+from leaseboard.tasks.keep.settings import DataSettings
+from leaseboard.tasks.models.plain_columns import text_of
 
 _MISSING = np.float64(np.nan).view(np.uint64)
 
@@ -47,7 +47,7 @@ class Ingested(Protocol):
         """That of the last batch which had one."""
 
     def stamps(self) -> Mapping[str, str]:
-        """What was kept of files that are known, see `tasks.keep.stamps`."""
+        """What was kept of files that are known, see `leaseboard.tasks.keep.stamps`."""
 
     def keep_stamps(self, new: Mapping[str, str], gone: Collection[str]) -> None:
         """Keep these, and let go of others."""
@@ -59,8 +59,8 @@ def identify(frame: pd.DataFrame, data: DataSettings) -> pd.Series:
     Without an id a row is known by its values beside the target, which may come later, and by how
     many rows above it in the batch are the same.
 
-    - `frame`: rows as `tasks.keep.conform.check` gives them, so that a number is one, however a
-      file writes it.
+    - `frame`: rows as `leaseboard.tasks.keep.conform.check` gives them, so that a number is one,
+      however a file writes it.
 
     Raises DataError if a row has no id.
     """

@@ -10,13 +10,13 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from algorithms.errors import UsageError, unknown
-from tasks.keep.contract import Contract, check_uses
-from tasks.keep.infer import infer
-from tasks.keep.opening import recipe_of
-from tasks.keep.settings import DataSettings, Keep
-from tasks.keep.sources import pending
-from tasks.models.plain_columns import kind_of
+from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.tasks.keep.contract import Contract, check_uses
+from leaseboard.tasks.keep.infer import infer
+from leaseboard.tasks.keep.opening import recipe_of
+from leaseboard.tasks.keep.settings import DataSettings, Keep
+from leaseboard.tasks.keep.sources import pending
+from leaseboard.tasks.models.plain_columns import kind_of
 
 _TEMPLATE = """\
 # A model that lives: `leaseboard keep {file}` takes one turn. Yours: edit it.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from algorithms.errors import UsageError
-from algorithms.sequential.duel import Duel
-from tasks.keep.changes import Changes, Happened, Lineage, in_role, renamed
-from tasks.keep.comparing import DUELS
-from tasks.keep.shadow import CHALLENGER, CHAMPION, PREVIOUS, RETIRED
-from tasks.keep.state import State
-from tasks.score.summary import short
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.sequential.duel import Duel
+from leaseboard.tasks.keep.changes import Changes, Happened, Lineage, in_role, renamed
+from leaseboard.tasks.keep.comparing import DUELS
+from leaseboard.tasks.keep.shadow import CHALLENGER, CHAMPION, PREVIOUS, RETIRED
+from leaseboard.tasks.keep.state import State
+from leaseboard.tasks.score.summary import short
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from algorithms.benches.measures import skill_over
-from tasks.keep.changes import KeptRow, Lineage
-from tasks.keep.contract import Contract
-from tasks.keep.losses import Sums, added, loss_of_row, measures_of
-from tasks.keep.settings import Keep
-from tasks.keep.shadow import REFERENCE
-from tasks.keep.state import State
-from tasks.keep.taking import label_of
-from tasks.machine.addresses import redacted
+from leaseboard.algorithms.benches.measures import skill_over
+from leaseboard.tasks.keep.changes import KeptRow, Lineage
+from leaseboard.tasks.keep.contract import Contract
+from leaseboard.tasks.keep.losses import Sums, added, loss_of_row, measures_of
+from leaseboard.tasks.keep.settings import Keep
+from leaseboard.tasks.keep.shadow import REFERENCE
+from leaseboard.tasks.keep.state import State
+from leaseboard.tasks.keep.taking import label_of
+from leaseboard.tasks.machine.addresses import redacted
 
 DAYS = 28
 """The days that a score is of, at most: the last ones."""

@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import Connection, Table, bindparam, delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from tasks.keep.changes import Changes, KeptRow, Lineage
-from tasks.keep.schema import Tables
+from leaseboard.tasks.keep.changes import Changes, KeptRow, Lineage
+from leaseboard.tasks.keep.schema import Tables
 
 FORGOTTEN = "forgotten"
 """The name of the memory that tells the first and the last day of rows that are forgotten."""

@@ -1,17 +1,18 @@
 """Champion against challenger, and against the one before: promoted, or rolled back, on evidence.
 
 Each pair has a duel, whose evidence holds at every moment one looks, see
-`algorithms.sequential.duel`. It begins when the later of the two is born or promoted, and sees the
-rows that both have forecast before their label was known, in the order that labels came.
+`leaseboard.algorithms.sequential.duel`. It begins when the later of the two is born or promoted,
+and sees the rows that both have forecast before their label was known, in the order that labels
+came.
 """
 
 from __future__ import annotations
 
-from algorithms.sequential.duel import Duel, Side
-from tasks.keep.changes import Lineage
-from tasks.keep.keeping import Keeping
-from tasks.keep.shadow import CHALLENGER, CHAMPION, PREVIOUS, RETIRED
-from tasks.keep.turn import DUELS, Work
+from leaseboard.algorithms.sequential.duel import Duel, Side
+from leaseboard.tasks.keep.changes import Lineage
+from leaseboard.tasks.keep.keeping import Keeping
+from leaseboard.tasks.keep.shadow import CHALLENGER, CHAMPION, PREVIOUS, RETIRED
+from leaseboard.tasks.keep.turn import DUELS, Work
 
 EVIDENCE, MOST_POINTS = "evidence", 400
 """In the memory: logarithms of the evidence for challengers, after each of the last batches."""

@@ -14,13 +14,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from algorithms.errors import DataError
-from algorithms.online.column_types import standard_type
-from tasks.fetch import columns
-from tasks.keep.contract import NUMBERS, ColumnRule, Contract
-from tasks.keep.durations import in_words
-from tasks.keep.values import fault_of, flag_of, is_missing, number_of, with_value
-from tasks.models.plain_columns import text_of
+from leaseboard.algorithms.errors import DataError
+from leaseboard.algorithms.online.column_types import standard_type
+from leaseboard.tasks.fetch import columns
+from leaseboard.tasks.keep.contract import NUMBERS, ColumnRule, Contract
+from leaseboard.tasks.keep.durations import in_words
+from leaseboard.tasks.keep.values import fault_of, flag_of, is_missing, number_of, with_value
+from leaseboard.tasks.models.plain_columns import text_of
 
 MOST_WRONG = 0.5
 """The share of a column's values from which on they are one fault of the column."""

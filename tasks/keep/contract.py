@@ -10,10 +10,10 @@ import pandas as pd
 import yaml
 from pydantic import AfterValidator, Field, model_validator
 
-from algorithms.errors import UsageError, unknown
-from tasks.keep.durations import Duration, in_words
-from tasks.keep.settings import DataSettings
-from tasks.machine.yaml_files import Strict, load_yaml, where
+from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.tasks.keep.durations import Duration, in_words
+from leaseboard.tasks.keep.settings import DataSettings
+from leaseboard.tasks.machine.yaml_files import Strict, load_yaml, where
 
 ValueKind = Literal["number", "integer", "flag", "date", "text", "category"]
 NUMBERS = ("number", "integer")

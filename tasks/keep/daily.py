@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from algorithms.benches.measures import skill_over
-from tasks.keep.content import packed
-from tasks.keep.losses import measures_of
-from tasks.keep.page.story import stays
-from tasks.keep.publish import Publishable, provenance
-from tasks.keep.shadow import CHAMPION, REFERENCE
-from tasks.track.client import PARENT, search
-from tasks.track.store import experiment, open_store, reported
+from leaseboard.algorithms.benches.measures import skill_over
+from leaseboard.tasks.keep.content import packed
+from leaseboard.tasks.keep.losses import measures_of
+from leaseboard.tasks.keep.page.story import stays
+from leaseboard.tasks.keep.publish import Publishable, provenance
+from leaseboard.tasks.keep.shadow import CHAMPION, REFERENCE
+from leaseboard.tasks.track.client import PARENT, search
+from leaseboard.tasks.track.store import experiment, open_store, reported
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
@@ -87,7 +87,8 @@ def log_days(
 ) -> list[str]:
     """Have the store hold a run of each closed day; returns the days that were written.
 
-    - `versions`: of the roles in the registry, as `tasks.keep.publish.publish` gave them.
+    - `versions`: of the roles in the registry, as `leaseboard.tasks.keep.publish.publish` gave
+      them.
     - `flow_run`: the identifier of the flow run that asks for it.
 
     Raises TrackingError if the store cannot be used.

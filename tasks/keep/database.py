@@ -16,8 +16,8 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from algorithms.errors import LeaseboardError, UsageError
-from tasks.machine.addresses import redacted, scrubbed
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.tasks.machine.addresses import redacted, scrubbed
 
 PATIENCE = 30.0
 """Seconds that a database may be busy with what others write."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from datetime import date, datetime, timedelta
 
-from algorithms.errors import LeaseboardError
-from tasks.keep import turn
-from tasks.keep.changes import Changes
-from tasks.keep.conform import stale
-from tasks.keep.durations import in_words
-from tasks.keep.incidents import Incident, Message
-from tasks.keep.keeping import Keeping, addresses_of, record
-from tasks.keep.settings import Keep
-from tasks.keep.state import State
-from tasks.keep.tell import Receipt, deliver, letters
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.tasks.keep import turn
+from leaseboard.tasks.keep.changes import Changes
+from leaseboard.tasks.keep.conform import stale
+from leaseboard.tasks.keep.durations import in_words
+from leaseboard.tasks.keep.incidents import Incident, Message
+from leaseboard.tasks.keep.keeping import Keeping, addresses_of, record
+from leaseboard.tasks.keep.settings import Keep
+from leaseboard.tasks.keep.state import State
+from leaseboard.tasks.keep.tell import Receipt, deliver, letters
 
 GRACE = timedelta(days=1)
 """How late labels may be beyond their usual delay: a day is told when it is over."""

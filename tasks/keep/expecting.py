@@ -1,8 +1,8 @@
 """What days whose labels have not come are expected to cost; and what they cost when they came.
 
-Each day is estimated once its rows wait, by `tasks.keep.watch.estimate` on the settled rows that
-the champion forecast. The estimate stays as it was told, and is set beside the loss that came: so
-the error of the estimates is measured on the keep's own days, and not promised.
+Each day is estimated once its rows wait, by `leaseboard.tasks.keep.watch.estimate` on the settled
+rows that the champion forecast. The estimate stays as it was told, and is set beside the loss that
+came: so the error of the estimates is measured on the keep's own days, and not promised.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tasks.keep.changes import KeptRow
-from tasks.keep.content import frame_of
-from tasks.keep.keeping import Keeping
-from tasks.keep.losses import loss_of_row
-from tasks.keep.shadow import CHAMPION
-from tasks.keep.state import State
-from tasks.keep.taking import label_of
-from tasks.keep.watch.estimate import LEAST_DAYS, LossModel
-from tasks.models.continued import Told
+from leaseboard.tasks.keep.changes import KeptRow
+from leaseboard.tasks.keep.content import frame_of
+from leaseboard.tasks.keep.keeping import Keeping
+from leaseboard.tasks.keep.losses import loss_of_row
+from leaseboard.tasks.keep.shadow import CHAMPION
+from leaseboard.tasks.keep.state import State
+from leaseboard.tasks.keep.taking import label_of
+from leaseboard.tasks.keep.watch.estimate import LEAST_DAYS, LossModel
+from leaseboard.tasks.models.continued import Told
 
 EXPECTED = "expected"
 """In the memory: the estimates of the last days, in their order."""

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tasks.fetch import columns
-from tasks.keep.conform import middle_size, standard_columns
-from tasks.keep.contract import NUMBERS, BatchRules, ColumnRule, Contract, ValueKind
-from tasks.models.plain_columns import kind_of, text_of
+from leaseboard.tasks.fetch import columns
+from leaseboard.tasks.keep.conform import middle_size, standard_columns
+from leaseboard.tasks.keep.contract import NUMBERS, BatchRules, ColumnRule, Contract, ValueKind
+from leaseboard.tasks.models.plain_columns import kind_of, text_of
 
 MARGIN, GROWTH = 10, 300
 """Spreads by which a number may leave the range of the first rows, and by which one may whose size

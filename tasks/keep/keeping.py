@@ -9,14 +9,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from tasks.keep.changes import Changes, Happened
-from tasks.keep.conform import AHEAD
-from tasks.keep.contract import Contract
-from tasks.keep.incidents import Case, Incident, reconcile
-from tasks.keep.settings import Keep
-from tasks.keep.shadow import Shadow
-from tasks.keep.state import State
-from tasks.keep.tell import letters
+from leaseboard.tasks.keep.changes import Changes, Happened
+from leaseboard.tasks.keep.conform import AHEAD
+from leaseboard.tasks.keep.contract import Contract
+from leaseboard.tasks.keep.incidents import Case, Incident, reconcile
+from leaseboard.tasks.keep.settings import Keep
+from leaseboard.tasks.keep.shadow import Shadow
+from leaseboard.tasks.keep.state import State
+from leaseboard.tasks.keep.tell import letters
 
 OVER = "over"
 """In the memory until the turn ends: kinds of incidents that a good batch shows to be over."""
@@ -92,7 +92,7 @@ def record(
 ) -> None:
     """Put incidents, and the messages about them, into `changes` and the `memory` of a keep.
 
-    - `still`: see `tasks.keep.incidents.reconcile`; None: no incident is over.
+    - `still`: see `leaseboard.tasks.keep.incidents.reconcile`; None: no incident is over.
     """
     cases, over = [Case.from_dict(each) for each in memory.get("cases", [])], []
     if still is None:

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from algorithms.errors import UsageError
-from tasks.keep.contract import Contract, ValueKind
-from tasks.keep.living import Recipe
-from tasks.keep.settings import Keep
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.keep.contract import Contract, ValueKind
+from leaseboard.tasks.keep.living import Recipe
+from leaseboard.tasks.keep.settings import Keep
 
 MADE_FOR = "made for"
 """In the memory: what `made_for` gave when the last turn began."""

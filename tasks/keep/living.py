@@ -13,12 +13,12 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from algorithms import registry
-from algorithms.chacha.racing import Racing
-from algorithms.errors import UsageError
-from tasks.keep.content import Values, frame_of
-from tasks.keep.windowed import kind_of
-from tasks.models.continued import LEVEL, Continued, Told
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.chacha.racing import Racing
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.keep.content import Values, frame_of
+from leaseboard.tasks.keep.windowed import kind_of
+from leaseboard.tasks.models.continued import LEVEL, Continued, Told
 
 Task = Literal["regression", "classification"]
 
@@ -36,7 +36,8 @@ FIRST_TRIES = ("running-mean", "last-label")
 class Recipe:
     """How a lineage is made.
 
-    - `algorithm`: a race of streams, such as ``chacha``, or one that `tasks.keep.windowed` knows.
+    - `algorithm`: a race of streams, such as ``chacha``, or one that
+      `leaseboard.tasks.keep.windowed` knows.
     - `settings`: of the race; of what is made on a window see there.
     """
 

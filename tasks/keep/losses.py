@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from tasks.models.continued import Told
+from leaseboard.tasks.models.continued import Told
 
 Sums = dict[str, float]
 """Of a day's rows: ``loss`` and, of numbers, ``absolute``, ``square``, ``inside``, ``told``; of

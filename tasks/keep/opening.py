@@ -5,18 +5,18 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from tasks.keep.contract import NUMBERS, Contract, read_contract
-from tasks.keep.database import PATIENCE
-from tasks.keep.ending import LAST_TURN
-from tasks.keep.keeping import Keeping, addresses_of
-from tasks.keep.lasting import MADE_FOR, check_file, check_lasting, file_of, made_for
-from tasks.keep.living import Recipe, Task
-from tasks.keep.settings import Keep
-from tasks.keep.shadow import Shadow
-from tasks.keep.state import State
-from tasks.keep.tell import check_addresses
-from tasks.keep.turn import SINCE
-from tasks.machine.addresses import filled
+from leaseboard.tasks.keep.contract import NUMBERS, Contract, read_contract
+from leaseboard.tasks.keep.database import PATIENCE
+from leaseboard.tasks.keep.ending import LAST_TURN
+from leaseboard.tasks.keep.keeping import Keeping, addresses_of
+from leaseboard.tasks.keep.lasting import MADE_FOR, check_file, check_lasting, file_of, made_for
+from leaseboard.tasks.keep.living import Recipe, Task
+from leaseboard.tasks.keep.settings import Keep
+from leaseboard.tasks.keep.shadow import Shadow
+from leaseboard.tasks.keep.state import State
+from leaseboard.tasks.keep.tell import check_addresses
+from leaseboard.tasks.keep.turn import SINCE
+from leaseboard.tasks.machine.addresses import filled
 
 BACK, FILE = "clock back", "file"
 """In the memory: what a clock that had gone back said, and the file that the state is of."""

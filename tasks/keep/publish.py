@@ -13,23 +13,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from algorithms import registry
-from algorithms.errors import UsageError
-from tasks.keep.card import TrackRecord, card
-from tasks.keep.changes import Lineage, in_role
-from tasks.keep.contract import Contract
-from tasks.keep.living import Recipe
-from tasks.keep.reading import as_sent, features_of
-from tasks.keep.settings import Keep
-from tasks.keep.shadow import CHALLENGER, CHAMPION, PREVIOUS
-from tasks.keep.snapshot import snapshot_of
-from tasks.keep.state import State
-from tasks.keys.versions import code_version
-from tasks.models.columns import EXAMPLE_ROWS, example
-from tasks.models.logged import KEY, log
-from tasks.models.registry import KEEP, LINEAGE
-from tasks.track.client import every
-from tasks.track.store import experiment, open_store, reported
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.keep.card import TrackRecord, card
+from leaseboard.tasks.keep.changes import Lineage, in_role
+from leaseboard.tasks.keep.contract import Contract
+from leaseboard.tasks.keep.living import Recipe
+from leaseboard.tasks.keep.reading import as_sent, features_of
+from leaseboard.tasks.keep.settings import Keep
+from leaseboard.tasks.keep.shadow import CHALLENGER, CHAMPION, PREVIOUS
+from leaseboard.tasks.keep.snapshot import snapshot_of
+from leaseboard.tasks.keep.state import State
+from leaseboard.tasks.keys.versions import code_version
+from leaseboard.tasks.models.columns import EXAMPLE_ROWS, example
+from leaseboard.tasks.models.logged import KEY, log
+from leaseboard.tasks.models.registry import KEEP, LINEAGE
+from leaseboard.tasks.track.client import every
+from leaseboard.tasks.track.store import experiment, open_store, reported
 
 if TYPE_CHECKING:
     from mlflow.entities.model_registry import ModelVersion

@@ -23,11 +23,11 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from algorithms.errors import UsageError, unknown
-from algorithms.parts import mend
-from tasks.keep.batches import Batch, Ingested
-from tasks.keep.settings import DATABASES, WATERMARK, DataSettings
-from tasks.machine.addresses import filled, is_variable, redacted, scrubbed
+from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.algorithms.parts import mend
+from leaseboard.tasks.keep.batches import Batch, Ingested
+from leaseboard.tasks.keep.settings import DATABASES, WATERMARK, DataSettings
+from leaseboard.tasks.machine.addresses import filled, is_variable, redacted, scrubbed
 
 MOST_TIES = 10_000_000
 """Rows of one value of the watermark column that are still read at once."""
@@ -92,7 +92,7 @@ class Mark:
 
 
 def pending_rows(data: DataSettings, known: Ingested) -> Iterator[Batch]:
-    """See `tasks.keep.sources.pending`."""
+    """See `leaseboard.tasks.keep.sources.pending`."""
     url, shown = _url(data.place), redacted(data.place)
     file = url.get_backend_name() == "sqlite" and url.database
     if file and not Path(file).is_file():

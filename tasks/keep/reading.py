@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from algorithms.errors import DataError, short
-from tasks.fetch import columns
-from tasks.keep.content import Values
-from tasks.keep.contract import Contract, ValueKind
-from tasks.keep.settings import DataSettings
-from tasks.keep.values import flag_of, is_missing, number_of
-from tasks.models.columns import Column, typed
-from tasks.models.plain_columns import text_of
+from leaseboard.algorithms.errors import DataError, short
+from leaseboard.tasks.fetch import columns
+from leaseboard.tasks.keep.content import Values
+from leaseboard.tasks.keep.contract import Contract, ValueKind
+from leaseboard.tasks.keep.settings import DataSettings
+from leaseboard.tasks.keep.values import flag_of, is_missing, number_of
+from leaseboard.tasks.models.columns import Column, typed
+from leaseboard.tasks.models.plain_columns import text_of
 
 _KINDS: dict[str, Any] = {
     "number": {"kind": "real", "dtype": "float64"},
@@ -38,7 +38,8 @@ def features_of(contract: Contract, data: DataSettings) -> tuple[Column, ...]:
 
 
 def row_reader(features: Sequence[Column]) -> Callable[[Mapping[str, Any]], Values]:
-    """What reads a row that keeps the contract as `tasks.keep.conform.check` reads a batch's.
+    """What reads a row that keeps the contract as `leaseboard.tasks.keep.conform.check` reads a
+    batch's.
 
     A feature that the row does not have is missing. DataError for a value of another kind than the
     feature had when `features` were those of the contract.

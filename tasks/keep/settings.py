@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from tasks.jobs.job import text_keys
-from tasks.keep.durations import Duration
-from tasks.machine.addresses import is_variable
-from tasks.machine.yaml_files import Strict, load_yaml
+from leaseboard.tasks.jobs.job import text_keys
+from leaseboard.tasks.keep.durations import Duration
+from leaseboard.tasks.machine.addresses import is_variable
+from leaseboard.tasks.machine.yaml_files import Strict, load_yaml
 
 FOLDER, SQL = "folder", "sql"
 """Kinds of sources: what stands before the first colon."""

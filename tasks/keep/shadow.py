@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tasks.keep.changes import Changes, Happened, KeptRow, Lineage, digest_of, in_role
-from tasks.keep.content import Values, packed
-from tasks.keep.living import FIRST_TRIES, Living, Recipe, living
-from tasks.keep.losses import Sums, added, loss_of_row
-from tasks.keep.state import State
-from tasks.keep.taking import label_of
-from tasks.models.continued import Told
+from leaseboard.tasks.keep.changes import Changes, Happened, KeptRow, Lineage, digest_of, in_role
+from leaseboard.tasks.keep.content import Values, packed
+from leaseboard.tasks.keep.living import FIRST_TRIES, Living, Recipe, living
+from leaseboard.tasks.keep.losses import Sums, added, loss_of_row
+from leaseboard.tasks.keep.state import State
+from leaseboard.tasks.keep.taking import label_of
+from leaseboard.tasks.models.continued import Told
 
 CHAMPION, CHALLENGER, PREVIOUS = "champion", "challenger", "previous"
 REFERENCE, RETIRED = "reference", "retired"

@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tasks.keep.content import Values
-from tasks.keep.living import Living, Recipe, living
-from tasks.keep.reading import row_reader
-from tasks.models.columns import Column
-from tasks.models.continued import LEVEL, Told
-from tasks.models.saved import Description, SavedModel
+from leaseboard.tasks.keep.content import Values
+from leaseboard.tasks.keep.living import Living, Recipe, living
+from leaseboard.tasks.keep.reading import row_reader
+from leaseboard.tasks.models.columns import Column
+from leaseboard.tasks.models.continued import LEVEL, Told
+from leaseboard.tasks.models.saved import Description, SavedModel
 
 FILE = "lineage"
 

@@ -1,4 +1,6 @@
-"""Where a keep's rows come from: a folder of files; `tasks.keep.queries` for a database."""
+"""Where a keep's rows come from: a folder of files; `leaseboard.tasks.keep.queries` for a
+database.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,12 @@ import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from algorithms.errors import DataError, LeaseboardError
-from tasks.fetch import digests, files
-from tasks.keep.batches import Batch, Ingested
-from tasks.keep.queries import pending_rows
-from tasks.keep.settings import FOLDER, DataSettings
-from tasks.keep.stamps import name_of, stamp_of
+from leaseboard.algorithms.errors import DataError, LeaseboardError
+from leaseboard.tasks.fetch import digests, files
+from leaseboard.tasks.keep.batches import Batch, Ingested
+from leaseboard.tasks.keep.queries import pending_rows
+from leaseboard.tasks.keep.settings import FOLDER, DataSettings
+from leaseboard.tasks.keep.stamps import name_of, stamp_of
 
 MOMENT = 0.2
 """Seconds in which a file that nobody writes to stays as it is."""
@@ -37,7 +39,7 @@ def pending(
     again in the next turn; of a query, the pieces after one that is held back wait with it.
 
     - `texts`: the columns of a csv that are texts, whatever they look like; see
-      `tasks.keep.contract.Contract.texts`.
+      `leaseboard.tasks.keep.contract.Contract.texts`.
     - `moment`: a file that is written to within so many seconds waits for the next turn.
 
     Raises UsageError if the source cannot be what was meant: a variable that is not set, a

@@ -12,11 +12,11 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, select, text, update
 
-from algorithms.errors import LeaseboardError, UsageError
-from tasks.keep.changes import Changes, Happened, KeptRow, Letter, Lineage
-from tasks.keep.commit import FORGOTTEN, forgotten, put, write
-from tasks.keep.database import PATIENCE, StateDatabase
-from tasks.keep.schema import tables_of
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.tasks.keep.changes import Changes, Happened, KeptRow, Letter, Lineage
+from leaseboard.tasks.keep.commit import FORGOTTEN, forgotten, put, write
+from leaseboard.tasks.keep.database import PATIENCE, StateDatabase
+from leaseboard.tasks.keep.schema import tables_of
 
 AT_ONCE = 500
 """Values that a statement asks for by name: SQLite takes up to 32,766, older ones 999."""
@@ -31,7 +31,7 @@ class _OfTheCallerError(Exception):
 class State:
     """The state of one keep, in a SQLite file or on a PostgreSQL server.
 
-    - `patience`: see `tasks.keep.database.PATIENCE`.
+    - `patience`: see `leaseboard.tasks.keep.database.PATIENCE`.
 
     Raises UsageError if the address cannot be read; every method LeaseboardError, in one line, if
     the database cannot be used.
@@ -88,7 +88,7 @@ class State:
         return found
 
     def stamps(self) -> dict[str, str]:
-        """See `tasks.keep.stamps`."""
+        """See `leaseboard.tasks.keep.stamps`."""
         with self.begun() as connection:
             found = connection.execute(select(self._tables.files))
             return {row.name: row.stamp for row in found}

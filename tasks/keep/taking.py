@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from tasks.keep.changes import KeptRow
-from tasks.keep.content import packed, plain_value, seal_of, values_in
-from tasks.keep.settings import DataSettings
+from leaseboard.tasks.keep.changes import KeptRow
+from leaseboard.tasks.keep.content import packed, plain_value, seal_of, values_in
+from leaseboard.tasks.keep.settings import DataSettings
 
 OTHER_VALUES = "with other values"
 REUSED = f"its {{id}} is that of an earlier row {OTHER_VALUES}"

@@ -18,10 +18,10 @@ from typing import Any
 
 import httpx
 
-from algorithms.errors import UsageError, short
-from tasks.keep.changes import Letter
-from tasks.keep.incidents import Message
-from tasks.machine.addresses import filled, is_variable, redacted, scrubbed
+from leaseboard.algorithms.errors import UsageError, short
+from leaseboard.tasks.keep.changes import Letter
+from leaseboard.tasks.keep.incidents import Message
+from leaseboard.tasks.machine.addresses import filled, is_variable, redacted, scrubbed
 
 SECONDS = 10.0
 """What one letter may take, whatever the other side does."""

@@ -1,7 +1,7 @@
 """One batch of a keep, step by step; nothing is written until `commit`.
 
-The steps are those of `flows.keep`: check, settle, watch, learn, compare, promote. Each takes the
-`Work` on the batch and adds to it.
+The steps are those of `leaseboard.flows.keep`: check, settle, watch, learn, compare, promote. Each
+takes the `Work` on the batch and adds to it.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from typing import Any
 
 import pandas as pd
 
-from algorithms.errors import DataError
-from tasks.keep.batches import Batch, identify
-from tasks.keep.changes import Changes, Happened, KeptRow, TakenIn
-from tasks.keep.conform import AHEAD, Remark, check, with_absent
-from tasks.keep.content import packed, values_in
-from tasks.keep.keeping import Keeping
-from tasks.keep.losses import Sums
-from tasks.keep.reading import features_of
-from tasks.keep.settings import FOLDER
-from tasks.keep.shadow import CHALLENGER, CHAMPION, RETIRED, by_day, losses_of
-from tasks.keep.taking import OTHER_VALUES, Sorted, is_labels_alone, label_of, take
-from tasks.models.plain_columns import text_of
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks.keep.batches import Batch, identify
+from leaseboard.tasks.keep.changes import Changes, Happened, KeptRow, TakenIn
+from leaseboard.tasks.keep.conform import AHEAD, Remark, check, with_absent
+from leaseboard.tasks.keep.content import packed, values_in
+from leaseboard.tasks.keep.keeping import Keeping
+from leaseboard.tasks.keep.losses import Sums
+from leaseboard.tasks.keep.reading import features_of
+from leaseboard.tasks.keep.settings import FOLDER
+from leaseboard.tasks.keep.shadow import CHALLENGER, CHAMPION, RETIRED, by_day, losses_of
+from leaseboard.tasks.keep.taking import OTHER_VALUES, Sorted, is_labels_alone, label_of, take
+from leaseboard.tasks.models.plain_columns import text_of
 
 UNCLAIMED = timedelta(days=7)
 """How long a label that was posted waits for its row to come: it may be in tomorrow's file."""

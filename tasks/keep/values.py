@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from algorithms.errors import short
-from tasks.fetch import columns, files
-from tasks.keep.contract import NUMBERS, ColumnRule
-from tasks.models.plain_columns import text_of
+from leaseboard.algorithms.errors import short
+from leaseboard.tasks.fetch import columns, files
+from leaseboard.tasks.keep.contract import NUMBERS, ColumnRule
+from leaseboard.tasks.models.plain_columns import text_of
 
 Fault = Callable[[Any], str | None]
 """How a value breaks a rule, such as ``is above 10``; None if it does not."""

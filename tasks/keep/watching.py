@@ -12,14 +12,14 @@ from typing import Any
 
 import pandas as pd
 
-from tasks.keep.changes import Happened, KeptRow
-from tasks.keep.content import frame_of
-from tasks.keep.keeping import Keeping
-from tasks.keep.shadow import CHAMPION
-from tasks.keep.taking import label_of
-from tasks.keep.turn import Work
-from tasks.keep.watch.stream_watch import INPUTS, OUTCOMES, Noticed, StreamWatch
-from tasks.models.continued import Told
+from leaseboard.tasks.keep.changes import Happened, KeptRow
+from leaseboard.tasks.keep.content import frame_of
+from leaseboard.tasks.keep.keeping import Keeping
+from leaseboard.tasks.keep.shadow import CHAMPION
+from leaseboard.tasks.keep.taking import label_of
+from leaseboard.tasks.keep.turn import Work
+from leaseboard.tasks.keep.watch.stream_watch import INPUTS, OUTCOMES, Noticed, StreamWatch
+from leaseboard.tasks.models.continued import Told
 
 WATCH = "watch"
 """In the memory: the state of the watch."""

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from algorithms import registry
-from algorithms.benches.folds import FoldsAlgorithm
-from algorithms.benches.holdout import HoldoutAlgorithm
-from algorithms.benches.samples import SamplesAlgorithm
-from algorithms.errors import UsageError, unknown
-from algorithms.policies.policy import ArmPolicy
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.benches.folds import FoldsAlgorithm
+from leaseboard.algorithms.benches.holdout import HoldoutAlgorithm
+from leaseboard.algorithms.benches.samples import SamplesAlgorithm
+from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.algorithms.policies.policy import ArmPolicy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tasks.keep.living import Recipe
+    from leaseboard.tasks.keep.living import Recipe
 
 CONFIGURATIONS = "configurations"
 """The setting that names what is selected from."""
@@ -46,13 +46,13 @@ class Windowed(ABC):
 
     def dump(self, estimator: Any, path: Path) -> None:
         """Write what `fit` gave."""
-        from tasks.models import trusted
+        from leaseboard.tasks.models import trusted
 
         trusted.dump(estimator, path)
 
     def load(self, path: Path) -> Any:
         """What `dump` wrote."""
-        from tasks.models import trusted
+        from leaseboard.tasks.models import trusted
 
         return trusted.load(path)
 
@@ -65,7 +65,7 @@ class Windowed(ABC):
 
 
 class PolicyWindow(Windowed):
-    """A policy over arms: `tasks.models.automl.estimators`."""
+    """A policy over arms: `leaseboard.tasks.models.automl.estimators`."""
 
     def check(self) -> None:
         """See `Windowed.check`."""
@@ -78,13 +78,13 @@ class PolicyWindow(Windowed):
         return made.fit(features, labels)
 
     def _kind(self) -> Any:
-        from tasks.models.automl.estimators import PolicyClassifier, PolicyRegressor
+        from leaseboard.tasks.models.automl.estimators import PolicyClassifier, PolicyRegressor
 
         return PolicyRegressor if self.recipe.task == "regression" else PolicyClassifier
 
 
 class SelectionWindow(Windowed):
-    """abc, or another one that selects a configuration: `tasks.models.automl.search`.
+    """abc, or another one that selects a configuration: `leaseboard.tasks.models.automl.search`.
 
     The columns are encoded once, for all configurations: the encoder sees no label.
     """
@@ -107,8 +107,8 @@ class SelectionWindow(Windowed):
         """See `Windowed.fit`."""
         from sklearn.pipeline import Pipeline
 
-        from tasks.models.automl.policy_estimator import refuse_wide
-        from tasks.preprocess.tables import TableEncoder
+        from leaseboard.tasks.models.automl.policy_estimator import refuse_wide
+        from leaseboard.tasks.preprocess.tables import TableEncoder
 
         refuse_wide(features)
         encoder = TableEncoder("standard").fit(features)
@@ -116,8 +116,8 @@ class SelectionWindow(Windowed):
         return Pipeline([("columns", encoder), ("model", found.best_estimator_)])
 
     def _search(self) -> Any:
-        from tasks.evaluate.learners.ordinary import ORDINARY, classifiers
-        from tasks.models.automl.search import SelectionSearch
+        from leaseboard.tasks.evaluate.learners.ordinary import ORDINARY, classifiers
+        from leaseboard.tasks.models.automl.search import SelectionSearch
 
         recipe = self.recipe
         options = dict(recipe.settings)
@@ -131,12 +131,12 @@ class SelectionWindow(Windowed):
 
 
 class AppleWindow(Windowed):
-    """apple on the window: `tasks.models.apple_forecaster`."""
+    """apple on the window: `leaseboard.tasks.models.apple_forecaster`."""
 
     def check(self) -> None:
         """See `Windowed.check`."""
-        from algorithms.apple.classifier import AppleClassifier
-        from algorithms.apple.estimator import AppleRegressor
+        from leaseboard.algorithms.apple.classifier import AppleClassifier
+        from leaseboard.algorithms.apple.estimator import AppleRegressor
 
         kind: Any = AppleRegressor if self.recipe.task == "regression" else AppleClassifier
         self._known(inspect.signature(kind).parameters)
@@ -144,8 +144,8 @@ class AppleWindow(Windowed):
 
     def fit(self, features: pd.DataFrame, labels: NDArray[Any]) -> Any:
         """See `Windowed.fit`."""
-        from tasks.models.apple_forecaster import AppleForecaster
-        from tasks.models.automl.policy_estimator import refuse_wide
+        from leaseboard.tasks.models.apple_forecaster import AppleForecaster
+        from leaseboard.tasks.models.automl.policy_estimator import refuse_wide
 
         refuse_wide(features)
         return AppleForecaster.fitted(features, labels, self.recipe.task, self._settings())
@@ -156,7 +156,7 @@ class AppleWindow(Windowed):
 
     def load(self, path: Path) -> Any:
         """See `Windowed.load`."""
-        from tasks.models.apple_forecaster import AppleForecaster
+        from leaseboard.tasks.models.apple_forecaster import AppleForecaster
 
         return AppleForecaster.load(path)
 
@@ -173,7 +173,7 @@ def kind_of(algorithm: str) -> type[Windowed] | None:
     if issubclass(found, SamplesAlgorithm | FoldsAlgorithm):
         return SelectionWindow
     if issubclass(found, HoldoutAlgorithm):
-        from algorithms.apple.apple import Apple  # its kernels bring a compiler
+        from leaseboard.algorithms.apple.apple import Apple  # its kernels bring a compiler
 
         return AppleWindow if found is Apple else None
     return None

@@ -15,7 +15,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from itertools import chain, islice
 from pathlib import Path
 
-from algorithms.errors import UsageError
+from leaseboard.algorithms.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
 """Where the packages of this project are."""
@@ -135,7 +135,7 @@ def code_of(spec: ModuleSpec) -> Iterator[Path]:
     """The files of a module; of a package all, as what is imported of it may import the rest.
 
     Of an archive it is the archive. None of what a distribution brought: see
-    `tasks.keys.versions.code_version`.
+    `leaseboard.tasks.keys.versions.code_version`.
     """
     for place in map(Path, spec.submodule_search_locations or [spec.origin or ""]):
         if not is_installed(place):

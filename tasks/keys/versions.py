@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from algorithms import registry
-from algorithms.user_files import file_of
-from tasks.keys.closure import (
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.user_files import file_of
+from leaseboard.tasks.keys.closure import (
     code_of,
     files_of,
     hash_of,
@@ -26,28 +26,28 @@ from tasks.keys.closure import (
 
 _PROCESS = uuid4().hex
 
-_READING = ("tasks.fetch", "tasks.machine.paths")
+_READING = ("leaseboard.tasks.fetch", "leaseboard.tasks.machine.paths")
 """Modules that read the data, whose digest stands for them in every key."""
 
-_KINDS_OF_COLUMNS = "tasks.fetch.columns"
+_KINDS_OF_COLUMNS = "leaseboard.tasks.fetch.columns"
 """Reads data and is asked again when they are encoded, so it counts."""
 
 _USING = (
-    "algorithms.audit",
-    "algorithms.base",
-    "algorithms.benches",
-    "algorithms.events",
-    "algorithms.policies",
-    "algorithms.registry",
-    "tasks.keys.closure",
-    "tasks.jobs.suites.suite",
-    "tasks.machine.disk",
-    "tasks.machine.yaml_files",
-    "tasks.jobs.job",
-    "tasks.store.database",
-    "tasks.store.record_table",
-    "tasks.store.recorded",
-    "tasks.keys.versions",
+    "leaseboard.algorithms.audit",
+    "leaseboard.algorithms.base",
+    "leaseboard.algorithms.benches",
+    "leaseboard.algorithms.events",
+    "leaseboard.algorithms.policies",
+    "leaseboard.algorithms.registry",
+    "leaseboard.tasks.keys.closure",
+    "leaseboard.tasks.jobs.suites.suite",
+    "leaseboard.tasks.machine.disk",
+    "leaseboard.tasks.machine.yaml_files",
+    "leaseboard.tasks.jobs.job",
+    "leaseboard.tasks.store.database",
+    "leaseboard.tasks.store.record_table",
+    "leaseboard.tasks.store.recorded",
+    "leaseboard.tasks.keys.versions",
 )
 """Modules that ask for recorded values, use or keep them; none of their code makes one."""
 
@@ -80,7 +80,7 @@ def code_version(
     beside = frozenset(each.parent for each in named)
     modules_of_classes = {name.partition(":")[0].partition(".")[0] for name in classes}
     users = named.union(*(files_of(top, beside) for top in modules_of_classes))
-    modules = [f"tasks.jobs.benches.{bench}", *programs]
+    modules = [f"leaseboard.tasks.jobs.benches.{bench}", *programs]
     if file is None:
         modules.append(registry.entry(algorithm).target.partition(":")[0])
     start = frozenset(map(module_file, modules))
@@ -90,7 +90,7 @@ def code_version(
 
 def read_ahead(kinds: Iterable[str]) -> None:
     """Read what any algorithm on these kinds of bench depends on, for this process's forks."""
-    _making(module_file(f"tasks.jobs.benches.{kind}") for kind in kinds)
+    _making(module_file(f"leaseboard.tasks.jobs.benches.{kind}") for kind in kinds)
 
 
 def recorded_key(

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
-from algorithms.errors import UsageError
+from leaseboard.algorithms.errors import UsageError
 
 HIDDEN = "***"
 VARIABLES = (

@@ -9,7 +9,7 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from tasks.machine.threads import ONE_THREAD
+from leaseboard.tasks.machine.threads import ONE_THREAD
 
 QUIET = {
     # Nobody is called. Prefect and MLflow both understand `true`; MLflow does not understand 1.

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from algorithms.caches import cache_dir
-from algorithms.errors import UsageError
+from leaseboard.algorithms.caches import cache_dir
+from leaseboard.algorithms.errors import UsageError
 
 CONF_KINDS = ("suites", "data", "spaces", "baselines")
 """The folders of a configuration folder."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tasks.machine.addresses import discreet
+from leaseboard.tasks.machine.addresses import discreet
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

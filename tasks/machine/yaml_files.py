@@ -10,8 +10,8 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from algorithms.errors import UsageError, invalid, short, unknown
-from tasks.machine.addresses import redacted
+from leaseboard.algorithms.errors import UsageError, invalid, short, unknown
+from leaseboard.tasks.machine.addresses import redacted
 
 Model = TypeVar("Model", bound=BaseModel)
 

@@ -1,7 +1,8 @@
 """apple on mixed columns, with their encoder, in one file without pickles that says no more.
 
 The estimators of apple learn on, which takes more state than forecasts do. What is kept here is
-what a forecast depends on, and is checked before a kernel sees it, see `algorithms.apple.saved`.
+what a forecast depends on, and is checked before a kernel sees it, see
+`leaseboard.algorithms.apple.saved`.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from algorithms import plain
-from algorithms.apple.rate_models import log_chances, margins_of_classes
-from algorithms.apple.saved import learner_of, state_of
-from algorithms.apple.scaling import ColumnScale
-from algorithms.errors import UsageError
-from tasks.models import trusted
-from tasks.preprocess.tables import TableEncoder
+from leaseboard.algorithms import plain
+from leaseboard.algorithms.apple.rate_models import log_chances, margins_of_classes
+from leaseboard.algorithms.apple.saved import learner_of, state_of
+from leaseboard.algorithms.apple.scaling import ColumnScale
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.models import trusted
+from leaseboard.tasks.preprocess.tables import TableEncoder
 
 FORMAT = "leaseboard-apple-forecaster-1"
 
@@ -81,8 +82,8 @@ class AppleForecaster:
 
         - `settings`: of `AppleRegressor` or `AppleClassifier`.
         """
-        from algorithms.apple.classifier import AppleClassifier
-        from algorithms.apple.estimator import AppleRegressor
+        from leaseboard.algorithms.apple.classifier import AppleClassifier
+        from leaseboard.algorithms.apple.estimator import AppleRegressor
 
         encoder = TableEncoder().fit(frame)
         features = encoder.transform(frame)

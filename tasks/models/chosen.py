@@ -11,21 +11,21 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
-from algorithms.benches.folds import FoldsBench
-from algorithms.errors import LeaseboardError, UsageError
-from tasks.evaluate.learners import candidates
-from tasks.evaluate.probes import sampled
-from tasks.evaluate.probes.fitting import able
-from tasks.evaluate.trials import plans, recipes
-from tasks.evaluate.trials.evaluate import reward_of
-from tasks.fetch import Dataset
-from tasks.jobs.benches import folds, pulls, samples
-from tasks.jobs.benches.kinds import KINDS
-from tasks.jobs.job import Job, Result
-from tasks.models.columns import describe
-from tasks.models.pipeline import PipelineModel
-from tasks.models.saved import Description
-from tasks.preprocess.tables import labels_of
+from leaseboard.algorithms.benches.folds import FoldsBench
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.tasks.evaluate.learners import candidates
+from leaseboard.tasks.evaluate.probes import sampled
+from leaseboard.tasks.evaluate.probes.fitting import able
+from leaseboard.tasks.evaluate.trials import plans, recipes
+from leaseboard.tasks.evaluate.trials.evaluate import reward_of
+from leaseboard.tasks.fetch import Dataset
+from leaseboard.tasks.jobs.benches import folds, pulls, samples
+from leaseboard.tasks.jobs.benches.kinds import KINDS
+from leaseboard.tasks.jobs.job import Job, Result
+from leaseboard.tasks.models.columns import describe
+from leaseboard.tasks.models.pipeline import PipelineModel
+from leaseboard.tasks.models.saved import Description
+from leaseboard.tasks.preprocess.tables import labels_of
 
 SAME = 1e-9
 """Relative; how far a model's score on the test rows may be from the one on record."""

@@ -10,10 +10,10 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from pydantic import BaseModel, ConfigDict
 
-from algorithms.errors import DataError
-from algorithms.online.column_types import standard_type
-from algorithms.online.values import label
-from tasks.fetch import columns
+from leaseboard.algorithms.errors import DataError
+from leaseboard.algorithms.online.column_types import standard_type
+from leaseboard.algorithms.online.values import label
+from leaseboard.tasks.fetch import columns
 
 EXAMPLE_ROWS = 3
 

@@ -14,14 +14,14 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from algorithms.benches.measures import loss_of, of_classes, of_numbers, skill_over
-from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
-from algorithms.chacha.streaming.base import OnlineChaCha
-from algorithms.errors import DataError, UsageError, unknown
-from algorithms.reference.first_tries import Baselines
-from tasks.fetch import columns, files
-from tasks.fetch.dataset import infer_task, refuse_dates
-from tasks.models.plain_columns import (
+from leaseboard.algorithms.benches.measures import loss_of, of_classes, of_numbers, skill_over
+from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
+from leaseboard.algorithms.chacha.streaming.base import OnlineChaCha
+from leaseboard.algorithms.errors import DataError, UsageError, unknown
+from leaseboard.algorithms.reference.first_tries import Baselines
+from leaseboard.tasks.fetch import columns, files
+from leaseboard.tasks.fetch.dataset import infer_task, refuse_dates
+from leaseboard.tasks.models.plain_columns import (
     data_errors,
     flags_or_numbers,
     kind_of,
@@ -29,7 +29,7 @@ from tasks.models.plain_columns import (
     plain,
     refuse_many_numbers,
 )
-from tasks.preprocess.stream_encoder import as_column, text_of
+from leaseboard.tasks.preprocess.stream_encoder import as_column, text_of
 
 FORECAST, PROBABILITY = "forecast", "probability of "
 """What columns that `predict` adds are called, and begin with."""
@@ -63,7 +63,7 @@ class LearnedTable:
     forecasts: pd.DataFrame
     """The target, and what was forecast of each row before its label was learned."""
     measures: dict[str, float]
-    """See `algorithms.benches.measures`; ``skill`` is over `best`."""
+    """See `leaseboard.algorithms.benches.measures`; ``skill`` is over `best`."""
     best: str
     """The best naive baseline, and from which row on it learned, where it began after the model;
     empty where there is none."""
@@ -115,8 +115,9 @@ class Continued:
         - `frame`: see `read_rows`.
         - `target`: the column that it learns; the last one by default.
         - `task`, {"regression", "classification"}: by default that of the target's values, see
-          `tasks.fetch.dataset.infer_task`.
-        - `algorithm`, `settings`, `seed`: see `algorithms.chacha.streaming.ChaChaRegressor`.
+          `leaseboard.tasks.fetch.dataset.infer_task`.
+        - `algorithm`, `settings`, `seed`: see
+          `leaseboard.algorithms.chacha.streaming.ChaChaRegressor`.
         """
         name = frame.columns[-1] if target is None else target
         if name not in frame:

@@ -11,19 +11,19 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from algorithms import plain
-from algorithms.apple.class_learners import ClassLearners, Model, model_of
-from algorithms.apple.learner import MonomialLearner
-from algorithms.apple.saved import learner_of, state_of
-from algorithms.benches.predictions import largest
-from algorithms.errors import UsageError
-from tasks.fetch import Dataset
-from tasks.jobs.benches.holdout import Options, classes_of, encoder, target_range
-from tasks.jobs.job import Job, Result
-from tasks.models import trusted
-from tasks.models.columns import describe
-from tasks.models.saved import Description, SavedModel
-from tasks.preprocess.sparse import SparseEncoder
+from leaseboard.algorithms import plain
+from leaseboard.algorithms.apple.class_learners import ClassLearners, Model, model_of
+from leaseboard.algorithms.apple.learner import MonomialLearner
+from leaseboard.algorithms.apple.saved import learner_of, state_of
+from leaseboard.algorithms.benches.predictions import largest
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.fetch import Dataset
+from leaseboard.tasks.jobs.benches.holdout import Options, classes_of, encoder, target_range
+from leaseboard.tasks.jobs.job import Job, Result
+from leaseboard.tasks.models import trusted
+from leaseboard.tasks.models.columns import describe
+from leaseboard.tasks.models.saved import Description, SavedModel
+from leaseboard.tasks.preprocess.sparse import SparseEncoder
 
 FILE, FORMAT = "learner.npz", "leaseboard-apple-2"
 ENCODER = "encoder.skops"

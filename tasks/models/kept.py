@@ -9,14 +9,17 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from algorithms.errors import LeaseboardError, UsageError
-from tasks import fetch
-from tasks.jobs.job import Job, Result, plain
-from tasks.jobs.run import run_job
-from tasks.models.load import load
-from tasks.models.winner import Fitted, fit
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.tasks import fetch
+from leaseboard.tasks.jobs.job import Job, Result, plain
+from leaseboard.tasks.jobs.run import run_job
+from leaseboard.tasks.models.load import load
+from leaseboard.tasks.models.winner import Fitted, fit
 
-RUN, REFIT = "tasks.models.kept:run_and_keep", "tasks.models.kept:refit_and_keep"
+RUN, REFIT = (
+    "leaseboard.tasks.models.kept:run_and_keep",
+    "leaseboard.tasks.models.kept:refit_and_keep",
+)
 MODEL, WORD, LAID = "model", "model.told.json", "recorded.json"
 
 

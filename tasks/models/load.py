@@ -7,14 +7,14 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from algorithms.errors import UsageError
-from tasks.models.saved import DESCRIPTION, Description, SavedModel
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.models.saved import DESCRIPTION, Description, SavedModel
 
 READERS = {
-    "stream": "tasks.models.streaming",
-    "holdout": "tasks.models.held_out",
-    "pipeline": "tasks.models.pipeline",
-    "lineage": "tasks.keep.snapshot",
+    "stream": "leaseboard.tasks.models.streaming",
+    "holdout": "leaseboard.tasks.models.held_out",
+    "pipeline": "leaseboard.tasks.models.pipeline",
+    "lineage": "leaseboard.tasks.keep.snapshot",
 }
 """The module that reads a kind. Only that one is imported: a model needs what it `needs` alone."""
 

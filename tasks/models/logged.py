@@ -10,9 +10,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from tasks.machine.environment import installed
-from tasks.machine.paths import variable_set
-from tasks.models.saved import SavedModel
+from leaseboard.tasks.machine.environment import installed
+from leaseboard.tasks.machine.paths import variable_set
+from leaseboard.tasks.models.saved import SavedModel
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +24,7 @@ KEY = "leaseboard.key"
 """The tag of a job's run, and of the model that it found."""
 
 SAVED = "saved"
-"""The folder under MLflow's ``artifacts`` that `tasks.models.load.load` reads."""
+"""The folder under MLflow's ``artifacts`` that `leaseboard.tasks.models.load.load` reads."""
 
 _DEFAULT = "MLFLOW_TRACKING_URI"
 _CODE = Path(__file__).with_name("served.py")

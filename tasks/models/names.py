@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from algorithms.errors import UsageError
+from leaseboard.algorithms.errors import UsageError
 
 REFUSED = "/:.%\"'"
 """The characters that MLflow refuses in the name of a logged model."""

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tasks.models import trusted
-from tasks.models.saved import Description, SavedModel
+from leaseboard.tasks.models import trusted
+from leaseboard.tasks.models.saved import Description, SavedModel
 
 FILE = "estimator.skops"
 

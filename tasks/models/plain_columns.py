@@ -7,11 +7,11 @@ from contextlib import contextmanager
 
 import pandas as pd
 
-from algorithms.errors import DataError
-from tasks.fetch import columns
-from tasks.fetch.dataset import MOST_CLASSES, infer_task
-from tasks.models.columns import as_dates, as_numbers, as_texts
-from tasks.preprocess.stream_encoder import FLAGS, is_flag, text_of
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks.fetch import columns
+from leaseboard.tasks.fetch.dataset import MOST_CLASSES, infer_task
+from leaseboard.tasks.models.columns import as_dates, as_numbers, as_texts
+from leaseboard.tasks.preprocess.stream_encoder import FLAGS, is_flag, text_of
 
 
 def kinds_of(frame: pd.DataFrame) -> dict[str, str]:

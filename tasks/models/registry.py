@@ -6,17 +6,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from algorithms.errors import UsageError, unknown
-from tasks.jobs.job import Result
-from tasks.models import columns
-from tasks.models.logged import KEY, log
-from tasks.models.names import check_name
-from tasks.models.winner import Fitted
-from tasks.score.frame import as_frame
-from tasks.score.gate.baseline import Baseline, accept
-from tasks.score.gate.scores import TOLERANCE, Check, check_scores
-from tasks.track.client import every
-from tasks.track.store import experiment, open_store, reported
+from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.models import columns
+from leaseboard.tasks.models.logged import KEY, log
+from leaseboard.tasks.models.names import check_name
+from leaseboard.tasks.models.winner import Fitted
+from leaseboard.tasks.score.frame import as_frame
+from leaseboard.tasks.score.gate.baseline import Baseline, accept
+from leaseboard.tasks.score.gate.scores import TOLERANCE, Check, check_scores
+from leaseboard.tasks.track.client import every
+from leaseboard.tasks.track.store import experiment, open_store, reported
 
 if TYPE_CHECKING:
     from mlflow.entities.model_registry import ModelVersion
@@ -65,7 +65,7 @@ def register(
 
     - `results`: of all the winner's repetitions; the model is the first one's.
     - `group`: the experiment that the jobs are in: the suite's name, or ``race``.
-    - `date`, `versions`: as for `tasks.score.gate.baseline.accept`.
+    - `date`, `versions`: as for `leaseboard.tasks.score.gate.baseline.accept`.
 
     Returns the version; that of an earlier call for the same work, if there was one.
     """

@@ -11,8 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from tasks.models.columns import Column, typed
-from tasks.preprocess import StreamOptions
+from leaseboard.tasks.models.columns import Column, typed
+from leaseboard.tasks.preprocess import StreamOptions
 
 DESCRIPTION = "model.json"
 
@@ -36,7 +36,7 @@ class Description(BaseModel):
     target: tuple[float, float] | None = None
     """Of a hold-out: what the predictions 0 and 1 mean, where the target was scaled."""
     lineage: dict[str, Any] | None = None
-    """Of a lineage of a keep: its name and its recipe, see `tasks.keep.living`."""
+    """Of a lineage of a keep: its name and its recipe, see `leaseboard.tasks.keep.living`."""
 
 
 class SavedModel(ABC):

@@ -22,7 +22,7 @@ class Served(mlflow.pyfunc.PythonModel):  # type: ignore[misc]
     def load_context(self, context: Any) -> None:
         """Read the folder that was logged; `model` is what was saved there."""
         check("algorithms", "tasks")
-        from tasks.models.load import load
+        from leaseboard.tasks.models.load import load
 
         self.model = load(Path(context.artifacts["model"]))
 

@@ -13,19 +13,19 @@ import pandas as pd
 from numpy.typing import NDArray
 from vowpalwabbit import Workspace
 
-from algorithms.chacha.one_vs_rest import OneVsRest
-from algorithms.chacha.race import Race
-from algorithms.chacha.race_file import read_race, write_race
-from algorithms.errors import UsageError
-from algorithms.online.learner import Learner
-from algorithms.online.schema import Schema
-from algorithms.online.workspace import text_line
-from tasks.fetch import Dataset
-from tasks.jobs.job import Job, Result
-from tasks.models.columns import describe
-from tasks.models.saved import Description, SavedModel
-from tasks.preprocess.stream_encoder import StreamEncoder
-from tasks.preprocess.streaming import (
+from leaseboard.algorithms.chacha.one_vs_rest import OneVsRest
+from leaseboard.algorithms.chacha.race import Race
+from leaseboard.algorithms.chacha.race_file import read_race, write_race
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online.learner import Learner
+from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.online.workspace import text_line
+from leaseboard.tasks.fetch import Dataset
+from leaseboard.tasks.jobs.job import Job, Result
+from leaseboard.tasks.models.columns import describe
+from leaseboard.tasks.models.saved import Description, SavedModel
+from leaseboard.tasks.preprocess.stream_encoder import StreamEncoder
+from leaseboard.tasks.preprocess.streaming import (
     StreamOptions,
     class_labels,
     from_log,
@@ -33,7 +33,7 @@ from tasks.preprocess.streaming import (
     needs_log,
     order_of,
 )
-from tasks.preprocess.transformer import naming
+from leaseboard.tasks.preprocess.transformer import naming
 
 EXPORTED, RACE = "champion.vw", "race.npz"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import skops.io
 
-from algorithms.errors import UsageError
+from leaseboard.algorithms.errors import UsageError
 
 TRUSTED = frozenset(
     {
@@ -17,16 +17,16 @@ TRUSTED = frozenset(
         "lightgbm.sklearn.LGBMClassifier",
         "lightgbm.sklearn.LGBMRegressor",
         "numpy.dtype",
-        "tasks.evaluate.learners.network.FixedStepNetwork",
-        "tasks.evaluate.learners.shared_bins.SharedBinsClassifier",
-        "tasks.models.automl.ensemble.EnsembleModel",
-        "tasks.models.automl.ensemble.EnsembleMember",
-        "tasks.models.automl.estimators.PolicyClassifier",
-        "tasks.models.automl.estimators.PolicyRegressor",
-        "tasks.models.automl.search.SelectionSearch",
-        "tasks.preprocess.sparse.SparseEncoder",
-        "tasks.preprocess.tables.TableEncoder",
-        "tasks.preprocess.unit_range.UnitRangeEncoder",
+        "leaseboard.tasks.evaluate.learners.network.FixedStepNetwork",
+        "leaseboard.tasks.evaluate.learners.shared_bins.SharedBinsClassifier",
+        "leaseboard.tasks.models.automl.ensemble.EnsembleModel",
+        "leaseboard.tasks.models.automl.ensemble.EnsembleMember",
+        "leaseboard.tasks.models.automl.estimators.PolicyClassifier",
+        "leaseboard.tasks.models.automl.estimators.PolicyRegressor",
+        "leaseboard.tasks.models.automl.search.SelectionSearch",
+        "leaseboard.tasks.preprocess.sparse.SparseEncoder",
+        "leaseboard.tasks.preprocess.tables.TableEncoder",
+        "leaseboard.tasks.preprocess.unit_range.UnitRangeEncoder",
     }
 )
 """What a file may hold beside classes of scikit-learn, whoever wrote it.

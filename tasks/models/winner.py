@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from algorithms.errors import LeaseboardError, UsageError
-from tasks import fetch
-from tasks.jobs.benches.kinds import KINDS
-from tasks.jobs.job import Job, Result
-from tasks.jobs.run import run_job
-from tasks.models.saved import SavedModel
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.tasks import fetch
+from leaseboard.tasks.jobs.benches.kinds import KINDS
+from leaseboard.tasks.jobs.job import Job, Result
+from leaseboard.tasks.jobs.run import run_job
+from leaseboard.tasks.models.saved import SavedModel
 
 REPEATED = 1e-9
 """Relative; how far a repeated run's score may be from the recorded one."""
@@ -121,7 +121,7 @@ def fit(
     kind = KINDS[result.bench]
     if kind.chooses == "model":
         learner = learner or _repeated(job, result, mirrors)
-    maker = importlib.import_module(f"tasks.models.{kind.served_by}")
+    maker = importlib.import_module(f"leaseboard.tasks.models.{kind.served_by}")
     model, test = maker.fitted(dataset, job, result, learner)
     return Fitted(model, dataset, test)
 

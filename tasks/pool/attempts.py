@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from tasks.folder import results
-from tasks.jobs.job import Job, Result
-from tasks.jobs.limits import Limits
-from tasks.jobs.prepared import Prepared
-from tasks.jobs.run import failed
-from tasks.machine.environment import prepare_workers
-from tasks.pool.workers import WorkerPool
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.jobs.job import Job, Result
+from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.tasks.jobs.prepared import Prepared
+from leaseboard.tasks.jobs.run import failed
+from leaseboard.tasks.machine.environment import prepare_workers
+from leaseboard.tasks.pool.workers import WorkerPool
 
 
 @dataclass(frozen=True, slots=True)

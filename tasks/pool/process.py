@@ -22,11 +22,11 @@ from typing import IO, Any
 
 import psutil
 
-from algorithms.errors import LeaseboardError
-from tasks.processes.channel import Silence
-from tasks.processes.companion import Companion
-from tasks.processes.endings import Ending, post_mortem
-from tasks.processes.leash import descendants, kill_below, kill_tree
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.tasks.processes.channel import Silence
+from leaseboard.tasks.processes.companion import Companion
+from leaseboard.tasks.processes.endings import Ending, post_mortem
+from leaseboard.tasks.processes.leash import descendants, kill_below, kill_tree
 
 WHO = "the worker process"
 _ENDINGS = frozenset({"crash", "diverged", "memout", "skipped", "stopped"})
@@ -69,7 +69,7 @@ class Worker:
     def __init__(self, work: str, environment: Mapping[str, str], *, forks: bool) -> None:
         self.output = Output()
         self._process = Companion(
-            "tasks.pool.worker",
+            "leaseboard.tasks.pool.worker",
             *(work, str(int(forks))),
             environment=lambda: environment,
             stdout=self.output.theirs,

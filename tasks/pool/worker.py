@@ -1,9 +1,10 @@
-"""The process that runs jobs, one after another, at the command of `tasks.pool.workers`.
+"""The process that runs jobs, one after another, at the command of
+`leaseboard.tasks.pool.workers`.
 
 It is told what to do in JSON on a channel, and answers there. Standard output and error
 are a pipe to the pool, so nothing that a job prints can be taken for an answer. A job that is
-foreign (`tasks.jobs.foreign`) runs in a fork, which ends with it: whatever it changes, no other
-job meets it.
+foreign (`leaseboard.tasks.jobs.foreign`) runs in a fork, which ends with it: whatever it changes,
+no other job meets it.
 """
 
 from __future__ import annotations
@@ -22,18 +23,18 @@ from time import perf_counter
 from types import FrameType
 from typing import Any, NoReturn, cast
 
-from algorithms.errors import UsageError
-from algorithms.user_files import executed
-from tasks.jobs.attempt import verdict
-from tasks.jobs.job import Job, plain
-from tasks.jobs.prepared import Prepared
-from tasks.jobs.run import warm
-from tasks.machine.addresses import discreet
-from tasks.machine.clocks import cpu_seconds
-from tasks.processes.channel import Channel, Silence
-from tasks.processes.companion import kept_pids, to_parent
-from tasks.processes.forks import Fork
-from tasks.processes.leash import adopt_orphans
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.user_files import executed
+from leaseboard.tasks.jobs.attempt import verdict
+from leaseboard.tasks.jobs.job import Job, plain
+from leaseboard.tasks.jobs.prepared import Prepared
+from leaseboard.tasks.jobs.run import warm
+from leaseboard.tasks.machine.addresses import discreet
+from leaseboard.tasks.machine.clocks import cpu_seconds
+from leaseboard.tasks.processes.channel import Channel, Silence
+from leaseboard.tasks.processes.companion import kept_pids, to_parent
+from leaseboard.tasks.processes.forks import Fork
+from leaseboard.tasks.processes.leash import adopt_orphans
 
 
 class Stop(BaseException):

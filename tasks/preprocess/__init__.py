@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tasks.preprocess.splits import Split, split, split_by_column
-from tasks.preprocess.streaming import StreamOptions, as_stream
-from tasks.preprocess.tables import TableEncoder
+from leaseboard.tasks.preprocess.splits import Split, split, split_by_column
+from leaseboard.tasks.preprocess.streaming import StreamOptions, as_stream
+from leaseboard.tasks.preprocess.tables import TableEncoder
 
 __all__ = [
     "Split",

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from algorithms.online.values import label
-from tasks.fetch import columns
+from leaseboard.algorithms.online.values import label
+from leaseboard.tasks.fetch import columns
 
 Places = NDArray[np.intp]
 

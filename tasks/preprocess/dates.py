@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from algorithms.errors import DataError
-from algorithms.online.dates import WEEKDAYS, date_parts
-from tasks.fetch import columns
+from leaseboard.algorithms.errors import DataError
+from leaseboard.algorithms.online.dates import WEEKDAYS, date_parts
+from leaseboard.tasks.fetch import columns
 
 LABELS = {
     "hour": tuple(map(str, range(24))),

@@ -11,12 +11,12 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from algorithms.apple.scaling import ColumnScale
-from algorithms.errors import DataError
-from tasks.fetch import columns
-from tasks.preprocess.categories import declared, places
-from tasks.preprocess.dates import known_dates, spread_dates
-from tasks.preprocess.transformer import Transformer
+from leaseboard.algorithms.apple.scaling import ColumnScale
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks.fetch import columns
+from leaseboard.tasks.preprocess.categories import declared, places
+from leaseboard.tasks.preprocess.dates import known_dates, spread_dates
+from leaseboard.tasks.preprocess.transformer import Transformer
 
 Tokens = NDArray[np.int32]
 APART: Tokens = np.array([-1], dtype=np.int32)
@@ -27,15 +27,15 @@ APART: Tokens = np.array([-1], dtype=np.int32)
 class SparseEncoder(Transformer):
     """Columns of any kind as sparse features, in the order of the columns.
 
-    A number is itself, a boolean 0 or 1, a date the columns of `tasks.preprocess.dates`. A nominal
-    column is an indicator for each category that it declares; a missing category, or one that it
-    does not declare, is none of them. A text column is the counts of the words of the training
-    rows.
+    A number is itself, a boolean 0 or 1, a date the columns of
+    `leaseboard.tasks.preprocess.dates`. A nominal column is an indicator for each category that it
+    declares; a missing category, or one that it does not declare, is none of them. A text column
+    is the counts of the words of the training rows.
 
     Attributes
     ----------
     dates_ : dict
-        See `tasks.preprocess.dates.KnownDates`.
+        See `leaseboard.tasks.preprocess.dates.KnownDates`.
     known_ : list of list of str or None
         For each column the labels of its categories or its words; None for numbers.
     scales_ : list of tuple of float or None
@@ -57,7 +57,9 @@ class SparseEncoder(Transformer):
     """What a missing number is: an error, or an absent feature."""
     clip: float = 0.0
     scale: bool = False
-    """See `algorithms.apple.scaling.ColumnScale`: what becomes of columns of numbers."""
+    """See `leaseboard.algorithms.apple.scaling.ColumnScale`: what becomes of columns of
+    numbers.
+    """
 
     def fit(self, frame: pd.DataFrame, y: Any = None) -> Self:
         """Learn the declared categories, and the words of the training rows."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms import seeds
-from algorithms.errors import DataError
-from tasks.fetch.dataset import Dataset
-from tasks.fetch.digests import digest_of
+from leaseboard.algorithms import seeds
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks.fetch.dataset import Dataset
+from leaseboard.tasks.fetch.digests import digest_of
 
 Rows = NDArray[np.int64]
 

@@ -11,15 +11,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from algorithms.benches.stream import Namespace, Origin
-from algorithms.errors import DataError
-from algorithms.online.values import label
-from tasks.fetch import columns, files
-from tasks.preprocess.categories import coded
-from tasks.preprocess.transformer import Transformer
+from leaseboard.algorithms.benches.stream import Namespace, Origin
+from leaseboard.algorithms.errors import DataError
+from leaseboard.algorithms.online.values import label
+from leaseboard.tasks.fetch import columns, files
+from leaseboard.tasks.preprocess.categories import coded
+from leaseboard.tasks.preprocess.transformer import Transformer
 
 if TYPE_CHECKING:  # its kernels cost half a second, and only streams need them
-    from algorithms.online.column_features import Column
+    from leaseboard.algorithms.online.column_features import Column
 
 Floats = NDArray[np.float32]
 Encoding = Literal["one-hot", "codes"]
@@ -48,7 +48,7 @@ class StreamEncoder(Transformer):
     features_ : ColumnFeatures
     columns_ : list of str
     births_ : tuple of int
-        See `algorithms.benches.stream.Stream.births`.
+        See `leaseboard.algorithms.benches.stream.Stream.births`.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class StreamEncoder(Transformer):
     decimals: int | None = None
     """Reals are rounded to so many."""
     missing: Missing = "fill"
-    """See `tasks.preprocess.streaming.StreamOptions`."""
+    """See `leaseboard.tasks.preprocess.streaming.StreamOptions`."""
 
     def fit(self, frame: pd.DataFrame, y: Any = None) -> Self:
         """Learn which features there are, and what fills the gaps of rows that come next."""
@@ -75,8 +75,8 @@ class StreamEncoder(Transformer):
     def fit_transform(self, frame: pd.DataFrame, y: Any = None) -> Floats:
         """Return the features of the rows in their order, shape (n_rows, n_features)."""
         del y
-        from algorithms.online.column_features import ColumnFeatures
-        from algorithms.online.gaps import FEW
+        from leaseboard.algorithms.online.column_features import ColumnFeatures
+        from leaseboard.algorithms.online.gaps import FEW
 
         few = 1 if self.missing == "indicate" else FEW
         self.columns_ = [str(name) for name in frame]
@@ -139,7 +139,7 @@ class StreamEncoder(Transformer):
     def restore(self, state: Mapping[str, Any]) -> Self:
         """Go on from `state`."""
         self.columns_ = state["columns"]
-        from algorithms.online.column_features import ColumnFeatures
+        from leaseboard.algorithms.online.column_features import ColumnFeatures
 
         self.features_ = ColumnFeatures.restored(state["features"])
         return self
@@ -150,7 +150,7 @@ def as_column(column: pd.Series) -> Column:
 
     Raises DataError for an infinite value.
     """
-    from algorithms.online.column_features import Texts
+    from leaseboard.algorithms.online.column_features import Texts
 
     if columns.is_date(column):
         return column.to_numpy().astype("datetime64[us]")

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from algorithms import seeds
-from algorithms.benches.stream import MOST_CLASSES, Stream
-from algorithms.errors import DataError
-from tasks.fetch import columns
-from tasks.fetch.dataset import Dataset
-from tasks.preprocess.stream_encoder import Encoding, Missing, StreamEncoder
-from tasks.preprocess.targets import in_float32
-from tasks.preprocess.transformer import naming
+from leaseboard.algorithms import seeds
+from leaseboard.algorithms.benches.stream import MOST_CLASSES, Stream
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks.fetch import columns
+from leaseboard.tasks.fetch.dataset import Dataset
+from leaseboard.tasks.preprocess.stream_encoder import Encoding, Missing, StreamEncoder
+from leaseboard.tasks.preprocess.targets import in_float32
+from leaseboard.tasks.preprocess.transformer import naming
 
 LOG_THRESHOLD = 100
 """Targets that reach so far are log-transformed (Wu et al. 2021, A.1)."""
@@ -39,7 +39,9 @@ class StreamOptions(BaseModel):
 
     encoding: Encoding = "one-hot"
     """``one-hot``: a feature for each category, of a date for its parts, as
-    `algorithms.online.features.FeatureMap` has it. ``codes``: a category is its number."""
+    `leaseboard.algorithms.online.features.FeatureMap` has it. ``codes``: a category is its
+    number.
+    """
     max_rows: Annotated[int, Field(ge=2)] | None = None
     """Only the first so many rows; None for all. ChaCha's authors take 100,000."""
     namespaces: Annotated[int, Field(ge=1, le=len(string.ascii_letters))] = 10
@@ -54,8 +56,8 @@ class StreamOptions(BaseModel):
     """Permute the rows by the environment's seed, before `max_rows` is applied."""
     missing: Missing = "fill"
     """What a missing number is: what the rows before let expect, and 1 in a feature that tells so,
-    if few columns have gaps (`algorithms.online.gaps`); the same, with such features however many
-    there are; 0, which a linear model passes over; or an error."""
+    if few columns have gaps (`leaseboard.algorithms.online.gaps`); the same, with such features
+    however many there are; 0, which a linear model passes over; or an error."""
 
     def encoder(self) -> StreamEncoder:
         """What makes features of the columns."""

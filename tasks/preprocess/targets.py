@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.errors import DataError
+from leaseboard.algorithms.errors import DataError
 
 LOST = 1e-3
 """How much of its standard deviation a target may lose: a millionth of the loss of its mean."""

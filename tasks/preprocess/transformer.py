@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import pandas as pd
 
-from algorithms.errors import DataError
+from leaseboard.algorithms.errors import DataError
 
 
 @contextmanager

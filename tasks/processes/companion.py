@@ -15,8 +15,8 @@ from contextlib import suppress
 from typing import Any
 from weakref import WeakSet
 
-from tasks.processes.channel import Beside, Channel, Silence, hear
-from tasks.processes.forks import spawn
+from leaseboard.tasks.processes.channel import Beside, Channel, Silence, hear
+from leaseboard.tasks.processes.forks import spawn
 
 _CLOSING_SECONDS = 1.0
 """How much earlier than its end a process may close its channel."""

@@ -20,8 +20,8 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
-from tasks.machine.addresses import discreet
-from tasks.processes.channel import MOST_BYTES, Channel, Silence, hear
+from leaseboard.tasks.machine.addresses import discreet
+from leaseboard.tasks.processes.channel import MOST_BYTES, Channel, Silence, hear
 
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of linux/prctl.h
 

@@ -9,16 +9,23 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from algorithms.errors import UsageError
-from tasks.folder.results import RESULT, SUITE_FILE, TABLE, shown_at, superseded, write_atomically
-from tasks.jobs.suites.suite import Suite
-from tasks.report.draw import svg
-from tasks.report.section import Material, data_cell, read_logs
-from tasks.report.sections import READERS, SECTIONS
-from tasks.report.shell import packages, page_of
-from tasks.score import board as terminal
-from tasks.score.compared import Compared, compared
-from tasks.score.frame import as_frame
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.folder.results import (
+    RESULT,
+    SUITE_FILE,
+    TABLE,
+    shown_at,
+    superseded,
+    write_atomically,
+)
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.report.draw import svg
+from leaseboard.tasks.report.section import Material, data_cell, read_logs
+from leaseboard.tasks.report.sections import READERS, SECTIONS
+from leaseboard.tasks.report.shell import packages, page_of
+from leaseboard.tasks.score import board as terminal
+from leaseboard.tasks.score.compared import Compared, compared
+from leaseboard.tasks.score.frame import as_frame
 
 PAGE = "report.html"
 

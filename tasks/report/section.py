@@ -13,14 +13,14 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import pandas as pd
 
-from algorithms.events import Event
-from algorithms.log_format import read_log
-from tasks.folder.results import EVENTS
-from tasks.jobs.job import Result
-from tasks.jobs.suites.suite import Suite
-from tasks.report.draw.specs import Figure
-from tasks.score.compared import Compared
-from tasks.score.summary import fixed, short
+from leaseboard.algorithms.events import Event
+from leaseboard.algorithms.log_format import read_log
+from leaseboard.tasks.folder.results import EVENTS
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.report.draw.specs import Figure
+from leaseboard.tasks.score.compared import Compared
+from leaseboard.tasks.score.summary import fixed, short
 
 Names = Mapping[str, str]
 """What a suite calls its data sets, by reference."""

@@ -17,9 +17,9 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from tasks.machine.environment import versions
-from tasks.report.draw.specs import compact
-from tasks.report.section import Section
+from leaseboard.tasks.machine.environment import versions
+from leaseboard.tasks.report.draw.specs import compact
+from leaseboard.tasks.report.section import Section
 
 
 def page_of(
@@ -27,7 +27,7 @@ def page_of(
     *,
     title: str,
     sections: Sequence[Section],
-    package: str = "tasks.report",
+    package: str = "leaseboard.tasks.report",
     home: str = "",
     **content: Any,
 ) -> str:
@@ -57,7 +57,7 @@ def page_of(
 
 def jinja(package: str) -> Environment:
     """What reads the templates of `package`, and ours: names are shown as they are."""
-    loaders = [PackageLoader(name) for name in dict.fromkeys((package, "tasks.report"))]
+    loaders = [PackageLoader(name) for name in dict.fromkeys((package, "leaseboard.tasks.report"))]
     environment = Environment(
         loader=ChoiceLoader(loaders),
         autoescape=True,

@@ -22,16 +22,16 @@ from typing import Annotated, Any, NamedTuple
 from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from algorithms.errors import UsageError
-from tasks.folder.results import shown_at, write_atomically
-from tasks.jobs.job import first_fault
-from tasks.jobs.suites.suite import Suite
-from tasks.report.build import render, suite_of
-from tasks.report.section import Material, named, read_logs
-from tasks.report.sections import READERS
-from tasks.report.shell import content_security_policy, jinja, static
-from tasks.score.compared import compared
-from tasks.score.frame import as_frame
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.folder.results import shown_at, write_atomically
+from leaseboard.tasks.jobs.job import first_fault
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.report.build import render, suite_of
+from leaseboard.tasks.report.section import Material, named, read_logs
+from leaseboard.tasks.report.sections import READERS
+from leaseboard.tasks.report.shell import content_security_policy, jinja, static
+from leaseboard.tasks.score.compared import compared
+from leaseboard.tasks.score.frame import as_frame
 
 INDEX = "index.html"
 BOARDS = "boards"
@@ -143,7 +143,7 @@ def _record(path: Path) -> BoardRecord:
 def _index(boards: list[BoardRecord]) -> str:
     script = static("site.js")
     return (
-        jinja("tasks.report")
+        jinja("leaseboard.tasks.report")
         .get_template("site.html")
         .render(
             boards=boards,

@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tasks.machine import terminal
-from tasks.machine.terminal import cell
-from tasks.score.bootstrap import Interval
-from tasks.score.compared import Compared
-from tasks.score.leaderboard import Board, Row
-from tasks.score.summary import bracket, fixed, short
-from tasks.score.table import HINDSIGHT_RULE, MISSING_RULE
+from leaseboard.tasks.machine import terminal
+from leaseboard.tasks.machine.terminal import cell
+from leaseboard.tasks.score.bootstrap import Interval
+from leaseboard.tasks.score.compared import Compared
+from leaseboard.tasks.score.leaderboard import Board, Row
+from leaseboard.tasks.score.summary import bracket, fixed, short
+from leaseboard.tasks.score.table import HINDSIGHT_RULE, MISSING_RULE
 
 if TYPE_CHECKING:
     from rich.console import Group

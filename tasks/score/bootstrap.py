@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.seeds import generator
-from tasks.score.table import Floats, nanmean
+from leaseboard.algorithms.seeds import generator
+from leaseboard.tasks.score.table import Floats, nanmean
 
 N_RESAMPLES = 2000
 LEVEL = 0.95

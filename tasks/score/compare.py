@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from tasks.jobs.benches.kinds import choosing
-from tasks.machine.terminal import cell
-from tasks.score.bootstrap import Interval, paired_mean
-from tasks.score.frame import finished
-from tasks.score.paired import paired, paired_ratio
-from tasks.score.summary import short
-from tasks.score.table import Floats
-from tasks.score.tested import METRIC
+from leaseboard.tasks.jobs.benches.kinds import choosing
+from leaseboard.tasks.machine.terminal import cell
+from leaseboard.tasks.score.bootstrap import Interval, paired_mean
+from leaseboard.tasks.score.frame import finished
+from leaseboard.tasks.score.paired import paired, paired_ratio
+from leaseboard.tasks.score.summary import short
+from leaseboard.tasks.score.table import Floats
+from leaseboard.tasks.score.tested import METRIC
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -80,7 +80,7 @@ class Differences:
 
 
 def compare(first: pd.DataFrame, second: pd.DataFrame) -> Differences:
-    """Compare two frames of results (see `tasks.score.frame.as_frame`), A and B."""
+    """Compare two frames of results (see `leaseboard.tasks.score.frame.as_frame`), A and B."""
     ours = dict(list(first.groupby(["label", "data"], sort=False)))
     theirs = dict(list(second.groupby(["label", "data"], sort=False)))
     differences = []

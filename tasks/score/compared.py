@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import pandas as pd
 
-from algorithms.benches.measures import baseline_name
-from tasks.jobs.job import Result
-from tasks.score.frame import as_frame, finished, rows_cut
-from tasks.score.leaderboard import Board, leaderboard
-from tasks.score.measured import by_measure, described
-from tasks.score.significance import Comparison, compare_all
-from tasks.score.summary import Answer, short, summarise
-from tasks.score.table import ScoreTable, significant
-from tasks.score.tested import Tested, on_test
+from leaseboard.algorithms.benches.measures import baseline_name
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.score.frame import as_frame, finished, rows_cut
+from leaseboard.tasks.score.leaderboard import Board, leaderboard
+from leaseboard.tasks.score.measured import by_measure, described
+from leaseboard.tasks.score.significance import Comparison, compare_all
+from leaseboard.tasks.score.summary import Answer, short, summarise
+from leaseboard.tasks.score.table import ScoreTable, significant
+from leaseboard.tasks.score.tested import Tested, on_test
 
 if TYPE_CHECKING:
-    from tasks.jobs.suites.suite import Suite
+    from leaseboard.tasks.jobs.suites.suite import Suite
 
 
 Results: TypeAlias = pd.DataFrame | Iterable[Result]

@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from algorithms.errors import UsageError
-from tasks.jobs.job import Result
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.jobs.job import Result
 
 COLUMNS = tuple(field.name for field in dataclasses.fields(Result))
 MAPPINGS = ("metrics", "champion", "settings", "bench_options")

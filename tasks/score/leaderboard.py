@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from tasks.score.bootstrap import Interval, interval, resampled_means
-from tasks.score.frame import finished
-from tasks.score.normalise import on_scale, relative_losses
-from tasks.score.table import (
+from leaseboard.tasks.score.bootstrap import Interval, interval, resampled_means
+from leaseboard.tasks.score.frame import finished
+from leaseboard.tasks.score.normalise import on_scale, relative_losses
+from leaseboard.tasks.score.table import (
     EARLY,
     FAILED,
     NOT_RUN,
@@ -124,7 +124,7 @@ def leaderboard(
     meaningless: tuple[str, ...] = (),
     metric: str = "score",
 ) -> Board:
-    """The board of a frame of results (see `tasks.score.frame.as_frame`).
+    """The board of a frame of results (see `leaseboard.tasks.score.frame.as_frame`).
 
     - `zero`, `one`: the algorithms whose scores are 0 and 1 on the common scale; without them the
       worst (and whatever failed) and the best algorithm of each data set are.

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from tasks.jobs.benches.kinds import choosing
-from tasks.score.frame import finished
-from tasks.score.table import Floats, ScoreTable, nanmean
+from leaseboard.tasks.jobs.benches.kinds import choosing
+from leaseboard.tasks.score.frame import finished
+from leaseboard.tasks.score.table import Floats, ScoreTable, nanmean
 
 REFERENCE, RIVAL = "lightgbm-default", "flaml-default"
 """What every system is measured against, and the system that it is to be level with."""

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from algorithms.benches.measures import DIRECTIONS, SKILL, loss_of, skill_over
-from algorithms.errors import UsageError, unknown
-from tasks.score.frame import finished
+from leaseboard.algorithms.benches.measures import DIRECTIONS, SKILL, loss_of, skill_over
+from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.tasks.score.frame import finished
 
 
 def told(metrics: Mapping[str, float], best: str = "") -> str:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from tasks.score.table import EARLY, FAILED, ROUNDING, Floats, ScoreTable, nanmean
+from leaseboard.tasks.score.table import EARLY, FAILED, ROUNDING, Floats, ScoreTable, nanmean
 
 NORMALISED_MEANS = (
     "A normalised {metric} is the share of the way from what {zero} reaches (0) to what {one}"

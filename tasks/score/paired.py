@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.jobs.suites.promise import ROUNDING
-from tasks.score.bootstrap import Interval, paired_mean
-from tasks.score.table import Floats
+from leaseboard.tasks.jobs.suites.promise import ROUNDING
+from leaseboard.tasks.score.bootstrap import Interval, paired_mean
+from leaseboard.tasks.score.table import Floats
 
 
 @dataclass(frozen=True, slots=True)

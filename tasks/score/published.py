@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from tasks.jobs.suites.suite import Printed
-from tasks.score.normalise import normalised
-from tasks.score.table import Floats, ScoreTable, score_table
+from leaseboard.tasks.jobs.suites.suite import Printed
+from leaseboard.tasks.score.normalise import normalised
+from leaseboard.tasks.score.table import Floats, ScoreTable, score_table
 
 
 @dataclass(frozen=True, slots=True)

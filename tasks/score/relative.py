@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from tasks.score.table import Floats, score_table
+from leaseboard.tasks.score.table import Floats, score_table
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Relative:
 def relative(frame: pd.DataFrame, baselines: Sequence[str]) -> Relative:
     """Equation 2 over mean errors and mean CPU seconds of the finished repetitions.
 
-    - `frame`: as `tasks.score.frame.as_frame` gives it; scores are losses.
+    - `frame`: as `leaseboard.tasks.score.frame.as_frame` gives it; scores are losses.
     - `baselines`: labels; times are relative to the first.
     """
     table = score_table(frame)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from algorithms.abc_selection.calibration import Calibration, calibrate, real_accuracies
-from algorithms.events import (
+from leaseboard.algorithms.abc_selection.calibration import Calibration, calibrate, real_accuracies
+from leaseboard.algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,
     ConfigurationFailed,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from tasks.jobs.benches.kinds import choosing
-from tasks.score.frame import finished
-from tasks.score.selection import REFERENCE
+from leaseboard.tasks.jobs.benches.kinds import choosing
+from leaseboard.tasks.score.frame import finished
+from leaseboard.tasks.score.selection import REFERENCE
 
 TOLERATED = 0.01, 0.05
 """Accuracies that may be lost: at each of them everybody is ranked."""
@@ -63,7 +63,7 @@ def standings(frame: pd.DataFrame) -> list[Standing]:
     There are none unless all chose among equally many configurations, and Full-run is there to
     tell what was lost.
 
-    - `frame`: as `tasks.score.frame.as_frame` gives it.
+    - `frame`: as `leaseboard.tasks.score.frame.as_frame` gives it.
     """
     runs = _runs(frame)
     if runs is None or runs["label"].nunique() < 2:

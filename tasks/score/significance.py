@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.score.table import Floats, ScoreTable, significant
+from leaseboard.tasks.score.table import Floats, ScoreTable, significant
 
 ALPHA = 0.05
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from algorithms.events import Event, TrialFinished, of
+from leaseboard.algorithms.events import Event, TrialFinished, of
 
 REFERENCES = ("smac-joint", "tpe-joint", "random-joint", "average")
 """Whose final score is the target: the first of these that ran (Tables 3 and 4 of Li et al.)."""

@@ -6,9 +6,9 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 
-from tasks.score.bootstrap import Interval
-from tasks.score.leaderboard import ONE_SET_RULE, Board, Row
-from tasks.score.significance import Comparison
+from leaseboard.tasks.score.bootstrap import Interval
+from leaseboard.tasks.score.leaderboard import ONE_SET_RULE, Board, Row
+from leaseboard.tasks.score.significance import Comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,8 @@ class Answer:
 def summarise(board: Board, tests: Comparison, first_tries: str = "", on_test: str = "") -> Answer:
     """The answer that a board and its tests give.
 
-    `first_tries`, `on_test`: what `tasks.score.compared` and `tasks.score.tested` say of them.
+    `first_tries`, `on_test`: what `leaseboard.tasks.score.compared` and
+    `leaseboard.tasks.score.tested` say of them.
     """
     rows = board.rows
     if not rows or not any(row.n_ok for row in rows):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tasks.score.selection import Selection
+from leaseboard.tasks.score.selection import Selection
 
 COUNT = "configurations"
 """The one setting that is the bench's: how many configurations there were to choose from."""

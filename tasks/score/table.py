@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from algorithms.errors import UsageError
+from leaseboard.algorithms.errors import UsageError
 
 Floats = NDArray[np.float64]
 
@@ -120,7 +120,7 @@ class ScoreTable:
 def score_table(frame: pd.DataFrame, metric: str = "score") -> ScoreTable:
     """The table of a column (``score``, ``cpu_seconds``) or of one of the results' `metrics`.
 
-    `frame`: as `tasks.score.frame.as_frame` gives it.
+    `frame`: as `leaseboard.tasks.score.frame.as_frame` gives it.
     """
     labels = tuple(dict.fromkeys(frame["label"]))
     problems = tuple(dict.fromkeys(frame["data"]))

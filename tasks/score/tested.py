@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from tasks.jobs.benches.kinds import choosing
-from tasks.score.leaderboard import Board
-from tasks.score.normalise import normalised, scaled
-from tasks.score.table import ScoreTable, nanmean, score_table
+from leaseboard.tasks.jobs.benches.kinds import choosing
+from leaseboard.tasks.score.leaderboard import Board
+from leaseboard.tasks.score.normalise import normalised, scaled
+from leaseboard.tasks.score.table import ScoreTable, nanmean, score_table
 
 METRIC = "test"
 """Of the results: the test score of what a policy chose by validation, which it never saw."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from tasks.jobs.job import Result
-from tasks.score.frame import as_frame, to_frame
-from tasks.score.normalise import on_scale
-from tasks.score.table import Floats, ScoreTable, nanmean, score_table
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.score.frame import as_frame, to_frame
+from leaseboard.tasks.score.normalise import on_scale
+from leaseboard.tasks.score.table import Floats, ScoreTable, nanmean, score_table
 
 MOST_DAYS = 120
 """The newest days that a trend tells."""
@@ -50,7 +50,7 @@ def trend(
 
     None for a single day, and where no algorithm has a score.
 
-    - `now`: the results of the board, as `tasks.score.frame.as_frame` gives them.
+    - `now`: the results of the board, as `leaseboard.tasks.score.frame.as_frame` gives them.
     - `earlier`: those that they superseded; of jobs that the board does not have none count.
     - `zero`, `one`, `meaningless`: of the board's scale.
     """

@@ -12,9 +12,9 @@ import math
 import re
 from collections.abc import Callable, Mapping
 
-from tasks.score.board import columns, notes, score_name, texts
-from tasks.score.compared import Compared
-from tasks.score.leaderboard import Row
+from leaseboard.tasks.score.board import columns, notes, score_name, texts
+from leaseboard.tasks.score.compared import Compared
+from leaseboard.tasks.score.leaderboard import Row
 
 _LEFT = ("algorithm", "jobs")
 """The columns that hold no numbers."""

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from ipaddress import ip_address
 
-from algorithms.errors import UsageError
+from leaseboard.algorithms.errors import UsageError
 
 TOKEN = "LEASEBOARD_TOKEN"  # noqa: S105  (its name)
 """The variable of the environment that holds the token."""

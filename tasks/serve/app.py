@@ -14,9 +14,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.routing import Route
 
-from algorithms.errors import LeaseboardError, short
-from tasks.serve.admission import Admission, RefusedError
-from tasks.serve.service import ForecastService
+from leaseboard.algorithms.errors import LeaseboardError, short
+from leaseboard.tasks.serve.admission import Admission, RefusedError
+from leaseboard.tasks.serve.service import ForecastService
 
 MOST_BYTES = 2_000_000
 """Of a request's body."""

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from algorithms.errors import LeaseboardError, short
-from tasks.keep.shadow import CHAMPION
-from tasks.keep.snapshot import Snapshot
-from tasks.models.load import load
-from tasks.models.logged import KEY, SAVED
-from tasks.models.registry import LINEAGE
-from tasks.serve.rules import RulesFile
-from tasks.track.store import open_store, reported
+from leaseboard.algorithms.errors import LeaseboardError, short
+from leaseboard.tasks.keep.shadow import CHAMPION
+from leaseboard.tasks.keep.snapshot import Snapshot
+from leaseboard.tasks.models.load import load
+from leaseboard.tasks.models.logged import KEY, SAVED
+from leaseboard.tasks.models.registry import LINEAGE
+from leaseboard.tasks.serve.rules import RulesFile
+from leaseboard.tasks.track.store import open_store, reported
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient

@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from algorithms.errors import LeaseboardError
-from tasks.keep.content import Values, packed
-from tasks.keep.state import State
-from tasks.models.continued import LEVEL, Told
-from tasks.serve.champion import Champion
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.tasks.keep.content import Values, packed
+from leaseboard.tasks.keep.state import State
+from leaseboard.tasks.models.continued import LEVEL, Told
+from leaseboard.tasks.serve.champion import Champion
 
 TOGETHER = 2000
 """Rows that are forecast together, about."""

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from algorithms.errors import UsageError, short
-from tasks.keep.conform import row_check
-from tasks.keep.contract import NUMBERS, Contract, read_contract
-from tasks.keep.reading import reader_of
-from tasks.keep.schema import LONGEST_ID
-from tasks.keep.settings import DataSettings
-from tasks.models.plain_columns import text_of
+from leaseboard.algorithms.errors import UsageError, short
+from leaseboard.tasks.keep.conform import row_check
+from leaseboard.tasks.keep.contract import NUMBERS, Contract, read_contract
+from leaseboard.tasks.keep.reading import reader_of
+from leaseboard.tasks.keep.schema import LONGEST_ID
+from leaseboard.tasks.keep.settings import DataSettings
+from leaseboard.tasks.models.plain_columns import text_of
 
 Fault = Callable[[Mapping[str, Any]], str | None]
 """Why a row is refused; None if it is not."""

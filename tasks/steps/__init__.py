@@ -1,7 +1,7 @@
-"""The steps of a benchmark as Prefect tasks: ``from tasks.steps import fetch``.
+"""The steps of a benchmark as Prefect tasks: ``from leaseboard.tasks.steps import fetch``.
 
 Prefect is loaded with the first of them; whoever runs the same steps without it, as
-`tasks.steps.interactive` does, needs none.
+`leaseboard.tasks.steps.interactive` does, needs none.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tasks.steps.prefect_tasks import (
+    from leaseboard.tasks.steps.prefect_tasks import (
         fetch,
         hold,
         prepare,
@@ -26,6 +26,6 @@ __all__ = ["fetch", "hold", "prepare", "record", "report", "results_of", "run", 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from tasks.steps import prefect_tasks
+    from leaseboard.tasks.steps import prefect_tasks
 
     return getattr(prefect_tasks, name)

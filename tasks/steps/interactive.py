@@ -12,20 +12,20 @@ from typing import Any
 import pandas as pd
 from pydantic import ValidationError
 
-from algorithms.errors import UsageError
-from algorithms.online.inputs import unique_names
-from tasks.fetch.columns import refuse_few_words, tidy_frame
-from tasks.fetch.references import with_options
-from tasks.jobs.attempt import attempt
-from tasks.jobs.job import Result, first_fault
-from tasks.jobs.suites.plan import check_suite
-from tasks.jobs.suites.rankable import require_ranking, tasks_of, with_baselines
-from tasks.jobs.suites.suite import Suite
-from tasks.machine import paths
-from tasks.models.automl.watch import without_autologging
-from tasks.score.board import plain
-from tasks.score.compared import Compared, compared
-from tasks.score.frame import to_frame
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online.inputs import unique_names
+from leaseboard.tasks.fetch.columns import refuse_few_words, tidy_frame
+from leaseboard.tasks.fetch.references import with_options
+from leaseboard.tasks.jobs.attempt import attempt
+from leaseboard.tasks.jobs.job import Result, first_fault
+from leaseboard.tasks.jobs.suites.plan import check_suite
+from leaseboard.tasks.jobs.suites.rankable import require_ranking, tasks_of, with_baselines
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.machine import paths
+from leaseboard.tasks.models.automl.watch import without_autologging
+from leaseboard.tasks.score.board import plain
+from leaseboard.tasks.score.compared import Compared, compared
+from leaseboard.tasks.score.frame import to_frame
 
 TITLE = "Race"
 
@@ -197,7 +197,7 @@ def race(
         with tempfile.TemporaryDirectory(prefix="race-") as folder:
             result, _, _ = attempt(job, Path(folder), mirrors=found)
             if tracking_uri is not None:
-                from tasks.track import log_race
+                from leaseboard.tasks.track import log_race
 
                 log_race(result, Path(folder) / "events.jsonl.gz", tracking_uri)
         results.append(result)

@@ -1,7 +1,8 @@
 """The steps of a benchmark as Prefect tasks: fetch, prepare, run, score, record and report.
 
-``leaseboard run`` chains them in `flows.benchmark`; anybody can chain them in a flow of their own,
-see the how-to "Compose a flow". Each is a thin task over a plain function, which says more.
+``leaseboard run`` chains them in `leaseboard.flows.benchmark`; anybody can chain them in a flow of
+their own, see the how-to "Compose a flow". Each is a thin task over a plain function, which says
+more.
 
 What touches the world is tried again, with backoff and jitter: a download that broke off, a store
 that does not answer. What only computes is not: it would fail the same way.
@@ -31,23 +32,23 @@ from prefect.logging.handlers import APILogHandler
 from prefect.states import Completed, Failed
 from prefect.tasks import exponential_backoff
 
-from algorithms.errors import BrokenDownloadError, UsageError
-from tasks import report as page
-from tasks.fetch import kept
-from tasks.fetch.kept import Kept
-from tasks.jobs import prepared
-from tasks.jobs.job import Job, Result
-from tasks.jobs.limits import Limits
-from tasks.jobs.prepared import Prepared
-from tasks.jobs.suites.suite import Suite
-from tasks.machine import paths
-from tasks.machine.addresses import redacted
-from tasks.machine.terminal import harmless
-from tasks.pool.attempts import Attempt, RunsJobs, Unplanned
-from tasks.score import board as shown
-from tasks.score.compared import Compared, compared
-from tasks.steps import recording
-from tasks.track import TrackingError
+from leaseboard.algorithms.errors import BrokenDownloadError, UsageError
+from leaseboard.tasks import report as page
+from leaseboard.tasks.fetch import kept
+from leaseboard.tasks.fetch.kept import Kept
+from leaseboard.tasks.jobs import prepared
+from leaseboard.tasks.jobs.job import Job, Result
+from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.tasks.jobs.prepared import Prepared
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine.addresses import redacted
+from leaseboard.tasks.machine.terminal import harmless
+from leaseboard.tasks.pool.attempts import Attempt, RunsJobs, Unplanned
+from leaseboard.tasks.score import board as shown
+from leaseboard.tasks.score.compared import Compared, compared
+from leaseboard.tasks.steps import recording
+from leaseboard.tasks.track import TrackingError
 
 _KEPT_BY_US: dict[str, Any] = {"cache_policy": NO_CACHE, "persist_result": False}
 """The run folder and MLflow are the record; Prefect keeps no copy of a result."""
@@ -91,7 +92,7 @@ def fetch(
     mirrors: Iterable[str | Path] = (),
     called: str = "",
 ) -> Kept:
-    """`tasks.fetch.kept.fetch_into` a folder; of this process, if no `place` is named.
+    """`leaseboard.tasks.fetch.kept.fetch_into` a folder; of this process, if no `place` is named.
 
     What the data are `called` on the page is the reference by default, here and in other steps.
     """
@@ -109,7 +110,9 @@ def fetch(
 def hold(
     frame: pd.DataFrame, name: str, *, target: str | None = None, task: str | None = None
 ) -> Kept:
-    """`tasks.fetch.kept.hold` a frame, under `name`, as data that jobs can be run on."""
+    """`leaseboard.tasks.fetch.kept.hold` a frame, under `name`, as data that jobs can be run
+    on.
+    """
     data = kept.hold(frame, name, _scratch(), target=target, task=task)
     _say(_about(data))
     return data
@@ -126,7 +129,7 @@ def _prepare_title(parameters: dict[str, Any]) -> str:
     **_TAGGED,
 )
 def prepare(data: Kept, job: Job, *, called: str = "") -> Prepared:
-    """`tasks.jobs.prepared.prepare`; whatever is fitted is fitted on training rows."""
+    """`leaseboard.tasks.jobs.prepared.prepare`; whatever is fitted is fitted on training rows."""
     del called
     made = prepared.prepare(data, job)
     what = "mapped by each job" if made.parts else "each job prepares what it asks for"
@@ -214,7 +217,7 @@ def results_of(runs: Iterable[PrefectFuture[Any]]) -> list[Result]:
     **_TAGGED,
 )
 def score(results: Sequence[Result], suite: Suite | None = None) -> Compared:
-    """`tasks.score.compared.compared`, with the board as a table on the run's page."""
+    """`leaseboard.tasks.score.compared.compared`, with the board as a table on the run's page."""
     _check_comparable(results)
     found = compared(results, suite)
     if TaskRunContext.get():
@@ -231,7 +234,9 @@ def score(results: Sequence[Result], suite: Suite | None = None) -> Compared:
     **_TAGGED,
 )
 def report(out: Path, found: Compared, suite: Suite | None = None) -> Path:
-    """`tasks.report.refresh` the page of a run folder, with a link to it on the run's page."""
+    """`leaseboard.tasks.report.refresh` the page of a run folder, with a link to it on the run's
+    page.
+    """
     path = page.refresh(out, suite, found)
     if TaskRunContext.get():
         about = "Opens offline, on the machine that made it."
@@ -258,7 +263,9 @@ def record(
     report: Path | None = None,
     logged: bool = False,
 ) -> str:
-    """`tasks.steps.recording.record` into the store `uri`, or the one of this project."""
+    """`leaseboard.tasks.steps.recording.record` into the store `uri`, or the one of this
+    project.
+    """
     store, folder = paths.tracking_uri(uri), out or _scratch()
     given = {"suite": suite, "report": report, "logged": logged}
     try:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tasks import report as page
-from tasks.jobs.job import Result
-from tasks.jobs.suites.suite import Suite
-from tasks.score.compared import Compared
-from tasks.score.written import markdown
-from tasks.track import log_all
-from tasks.track.publish import publish
+from leaseboard.tasks import report as page
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.score.compared import Compared
+from leaseboard.tasks.score.written import markdown
+from leaseboard.tasks.track import log_all
+from leaseboard.tasks.track.publish import publish
 
 
 def record(

@@ -37,9 +37,9 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import NullPool, QueuePool
 
-from algorithms.errors import LeaseboardError, UsageError
-from tasks.machine import disk
-from tasks.machine.addresses import redacted, scrubbed
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.tasks.machine import disk
+from leaseboard.tasks.machine.addresses import redacted, scrubbed
 
 INSERT: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 """By the name of a dialect: an insert that knows what to do when a row is there already."""

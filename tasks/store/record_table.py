@@ -30,9 +30,9 @@ from sqlalchemy import (
     update,
 )
 
-from algorithms.errors import LeaseboardError
-from tasks.machine import disk
-from tasks.store.database import INSERT, DamagedDatabaseError, Database, StoreSchema
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.tasks.machine import disk
+from leaseboard.tasks.store.database import INSERT, DamagedDatabaseError, Database, StoreSchema
 
 Record = dict[str, Any]
 Value = TypeVar("Value")

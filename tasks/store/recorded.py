@@ -13,11 +13,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from algorithms.errors import UsageError
-from tasks.machine import paths
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.machine import paths
 
 if TYPE_CHECKING:
-    from tasks.store.record_table import RecordTable
+    from leaseboard.tasks.store.record_table import RecordTable
 
 Record = dict[str, Any]
 
@@ -52,7 +52,7 @@ class Store:
     @cached_property
     def table(self) -> RecordTable:
         """Where the records are; importing what speaks to it takes a fifth of a second."""
-        from tasks.store.record_table import table_at
+        from leaseboard.tasks.store.record_table import table_at
 
         return table_at(self.place)
 

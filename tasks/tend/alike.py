@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any
 
-from tasks.jobs.job import Result, plain
-from tasks.jobs.run import BESIDE_EVENTS
-from tasks.tend.merge import SAME_SCORE
+from leaseboard.tasks.jobs.job import Result, plain
+from leaseboard.tasks.jobs.run import BESIDE_EVENTS
+from leaseboard.tasks.tend.merge import SAME_SCORE
 
 _COMPARED = (
     "digest", "status", "metric", "direction", "score", "metrics", "champion", "champion_seed",

@@ -9,7 +9,7 @@
     jobs/<key>/events.jsonl.gz          its event log
     jobs/<key>/log.txt                  what it printed
     jobs/<key>/configurations.json      every configuration that it considered, as a table
-    verdict.json                        what `tasks.tend.verify` found, if it was asked
+    verdict.json                        what `leaseboard.tasks.tend.verify` found, if it was asked
 
 A bundle comes from elsewhere. So it is read by names: a member that is not one of these, a link,
 a member twice, one that is too long unpacked, or that does not have the manifest's size and digest
@@ -38,16 +38,16 @@ from typing import Annotated, BinaryIO, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from algorithms.audit import Auditor
-from algorithms.configurations import configurations, table
-from algorithms.errors import UsageError, naming
-from tasks.folder import results
-from tasks.folder.event_logs import check_log, read_partial_log
-from tasks.folder.seal import DamagedError, digest_of, unseal
-from tasks.jobs.job import Key, Moment, Name, Result, Title, first_fault
-from tasks.jobs.suites.suite import Suite
-from tasks.machine import disk, zip_directory
-from tasks.machine.environment import versions
+from leaseboard.algorithms.audit import Auditor
+from leaseboard.algorithms.configurations import configurations, table
+from leaseboard.algorithms.errors import UsageError, naming
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.folder.event_logs import check_log, read_partial_log
+from leaseboard.tasks.folder.seal import DamagedError, digest_of, unseal
+from leaseboard.tasks.jobs.job import Key, Moment, Name, Result, Title, first_fault
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.machine import disk, zip_directory
+from leaseboard.tasks.machine.environment import versions
 
 FORMAT = "leaseboard-bundle-2"
 MANIFEST = "manifest.json"

@@ -8,14 +8,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from algorithms import registry
-from algorithms.benches.selecting import SelectionBench
-from algorithms.errors import LeaseboardError
-from tasks import fetch
-from tasks.jobs import benches
-from tasks.jobs.job import Job, plain_value
-from tasks.tend.alike import alike, probes_of
-from tasks.tend.bundle import Bundle
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.benches.selecting import SelectionBench
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.tasks import fetch
+from leaseboard.tasks.jobs import benches
+from leaseboard.tasks.jobs.job import Job, plain_value
+from leaseboard.tasks.tend.alike import alike, probes_of
+from leaseboard.tasks.tend.bundle import Bundle
 
 BY_SECONDS = "seconds decide what it does, and it did otherwise here"
 

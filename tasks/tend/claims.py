@@ -1,8 +1,9 @@
 """What a bundle says of its jobs, held against itself: no job is run and no data are read.
 
-Seals and digests are the bundle's own, see `tasks.tend.bundle`, and who forges can compute them
-anew. Here the parts that must agree are compared: the jobs that the suite asks for with those that
-are there, the key of a job with all that it stands for, and a result with its event log.
+Seals and digests are the bundle's own, see `leaseboard.tasks.tend.bundle`, and who forges can
+compute them anew. Here the parts that must agree are compared: the jobs that the suite asks for
+with those that are there, the key of a job with all that it stands for, and a result with its
+event log.
 """
 
 from __future__ import annotations
@@ -15,21 +16,21 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from algorithms import registry
-from algorithms.base import settings_of
-from algorithms.configurations import configurations, table
-from algorithms.errors import LeaseboardError
-from algorithms.events import LeaseGranted, ProbeFinished, Started, of
-from tasks.folder.event_logs import read_partial_log
-from tasks.folder.results import EVENTS
-from tasks.jobs import benches
-from tasks.jobs.benches.units import unit_of
-from tasks.jobs.described import describe
-from tasks.jobs.elsewhere import pinned
-from tasks.jobs.foreign import references
-from tasks.jobs.job import Job, Result, plain_value
-from tasks.jobs.run import BESIDE_EVENTS, failed, told
-from tasks.tend.bundle import CONFIGURATIONS, Bundle
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import settings_of
+from leaseboard.algorithms.configurations import configurations, table
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.algorithms.events import LeaseGranted, ProbeFinished, Started, of
+from leaseboard.tasks.folder.event_logs import read_partial_log
+from leaseboard.tasks.folder.results import EVENTS
+from leaseboard.tasks.jobs import benches
+from leaseboard.tasks.jobs.benches.units import unit_of
+from leaseboard.tasks.jobs.described import describe
+from leaseboard.tasks.jobs.elsewhere import pinned
+from leaseboard.tasks.jobs.foreign import references
+from leaseboard.tasks.jobs.job import Job, Result, plain_value
+from leaseboard.tasks.jobs.run import BESIDE_EVENTS, failed, told
+from leaseboard.tasks.tend.bundle import CONFIGURATIONS, Bundle
 
 
 def place(of: Job | Result) -> tuple[str, str, int]:

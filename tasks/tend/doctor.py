@@ -12,18 +12,18 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from algorithms.caches import cache_dir
-from algorithms.errors import LeaseboardError
-from algorithms.parts import PARTS
-from tasks.machine import disk
-from tasks.machine.addresses import redacted
-from tasks.machine.environment import installed
-from tasks.machine.owners import is_alive
-from tasks.store.recorded import Store
-from tasks.track.client import ClientWriter, every, search
-from tasks.track.records import OWNER
-from tasks.track.store import SQLITE, open_store, reported
-from tasks.track.tracker import mend_suites
+from leaseboard.algorithms.caches import cache_dir
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.algorithms.parts import PARTS
+from leaseboard.tasks.machine import disk
+from leaseboard.tasks.machine.addresses import redacted
+from leaseboard.tasks.machine.environment import installed
+from leaseboard.tasks.machine.owners import is_alive
+from leaseboard.tasks.store.recorded import Store
+from leaseboard.tasks.track.client import ClientWriter, every, search
+from leaseboard.tasks.track.records import OWNER
+from leaseboard.tasks.track.store import SQLITE, open_store, reported
+from leaseboard.tasks.track.tracker import mend_suites
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
@@ -178,7 +178,7 @@ def recorded() -> Finding:
 
 def store(client: MlflowClient, uri: str) -> Iterator[Finding]:
     """Whether the store is whole, and which way jobs are written to it."""
-    from tasks.track.bulk import sql_store
+    from leaseboard.tasks.track.bulk import sql_store
 
     if uri.startswith(SQLITE):
         with closing(sqlite3.connect(uri.removeprefix(SQLITE), timeout=20)) as connection:

@@ -8,13 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from algorithms.errors import DataError, DataUnavailableError, LeaseboardError, UsageError
-from tasks import fetch
-from tasks.jobs.benches.units import unit_of
-from tasks.jobs.described import describe
-from tasks.jobs.foreign import is_foreign
-from tasks.jobs.job import Job, Result
-from tasks.jobs.run import check
+from leaseboard.algorithms.errors import (
+    DataError,
+    DataUnavailableError,
+    LeaseboardError,
+    UsageError,
+)
+from leaseboard.tasks import fetch
+from leaseboard.tasks.jobs.benches.units import unit_of
+from leaseboard.tasks.jobs.described import describe
+from leaseboard.tasks.jobs.foreign import is_foreign
+from leaseboard.tasks.jobs.job import Job, Result
+from leaseboard.tasks.jobs.run import check
 
 SKIPPED = "skipped by the sender, and it cannot be run here either"
 RUNS_HERE = "skipped by the sender, and it can be run here"

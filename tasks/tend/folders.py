@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from algorithms.errors import UsageError
-from tasks.folder import results
-from tasks.jobs.job import Result
-from tasks.machine import disk
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.machine import disk
 
 PAGE = "report.html"
 

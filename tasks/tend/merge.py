@@ -18,13 +18,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from algorithms.errors import LeaseboardError, UsageError
-from tasks.folder import results
-from tasks.jobs.job import Result
-from tasks.jobs.suites.suite import Suite
-from tasks.machine import disk
-from tasks.score.compared import Compared, compared
-from tasks.tend.bundle import Bundle
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.machine import disk
+from leaseboard.tasks.score.compared import Compared, compared
+from leaseboard.tasks.tend.bundle import Bundle
 
 Entry = TypeVar("Entry")
 

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from algorithms.reference.unrepeatable import UNREPEATABLE
-from tasks.folder.results import EVENTS
-from tasks.jobs.attempt import attempt
-from tasks.jobs.job import Job
-from tasks.machine.environment import versions
-from tasks.tend.alike import first_difference, first_other_event, first_other_shape
-from tasks.tend.bundle import Bundle
-from tasks.tend.by_seconds import by_seconds, held_to
+from leaseboard.algorithms.reference.unrepeatable import UNREPEATABLE
+from leaseboard.tasks.folder.results import EVENTS
+from leaseboard.tasks.jobs.attempt import attempt
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.machine.environment import versions
+from leaseboard.tasks.tend.alike import first_difference, first_other_event, first_other_shape
+from leaseboard.tasks.tend.bundle import Bundle
+from leaseboard.tasks.tend.by_seconds import by_seconds, held_to
 
 Outcome = Literal["agreed", "refuted", "undecided"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tasks.jobs.suites.suite import Suite, is_collection
-from tasks.machine.paths import shipped_conf
-from tasks.machine.yaml_files import load_yaml
+from leaseboard.tasks.jobs.suites.suite import Suite, is_collection
+from leaseboard.tasks.machine.paths import shipped_conf
+from leaseboard.tasks.machine.yaml_files import load_yaml
 
 _LISTS = {"algorithms": "algorithm", "data": "data"}
 _BESIDE = frozenset(("name", "tracking", "baselines", *_LISTS))

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from tasks.machine import disk
-from tasks.machine.owners import is_alive
-from tasks.tend.folders import Aged, Rule
-from tasks.track.client import PARENT, every, search
-from tasks.track.records import OWNER
-from tasks.track.store import compact, open_store, reported
+from leaseboard.tasks.machine import disk
+from leaseboard.tasks.machine.owners import is_alive
+from leaseboard.tasks.tend.folders import Aged, Rule
+from leaseboard.tasks.track.client import PARENT, every, search
+from leaseboard.tasks.track.records import OWNER
+from leaseboard.tasks.track.store import compact, open_store, reported
 
 if TYPE_CHECKING:
     from mlflow.entities import Run

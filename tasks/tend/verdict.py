@@ -10,11 +10,11 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from algorithms.errors import UsageError, naming
-from tasks.folder.seal import digest_of
-from tasks.jobs.job import Key, Moment, Name, Remark, Seed, first_fault
-from tasks.tend import rerun
-from tasks.tend.bundle import VERDICT, Bundle
+from leaseboard.algorithms.errors import UsageError, naming
+from leaseboard.tasks.folder.seal import digest_of
+from leaseboard.tasks.jobs.job import Key, Moment, Name, Remark, Seed, first_fault
+from leaseboard.tasks.tend import rerun
+from leaseboard.tasks.tend.bundle import VERDICT, Bundle
 
 Outcome = Literal["agreed", "agreed in part", "refuted", "undecided"]
 

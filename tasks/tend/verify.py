@@ -14,15 +14,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tasks.jobs.job import Result
-from tasks.machine.environment import versions
-from tasks.machine.paths import other_store
-from tasks.tend.bundle import Bundle
-from tasks.tend.claims import asked, faults, named, place
-from tasks.tend.drawable import RUNS_HERE, SKIPPED, other_data, why_not
-from tasks.tend.rerun import run_again, runs_here
-from tasks.tend.shipped import beside_shipped
-from tasks.tend.verdict import BundleVerdict, Covered, Outcome, Rerun
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.machine.environment import versions
+from leaseboard.tasks.machine.paths import other_store
+from leaseboard.tasks.tend.bundle import Bundle
+from leaseboard.tasks.tend.claims import asked, faults, named, place
+from leaseboard.tasks.tend.drawable import RUNS_HERE, SKIPPED, other_data, why_not
+from leaseboard.tasks.tend.rerun import run_again, runs_here
+from leaseboard.tasks.tend.shipped import beside_shipped
+from leaseboard.tasks.tend.verdict import BundleVerdict, Covered, Outcome, Rerun
 
 MOST_FAULTS = 1000
 LEAST_DRAWN = 7
@@ -37,7 +37,8 @@ def judge(
     mirrors: tuple[Path, ...] = (),
     told: Callable[[str], None] = lambda _: None,
 ) -> BundleVerdict:
-    """Look at a bundle that `tasks.tend.bundle.read` has taken, and run a share of it again.
+    """Look at a bundle that `leaseboard.tasks.tend.bundle.read` has taken, and run a share of it
+    again.
 
     - `share`: of the jobs that can be run again; at least `LEAST_DRAWN` are.
     - `seed`: of the draw: the same one draws the same jobs.

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tasks.track.client import PARENT, ClientWriter, Known, stays
-from tasks.track.records import OWNER, Metric, RunRecord
+from leaseboard.tasks.track.client import PARENT, ClientWriter, Known, stays
+from leaseboard.tasks.track.records import OWNER, Metric, RunRecord
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tasks.machine.owners import is_alive, owner
-from tasks.track.records import OWNER, DataInput, RunRecord
+from leaseboard.tasks.machine.owners import is_alive, owner
+from leaseboard.tasks.track.records import OWNER, DataInput, RunRecord
 
 if TYPE_CHECKING:
     from mlflow.entities import Run

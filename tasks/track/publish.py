@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from tasks.jobs.job import Result
-from tasks.track.client import search
-from tasks.track.records import suite_key
-from tasks.track.store import TrackingError, open_store, reported
-from tasks.track.tracker import find_suite
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.track.client import search
+from leaseboard.tasks.track.records import suite_key
+from leaseboard.tasks.track.store import TrackingError, open_store, reported
+from leaseboard.tasks.track.tracker import find_suite
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient

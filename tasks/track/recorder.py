@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from tasks.folder import results
-from tasks.jobs.job import FAILURES, Result
-from tasks.track.store import TrackingError
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.jobs.job import FAILURES, Result
+from leaseboard.tasks.track.store import TrackingError
 
 if TYPE_CHECKING:
-    from tasks.track.tracker import Tracker
+    from leaseboard.tasks.track.tracker import Tracker
 
 Value = TypeVar("Value")
 
@@ -105,7 +105,7 @@ def log_all(results: Sequence[Result], out: Path, name: str, uri: str) -> None:
 
     Raises TrackingError if something could not be logged.
     """
-    from tasks.track.tracker import Tracker
+    from leaseboard.tasks.track.tracker import Tracker
 
     keys = [result.key for result in results]
     with Recorder(out, list(results), lambda: Tracker(uri, name, keys)) as recorder:

@@ -18,12 +18,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from algorithms.configurations import Configuration
-from algorithms.events import Event, Measured, Started, of
-from tasks.jobs.benches.kinds import REWARDING
-from tasks.jobs.job import Result
-from tasks.machine.environment import versions
-from tasks.machine.owners import owner
+from leaseboard.algorithms.configurations import Configuration
+from leaseboard.algorithms.events import Event, Measured, Started, of
+from leaseboard.tasks.jobs.benches.kinds import REWARDING
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.machine.environment import versions
+from leaseboard.tasks.machine.owners import owner
 
 MAX_VALUE = 6000
 """MLflow's longest parameter."""

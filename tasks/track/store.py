@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from algorithms.errors import LeaseboardError
-from tasks.machine import disk
-from tasks.machine.addresses import redacted, scrubbed
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.tasks.machine import disk
+from leaseboard.tasks.machine.addresses import redacted, scrubbed
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient

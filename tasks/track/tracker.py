@@ -10,21 +10,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from algorithms.configurations import configurations, table
-from tasks.folder import results
-from tasks.folder.event_logs import read_partial_log
-from tasks.jobs.job import Result
-from tasks.machine.owners import is_alive, owner
-from tasks.track import bulk
-from tasks.track.client import PARENT, ClientWriter, Known, every, stays
-from tasks.track.records import (
+from leaseboard.algorithms.configurations import configurations, table
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.folder.event_logs import read_partial_log
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.machine.owners import is_alive, owner
+from leaseboard.tasks.track import bulk
+from leaseboard.tasks.track.client import PARENT, ClientWriter, Known, every, stays
+from leaseboard.tasks.track.records import (
     OWNER,
     configuration_record,
     job_record,
     select,
     suite_key,
 )
-from tasks.track.store import experiment, open_store, reported
+from leaseboard.tasks.track.store import experiment, open_store, reported
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient

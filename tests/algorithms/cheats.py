@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 from pydantic.dataclasses import dataclass
 
-from algorithms.base import Algorithm, Score
-from algorithms.benches import stream
-from algorithms.benches.stream import StreamBench
-from algorithms.policies.policy import Record
+from leaseboard.algorithms.base import Algorithm, Score
+from leaseboard.algorithms.benches import stream
+from leaseboard.algorithms.benches.stream import StreamBench
+from leaseboard.algorithms.policies.policy import Record
 
 
 @dataclass(frozen=True, kw_only=True)

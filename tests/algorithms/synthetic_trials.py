@@ -1,9 +1,9 @@
 import numpy as np
 
-from algorithms.benches.pulls import Trial
-from algorithms.benches.synthetic_arms import Arms
-from algorithms.errors import UsageError
-from algorithms.seeds import generator
+from leaseboard.algorithms.benches.pulls import Trial
+from leaseboard.algorithms.benches.synthetic_arms import Arms
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.seeds import generator
 
 
 class SyntheticTrials:

@@ -1,8 +1,8 @@
 import pytest
 
-from algorithms.audit import Auditor
-from algorithms.errors import AuditError
-from algorithms.events import (
+from leaseboard.algorithms.audit import Auditor
+from leaseboard.algorithms.errors import AuditError
+from leaseboard.algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
     ConfigurationAdmitted,

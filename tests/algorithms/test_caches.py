@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from algorithms import caches
-from algorithms.errors import UsageError
+from leaseboard.algorithms import caches
+from leaseboard.algorithms.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
 
 CALLER = """
 from numba import njit
-from algorithms import callee
+from leaseboard.algorithms import callee
 
 @njit(cache=True)
 def call():
@@ -87,7 +87,9 @@ def test_whatever_compiled_code_imports_tells_kernels_apart():
 def answer_of(project, *first, **variables):
     """What `call` of the project's kernels returns in a process of its own."""
     environment = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"} | variables
-    program = "; ".join([*first, "from algorithms import caller", "print(caller.call())"])
+    program = "; ".join(
+        [*first, "from leaseboard.algorithms import caller", "print(caller.call())"]
+    )
     return subprocess.run(
         [sys.executable, "-c", program],
         cwd=project, env=environment, capture_output=True, text=True, check=True,

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from pydantic.dataclasses import dataclass
 
-from algorithms import registry
-from algorithms.base import Algorithm
-from algorithms.checks import (
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import Algorithm
+from leaseboard.algorithms.checks import (
     check_global_randomness,
     check_look_ahead,
     check_many_classes,
@@ -20,9 +20,9 @@ from algorithms.checks import (
     check_settings,
     checks,
 )
-from algorithms.errors import AuditError, BrokenPromiseError
-from algorithms.events import ConfigurationAdmitted, LeaseGranted
-from algorithms.policies.policy import ArmPolicy, Policy
+from leaseboard.algorithms.errors import AuditError, BrokenPromiseError
+from leaseboard.algorithms.events import ConfigurationAdmitted, LeaseGranted
+from leaseboard.algorithms.policies.policy import ArmPolicy, Policy
 from tests.algorithms import cheats
 
 DRAWS = {
@@ -137,8 +137,8 @@ def test_settings_that_can_be_changed_are_caught():
 
 def test_a_promise_is_broken_under_python_o_too():
     code = (
-        "from algorithms.checks import _promise\n"
-        "from algorithms.errors import BrokenPromiseError\n"
+        "from leaseboard.algorithms.checks import _promise\n"
+        "from leaseboard.algorithms.errors import BrokenPromiseError\n"
         "try:\n    _promise(False, 'why')\n"
         "except BrokenPromiseError as error:\n    print(error)\n"
     )

@@ -1,7 +1,14 @@
 import pytest
 
-from algorithms.configurations import OUTCOMES, Lease, Observation, configurations, phrase, table
-from algorithms.events import (
+from leaseboard.algorithms.configurations import (
+    OUTCOMES,
+    Lease,
+    Observation,
+    configurations,
+    phrase,
+    table,
+)
+from leaseboard.algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
     ConfigurationAdmitted,

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from algorithms.benches.synthetic_arms import SEVEN_GAUSSIANS, GaussianArms
-from algorithms.er_ucb import ErUcb, ErUcbAuto, exploitation, exploration
-from algorithms.policies.policy import Problem
 from benchmarks.simulation import simulate
+from leaseboard.algorithms.benches.synthetic_arms import SEVEN_GAUSSIANS, GaussianArms
+from leaseboard.algorithms.er_ucb import ErUcb, ErUcbAuto, exploitation, exploration
+from leaseboard.algorithms.policies.policy import Problem
 
 RNG = np.random.default_rng(0)
 

@@ -2,7 +2,7 @@
 
 import pickle
 
-from algorithms.errors import SettingError, UsageError
+from leaseboard.algorithms.errors import SettingError, UsageError
 
 
 def test_one_of_a_setting_is_pickled():

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms.apple.classifier import AppleClassifier
-from algorithms.chacha.scikit import StreamClassifier
-from algorithms.chacha.streaming import ChaChaClassifier
+from leaseboard.algorithms.apple.classifier import AppleClassifier
+from leaseboard.algorithms.chacha.scikit import StreamClassifier
+from leaseboard.algorithms.chacha.streaming import ChaChaClassifier
 
 X = np.random.default_rng(0).normal(size=(120, 2))
 UP = X[:, 0] > 0

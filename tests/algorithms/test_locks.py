@@ -15,11 +15,11 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from algorithms.apple.classifier import AppleClassifier
-from algorithms.apple.estimator import AppleRegressor
-from algorithms.chacha.scikit import StreamClassifier, StreamRegressor
-from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor, learn_many
-from algorithms.errors import UsageError
+from leaseboard.algorithms.apple.classifier import AppleClassifier
+from leaseboard.algorithms.apple.estimator import AppleRegressor
+from leaseboard.algorithms.chacha.scikit import StreamClassifier, StreamRegressor
+from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor, learn_many
+from leaseboard.algorithms.errors import UsageError
 
 N, BLOCK, THREADS = 600, 20, 4
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms import events, log_format
-from algorithms.events import (
+from leaseboard.algorithms import events, log_format
+from leaseboard.algorithms.events import (
     BoundsUpdated,
     ConfigurationAdmitted,
     FeaturesExpanded,

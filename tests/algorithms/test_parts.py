@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from algorithms.errors import UsageError
-from algorithms.parts import PARTS, lacking, mend, require
-from flows import cli
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.parts import PARTS, lacking, mend, require
+from leaseboard.flows import cli
 
 ROOT = Path(__file__).resolve().parents[2]
 IMPORTED_AS = {"scikit-learn": "sklearn", "liac-arff": "arff", "pyyaml": "yaml"}
@@ -122,7 +122,7 @@ def test_its_help_is_there_all_the_same(without, capsys):
 
 def test_so_does_one_that_finds_out_on_its_way():
     told = (
-        "import sys; sys.modules['pandas'] = None; from flows import cli;"
+        "import sys; sys.modules['pandas'] = None; from leaseboard.flows import cli;"
         " cli.main(['plan', 'quick'])"
     )
     done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, cwd=ROOT,

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from algorithms.errors import UsageError
-from algorithms.plain import fill, read, write
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.plain import fill, read, write
 
 VALUES = {
     "number": 0.1 + 0.2,

@@ -2,14 +2,14 @@ import textwrap
 
 import pytest
 
-from algorithms import registry
-from algorithms.base import Algorithm, settings_of
-from algorithms.errors import UsageError
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import Algorithm, settings_of
+from leaseboard.algorithms.errors import UsageError
 
 CUSTOM = textwrap.dedent(
     '''
     from pydantic.dataclasses import dataclass
-    from algorithms.base import Algorithm
+    from leaseboard.algorithms.base import Algorithm
 
     @dataclass(frozen=True, kw_only=True)
     class Mine(Algorithm):

@@ -4,13 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from algorithms.base import play
-from algorithms.benches.pulls import PullsBench, Trial
-from algorithms.benches.synthetic_arms import RisingArms
-from algorithms.events import BoundsUpdated, Eliminated, LeaseGranted, TrialFinished
-from algorithms.policies.even import Average
-from algorithms.policies.policy import Problem
-from algorithms.rising_bandits import (
+from benchmarks.simulation import simulate
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.pulls import PullsBench, Trial
+from leaseboard.algorithms.benches.synthetic_arms import RisingArms
+from leaseboard.algorithms.events import BoundsUpdated, Eliminated, LeaseGranted, TrialFinished
+from leaseboard.algorithms.policies.even import Average
+from leaseboard.algorithms.policies.policy import Problem
+from leaseboard.algorithms.rising_bandits import (
     RisingBandits,
     RisingBanditsCost,
     affordable_trials,
@@ -18,7 +19,6 @@ from algorithms.rising_bandits import (
     survivors,
     upper_bound,
 )
-from benchmarks.simulation import simulate
 from tests.algorithms.synthetic_trials import SyntheticTrials
 
 RNG = np.random.default_rng(0)

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from algorithms.errors import UsageError, UserFileError
-from algorithms.user_files import home, import_file, place
+from leaseboard.algorithms.errors import UsageError, UserFileError
+from leaseboard.algorithms.user_files import home, import_file, place
 
 
 def test_a_file_is_executed_once_until_it_changes(tmp_path):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from algorithms.apple.example import parity
 from benchmarks import apple
 from benchmarks.timing import ratio
+from leaseboard.algorithms.apple.example import parity
 
 
 def test_both_learn_the_same_rows():

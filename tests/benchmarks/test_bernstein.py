@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.special import gammainc
 
-from algorithms.errors import UsageError
 from benchmarks.bernstein import EmpiricalBernstein, best_rho, boundary, log_mixture
+from leaseboard.algorithms.errors import UsageError
 
 
 def integral(s, v, rho, c):

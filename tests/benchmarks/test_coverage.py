@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import hypergeom
 
-from algorithms.abc_selection.bounds import KINDS, Estimator
-from algorithms.benches.selecting import Probe
 from benchmarks import coverage
 from benchmarks.coverage import Coverage, simulate
+from leaseboard.algorithms.abc_selection.bounds import KINDS, Estimator
+from leaseboard.algorithms.benches.selecting import Probe
 
 RUNS = 300
 ROWS, TESTED, TEST_ROWS = 400, 800, 100_000

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks import drill
 from benchmarks.drill_faults import INCIDENTS, DailyStream, Inbox
-from flows import keep as flow
+from leaseboard.flows import keep as flow
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from algorithms.abc_selection.selection import ABC
 from benchmarks import fitness, fitness_pipelines
-from tasks.evaluate.learners.pipelines import named
-from tasks.store.recorded import Store
+from leaseboard.algorithms.abc_selection.selection import ABC
+from leaseboard.tasks.evaluate.learners.pipelines import named
+from leaseboard.tasks.store.recorded import Store
 
 PIPELINES = {
     "majority": DummyClassifier(),

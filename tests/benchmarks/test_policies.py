@@ -1,7 +1,7 @@
 import pytest
 
-from algorithms.errors import UsageError
 from benchmarks import policies
+from leaseboard.algorithms.errors import UsageError
 
 
 def test_every_policy_is_simulated_and_er_ucb_leads_its_own_problem():

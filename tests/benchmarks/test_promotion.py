@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from algorithms.sequential.duel import Duel
 from benchmarks.promotion import (
     KINDS,
     TESTS,
@@ -20,6 +19,7 @@ from benchmarks.promotion import (
     turns,
     verdicts,
 )
+from leaseboard.algorithms.sequential.duel import Duel
 
 
 @pytest.mark.parametrize("draw", KINDS.values(), ids=list(KINDS))

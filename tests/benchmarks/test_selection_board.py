@@ -3,9 +3,9 @@
 import shutil
 
 from benchmarks.selection_board import main
-from tasks.folder import results
-from tasks.jobs.job import Job
-from tasks.jobs.run import run_job
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.run import run_job
 
 DATA = "synthetic:waveform?rows=600&seed=0"
 

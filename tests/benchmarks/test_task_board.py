@@ -5,9 +5,9 @@ import shutil
 import pytest
 
 from benchmarks.task_board import main
-from tasks.folder import results
-from tasks.jobs.job import Job
-from tasks.jobs.run import run_job
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.run import run_job
 
 NUMBERS, CLASSES = "synthetic:fried?rows=300&seed=0", "sklearn:iris"
 

@@ -7,9 +7,9 @@ import json
 import numpy as np
 import pytest
 
-from algorithms.benches.stream import Namespace, Stream
 from benchmarks import chacha
 from benchmarks.timing import Timing, Way, measure, ratio
+from leaseboard.algorithms.benches.stream import Namespace, Stream
 
 
 def spin(rounds):

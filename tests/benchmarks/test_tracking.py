@@ -5,9 +5,9 @@ import shutil
 import pytest
 
 from benchmarks import tracking
-from tasks.folder.results import job_folder
-from tasks.track import Tracker
-from tasks.track.store import open_store
+from leaseboard.tasks.folder.results import job_folder
+from leaseboard.tasks.track import Tracker
+from leaseboard.tasks.track.store import open_store
 
 
 def test_it_logs_the_runs_that_it_counts(tmp_path, empty_store):

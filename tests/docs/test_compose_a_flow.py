@@ -16,8 +16,8 @@ import pandas as pd
 import pytest
 from sqlalchemy import create_engine
 
-from flows.server import PrefectServer
-from tasks.track.store import open_store
+from leaseboard.flows.server import PrefectServer
+from leaseboard.tasks.track.store import open_store
 
 pages = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("pages.py"))))
 PAGE = pages.DOCS / "how-to" / "compose-a-flow.md"

@@ -10,12 +10,12 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from tasks.jobs.benches import folds, holdout, pulls, samples, systems
-from tasks.jobs.limits import Limits
-from tasks.jobs.suites.promise import Promise
-from tasks.jobs.suites.suite import Contender, Data, Normalise, Printed, Suite, Tracking
-from tasks.jobs.suites.timetable import Scheduled
-from tasks.keep.settings import (
+from leaseboard.tasks.jobs.benches import folds, holdout, pulls, samples, systems
+from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.tasks.jobs.suites.promise import Promise
+from leaseboard.tasks.jobs.suites.suite import Contender, Data, Normalise, Printed, Suite, Tracking
+from leaseboard.tasks.jobs.suites.timetable import Scheduled
+from leaseboard.tasks.keep.settings import (
     AlertSettings,
     CompareSettings,
     DataSettings,
@@ -23,7 +23,7 @@ from tasks.keep.settings import (
     ModelSettings,
     RetrainSettings,
 )
-from tasks.preprocess.streaming import StreamOptions
+from leaseboard.tasks.preprocess.streaming import StreamOptions
 
 pages = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("pages.py"))))
 TEXT = (pages.DOCS / "reference" / "keys.md").read_text()

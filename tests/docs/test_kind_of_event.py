@@ -11,16 +11,22 @@ from types import SimpleNamespace
 
 import pytest
 
-from algorithms import events
-from algorithms.audit import Auditor
-from algorithms.errors import AuditError
-from algorithms.events import ChampionChanged, ConfigurationAdmitted, Eliminated, Finished, Started
-from algorithms.log_format import read_log, write_log
-from tasks.folder import results
-from tasks.jobs.job import Result
-from tasks.report.job.page import job_payload
-from tasks.track import Tracker
-from tasks.track.store import open_store
+from leaseboard.algorithms import events
+from leaseboard.algorithms.audit import Auditor
+from leaseboard.algorithms.errors import AuditError
+from leaseboard.algorithms.events import (
+    ChampionChanged,
+    ConfigurationAdmitted,
+    Eliminated,
+    Finished,
+    Started,
+)
+from leaseboard.algorithms.log_format import read_log, write_log
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.report.job.page import job_payload
+from leaseboard.tasks.track import Tracker
+from leaseboard.tasks.track.store import open_store
 
 pages = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("pages.py"))))
 (PLANTED,) = (
@@ -32,7 +38,7 @@ READ = ("__init__", "caches", "errors", "events", "audit", "configurations")
 YIELDS = """
 from collections.abc import Iterator
 
-from algorithms.events import Event, LossesCombined
+from leaseboard.algorithms.events import Event, LossesCombined
 
 
 def run() -> Iterator[Event]:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from flows import cli
+from leaseboard.flows import cli
 
 pages = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("pages.py"))))
 PAGE = pages.DOCS / "how-to" / "add-an-online-learner.md"

@@ -12,14 +12,14 @@ import typer
 import yaml
 from typer.core import TyperGroup
 
-from algorithms import registry
-from algorithms.errors import LeaseboardError, UsageError
-from flows.cli import app
-from flows.commands.options import parse_settings
-from tasks.jobs.job import Job
-from tasks.jobs.run import check, route_settings
-from tasks.jobs.suites.suite import Suite, suite_names
-from tasks.score.gate.formats import MARK
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.flows.cli import app
+from leaseboard.flows.commands.options import parse_settings
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.run import check, route_settings
+from leaseboard.tasks.jobs.suites.suite import Suite, suite_names
+from leaseboard.tasks.score.gate.formats import MARK
 
 pages = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("pages.py"))))
 CONF = pages.ROOT / "conf"
@@ -30,7 +30,7 @@ OWN_SUITES = ("my-suite.yaml",)
 OWN_DATA = ("energy", "tumours", "my.csv", "sales.csv")
 OWN_ALGORITHMS = ("mine.py:Mine", "patient.py:Patient", "centred.py:Centred",
                   "learner.py:Online", "rivers.py:Rivers")  # fmt: skip
-OWN_MODULES = ("algorithms.policies.patient",)
+OWN_MODULES = ("leaseboard.algorithms.policies.patient",)
 
 
 def calls():

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 import leaseboard
-from tasks.jobs.benches.kinds import KINDS
+from leaseboard.tasks.jobs.benches.kinds import KINDS
 
 pages = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("pages.py"))))
 TEXT = (pages.DOCS / "reference" / "index.md").read_text()
@@ -36,7 +36,7 @@ def test_all_is_named_in_full():
 
 
 def test_every_environment_is_there():
-    assert {f"algorithms.benches.{kind}" for kind in KINDS} <= set(NAMED)
+    assert {f"leaseboard.algorithms.benches.{kind}" for kind in KINDS} <= set(NAMED)
 
 
 @pytest.mark.parametrize("name", sorted({*leaseboard.__all__} - ON_A_PAGE))

@@ -22,7 +22,7 @@ def shell(tmp_path, zygote):
     programs = tmp_path / "bin"
     programs.mkdir()
     python = f'exec {shlex.quote(sys.executable)} "$@"'
-    for name, call in {"leaseboard": zygote.program("-m", "flows"), "python": python}.items():
+    for name, call in {"leaseboard": zygote.program("-m", "leaseboard"), "python": python}.items():
         program = programs / name
         program.write_text(f"#!/bin/sh\n{call}\n")
         program.chmod(0o755)

@@ -15,8 +15,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from suites import Bench
 
-from tasks.folder import results
-from tasks.machine.environment import prepare_environment
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.machine.environment import prepare_environment
 
 if __name__ == "__main__":
     # A shell's background job inherits an ignored SIGINT, also through the tests' runner.

@@ -7,8 +7,8 @@ import pytest
 from prefect.events.worker import EventsWorker
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
-from flows.cli import main
-from flows.server import PrefectServer
+from leaseboard.flows.cli import main
+from leaseboard.flows.server import PrefectServer
 from tests.flows.suites import Bench
 
 

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 OWN = '''
 import os, time
 from pathlib import Path
-from algorithms.chacha.baselines import Vanilla
+from leaseboard.algorithms.chacha.baselines import Vanilla
 
 class Sleeper(Vanilla):
     """Sleep before the work; say in a file who sleeps."""
@@ -58,7 +58,7 @@ def schedule(zygote, home, *options, **environment):
     """``leaseboard schedule`` in `home`; what it says goes to ``said.txt``."""
     own = {"PYTHONPATH": str(ROOT), "PREFECT_HOME": str(home / ".prefect")}
     with (home / "said.txt").open("w") as said:
-        words = ["-m", "flows", "schedule", *options]
+        words = ["-m", "leaseboard", "schedule", *options]
         env = os.environ | own | environment
         return zygote.start(words, cwd=home, out=said, err=said, env=env)
 

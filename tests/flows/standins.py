@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from algorithms.errors import DataUnavailableError, DivergedError, LeaseboardError
-from algorithms.events import (
+from leaseboard.algorithms.errors import DataUnavailableError, DivergedError, LeaseboardError
+from leaseboard.algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
     ConfigurationAdmitted,
@@ -22,8 +22,8 @@ from algorithms.events import (
     Measured,
     Started,
 )
-from algorithms.log_format import LogWriter
-from tasks.jobs.job import Result
+from leaseboard.algorithms.log_format import LogWriter
+from leaseboard.tasks.jobs.job import Result
 
 CONFIGURATIONS = 3
 
@@ -140,9 +140,9 @@ def _flee(trace):
 
 def _trial(pid_file):
     """Run a tuning trial in a process of its own, as a job of the pulls bench does."""
-    from tasks.evaluate.trials import worker
-    from tasks.evaluate.trials.evaluate import Arrays, Fold, Order
-    from tasks.processes.companion import kept_pids
+    from leaseboard.tasks.evaluate.trials import worker
+    from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold, Order
+    from leaseboard.tasks.processes.companion import kept_pids
 
     nothing = Arrays("classification", (Fold(*[np.zeros((1, 1))] * 6),))
     with worker.resting(worker.TrialLimits()) as runner:

@@ -3,14 +3,14 @@
 import dataclasses
 from pathlib import Path
 
-from flows.dispatch import Place, dispatch
-from flows.jobs import run_jobs
-from tasks.folder import results
-from tasks.jobs.job import Job
-from tasks.jobs.limits import Limits
-from tasks.jobs.suites.plan import Planned
-from tasks.jobs.suites.suite import Suite
-from tasks.track.store import open_store
+from leaseboard.flows.dispatch import Place, dispatch
+from leaseboard.flows.jobs import run_jobs
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.tasks.jobs.suites.plan import Planned
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.track.store import open_store
 
 STANDINS = Path(__file__).with_name("standins.py")
 

@@ -4,18 +4,18 @@ import shutil
 
 import pytest
 
-from algorithms.errors import UsageError
-from flows.benchmark import benchmark
-from flows.dispatch import Place, dispatch
-from tasks.fetch import kept
-from tasks.folder import results
-from tasks.jobs import prepared
-from tasks.jobs.suites.suite import Suite
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.flows.benchmark import benchmark
+from leaseboard.flows.dispatch import Place, dispatch
+from leaseboard.tasks.fetch import kept
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.jobs import prepared
+from leaseboard.tasks.jobs.suites.suite import Suite
 
 DATA = [f"synthetic:fried?rows={rows}&seed=0" for rows in (200, 210, 220)]
 SPOILER = '''
 import re
-from algorithms.chacha.baselines import Vanilla
+from leaseboard.algorithms.chacha.baselines import Vanilla
 
 class Spoiler(Vanilla):
     """Writes where it must not."""

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from flows import cli
-from tasks import report
-from tasks.folder import results
-from tasks.track import TrackingError
-from tasks.track.store import open_store
+from leaseboard.flows import cli
+from leaseboard.tasks import report
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.track import TrackingError
+from leaseboard.tasks.track.store import open_store
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_a_board_that_the_store_refuses_is_a_failed_merge(call, done, monkeypatc
     def refuse(*_, **__):
         raise TrackingError("no space")
 
-    monkeypatch.setattr("tasks.steps.recording.publish", refuse)
+    monkeypatch.setattr("leaseboard.tasks.steps.recording.publish", refuse)
     call("export", done.out, "a.zip")
     said = call("merge", "a.zip", "--out", "m", "--tracking-uri", done.uri, code=2)
 

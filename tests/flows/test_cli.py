@@ -13,12 +13,12 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
-from flows.cli import app, main
+from leaseboard.flows.cli import app, main
 
 ROOT = Path(__file__).resolve().parents[2]
 HELP = """
 import sys
-from flows.cli import main
+from leaseboard.flows.cli import main
 try:
     main(["--help"])
 finally:
@@ -131,7 +131,7 @@ def test_data_that_cannot_be_had_exit_with_3(leaseboard):
 
 
 def test_ctrl_c_is_one_line_and_exits_with_130(monkeypatch, capsys):
-    from flows import cli
+    from leaseboard.flows import cli
 
     def interrupted():
         raise KeyboardInterrupt
@@ -148,7 +148,7 @@ def test_ctrl_c_is_one_line_and_exits_with_130(monkeypatch, capsys):
 
 @pytest.mark.parametrize("debug", [[], ["--debug"]])
 def test_an_unforeseen_error_is_one_line_and_no_regression(monkeypatch, capsys, debug):
-    from flows import cli
+    from leaseboard.flows import cli
 
     def broken():
         raise OverflowError("date value out of range\nand more")
@@ -187,7 +187,7 @@ def test_an_output_folder_that_cannot_be_written_is_named(leaseboard, tmp_path):
 
 
 def test_race_ends_with_one_json_object_and_repeats_exactly(zygote, tmp_path):
-    arguments = ("-m", "flows", "race", "vanilla", "sklearn:diabetes", "--seed", "3", "--json",
+    arguments = ("-m", "leaseboard", "race", "vanilla", "sklearn:diabetes", "--seed", "3", "--json",
                  "--set", "log_target=false")  # fmt: skip
     said = [zygote.run(arguments, cwd=tmp_path).stdout for _ in range(2)]
     one, two = (json.loads(text.splitlines()[-1]) for text in said)
@@ -207,7 +207,7 @@ def test_race_ends_with_one_json_object_and_repeats_exactly(zygote, tmp_path):
 def test_race_reports_a_crash_of_an_algorithm_as_status_and_code_2(leaseboard, tmp_path):
     (tmp_path / "broken.py").write_text(
         "from pydantic.dataclasses import dataclass\n"
-        "from algorithms.base import Algorithm\n\n"
+        "from leaseboard.algorithms.base import Algorithm\n\n"
         "@dataclass(frozen=True, kw_only=True)\n"
         "class Broken(Algorithm):\n"
         "    bench = 'stream'\n\n"
@@ -227,7 +227,7 @@ def test_check_names_the_promises_that_an_algorithm_breaks(leaseboard, tmp_path)
     (tmp_path / "unseeded.py").write_text(
         "import numpy as np\n"
         "from pydantic.dataclasses import dataclass\n"
-        "from algorithms.base import Algorithm\n\n"
+        "from leaseboard.algorithms.base import Algorithm\n\n"
         "@dataclass(frozen=True, kw_only=True)\n"
         "class Unseeded(Algorithm):\n"
         "    bench = 'stream'\n\n"
@@ -286,11 +286,11 @@ def test_a_file_that_cannot_be_written_is_found_before_anything_runs(leaseboard,
 
 
 def test_a_plan_says_how_a_job_ended_that_runs_again(tmp_path):
-    from flows.commands.run import _state
-    from tasks.folder import results
-    from tasks.jobs.job import Job
-    from tasks.jobs.run import failed
-    from tasks.jobs.suites.plan import Planned
+    from leaseboard.flows.commands.run import _state
+    from leaseboard.tasks.folder import results
+    from leaseboard.tasks.jobs.job import Job
+    from leaseboard.tasks.jobs.run import failed
+    from leaseboard.tasks.jobs.suites.plan import Planned
 
     job = Job("vanilla", "sklearn:diabetes", 0, 0)
     waiting = Planned(job, "k")

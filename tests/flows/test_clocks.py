@@ -6,23 +6,23 @@ import dataclasses
 
 import pytest
 
-from algorithms.checks import check_audit
-from flows.cli import main
-from tasks.fetch import load
-from tasks.jobs.job import Job
-from tasks.jobs.limits import Limits
-from tasks.jobs.run import identify
-from tasks.models.kept import REFIT, RUN, lay
-from tasks.pool.workers import WorkerPool
+from leaseboard.algorithms.checks import check_audit
+from leaseboard.flows.cli import main
+from leaseboard.tasks.fetch import load
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.tasks.jobs.run import identify
+from leaseboard.tasks.models.kept import REFIT, RUN, lay
+from leaseboard.tasks.pool.workers import WorkerPool
 
 DATA = "synthetic:fried?rows=300&seed=0"
 BUSY = """
 import time
 import numpy as np
-import tasks.machine.clocks
-import tasks.jobs.run
+import leaseboard.tasks.machine.clocks
+import leaseboard.tasks.jobs.run
 from pydantic.dataclasses import dataclass
-from algorithms.base import Algorithm
+from leaseboard.algorithms.base import Algorithm
 
 def stands_still():
     return 0.0
@@ -36,9 +36,9 @@ class Mine(Algorithm):
         real = time.process_time
         time.perf_counter = time.process_time = time.thread_time = stands_still
         if self.deep:
-            cpu, wall = tasks.machine.clocks.process_time(), tasks.jobs.run.perf_counter()
-            tasks.machine.clocks.process_time = lambda: cpu
-            tasks.jobs.run.perf_counter = lambda: wall
+            cpu, wall = leaseboard.tasks.machine.clocks.process_time(), leaseboard.tasks.jobs.run.perf_counter()
+            leaseboard.tasks.machine.clocks.process_time = lambda: cpu
+            leaseboard.tasks.jobs.run.perf_counter = lambda: wall
         begin = real()
         while real() - begin < 2:
             pass
@@ -48,7 +48,7 @@ class Mine(Algorithm):
 HONEST = """
 import numpy as np
 from pydantic.dataclasses import dataclass
-from algorithms.base import Algorithm
+from leaseboard.algorithms.base import Algorithm
 
 @dataclass(frozen=True, kw_only=True)
 class Mine(Algorithm):
@@ -95,7 +95,7 @@ import dataclasses
 import subprocess
 import sys
 import time
-from tasks.jobs.run import run_job
+from leaseboard.tasks.jobs.run import run_job
 
 BURN = "import time\nwhile time.process_time() < 2.5: pass\nprint(flush=True)\n"
 
@@ -152,11 +152,14 @@ def test_a_policy_of_ones_own_is_refitted_whatever_its_first_run_took(own):
 
 @pytest.mark.parametrize(
     "patch",
-    ["tasks.jobs.run.process_time = time.perf_counter", "tasks.machine.clocks.cpu_seconds"],
+    [
+        "leaseboard.tasks.jobs.run.process_time = time.perf_counter",
+        "leaseboard.tasks.machine.clocks.cpu_seconds",
+    ],
 )
 def test_check_names_the_clocks_that_an_algorithm_changed(tmp_path, monkeypatch, capsys, patch):
-    monkeypatch.setattr("algorithms.checks.checks", lambda: {"audit": check_audit})
-    header = f"import resource, time, tasks.machine.clocks, tasks.jobs.run\n{HONEST}"
+    monkeypatch.setattr("leaseboard.algorithms.checks.checks", lambda: {"audit": check_audit})
+    header = f"import resource, time, leaseboard.tasks.machine.clocks, leaseboard.tasks.jobs.run\n{HONEST}"
     text = header.replace("        yield", f"        {patch} = lambda *_: 0.0\n        yield")
     (tmp_path / "own.py").write_text(text)
     monkeypatch.chdir(tmp_path)

@@ -14,13 +14,13 @@ import pandas as pd
 import psutil
 import pytest
 
-from algorithms.errors import LeaseboardError
-from flows.benchmark import benchmark
-from flows.dispatch import Place, dispatch
-from tasks.folder import results
-from tasks.jobs.limits import Limits
-from tasks.jobs.suites.suite import Suite
-from tasks.store.recorded import Store
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.flows.benchmark import benchmark
+from leaseboard.flows.dispatch import Place, dispatch
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.store.recorded import Store
 
 pytestmark = pytest.mark.dask
 CHILD = Path(__file__).with_name("child.py")
@@ -116,7 +116,7 @@ def running(machines):
     for process, _ in machines.workers:
         if process.poll() is None:
             below = psutil.Process(process.pid).children(recursive=True)
-            found[process.pid] = [p for p in below if p.name() == "tasks.pool.work"]
+            found[process.pid] = [p for p in below if p.name() == "leaseboard.tasks.pool.work"]
     return found
 
 
@@ -262,7 +262,7 @@ def test_what_one_worker_computed_one_without_its_disk_replays(
 
 
 def test_what_is_wrong_with_a_cluster_is_one_line(bench, monkeypatch, tmp_path, zygote):
-    monkeypatch.setattr("flows.cluster.CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("leaseboard.flows.cluster.CONNECT_SECONDS", 0.5)
     bench.reference = "sklearn:diabetes"
     with pytest.raises(LeaseboardError, match="no Dask scheduler answers at 'tcp:"):
         bench.run(local=False, workers=None, cluster="tcp://127.0.0.1:9")
@@ -355,7 +355,7 @@ class TestTls:
     ):
         from distributed.security import Security
 
-        monkeypatch.setattr("flows.cluster.CONNECT_SECONDS", 2)
+        monkeypatch.setattr("leaseboard.flows.cluster.CONNECT_SECONDS", 2)
         own = Security.temporary()
         bench.reference = "sklearn:diabetes"
         stranger = {

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from flows import cli
-from tasks.folder import results
+from leaseboard.flows import cli
+from leaseboard.tasks.folder import results
 
 SUITE = """
 title: One

@@ -20,9 +20,9 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 from sqlalchemy import create_engine, text
 from typer.core import TyperGroup
 
-from flows.cli import app
-from tasks.jobs.suites.timetable import load_schedule
-from tasks.keep.settings import read_keep
+from leaseboard.flows.cli import app
+from leaseboard.tasks.jobs.suites.timetable import load_schedule
+from leaseboard.tasks.keep.settings import read_keep
 from tests.flows.composed import BIN, DEPLOY, ROOT, Composed, compose, substituted
 from tests.flows.schedules import state, trigger
 

@@ -12,9 +12,18 @@ from prefect.client.schemas.objects import ConcurrencyLimitConfig
 from prefect.flows import EntrypointType
 from prefect.states import Cancelling, Completed, Crashed, Pending, Running
 
-from flows import flow_runs
-from flows.flow_runs import TAG, claim, dead_runs, end, end_dead_runs, in_the_way, take, taken
-from tasks.machine.owners import owner
+from leaseboard.flows import flow_runs
+from leaseboard.flows.flow_runs import (
+    TAG,
+    claim,
+    dead_runs,
+    end,
+    end_dead_runs,
+    in_the_way,
+    take,
+    taken,
+)
+from leaseboard.tasks.machine.owners import owner
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -38,7 +47,7 @@ def client(url):
 @pytest.fixture(scope="module")
 def dead():
     """The owner that a process had which is gone."""
-    code = "from tasks.machine.owners import owner; print(owner())"
+    code = "from leaseboard.tasks.machine.owners import owner; print(owner())"
     answer = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )

@@ -13,7 +13,7 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
-from flows.server import PrefectServer
+from leaseboard.flows.server import PrefectServer
 from tests.flows.schedules import make_home, schedule, state, stop, until
 
 pytestmark = pytest.mark.browser
@@ -23,7 +23,7 @@ WAITS = '''
 import time
 from pathlib import Path
 
-from algorithms.chacha.baselines import Vanilla
+from leaseboard.algorithms.chacha.baselines import Vanilla
 
 
 class Waits(Vanilla):

@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from flows.cli import main
-from tasks.track import recorder
+from leaseboard.flows.cli import main
+from leaseboard.tasks.track import recorder
 
 SUITE = """
 title: small
@@ -17,7 +17,7 @@ repetitions: 2
 """
 BROKEN = """
 from pydantic.dataclasses import dataclass
-from algorithms.base import Algorithm
+from leaseboard.algorithms.base import Algorithm
 
 @dataclass(frozen=True, kw_only=True)
 class Broken(Algorithm):

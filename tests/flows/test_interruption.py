@@ -9,17 +9,17 @@ from pathlib import Path
 import psutil
 import pytest
 
-from algorithms.log_format import write_log
-from flows import cli
-from flows.commands import run as command
-from flows.interruption import InterruptedRunError, resumable, terminable
-from tasks.folder import results
-from tasks.jobs.job import Result
+from leaseboard.algorithms.log_format import write_log
+from leaseboard.flows import cli
+from leaseboard.flows.commands import run as command
+from leaseboard.flows.interruption import InterruptedRunError, resumable, terminable
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.jobs.job import Result
 
 SLEEPER = '''
 import subprocess
 from pathlib import Path
-from algorithms.chacha.baselines import Vanilla
+from leaseboard.algorithms.chacha.baselines import Vanilla
 
 class Sleeper(Vanilla):
     """Leave a child in a session of its own and never end."""
@@ -43,7 +43,7 @@ def test_sigterm_leaves_what_is_finished_and_no_process(tmp_path, empty_store, z
     (tmp_path / "suite.yaml").write_text(SUITE)
     out = tmp_path / "out"
     store = f"sqlite:///{shutil.copy(empty_store, tmp_path)}"
-    words = ["-m", "flows", "run", "suite.yaml", "--local", "--workers", "2", "--out", out]
+    words = ["-m", "leaseboard", "run", "suite.yaml", "--local", "--workers", "2", "--out", out]
     complained = tmp_path / "complained"
     with complained.open("w") as err, Path(os.devnull).open("w") as nothing:
         process = zygote.start(

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tasks import fetch
-from tasks.jobs.job import Job
-from tasks.jobs.limits import Limits
-from tasks.jobs.suites.plan import plan
-from tasks.pool.workers import WorkerPool
+from leaseboard.tasks import fetch
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.tasks.jobs.suites.plan import plan
+from leaseboard.tasks.pool.workers import WorkerPool
 
 STREAM = "synthetic:fried?rows=200&seed=0"
 HONEST = [
@@ -31,7 +31,7 @@ POISONS = {
     "limits": "resource.setrlimit(resource.RLIMIT_NOFILE, (8, 8)); os.umask(0o777)",
     "signals": "[signal.signal(n, signal.SIG_IGN) for n in (signal.SIGTERM, signal.SIGCHLD)]",
     "modules": "[sys.modules.pop(n) for n in list(sys.modules) if n.startswith('tasks')]",
-    "worker": "import tasks.pool.worker as w; w.run = w.plain = w.verdict = lambda *_: 1 / 0",
+    "worker": "import leaseboard.tasks.pool.worker as w; w.run = w.plain = w.verdict = lambda *_: 1 / 0",
     "thread": "threading.Thread(target=lambda: [np.seterr(all='raise') for _ in iter(int, 1)],"
               " daemon=True).start()",
 }  # fmt: skip
@@ -41,7 +41,7 @@ PREFACE = """
 import builtins, io, json, locale, os, resource, signal, sys, threading, time, warnings
 import numpy as np
 from pydantic.dataclasses import dataclass
-from algorithms.base import Algorithm, Score
+from leaseboard.algorithms.base import Algorithm, Score
 """
 ALGORITHM = (
     PREFACE
@@ -59,7 +59,7 @@ class Poison(Algorithm):
 ORACLE = (
     PREFACE
     + """
-from algorithms.chacha.oracle import InteractionOracle
+from leaseboard.algorithms.chacha.oracle import InteractionOracle
 Score.__post_init__ = lambda self: object.__setattr__(self, "value", 0.0)
 class Bold(InteractionOracle):
     pass
@@ -144,9 +144,9 @@ def own_work(folder, body):
         f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
         "from pathlib import Path\n"
         "import __main__ as worker\n"
-        "from algorithms.user_files import import_file\n"
+        "from leaseboard.algorithms.user_files import import_file\n"
         "from standins import run_job as honest\n"
-        "from tasks.jobs.job import plain\n"
+        "from leaseboard.tasks.jobs.job import plain\n"
         "def run_job(job, folder, **given):\n"
         "    result, _ = honest(job, folder, **given)\n"
         "    row = plain(result)\n"

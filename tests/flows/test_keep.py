@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from mlflow import MlflowClient
 
-from flows import server
-from tasks.keep.opening import state_of
+from leaseboard.flows import server
+from leaseboard.tasks.keep.opening import state_of
 from tests.tasks.keep.world import BEGIN, World
 
 

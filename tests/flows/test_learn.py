@@ -16,10 +16,10 @@ import pytest
 from mlflow.models import infer_signature
 from sklearn.linear_model import LinearRegression
 
-from algorithms import plain
-from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
-from tasks.models.continued import Continued, read_rows
-from tasks.models.logged import default_store
+from leaseboard.algorithms import plain
+from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
+from leaseboard.tasks.models.continued import Continued, read_rows
+from leaseboard.tasks.models.logged import default_store
 from tests.flows.sales import sales, wrong
 
 
@@ -262,7 +262,7 @@ def test_a_process_that_is_killed_leaves_the_old_model(call, tmp_path):
     call("learn", "sales.model", "sales.csv")
     before = Path("sales.model").read_bytes()
     code = (
-        "import os, signal; from algorithms import plain; from flows.cli import main\n"
+        "import os, signal; from leaseboard.algorithms import plain; from leaseboard.flows.cli import main\n"
         "def dies(path, *_):\n"
         "    path.write_bytes(b'half'); os.kill(os.getpid(), signal.SIGKILL)\n"
         "plain.write = dies\n"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from algorithms import registry
-from algorithms.base import settings_of
-from flows.commands.listing import _settings
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import settings_of
+from leaseboard.flows.commands.listing import _settings
 
 
 @pytest.mark.parametrize("name", registry.names())

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from mlflow.tracking import MlflowClient
 
-from flows.cli import main
+from leaseboard.flows.cli import main
 
 SUITE = """
 title: Three kinds

@@ -41,7 +41,7 @@ def store(folder, empty_store):
 def printed(folder, store, zygote):
     """What `leaseboard run` of the suite prints."""
     (folder / "two.yaml").write_text(SUITE)
-    command = ["-m", "flows", "run", folder / "two.yaml", "--local", "--workers", "1"]
+    command = ["-m", "leaseboard", "run", folder / "two.yaml", "--local", "--workers", "1"]
     done = zygote.run([*command, "--out", folder / "run", "--tracking-uri", store], cwd=folder)
     assert done.returncode == 0, done.stderr
     return done.stdout.decode()
@@ -54,7 +54,7 @@ def server(store, folder, zygote):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     with (folder / "said.txt").open("w") as said:
-        command = ["-m", "flows", "ui", "--port", str(port), "--tracking-uri", store]
+        command = ["-m", "leaseboard", "ui", "--port", str(port), "--tracking-uri", store]
         process = zygote.start(command, cwd=folder, out=said, err=said)
     address = f"http://127.0.0.1:{port}"
     deadline = time.monotonic() + 180

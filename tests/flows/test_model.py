@@ -5,11 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from algorithms.errors import LeaseboardError, UsageError
-from flows.cli import main
-from flows.commands import model
-from tasks.folder import results
-from tasks.models import winner
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.flows.cli import main
+from leaseboard.flows.commands import model
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.models import winner
 
 OWN = """
 title: my own sales

@@ -2,7 +2,7 @@
 
 import pytest
 
-from flows.commands.operate import stuck_flow_runs
+from leaseboard.flows.commands.operate import stuck_flow_runs
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def history(tmp_path, monkeypatch):
 
 
 def test_a_server_that_cannot_start_is_a_finding(history, monkeypatch):
-    monkeypatch.setattr("flows.server.COMMAND", ("-c", "raise SystemExit(3)"))
+    monkeypatch.setattr("leaseboard.flows.server.COMMAND", ("-c", "raise SystemExit(3)"))
     (found,) = stuck_flow_runs(mend=False)
 
     assert not found.healthy

@@ -10,9 +10,9 @@ import pytest
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import TaskRunFilter
 
-from algorithms.errors import LeaseboardError
-from flows.server import PrefectServer
-from tasks.folder import results
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.flows.server import PrefectServer
+from leaseboard.tasks.folder import results
 
 CHILD = Path(__file__).with_name("child.py")
 
@@ -79,7 +79,7 @@ def test_an_interrupted_flow_stops_its_jobs_and_is_seen_as_ended(bench, url, zyg
 
 class TestAServerInTrouble:
     def test_that_ends_at_once(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("flows.server.COMMAND", ("-c", "raise SystemExit(3)"))
+        monkeypatch.setattr("leaseboard.flows.server.COMMAND", ("-c", "raise SystemExit(3)"))
         with (
             PrefectServer(tmp_path / "server.log") as server,
             pytest.raises(LeaseboardError, match=r"exit code 3: see .*server\.log.*--local"),
@@ -89,7 +89,7 @@ class TestAServerInTrouble:
     def test_another_one_s_log_is_kept(self, tmp_path, monkeypatch):
         log = tmp_path / "server.log"
         log.write_text("of one that still writes there\n")
-        monkeypatch.setattr("flows.server.COMMAND", ("-c", "print('mine', flush=True)"))
+        monkeypatch.setattr("leaseboard.flows.server.COMMAND", ("-c", "print('mine', flush=True)"))
         with PrefectServer(log) as server, pytest.raises(LeaseboardError):
             server.wait()
 
@@ -97,8 +97,8 @@ class TestAServerInTrouble:
 
     def test_a_large_log_is_set_aside(self, tmp_path, monkeypatch):
         log = tmp_path / "server.log"
-        monkeypatch.setattr("flows.server.MOST_LOG_BYTES", 3)
-        monkeypatch.setattr("flows.server.COMMAND", ("-c", "print('mine', flush=True)"))
+        monkeypatch.setattr("leaseboard.flows.server.MOST_LOG_BYTES", 3)
+        monkeypatch.setattr("leaseboard.flows.server.COMMAND", ("-c", "print('mine', flush=True)"))
         for before in ("first", "second"):
             log.write_text(before)
             with PrefectServer(log) as server, pytest.raises(LeaseboardError):
@@ -109,7 +109,7 @@ class TestAServerInTrouble:
 
     def test_several_that_start_at_once_keep_all_that_was_said(self, tmp_path, monkeypatch):
         log = tmp_path / "server.log"
-        monkeypatch.setattr("flows.server.MOST_LOG_BYTES", 3)
+        monkeypatch.setattr("leaseboard.flows.server.MOST_LOG_BYTES", 3)
         for _ in range(30):
             log.write_text("large")
             with ThreadPoolExecutor(4) as threads:
@@ -118,7 +118,9 @@ class TestAServerInTrouble:
             assert (tmp_path / "server.old.log").read_text() == "large"
 
     def test_that_does_not_answer_in_time(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("flows.server.COMMAND", ("-c", "import time; time.sleep(60)"))
+        monkeypatch.setattr(
+            "leaseboard.flows.server.COMMAND", ("-c", "import time; time.sleep(60)")
+        )
         with (
             PrefectServer(tmp_path / "server.log") as server,
             pytest.raises(LeaseboardError, match="did not answer within 0 s"),

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 
-from flows import service
+from leaseboard.flows import service
 
 MARK = "5ECRET"
 PASSWORD = f"p%23{MARK}%5B%2F"
@@ -74,7 +74,7 @@ class Watched:
         self.lines = set()
         self._told = folder.parent / f"{folder.name}-{words[0]}.txt"
         with self._told.open("w") as told:
-            own = ["-m", "flows", "--debug", *words]
+            own = ["-m", "leaseboard", "--debug", *words]
             self.process = zygote.start(
                 own, cwd=folder, out=told, err=told, env=environment, forks=False
             )

@@ -16,9 +16,9 @@ algorithms: [vanilla]
 """
 COMMAND = """
 import runpy
-from tasks.track import recorder
+from leaseboard.tasks.track import recorder
 recorder.RETRY_SECONDS = (0.01,) * len(recorder.RETRY_SECONDS)  # as often as ever, and soon
-runpy.run_module("flows", run_name="__main__", alter_sys=True)
+runpy.run_module("leaseboard", run_name="__main__", alter_sys=True)
 """
 
 

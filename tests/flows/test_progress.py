@@ -2,9 +2,9 @@ import io
 
 import pytest
 
-from flows.jobs import Progress
-from tasks.jobs.job import Job
-from tasks.jobs.run import failed
+from leaseboard.flows.jobs import Progress
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.run import failed
 
 
 def over(data):

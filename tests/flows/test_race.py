@@ -10,17 +10,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms.chacha.chacha import ChaCha
-from flows.cli import main
-from tasks.folder.event_logs import read_partial_log
-from tasks.jobs import quarantine
+from leaseboard.algorithms.chacha.chacha import ChaCha
+from leaseboard.flows.cli import main
+from leaseboard.tasks.folder.event_logs import read_partial_log
+from leaseboard.tasks.jobs import quarantine
 
 DATA = "synthetic:fried?rows=442&seed=0"
 ALGORITHM = """
 from pydantic.dataclasses import dataclass
-from algorithms.base import Algorithm
-from algorithms.errors import DivergedError
-from algorithms.events import ConfigurationAdmitted, Eliminated
+from leaseboard.algorithms.base import Algorithm
+from leaseboard.algorithms.errors import DivergedError
+from leaseboard.algorithms.events import ConfigurationAdmitted, Eliminated
 
 @dataclass(frozen=True, kw_only=True)
 class Failing(Algorithm):
@@ -71,7 +71,7 @@ def test_every_ending_is_told_and_its_events_are_kept(race, tmp_path, end, statu
 POLICY = """
 import numpy as np
 from pydantic.dataclasses import dataclass
-from algorithms.policies.policy import ArmPolicy, Policy
+from leaseboard.algorithms.policies.policy import ArmPolicy, Policy
 
 @dataclass(frozen=True, kw_only=True)
 class Outside(ArmPolicy):
@@ -93,7 +93,7 @@ def test_an_arm_that_is_none_is_told_with_its_place_by_race_and_check(race, tmp_
         "`_choose` of mine.py:OutsidePolicy gave 99: return integers of shape (1,), an arm of 0.."
     )
     told = raced(capsys, "mine.py:Outside", "sklearn:iris", "--budget", "20")[0]
-    asked = ("tasks.jobs.checked:broken", Path("mine.py"), "mine.py:Outside", "audit")
+    asked = ("leaseboard.tasks.jobs.checked:broken", Path("mine.py"), "mine.py:Outside", "audit")
 
     assert told["reason"] == f"{said}15 for each run"
     assert quarantine.ask(*asked) == f"BrokenPromiseError: {said}3 for each run"
@@ -174,7 +174,7 @@ def test_a_full_disk_costs_the_file_and_not_the_result(race, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tasks.folder.results.write_atomically", full)
+    monkeypatch.setattr("leaseboard.tasks.folder.results.write_atomically", full)
     told, complained, code = race("vanilla")
 
     assert (told["status"], code) == ("ok", 2)
@@ -185,7 +185,7 @@ def test_a_comparison_that_fails_costs_the_skill_and_not_the_result(race, monkey
     def gone(*_, **__):
         raise OSError(2, "No such file or directory")
 
-    monkeypatch.setattr("tasks.jobs.skill.with_skill", gone)
+    monkeypatch.setattr("leaseboard.tasks.jobs.skill.with_skill", gone)
     told, complained, code = race("vanilla")
 
     assert (told["status"], code) == ("ok", 2)
@@ -194,7 +194,7 @@ def test_a_comparison_that_fails_costs_the_skill_and_not_the_result(race, monkey
 
 
 def test_what_a_store_prints_stays_off_the_json(race, monkeypatch):
-    monkeypatch.setattr("tasks.track.log_race", lambda *_: print("View run at ..."))
+    monkeypatch.setattr("leaseboard.tasks.track.log_race", lambda *_: print("View run at ..."))
     told, complained, code = race("vanilla", "--track")
 
     assert (told["status"], code) == ("ok", 0)
@@ -204,7 +204,7 @@ def test_what_a_store_prints_stays_off_the_json(race, monkeypatch):
 @pytest.mark.parametrize(
     ("end", "code"),
     [
-        ("from algorithms.errors import UsageError; raise UsageError('no')", 64),
+        ("from leaseboard.algorithms.errors import UsageError; raise UsageError('no')", 64),
         ("import os, signal, time; os.kill({parent}, signal.SIGINT); time.sleep(60)", 130),
         ("import os, signal, time; os.kill({parent}, signal.SIGTERM); time.sleep(60)", 143),
     ],
@@ -415,7 +415,7 @@ def test_rows_that_a_race_leaves_out_are_said(
 def test_a_race_of_too_many_configurations_warns_in_one_line(tmp_path):
     command = ["race", "chacha-paper", "synthetic:mv?rows=10000", "--set", "coefficient=0.01",
                "--set", "encoding=codes"]  # fmt: skip
-    ended = subprocess.run([sys.executable, "-m", "flows", *command, "--out", str(tmp_path)],
+    ended = subprocess.run([sys.executable, "-m", "leaseboard", *command, "--out", str(tmp_path)],
                            capture_output=True, text=True, check=True)  # fmt: skip
     (line,) = [line for line in ended.stderr.splitlines() if "arning" in line]
     assert line.startswith("leaseboard: warning: 10,")

@@ -13,16 +13,16 @@ from collections import Counter
 
 import pytest
 
-from flows.cli import main
-from tasks.folder.results import assemble, finish
-from tasks.jobs.run import run_job
-from tasks.report import suite_of
-from tasks.report.sections.repeat import race_command
-from tasks.score.bootstrap import resampled_means
-from tasks.score.leaderboard import leaderboard
-from tasks.score.significance import compare_all
-from tasks.score.summary import summarise
-from tasks.track import TrackingError
+from leaseboard.flows.cli import main
+from leaseboard.tasks.folder.results import assemble, finish
+from leaseboard.tasks.jobs.run import run_job
+from leaseboard.tasks.report import suite_of
+from leaseboard.tasks.report.sections.repeat import race_command
+from leaseboard.tasks.score.bootstrap import resampled_means
+from leaseboard.tasks.score.leaderboard import leaderboard
+from leaseboard.tasks.score.significance import compare_all
+from leaseboard.tasks.score.summary import summarise
+from leaseboard.tasks.track import TrackingError
 
 SUITE = """
 title: Two learners
@@ -50,8 +50,8 @@ def call(capsys, monkeypatch, tmp_path):
 @pytest.fixture
 def finished(tmp_path):
     """The run folder of a small suite, as the flow leaves it, with its report."""
-    from tasks import report
-    from tasks.jobs.suites.suite import load_suite
+    from leaseboard.tasks import report
+    from leaseboard.tasks.jobs.suites.suite import load_suite
 
     (tmp_path / "two.yaml").write_text(SUITE)
     suite = load_suite(str(tmp_path / "two.yaml"), tmp_path)
@@ -72,7 +72,7 @@ def test_a_board_that_the_store_refuses_is_a_failed_run(call, tmp_path, empty_st
     def refuse(uri, *_, **__):
         raise TrackingError(f"{uri}: no space")
 
-    monkeypatch.setattr("tasks.steps.recording.publish", refuse)
+    monkeypatch.setattr("leaseboard.tasks.steps.recording.publish", refuse)
     (tmp_path / "one.yaml").write_text(
         "title: t\ndata: ['synthetic:fried?rows=300&seed=0']\n"
         "baselines: false\nalgorithms: [vanilla]\n"

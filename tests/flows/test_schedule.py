@@ -22,17 +22,17 @@ from prefect.client.orchestration import get_client
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Pending
 
-import flows.schedule
-from algorithms.errors import LeaseboardError, UsageError
-from flows.commands import operate
-from flows.commands import schedule as command
-from flows.deployed import ALONE, check_kept
-from flows.flow_runs import TAG, cause
-from flows.interruption import terminable
-from flows.schedule import benchmark
-from flows.scheduler import Scheduler
-from flows.server import PrefectServer
-from tasks.jobs.suites.timetable import load_schedule
+import leaseboard.flows.schedule
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.flows.commands import operate
+from leaseboard.flows.commands import schedule as command
+from leaseboard.flows.deployed import ALONE, check_kept
+from leaseboard.flows.flow_runs import TAG, cause
+from leaseboard.flows.interruption import terminable
+from leaseboard.flows.schedule import benchmark
+from leaseboard.flows.scheduler import Scheduler
+from leaseboard.flows.server import PrefectServer
+from leaseboard.tasks.jobs.suites.timetable import load_schedule
 from tests.flows.schedules import (
     ROOT,
     free_port,
@@ -107,7 +107,7 @@ def test_prefect_is_not_told_the_address_of_the_store(monkeypatch, server):
     given = []
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "")
     monkeypatch.setenv("PREFECT_API_URL", str(server.api_url))
-    monkeypatch.setattr(flows.schedule.Scheduler, "serve", lambda *_: given.append(1))
+    monkeypatch.setattr(leaseboard.flows.schedule.Scheduler, "serve", lambda *_: given.append(1))
     command.schedule(conf=ROOT / "conf", tracking_uri=secret)
 
     assert given
@@ -148,7 +148,7 @@ def test_a_server_of_somebody_else_is_not_taken_for_ours(monkeypatch, tmp_path, 
     served = []
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
-    monkeypatch.setattr(flows.schedule, "serve_schedules", lambda *_: served.append(1))
+    monkeypatch.setattr(leaseboard.flows.schedule, "serve_schedules", lambda *_: served.append(1))
     with HTTPServer(("127.0.0.1", 0), Healthy) as theirs:
         threading.Thread(target=theirs.serve_forever, daemon=True).start()
         port = theirs.server_port
@@ -198,7 +198,7 @@ class Process:
 def processes(monkeypatch):
     """The runs that a process was started for."""
     monkeypatch.setattr(Process, "begun", [], raising=False)
-    monkeypatch.setattr("flows.scheduler.Service", Process)
+    monkeypatch.setattr("leaseboard.flows.scheduler.Service", Process)
     return Process.begun
 
 
@@ -209,7 +209,7 @@ def deployed(home, server, monkeypatch):
     loaded = load_schedule(home / "conf")
     with monkeypatch.context() as patch:
         patch.setattr(Scheduler, "serve", lambda self, _: served.append(self._names))
-        flows.schedule.serve_schedules(loaded, home / "conf", lambda: None)
+        leaseboard.flows.schedule.serve_schedules(loaded, home / "conf", lambda: None)
     return served[0]
 
 
@@ -274,11 +274,13 @@ def test_whatever_ends_a_schedule_ends_the_runs_that_go_on_and_says_so(
             signal.raise_signal(number) if number else 1 / 0
         started.append(trigger(server, "slow"))
 
-    monkeypatch.setattr("flows.scheduler.POLL_SECONDS", 0)
+    monkeypatch.setattr("leaseboard.flows.scheduler.POLL_SECONDS", 0)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with terminable(), pytest.raises((KeyboardInterrupt, SystemExit, ZeroDivisionError)):
-            flows.schedule.serve_schedules(load_schedule(home / "conf"), home / "conf", check)
+            leaseboard.flows.schedule.serve_schedules(
+                load_schedule(home / "conf"), home / "conf", check
+            )
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -299,7 +301,9 @@ def test_a_run_that_nobody_owns_is_reported_and_ended_by_the_next_start(
     (found,) = operate.stuck_flow_runs(mend=False)
     with monkeypatch.context() as patch:
         patch.setattr(Scheduler, "serve", lambda *_: None)
-        flows.schedule.serve_schedules(load_schedule(home / "conf"), home / "conf", lambda: None)
+        leaseboard.flows.schedule.serve_schedules(
+            load_schedule(home / "conf"), home / "conf", lambda: None
+        )
 
     assert not found.healthy
     assert str(run.id) in found.detail
@@ -449,15 +453,15 @@ schedules:
 def test_a_schedule_that_was_taken_out_of_the_file_is_paused(home, server):
     conf = home / "conf"
     (conf / "schedule.yaml").write_text(TWO)
-    before = flows.schedule._deployed(load_schedule(conf), conf)
+    before = leaseboard.flows.schedule._deployed(load_schedule(conf), conf)
     (conf / "schedule.yaml").write_text(TWO.partition("  - {name: noon")[0])
-    names = flows.schedule._deployed(load_schedule(conf), conf)
+    names = leaseboard.flows.schedule._deployed(load_schedule(conf), conf)
 
-    assert flows.schedule._pause_others(server, names, home / "other") == []
-    assert flows.schedule._pause_others(server, names, conf) == ["noon"]
+    assert leaseboard.flows.schedule._pause_others(server, names, home / "other") == []
+    assert leaseboard.flows.schedule._pause_others(server, names, conf) == ["noon"]
     paused = {name: server.read_deployment(each).paused for each, name in before.items()}
     assert (paused["night"], paused["noon"]) == (False, True)
-    assert flows.schedule._pause_others(server, names, conf) == []
+    assert leaseboard.flows.schedule._pause_others(server, names, conf) == []
 
 
 def test_a_deployment_of_a_work_pool_is_not_overwritten(home, server):
@@ -466,7 +470,7 @@ def test_a_deployment_of_a_work_pool_is_not_overwritten(home, server):
     flow = server.create_flow(benchmark)
     kept = server.create_deployment(flow, "pooled", pull_steps=[{"prefect.set": {}}])
     with pytest.raises(UsageError, match="prefect deployment delete benchmark/pooled"):
-        flows.schedule._deployed(load_schedule(conf), conf)
+        leaseboard.flows.schedule._deployed(load_schedule(conf), conf)
     assert server.read_deployment(kept).pull_steps
 
 

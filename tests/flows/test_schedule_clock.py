@@ -9,7 +9,7 @@ from prefect.client.orchestration import get_client
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Cancelling
 
-from tasks.folder.results import read_results
+from leaseboard.tasks.folder.results import read_results
 from tests.flows.schedules import (
     SCHEDULE,
     free_port,
@@ -108,6 +108,6 @@ def sleepers():
     found = []
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):
-            if process.name() == "tasks.pool.work":
+            if process.name() == "leaseboard.tasks.pool.work":
                 found.append(process)
     return found

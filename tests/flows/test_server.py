@@ -5,9 +5,9 @@ import threading
 
 import pytest
 
-from flows import server
-from flows.server import PrefectServer
-from tasks.machine.environment import prepare_environment
+from leaseboard.flows import server
+from leaseboard.flows.server import PrefectServer
+from leaseboard.tasks.machine.environment import prepare_environment
 
 FAKE = """
 import http.server, os, sys, time

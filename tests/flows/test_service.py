@@ -11,10 +11,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from algorithms.errors import UsageError
-from flows import service
-from flows.commands import operate
-from flows.service import Service
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.flows import service
+from leaseboard.flows.commands import operate
+from leaseboard.flows.service import Service
 
 ROOT = Path(__file__).resolve().parents[2]
 LISTENER = """
@@ -32,7 +32,7 @@ STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)" + LEAD
 COMMAND = """
 import runpy, signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell may have set to ignore
-runpy.run_module("flows", run_name="__main__", alter_sys=True)
+runpy.run_module("leaseboard", run_name="__main__", alter_sys=True)
 """
 
 

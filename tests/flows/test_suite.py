@@ -15,12 +15,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tasks.folder import results
-from tasks.folder.results import shown_at
-from tasks.jobs.limits import Limits
-from tasks.jobs.suites.plan import Planned
-from tasks.score.frame import as_frame
-from tasks.track import recorder
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.folder.results import shown_at
+from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.tasks.jobs.suites.plan import Planned
+from leaseboard.tasks.score.frame import as_frame
+from leaseboard.tasks.track import recorder
 
 CHILD = Path(__file__).with_name("child.py")
 CONFIGURATIONS = 3  # of each stand-in job
@@ -243,7 +243,7 @@ class TestTrackingInTrouble:
 
     def test_slow(self, bench, monkeypatch):
         """Jobs do not wait for a store: all are over before the first is logged."""
-        from tasks.track.bulk import BulkWriter
+        from leaseboard.tasks.track.bulk import BulkWriter
 
         seen = []
         quick = BulkWriter.write
@@ -268,7 +268,7 @@ class TestTrackingInTrouble:
             time.sleep(0.01)
 
     def test_locked(self, bench, monkeypatch):
-        monkeypatch.setattr("tasks.track.store.SQLITE_WAIT_SECONDS", 0.1)
+        monkeypatch.setattr("leaseboard.tasks.track.store.SQLITE_WAIT_SECONDS", 0.1)
         connection = sqlite3.connect(bench.uri.removeprefix("sqlite:///"))
         connection.execute("BEGIN EXCLUSIVE")
         outcome = bench.run()
@@ -278,7 +278,7 @@ class TestTrackingInTrouble:
         self.assert_kept_and_made_good(bench, outcome, bench.uri)
 
     def test_full(self, bench, monkeypatch):
-        from tasks.track.bulk import BulkWriter
+        from leaseboard.tasks.track.bulk import BulkWriter
 
         def full(*_):
             raise OSError(28, "No space left on device")
@@ -292,7 +292,7 @@ class TestTrackingInTrouble:
 
     def test_busy_for_a_while_is_no_trouble(self, bench, monkeypatch):
         monkeypatch.setattr(recorder, "RETRY_SECONDS", (0.5, 2.0))
-        monkeypatch.setattr("tasks.track.store.SQLITE_WAIT_SECONDS", 0.1)
+        monkeypatch.setattr("leaseboard.tasks.track.store.SQLITE_WAIT_SECONDS", 0.1)
         connection = sqlite3.connect(bench.uri.removeprefix("sqlite:///"), check_same_thread=False)
         connection.execute("BEGIN EXCLUSIVE")
         import threading

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from algorithms.errors import LeaseboardError
-from algorithms.events import (
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
     ConfigurationAdmitted,
@@ -25,17 +25,17 @@ from algorithms.events import (
     Measured,
     Started,
 )
-from algorithms.log_format import write_log
-from flows.commands.bundles import merge
-from tasks import fetch, report
-from tasks.folder import results, seal
-from tasks.folder.results import shown_at
-from tasks.jobs.job import Result
-from tasks.jobs.suites.plan import plan
-from tasks.jobs.suites.suite import Suite
-from tasks.machine.terminal import shown
-from tasks.score.frame import as_frame
-from tasks.tend import bundle
+from leaseboard.algorithms.log_format import write_log
+from leaseboard.flows.commands.bundles import merge
+from leaseboard.tasks import fetch, report
+from leaseboard.tasks.folder import results, seal
+from leaseboard.tasks.folder.results import shown_at
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.jobs.suites.plan import plan
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.machine.terminal import shown
+from leaseboard.tasks.score.frame import as_frame
+from leaseboard.tasks.tend import bundle
 
 SUITE = Suite(
     title="T", name="s", data=["synthetic:fried?rows=60&seed=0"], algorithms=["vanilla", "chacha"]

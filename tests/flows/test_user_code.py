@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tasks.folder import results
+from leaseboard.tasks.folder import results
 
 DATA = "synthetic:fried?rows=200&seed=0"
 
@@ -17,7 +17,7 @@ DATA = "synthetic:fried?rows=200&seed=0"
 MINE = """
 import numpy as np
 from pydantic.dataclasses import dataclass
-from algorithms.base import Algorithm
+from leaseboard.algorithms.base import Algorithm
 
 @dataclass(frozen=True, kw_only=True)
 class Mine(Algorithm):
@@ -113,7 +113,7 @@ def test_a_file_of_pipelines_that_is_not_there_is_refused(command):
 HELPED = """
 import numpy as np
 from pydantic.dataclasses import dataclass
-from algorithms.base import Algorithm
+from leaseboard.algorithms.base import Algorithm
 from helper import SAID
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,12 +8,12 @@ import time
 import psutil
 import pytest
 
-from algorithms import user_files
-from algorithms.errors import SettingError, UsageError, UserFileError
-from tasks.folder import results
-from tasks.jobs import quarantine
-from tasks.jobs.described import describe
-from tasks.jobs.limits import Limits
+from leaseboard.algorithms import user_files
+from leaseboard.algorithms.errors import SettingError, UsageError, UserFileError
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.jobs import quarantine
+from leaseboard.tasks.jobs.described import describe
+from leaseboard.tasks.jobs.limits import Limits
 
 SOUND = """
 import os
@@ -22,7 +22,7 @@ with open({pids!r}, "a") as pids:
 
 import numpy as np
 from pydantic.dataclasses import dataclass
-from algorithms.base import Algorithm
+from leaseboard.algorithms.base import Algorithm
 
 @dataclass(frozen=True, kw_only=True)
 class Mine(Algorithm):
@@ -50,7 +50,7 @@ ENDS = {
     "prints": ("print('x' * 10_000_000)\nraise SystemExit", "2: SystemExit"),
     "closes": ("import os\nos.closerange(0, 200)\n1 / 0", "3: its process ended with exit code 1"),
     "parent": ("import os\nos.kill(os.getppid(), 9)\nimport time\ntime.sleep(600)", ""),
-    "bench": ("from algorithms.base import Algorithm\nclass X(Algorithm): bench = 'no'", ""),
+    "bench": ("from leaseboard.algorithms.base import Algorithm\nclass X(Algorithm): bench = 'no'", ""),
 }  # fmt: skip
 
 
@@ -157,7 +157,7 @@ def test_a_command_that_is_killed_leaves_no_import_running(tmp_path, number, zyg
     )
     with (tmp_path / "said").open("w") as said:
         process = zygote.start(
-            ["-m", "flows", "check", "hangs.py:X"], cwd=tmp_path, out=said, err=said
+            ["-m", "leaseboard", "check", "hangs.py:X"], cwd=tmp_path, out=said, err=said
         )
     until(lambda: pid.exists() and pid.stat().st_size)
     process.send_signal(number)
@@ -209,7 +209,7 @@ def test_no_command_imports_a_user_s_file_in_its_own_process(command, tmp_path, 
     pids = tmp_path / "pids"
     (tmp_path / "mine.py").write_text(SOUND.format(pids=str(pids)))
     (tmp_path / "oracle.py").write_text(
-        "from algorithms.chacha.oracle import InteractionOracle as Bold\n"
+        "from leaseboard.algorithms.chacha.oracle import InteractionOracle as Bold\n"
         f"import os\nopen({str(pids)!r}, 'a').write(str(os.getpid()) + '\\n')\n"
     )
     (tmp_path / "pipes.py").write_text(
@@ -241,7 +241,7 @@ def test_the_model_of_a_run_s_foreign_winner_is_registered_without_its_code(
 ):
     monkeypatch.setattr(user_files, "executed", set())
     (tmp_path / "oracle.py").write_text(
-        "from algorithms.chacha.oracle import InteractionOracle as Bold\n"
+        "from leaseboard.algorithms.chacha.oracle import InteractionOracle as Bold\n"
     )
     (tmp_path / "s.yaml").write_text(
         f"title: t\ndata: ['{DATA}']\n"

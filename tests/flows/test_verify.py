@@ -4,11 +4,11 @@ import zipfile
 
 import pytest
 
-from tasks.folder import results
-from tasks.jobs.run import failed, run_job
-from tasks.jobs.suites.suite import Suite
-from tasks.tend import bundle
-from tasks.tend.verdict import verdict_of
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.jobs.run import failed, run_job
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.tend import bundle
+from leaseboard.tasks.tend.verdict import verdict_of
 
 SUITE = Suite(
     title="T", name="s", data=["synthetic:fried?rows=200&seed=0"], algorithms=["vanilla"]

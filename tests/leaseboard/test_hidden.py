@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import leaseboard
-from tasks.tend import doctor
+from leaseboard.tasks.tend import doctor
 
 ROOT = Path(leaseboard.__file__).resolve().parents[1]
 RACE = ["race", "vanilla", "synthetic:fried?rows=100", "--json"]
@@ -63,7 +63,7 @@ def one_line(done, hiding):
 
 @pytest.mark.parametrize(
     ("hiding", "start"),
-    [("tasks/__init__.py", ["-m", "flows"]), ("tasks.py", ["-m", "leaseboard"])],
+    [("tasks/__init__.py", ["-m", "leaseboard"]), ("tasks.py", ["-m", "leaseboard"])],
     indirect=["hiding"],
 )
 def test_the_command_line_works_where_a_folder_hides_ours(hiding, start):
@@ -81,7 +81,7 @@ def test_so_does_the_installed_one_with_trials_in_processes_of_their_own(hiding)
     assert '"status": "ok"' in done.stdout
 
 
-@pytest.mark.parametrize("start", [["-m", "flows"], ["-m", "leaseboard"], command()], ids=str)
+@pytest.mark.parametrize("start", [["-m", "leaseboard"], ["-m", "leaseboard"], command()], ids=str)
 def test_the_command_line_says_what_hides_ours_on_the_path(hiding, start):
     done = hiding(*start, "list", front=[str(hiding.project)])
 
@@ -99,7 +99,7 @@ def test_a_notebook_is_told(hiding):
 @pytest.mark.parametrize("hiding", ["tasks.py"], indirect=True)
 def test_what_needs_no_tasks_works(hiding):
     code = (
-        "import tasks; assert tasks.MINE; from leaseboard import ChaChaRegressor, Algorithm;"
+        "import leaseboard.tasks; assert tasks.MINE; from leaseboard import ChaChaRegressor, Algorithm;"
         "model = ChaChaRegressor(); model.learn_one({'a': 1.0}, 2.0); print(model.examples)"
     )
     done = hiding("-c", code)
@@ -108,7 +108,7 @@ def test_what_needs_no_tasks_works(hiding):
 
 
 def test_one_that_was_imported_before_is_told_too(hiding):
-    done = hiding("-c", "import tasks; from leaseboard import PolicyClassifier")
+    done = hiding("-c", "import leaseboard.tasks; from leaseboard import PolicyClassifier")
 
     assert one_line(done, hiding).startswith("ImportError: ")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import leaseboard
-from tasks.keys import closure
+from leaseboard.tasks.keys import closure
 
 SOURCE = Path(leaseboard.__file__)
 HEAVY = ("mlflow", "prefect", "vowpalwabbit", "lightgbm", "hyperopt", "openml", "plotly", "typer")

@@ -6,9 +6,9 @@ from sklearn.dummy import DummyClassifier
 from sklearn.naive_bayes import GaussianNB
 
 import leaseboard
-from algorithms.log_format import read_log
-from tasks.jobs.job import Job
-from tasks.jobs.run import run_job
+from leaseboard.algorithms.log_format import read_log
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.run import run_job
 from tests.repeated import REPEATED, assert_flat
 
 RNG = np.random.default_rng(0)

@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from algorithms.events import (
+from leaseboard.algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
     ConfigurationAdmitted,
@@ -16,9 +16,9 @@ from algorithms.events import (
     Paused,
     Started,
 )
-from algorithms.log_format import write_log
-from tasks.folder import results
-from tasks.jobs.job import Result
+from leaseboard.algorithms.log_format import write_log
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.jobs.job import Result
 
 
 @pytest.fixture
@@ -165,7 +165,7 @@ def finished(tmp_path):
 
 
 def find_runs(uri, name, condition=""):
-    from tasks.track.store import open_store
+    from leaseboard.tasks.track.store import open_store
 
     client = open_store(uri)
     found = client.get_experiment_by_name(name)
@@ -174,7 +174,7 @@ def find_runs(uri, name, condition=""):
 
 def read_contents(uri, suite):
     """Everything that a client reads of the jobs and configurations, by key."""
-    from tasks.track.store import open_store
+    from leaseboard.tasks.track.store import open_store
 
     client = open_store(uri)
     read = {}

@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms.events import ConfigurationAdmitted
-from algorithms.log_format import write_log
-from tasks.fetch import cache
-from tasks.folder import results
-from tasks.jobs.job import Job
-from tasks.jobs.run import failed
+from leaseboard.algorithms.events import ConfigurationAdmitted
+from leaseboard.algorithms.log_format import write_log
+from leaseboard.tasks.fetch import cache
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.run import failed
 
 NOISE = np.random.default_rng(0).bytes(20_000).hex()
 EVENTS = [ConfigurationAdmitted(at=0, configuration=0, parameters={"noise": NOISE})]

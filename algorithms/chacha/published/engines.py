@@ -10,8 +10,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from algorithms.benches.sealed import uniform
-from algorithms.chacha.published.state import (
+from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.chacha.published.state import (
     CONFIGURATION,
     DUE,
     N_CONTROLS,
@@ -22,14 +22,19 @@ from algorithms.chacha.published.state import (
     observe,
     select,
 )
-from algorithms.online import lanes
-from algorithms.online.engine import LOSSES, EngineName, choose_engine
-from algorithms.online.handles import Handle, array_at, entry, handle_of, pointer
-from algorithms.online.kernel import Doubles, Floats, Integers, gather, learn, predict
-from algorithms.online.lane_update import evaluate, learn_group
-from algorithms.online.live import KernelModels, LiveModels, SingleCalls, WorkspaceModels
-from algorithms.online.pool import open_pool
-from algorithms.online.schema import Schema
+from leaseboard.algorithms.online import lanes
+from leaseboard.algorithms.online.engine import LOSSES, EngineName, choose_engine
+from leaseboard.algorithms.online.handles import Handle, array_at, entry, handle_of, pointer
+from leaseboard.algorithms.online.kernel import Doubles, Floats, Integers, gather, learn, predict
+from leaseboard.algorithms.online.lane_update import evaluate, learn_group
+from leaseboard.algorithms.online.live import (
+    KernelModels,
+    LiveModels,
+    SingleCalls,
+    WorkspaceModels,
+)
+from leaseboard.algorithms.online.pool import open_pool
+from leaseboard.algorithms.online.schema import Schema
 
 
 class Engine(LiveModels):

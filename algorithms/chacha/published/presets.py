@@ -9,11 +9,11 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from algorithms.benches.stream import StreamBench
-from algorithms.chacha.oracle import ConfigOracle, Tune, make_oracle, no_candidates
-from algorithms.chacha.published.engines import make_engine
-from algorithms.chacha.published.published_race import PublishedRace
-from algorithms.chacha.published.rules import (
+from leaseboard.algorithms.benches.stream import StreamBench
+from leaseboard.algorithms.chacha.oracle import ConfigOracle, Tune, make_oracle, no_candidates
+from leaseboard.algorithms.chacha.published.engines import make_engine
+from leaseboard.algorithms.chacha.published.published_race import PublishedRace
+from leaseboard.algorithms.chacha.published.rules import (
     FIXED,
     Bound,
     Count,
@@ -25,8 +25,8 @@ from algorithms.chacha.published.rules import (
     Pool,
     Rules,
 )
-from algorithms.chacha.racing import Racing
-from algorithms.online.schema import Schema
+from leaseboard.algorithms.chacha.racing import Racing
+from leaseboard.algorithms.online.schema import Schema
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +114,7 @@ class Paper(Tuning, Rules):
     tune, engine, vw_options
         See `Tuning`.
     **rules
-        See `algorithms.chacha.published.rules.Rules`.
+        See `leaseboard.algorithms.chacha.published.rules.Rules`.
 
     Notes
     -----

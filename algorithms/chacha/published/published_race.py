@@ -9,13 +9,13 @@ from typing import Any, get_args
 
 import numpy as np
 
-from algorithms.chacha.memory import State, require_numbers
-from algorithms.chacha.oracle import ConfigOracle
-from algorithms.chacha.published import state
-from algorithms.chacha.published.candidate import Candidate, Status
-from algorithms.chacha.published.engines import Engine
-from algorithms.chacha.published.rules import KEEPERS, Rules
-from algorithms.chacha.published.state import (
+from leaseboard.algorithms.chacha.memory import State, require_numbers
+from leaseboard.algorithms.chacha.oracle import ConfigOracle
+from leaseboard.algorithms.chacha.published import state
+from leaseboard.algorithms.chacha.published.candidate import Candidate, Status
+from leaseboard.algorithms.chacha.published.engines import Engine
+from leaseboard.algorithms.chacha.published.rules import KEEPERS, Rules
+from leaseboard.algorithms.chacha.published.state import (
     CHAMPION,
     CONFIGURATION,
     HIGH,
@@ -27,13 +27,13 @@ from algorithms.chacha.published.state import (
     UPPER,
     N,
 )
-from algorithms.chacha.race import EMPTY, Race
-from algorithms.chacha.safe.in_words import words_of
-from algorithms.events import BoundsUpdated, ChampionChanged, Event, LeaseGranted
-from algorithms.online.configuration import VWConfiguration
-from algorithms.online.layout import fits
-from algorithms.online.live import Floats, SingleCalls
-from algorithms.online.schema import Schema
+from leaseboard.algorithms.chacha.race import EMPTY, Race
+from leaseboard.algorithms.chacha.safe.in_words import words_of
+from leaseboard.algorithms.events import BoundsUpdated, ChampionChanged, Event, LeaseGranted
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.layout import fits
+from leaseboard.algorithms.online.live import Floats, SingleCalls
+from leaseboard.algorithms.online.schema import Schema
 
 MANY = 10_000
 """Configurations of one race at which it warns: bounds so narrow crown a champion by chance."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from algorithms.chacha.published import state
+from leaseboard.algorithms.chacha.published import state
 
 Bound = Literal["paper", "flaml"]
 LabelRange = Literal["all", "own"]

@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from algorithms.chacha.published.bounds import (
+from leaseboard.algorithms.chacha.published.bounds import (
     better,
     clipped_absolute_error,
     epsilon_flaml,

@@ -3,7 +3,7 @@
 K experts forecast p_t(k), clipped to a range [l_t, h_t] that is known before the label y_t. They
 are weighted, at first by π: the first expert, who is expected to be the best, has most, and the
 others share the rest. The aggregate is a_t = Σ_k w_t(k) p_t(k), w_1 = π. After the label, with
-ỹ_t in [l_t, h_t] the label as learners see it (`algorithms.chacha.safe.scale`),
+ỹ_t in [l_t, h_t] the label as learners see it (`leaseboard.algorithms.chacha.safe.scale`),
 
     v_t(k) ∝ w_t(k) exp(-(p_t(k) - ỹ_t)² / 2M),     w_{t+1}(k) = (1 - α_t) v_t(k) + α_t π(k),
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from algorithms.chacha.safe.in_words import Words
-from algorithms.chacha.safe.representations import Representations
-from algorithms.errors import UsageError
-from algorithms.online.kernel_learner import KernelLearner
-from algorithms.online.learner import Learner
-from algorithms.online.schema import Schema
+from leaseboard.algorithms.chacha.safe.in_words import Words
+from leaseboard.algorithms.chacha.safe.representations import Representations
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online.kernel_learner import KernelLearner
+from leaseboard.algorithms.online.learner import Learner
+from leaseboard.algorithms.online.schema import Schema
 
 
 def alone(

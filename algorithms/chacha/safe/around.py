@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from algorithms.chacha.safe.front import MEAN_SO_FAR, Doubles, Floats
-from algorithms.chacha.safe.mixture import Slots, consider, mix
-from algorithms.chacha.safe.scale import HIGH, LOW
-from algorithms.chacha.safe.selected import FARTHEST
+from leaseboard.algorithms.chacha.safe.front import MEAN_SO_FAR, Doubles, Floats
+from leaseboard.algorithms.chacha.safe.mixture import Slots, consider, mix
+from leaseboard.algorithms.chacha.safe.scale import HIGH, LOW
+from leaseboard.algorithms.chacha.safe.selected import FARTHEST
 
 
 @njit(cache=True, nogil=True)

@@ -5,7 +5,7 @@ K experts give each label that may come a chance. Bayes' rule with a fixed share
     p̄_t = Σ_k w_t(k) p_t(k),    v_t(k) = w_t(k) p_t(k)(y_t) / p̄_t(y_t),
     w_{t+1}(k) = (1 - α_t) v_t(k) + α_t / K,
 
-with w_1 = 1/K and the shares α_t of `algorithms.chacha.safe.aggregate`, for which
+with w_1 = 1/K and the shares α_t of `leaseboard.algorithms.chacha.safe.aggregate`, for which
 A = Σ ln 1 / (1 - α_t) is less than 1.6.
 
 **Theorem.** For every sequence of labels and every expert k, at each time T,
@@ -38,7 +38,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from algorithms.chacha.safe.aggregate import SHARES, share
+from leaseboard.algorithms.chacha.safe.aggregate import SHARES, share
 
 Doubles = NDArray[np.float64]
 

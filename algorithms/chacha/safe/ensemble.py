@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from algorithms.benches.sealed import uniform
-from algorithms.chacha.safe.aggregate import ALLOWED, join, new_aggregate
-from algorithms.chacha.safe.around import (
+from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.chacha.safe.aggregate import ALLOWED, join, new_aggregate
+from leaseboard.algorithms.chacha.safe.around import (
     after_forecast,
     mix_models,
     targets_of,
 )
-from algorithms.chacha.safe.front import (
+from leaseboard.algorithms.chacha.safe.front import (
     LAST,
     MEAN_SO_FAR,
     N_COMPANIONS,
@@ -28,12 +28,12 @@ from algorithms.chacha.safe.front import (
     look,
     width,
 )
-from algorithms.chacha.safe.intervals import Intervals
-from algorithms.chacha.safe.mixture import FIRST, LOST, N_TOTALS, SHARE_OF_BOUND
-from algorithms.chacha.safe.odds import Odds
-from algorithms.chacha.safe.scale import MEAN, SETTLED, deviation
-from algorithms.online.live import Doubles, Floats, KernelModels, LiveModels, Slots
-from algorithms.plain import fill, values_of
+from leaseboard.algorithms.chacha.safe.intervals import Intervals
+from leaseboard.algorithms.chacha.safe.mixture import FIRST, LOST, N_TOTALS, SHARE_OF_BOUND
+from leaseboard.algorithms.chacha.safe.odds import Odds
+from leaseboard.algorithms.chacha.safe.scale import MEAN, SETTLED, deviation
+from leaseboard.algorithms.online.live import Doubles, Floats, KernelModels, LiveModels, Slots
+from leaseboard.algorithms.plain import fill, values_of
 
 BASELINES = (MEAN_SO_FAR, LAST, SEASON, RIDGE)
 """The companions that, with the model in slot 0, the forecast stays near the best of; of more than
@@ -50,7 +50,7 @@ class Ensemble:
     b : int
         Slots for models; the initial configuration is in slot 0.
     gamma : float
-        See `algorithms.chacha.safe.mixture.mix`.
+        See `leaseboard.algorithms.chacha.safe.mixture.mix`.
     represents : bool
         Whether models see representations, and labels in a unit that follows them.
     classes : bool
@@ -61,7 +61,7 @@ class Ensemble:
     Attributes
     ----------
     losses, scores : ndarray of float64, shape (b + N_COMPANIONS,)
-        See `algorithms.chacha.safe.mixture.mix`, as for `totals`, `sums` and
+        See `leaseboard.algorithms.chacha.safe.mixture.mix`, as for `totals`, `sums` and
         `aggregated`.
     place : ndarray of float64, shape (2,)
         Models learn labels less the first and over the second; 0 while all labels are equal.

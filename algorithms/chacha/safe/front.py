@@ -1,20 +1,21 @@
 """What stands before the live models: representations of each example, and simple companions.
 
 An example comes as its features. What models see of it is wider
-(`algorithms.chacha.safe.representations`): the features as they are, the same standardised by the
-rows before, the same in pieces, the last three labels, and the label one season ago. Next to the
-models five *companions* forecast, which need no search: the mean of the labels, the last one, the
-one a season ago (`algorithms.reference.labels`), and two ridge regressions
-(`algorithms.reference.ridge`), on the standardised features alone and with the labels' past; for
-classes these two are logistic.
+(`leaseboard.algorithms.chacha.safe.representations`): the features as they are, the same
+standardised by the rows before, the same in pieces, the last three labels, and the label one
+season ago. Next to the models five *companions* forecast, which need no search: the mean of the
+labels, the last one, the one a season ago (`leaseboard.algorithms.reference.labels`), and two
+ridge regressions (`leaseboard.algorithms.reference.ridge`), on the standardised features alone and
+with the labels' past; for classes these two are logistic.
 
 Of more than `NARROW` features so many are selected as the stream goes on
-(`algorithms.chacha.safe.selected`): pieces, and the ridge regression on the labels' past, are of
-these, and models may see them alone. Beyond what `algorithms.reference.ridge.on_all` allows this
-ridge regression is the only one, and both companions forecast what it does.
+(`leaseboard.algorithms.chacha.safe.selected`): pieces, and the ridge regression on the labels'
+past, are of these, and models may see them alone. Beyond what
+`leaseboard.algorithms.reference.ridge.on_all` allows this ridge regression is the only one, and
+both companions forecast what it does.
 
-All of it learns labels that are clipped to the range of `algorithms.chacha.safe.scale`. Classes
-are the labels -1 and 1; a chance p of the second is the forecast 2 p - 1.
+All of it learns labels that are clipped to the range of `leaseboard.algorithms.chacha.safe.scale`.
+Classes are the labels -1 and 1; a chance p of the second is the forecast 2 p - 1.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from algorithms.benches.sealed import uniform
-from algorithms.chacha.safe.scale import (
+from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.chacha.safe.scale import (
     COUNT,
     HIGH,
     LOW,
@@ -37,7 +38,7 @@ from algorithms.chacha.safe.scale import (
     deviation,
     new_scale,
 )
-from algorithms.chacha.safe.selected import (
+from leaseboard.algorithms.chacha.safe.selected import (
     EMPTY,
     choose,
     learn_row,
@@ -45,9 +46,9 @@ from algorithms.chacha.safe.selected import (
     select,
     target_of,
 )
-from algorithms.plain import fill, values_of
-from algorithms.reference.labels import LONGEST, compare, next_period, remember
-from algorithms.reference.ridge import (
+from leaseboard.algorithms.plain import fill, values_of
+from leaseboard.algorithms.reference.labels import LONGEST, compare, next_period, remember
+from leaseboard.algorithms.reference.ridge import (
     CLIP,
     add_moments,
     on_all,
@@ -91,18 +92,19 @@ class Front:
     Attributes
     ----------
     scale : ndarray of float64
-        See `algorithms.chacha.safe.scale`.
+        See `leaseboard.algorithms.chacha.safe.scale`.
     moments : ndarray of float64, shape (2, n_features)
-        Of the features, see `algorithms.reference.ridge.standardise`.
+        Of the features, see `leaseboard.algorithms.reference.ridge.standardise`.
     past, losses : ndarray of float64
-        See `algorithms.reference.labels.learn_seasonal`.
+        See `leaseboard.algorithms.reference.labels.learn_seasonal`.
     triangle, rotated, weights : ndarray of float64
-        Of the ridge regression on features, see `algorithms.reference.ridge.learn_ridge`.
+        Of the ridge regression on features, see
+        `leaseboard.algorithms.reference.ridge.learn_ridge`.
     past_triangle, past_rotated, past_weights : ndarray of float64
         Of the one that has the labels' past before them, and of many features the selected ones.
     slots, memory : ndarray
         Which ones these are, and what they are selected by; see
-        `algorithms.chacha.safe.selected.select`.
+        `leaseboard.algorithms.chacha.safe.selected.select`.
     arrays : tuple of ndarray
         All these, in the order in which the compiled loops take them apart.
     last_period : int

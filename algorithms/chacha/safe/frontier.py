@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from algorithms.chacha.oracle import ConfigOracle, InteractionOracle, Tune, load_oracle
-from algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.chacha.oracle import ConfigOracle, InteractionOracle, Tune, load_oracle
+from leaseboard.algorithms.online.configuration import VWConfiguration
 
 RATES = (0.03125, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0)
 """The ladder of learning rates, around VW's 0.5.

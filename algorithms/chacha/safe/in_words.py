@@ -17,11 +17,11 @@ from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement
 from typing import Any
 
-from algorithms.benches.stream import Origin
-from algorithms.chacha.safe.representations import AS_THEY_ARE, Representations
-from algorithms.events import ColumnsGrouped, Event
-from algorithms.online.configuration import Interaction, VWConfiguration
-from algorithms.online.schema import Schema
+from leaseboard.algorithms.benches.stream import Origin
+from leaseboard.algorithms.chacha.safe.representations import AS_THEY_ARE, Representations
+from leaseboard.algorithms.events import ColumnsGrouped, Event
+from leaseboard.algorithms.online.configuration import Interaction, VWConfiguration
+from leaseboard.algorithms.online.schema import Schema
 
 LONGEST = 32
 """Characters of a column's name."""
@@ -85,7 +85,7 @@ class Words:
 
     Examples
     --------
-    >>> from algorithms.chacha.safe.representations import represent
+    >>> from leaseboard.algorithms.chacha.safe.representations import represent
     >>> columns = Origin("temperature"), Origin("office hours")
     >>> schema = Schema(("a", "b"), ((0,), (1,)), ("0", "1"), origins=columns)
     >>> crossed = VWConfiguration((("a:", "b:"),), 0.5, ("a:", "b:", ":last"))

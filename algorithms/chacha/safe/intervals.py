@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from algorithms.errors import UsageError
-from algorithms.online.conformal import (
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online.conformal import (
     AT,
     BOUNDED,
     COVERED,
@@ -28,7 +28,7 @@ from algorithms.online.conformal import (
     rates_after,
     settle,
 )
-from algorithms.plain import fill, values_of
+from leaseboard.algorithms.plain import fill, values_of
 
 TOLD = 0.9
 """The level that boards tell of, which is always kept."""
@@ -42,7 +42,7 @@ HIGHEST = SCORES / (SCORES + 1.0)
 
 
 class Intervals:
-    """The state of adaptive conformal inference, see `algorithms.online.conformal`.
+    """The state of adaptive conformal inference, see `leaseboard.algorithms.online.conformal`.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ This is dynamic model averaging [1]_. Without forgetting it is the exponentially
 forecaster, whose regret to the best live model is at most ln(b) / η as long as squared loss is
 η-exp-concave there, η ≤ 1 / (2 max (p - y)²) [2]_; σ² in the place of the maximum reacts
 faster. What bounds the loss is that this mean is not the forecast, but the first of a few experts
-that are averaged (`algorithms.chacha.safe.aggregate`); the others are baselines.
+that are averaged (`leaseboard.algorithms.chacha.safe.aggregate`); the others are baselines.
 
 References
 ----------
@@ -27,7 +27,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from algorithms.chacha.safe.aggregate import ALLOWED, aggregate, weigh
+from leaseboard.algorithms.chacha.safe.aggregate import ALLOWED, aggregate, weigh
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
@@ -167,7 +167,7 @@ def mix(
     totals : ndarray of float64, shape (N_TOTALS,)
         Updated.
     aggregated : ndarray of float64
-        See `algorithms.chacha.safe.aggregate`; updated.
+        See `leaseboard.algorithms.chacha.safe.aggregate`; updated.
     windows : ndarray of float64, shape (n_slots, 4)
         Sums of D, of D², of the model's own loss and of its square, where D is the champion's
         loss minus the model's on one example; updated.

@@ -8,8 +8,8 @@ logistic companions, and on the last label, it learns online, by an extended Kal
 that forgets, beginning with the mixture alone.
 
 The chance that is told is an average of this, of the mixture and of what people try first, by
-Bayes' rule (`algorithms.chacha.safe.bayes`): so it is calibrated where the stack is, and its log
-loss is at no time more than ln 7 + 1.6 above that of the best of
+Bayes' rule (`leaseboard.algorithms.chacha.safe.bayes`): so it is calibrated where the stack is,
+and its log loss is at no time more than ln 7 + 1.6 above that of the best of
 
 - how often the class came, after the label before, and after the one a season ago (Krichevsky and
   Trofimov's estimates, as they are);
@@ -18,7 +18,7 @@ loss is at no time more than ln 7 + 1.6 above that of the best of
 
 References
 ----------
-.. [1] Anderson, Blair, 1982; as the logistic companions, see `algorithms.reference.ridge`.
+.. [1] Anderson, Blair, 1982; as the logistic companions, see `leaseboard.algorithms.reference.ridge`.
 .. [2] Platt. Probabilistic outputs for support vector machines. 1999: the same with one logit.
 """
 
@@ -31,11 +31,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from algorithms.chacha.safe.bayes import average, new_weights, update
-from algorithms.chacha.safe.front import LAST, RIDGE, RIDGE_ON_PAST, SEASON
-from algorithms.chacha.safe.mixture import posterior_mean
-from algorithms.chacha.safe.stacking import VARIANCE, stack
-from algorithms.plain import fill, values_of
+from leaseboard.algorithms.chacha.safe.bayes import average, new_weights, update
+from leaseboard.algorithms.chacha.safe.front import LAST, RIDGE, RIDGE_ON_PAST, SEASON
+from leaseboard.algorithms.chacha.safe.mixture import posterior_mean
+from leaseboard.algorithms.chacha.safe.stacking import VARIANCE, stack
+from leaseboard.algorithms.plain import fill, values_of
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
@@ -87,7 +87,7 @@ class Odds:
         How often each class came: at all, after the first and second class, and after them one
         season ago.
     bayes : ndarray of float64
-        See `algorithms.chacha.safe.bayes`.
+        See `leaseboard.algorithms.chacha.safe.bayes`.
     lost : ndarray of float64, shape (N_EXPERTS + 2,)
         The log loss of each expert, of what was told, and the largest excess at any time of the
         latter over the least of what people try first.

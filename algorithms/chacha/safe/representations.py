@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import combinations_with_replacement
 
-from algorithms.chacha.safe.front import KNOTS, N_PAST, NARROW
-from algorithms.online.configuration import Interaction, VWConfiguration
-from algorithms.online.layout import MAX_TERMS
-from algorithms.online.schema import Schema, n_products
+from leaseboard.algorithms.chacha.safe.front import KNOTS, N_PAST, NARROW
+from leaseboard.algorithms.online.configuration import Interaction, VWConfiguration
+from leaseboard.algorithms.online.layout import MAX_TERMS
+from leaseboard.algorithms.online.schema import Schema, n_products
 
 AS_THEY_ARE = "as they are"
 
@@ -36,7 +36,8 @@ class Representations:
     raw, standard : tuple of str
         Those of the features as they are, and their twins.
     pieces : tuple of str
-        Those of the features in pieces (`algorithms.chacha.safe.front.cut`), where there are some.
+        Those of the features in pieces (`leaseboard.algorithms.chacha.safe.front.cut`), where
+        there are some.
     selected : tuple of str
         Those of the selected features, standardised, where there are many.
     last, season : str

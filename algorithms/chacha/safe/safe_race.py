@@ -10,39 +10,41 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.chacha.memory import State, require_numbers
-from algorithms.chacha.oracle import ConfigOracle
-from algorithms.chacha.race import EMPTY, Race
-from algorithms.chacha.safe.alone import alone
-from algorithms.chacha.safe.candidates import Candidates
-from algorithms.chacha.safe.ensemble import Ensemble
-from algorithms.chacha.safe.front import NARROW, Front
-from algorithms.chacha.safe.in_words import words_of
-from algorithms.chacha.safe.mixture import MASS
-from algorithms.chacha.safe.representations import represent
-from algorithms.chacha.safe.windows import CommonWindows
-from algorithms.events import ChampionChanged, Event, LeaseGranted
-from algorithms.online.configuration import VWConfiguration
-from algorithms.online.learner import Learner
-from algorithms.online.live import Doubles, Floats, LiveModels, SingleCalls, Slots
-from algorithms.online.schema import Schema
-from algorithms.plain import fill, values_of
+from leaseboard.algorithms.chacha.memory import State, require_numbers
+from leaseboard.algorithms.chacha.oracle import ConfigOracle
+from leaseboard.algorithms.chacha.race import EMPTY, Race
+from leaseboard.algorithms.chacha.safe.alone import alone
+from leaseboard.algorithms.chacha.safe.candidates import Candidates
+from leaseboard.algorithms.chacha.safe.ensemble import Ensemble
+from leaseboard.algorithms.chacha.safe.front import NARROW, Front
+from leaseboard.algorithms.chacha.safe.in_words import words_of
+from leaseboard.algorithms.chacha.safe.mixture import MASS
+from leaseboard.algorithms.chacha.safe.representations import represent
+from leaseboard.algorithms.chacha.safe.windows import CommonWindows
+from leaseboard.algorithms.events import ChampionChanged, Event, LeaseGranted
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.learner import Learner
+from leaseboard.algorithms.online.live import Doubles, Floats, LiveModels, SingleCalls, Slots
+from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.plain import fill, values_of
 
 BASE = 0
 """The slot and the number of the initial configuration, c_init, which is always live."""
 
 
 class SafeRace(Race):
-    """One run of ChaCha's default over a stream of examples; see `algorithms.chacha.chacha`.
+    """One run of ChaCha's default over a stream of examples; see
+    `leaseboard.algorithms.chacha.chacha`.
 
     Parameters
     ----------
     schema, models, oracle, random, b
         See `Race`.
     delta, round_length, memory, max_terms
-        See `algorithms.chacha.chacha.ChaCha`.
+        See `leaseboard.algorithms.chacha.chacha.ChaCha`.
     represents : bool
-        Whether configurations choose representations (`algorithms.chacha.safe.representations`).
+        Whether configurations choose representations
+        (`leaseboard.algorithms.chacha.safe.representations`).
     classes : bool
         The labels are -1 and 1.
     levels : sequence of float

@@ -30,8 +30,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from algorithms.chacha.safe.scale import COUNT, MEAN, Doubles, deviation
-from algorithms.reference.ridge import CLIP, reweigh, rotate, solve
+from leaseboard.algorithms.chacha.safe.scale import COUNT, MEAN, Doubles, deviation
+from leaseboard.algorithms.reference.ridge import CLIP, reweigh, rotate, solve
 
 Floats = NDArray[np.float32]
 Slots = NDArray[np.int64]
@@ -148,7 +148,8 @@ def select(
     ridge : tuple of ndarray
         Triangle, rotated labels and weights of the ridge regression on `choose`'s row; updated.
     scale, moments : ndarray of float64
-        See `algorithms.chacha.safe.scale` and `algorithms.reference.ridge.standardise`.
+        See `leaseboard.algorithms.chacha.safe.scale` and
+        `leaseboard.algorithms.reference.ridge.standardise`.
     classes : bool
         The regression is logistic.
     """

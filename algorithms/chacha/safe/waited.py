@@ -4,7 +4,8 @@ The race weighs its models by how they forecast the next label. What forecasts o
 following the last ones may be worse than the mean a hundred ahead. So of forecasts that wait the
 race's *parts* (its forecast, that of the initial configuration, its companions) are weighed anew,
 each by the losses of what it said when the forecast was made, as models are in
-`algorithms.chacha.safe.mixture`; and intervals are of the errors of what was then forecast.
+`leaseboard.algorithms.chacha.safe.mixture`; and intervals are of the errors of what was then
+forecast.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.chacha.safe.front import N_COMPANIONS
-from algorithms.chacha.safe.intervals import Intervals
-from algorithms.chacha.safe.mixture import learning_rate, posterior_mean
-from algorithms.online.conformal import Doubles
-from algorithms.plain import fill_array
+from leaseboard.algorithms.chacha.safe.front import N_COMPANIONS
+from leaseboard.algorithms.chacha.safe.intervals import Intervals
+from leaseboard.algorithms.chacha.safe.mixture import learning_rate, posterior_mean
+from leaseboard.algorithms.online.conformal import Doubles
+from leaseboard.algorithms.plain import fill_array
 
 N_PARTS = 2 + N_COMPANIONS
 

@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.chacha.safe.mixture import ADVANTAGE, LOSS, LOSS_SQUARES, SQUARES
-from algorithms.chacha.safe.paired import better, critical_value, radius, worse
-from algorithms.events import BoundsUpdated
+from leaseboard.algorithms.chacha.safe.mixture import ADVANTAGE, LOSS, LOSS_SQUARES, SQUARES
+from leaseboard.algorithms.chacha.safe.paired import better, critical_value, radius, worse
+from leaseboard.algorithms.events import BoundsUpdated
 
 Slots = NDArray[np.int64]
 Doubles = NDArray[np.float64]
@@ -22,8 +22,8 @@ class CommonWindows:
     Parameters
     ----------
     sums : ndarray of float64, shape (n_slots, 4)
-        See `algorithms.chacha.safe.mixture.mix`, which fills them. The array itself, no part of
-        it: of a pickled race a part would be a copy that nothing fills.
+        See `leaseboard.algorithms.chacha.safe.mixture.mix`, which fills them. The array itself, no
+        part of it: of a pickled race a part would be a copy that nothing fills.
     round_length : int
         Examples between two looks.
     delta : float
@@ -32,7 +32,7 @@ class CommonWindows:
     Attributes
     ----------
     sums : ndarray of float64, shape (n_slots, 4)
-        See `algorithms.chacha.safe.mixture.mix`, which fills them.
+        See `leaseboard.algorithms.chacha.safe.mixture.mix`, which fills them.
     starts : ndarray of int64, shape (n_slots,)
         The example before which each window begins.
     """

@@ -10,29 +10,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from algorithms.base import settings_of
-from algorithms.chacha.oracle import ConfigOracle
-from algorithms.chacha.race import Race
-from algorithms.chacha.race_file import racing_of
-from algorithms.chacha.safe.safe_race import SafeRace
-from algorithms.chacha.streaming.blocks import examples_of, is_frame
-from algorithms.chacha.streaming.event_rows import Row, event_of, row_of
-from algorithms.chacha.streaming.files import Savable, replacing
-from algorithms.chacha.streaming.later_labels import LaterLabels, Pending
-from algorithms.errors import UsageError
-from algorithms.events import BoundsUpdated, Event
-from algorithms.locks import exclusive, half_learned, new_lock
-from algorithms.online.features import Example, FeatureMap
-from algorithms.online.inputs import (
+from leaseboard.algorithms.base import settings_of
+from leaseboard.algorithms.chacha.oracle import ConfigOracle
+from leaseboard.algorithms.chacha.race import Race
+from leaseboard.algorithms.chacha.race_file import racing_of
+from leaseboard.algorithms.chacha.safe.safe_race import SafeRace
+from leaseboard.algorithms.chacha.streaming.blocks import examples_of, is_frame
+from leaseboard.algorithms.chacha.streaming.event_rows import Row, event_of, row_of
+from leaseboard.algorithms.chacha.streaming.files import Savable, replacing
+from leaseboard.algorithms.chacha.streaming.later_labels import LaterLabels, Pending
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.events import BoundsUpdated, Event
+from leaseboard.algorithms.locks import exclusive, half_learned, new_lock
+from leaseboard.algorithms.online.features import Example, FeatureMap
+from leaseboard.algorithms.online.inputs import (
     importance_of,
     importances_of,
     is_numeric,
     labels_of,
     numeric_block,
 )
-from algorithms.online.learner import Learner
-from algorithms.online.live import Floats
-from algorithms.online.schema import Schema
+from leaseboard.algorithms.online.learner import Learner
+from leaseboard.algorithms.online.live import Floats
+from leaseboard.algorithms.online.schema import Schema
 
 Single = tuple[Callable[[], Any], Callable[[float, float], bool], Callable[[], None]]
 """See `OnlineChaCha._bind`."""
@@ -70,9 +70,9 @@ class OnlineChaCha(Savable, LaterLabels):
     that is infinite, a label or importance that is NaN or infinite, two features or columns of one
     name, or one named like what is made of another (``x is missing``), more interactions of new
     features than memory allows (ValueError; of a frame with new texts, the examples before that
-    one have been learned). What a value may be says `algorithms.online.features.FeatureMap`:
-    numbers, booleans, texts, dates, and None or NaN for a missing one. A feature that is not named
-    counts 0.
+    one have been learned). What a value may be says
+    `leaseboard.algorithms.online.features.FeatureMap`: numbers, booleans, texts, dates, and None
+    or NaN for a missing one. A feature that is not named counts 0.
     Several threads may use one model: of their calls one runs at a time, and a block is one call.
     A call that finds another thread learning is refused with a UsageError and changes nothing.
     Every call is after learning was broken off by an interrupt, or by an error in code of yours.

@@ -10,30 +10,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from algorithms import plain
-from algorithms.benches.stream import MOST_CLASSES
-from algorithms.chacha.one_vs_rest import OneVsRest
-from algorithms.chacha.oracle import ConfigOracle
-from algorithms.chacha.race import Race
-from algorithms.chacha.streaming.base import OnlineChaCha
-from algorithms.chacha.streaming.blocks import examples_of, in_kind, shares_in_kind
-from algorithms.chacha.streaming.river_base import MiniBatchClassifier
-from algorithms.errors import UsageError
-from algorithms.locks import exclusive
-from algorithms.online.features import Example
-from algorithms.online.inputs import importances_of
-from algorithms.online.live import Floats
-from algorithms.online.schema import Schema
-from algorithms.online.values import is_missing
+from leaseboard.algorithms import plain
+from leaseboard.algorithms.benches.stream import MOST_CLASSES
+from leaseboard.algorithms.chacha.one_vs_rest import OneVsRest
+from leaseboard.algorithms.chacha.oracle import ConfigOracle
+from leaseboard.algorithms.chacha.race import Race
+from leaseboard.algorithms.chacha.streaming.base import OnlineChaCha
+from leaseboard.algorithms.chacha.streaming.blocks import examples_of, in_kind, shares_in_kind
+from leaseboard.algorithms.chacha.streaming.river_base import MiniBatchClassifier
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.locks import exclusive
+from leaseboard.algorithms.online.features import Example
+from leaseboard.algorithms.online.inputs import importances_of
+from leaseboard.algorithms.online.live import Floats
+from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.online.values import is_missing
 
 
 class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):
     """ChaCha for classes, each against the rest; one of River's classifiers where it is installed.
 
     A class may come at any time. Two are one race; from the third on each new class brings one
-    more, which takes as long as the first: see `algorithms.chacha.one_vs_rest`, and for what is
-    made of them `algorithms.chacha.class_mixture`. `champion` is then a dict of one champion a
-    class, rows of `live` have a ``class``, and the numbers of configurations in
+    more, which takes as long as the first: see `leaseboard.algorithms.chacha.one_vs_rest`, and for
+    what is made of them `leaseboard.algorithms.chacha.class_mixture`. `champion` is then a dict of
+    one champion a class, rows of `live` have a ``class``, and the numbers of configurations in
     `history` go through all races.
 
     Attributes

@@ -8,7 +8,7 @@ from functools import cache
 from operator import attrgetter
 from typing import Any
 
-from algorithms.events import Event, kind
+from leaseboard.algorithms.events import Event, kind
 
 Row = list[Any]
 
@@ -18,7 +18,7 @@ def row_of(event: Event) -> Row:
 
     Examples
     --------
-    >>> from algorithms.events import Paused
+    >>> from leaseboard.algorithms.events import Paused
     >>> row_of(Paused(at=5, configuration=2, units=3))
     ['Paused', 5, 2, 3, '']
     >>> event_of(['Paused', 5, 2, 3, ''])

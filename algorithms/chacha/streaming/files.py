@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-from algorithms import plain
-from algorithms.chacha.oracle import ConfigOracle, load_oracle
-from algorithms.chacha.race_file import FORMAT, UNFIT, file_in
-from algorithms.chacha.streaming.pickles import Stateful
-from algorithms.errors import UsageError
+from leaseboard.algorithms import plain
+from leaseboard.algorithms.chacha.oracle import ConfigOracle, load_oracle
+from leaseboard.algorithms.chacha.race_file import FORMAT, UNFIT, file_in
+from leaseboard.algorithms.chacha.streaming.pickles import Stateful
+from leaseboard.algorithms.errors import UsageError
 
 
 @contextmanager

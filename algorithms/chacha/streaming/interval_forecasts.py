@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.chacha.chacha import ChaCha
-from algorithms.chacha.safe.intervals import Intervals
-from algorithms.chacha.safe.safe_race import SafeRace
-from algorithms.chacha.streaming.base import OnlineChaCha
-from algorithms.chacha.streaming.blocks import is_frame
-from algorithms.errors import UsageError
-from algorithms.online.features import Example
+from leaseboard.algorithms.chacha.chacha import ChaCha
+from leaseboard.algorithms.chacha.safe.intervals import Intervals
+from leaseboard.algorithms.chacha.safe.safe_race import SafeRace
+from leaseboard.algorithms.chacha.streaming.base import OnlineChaCha
+from leaseboard.algorithms.chacha.streaming.blocks import is_frame
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online.features import Example
 
 
 class IntervalForecasts(OnlineChaCha):
@@ -27,7 +27,7 @@ class IntervalForecasts(OnlineChaCha):
         """The interval that holds the label of one example with probability `level`.
 
         In the long run this share of labels is held, whatever they are; see
-        `algorithms.online.conformal`. Nothing is learned.
+        `leaseboard.algorithms.online.conformal`. Nothing is learned.
 
         Parameters
         ----------
@@ -48,7 +48,7 @@ class IntervalForecasts(OnlineChaCha):
 
         Examples
         --------
-        >>> from algorithms.chacha.streaming import ChaChaRegressor
+        >>> from leaseboard.algorithms.chacha.streaming import ChaChaRegressor
         >>> model = ChaChaRegressor(b=3)
         >>> model.predict_interval_one({"a": 1.0})
         (-inf, inf)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms import plain
-from algorithms.errors import UsageError
-from algorithms.locks import Exclusive
-from algorithms.online.features import Example
-from algorithms.online.values import copied
+from leaseboard.algorithms import plain
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.locks import Exclusive
+from leaseboard.algorithms.online.features import Example
+from leaseboard.algorithms.online.values import copied
 
 Doubles = NDArray[np.float64]
 
@@ -124,7 +124,7 @@ class LaterLabels(Exclusive, ABC):
 
         Examples
         --------
-        >>> from algorithms.chacha.streaming import ChaChaRegressor
+        >>> from leaseboard.algorithms.chacha.streaming import ChaChaRegressor
         >>> model = ChaChaRegressor(b=3)
         >>> for t in range(100):
         ...     forecast = model.forecast_one(t, {"a": t % 3 - 1.0})

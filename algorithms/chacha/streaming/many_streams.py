@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, Protocol
 
-from algorithms.benches.nodes import Nodes
-from algorithms.chacha.streaming.base import is_half_learned
-from algorithms.errors import LeaseboardError, UsageError, short
-from algorithms.locks import half_learned
+from leaseboard.algorithms.benches.nodes import Nodes
+from leaseboard.algorithms.chacha.streaming.base import is_half_learned
+from leaseboard.algorithms.errors import LeaseboardError, UsageError, short
+from leaseboard.algorithms.locks import half_learned
 
 MOST_TOLD = 3
 """How many streams an error tells of; its attributes have all."""
@@ -99,7 +99,7 @@ def learn_many(
     --------
     >>> from collections import defaultdict
     >>> import pandas as pd
-    >>> from algorithms.chacha.streaming import ChaChaRegressor
+    >>> from leaseboard.algorithms.chacha.streaming import ChaChaRegressor
     >>> sales = pd.DataFrame(
     ...     {"shop": ["north", "south", "north"], "price": [3.5, 2.0, 3.0], "sold": [120, 80, 130]}
     ... )

@@ -1,7 +1,7 @@
 """The pickles of models for streams, which are built when they are asked for anything.
 
 Many are pickled again before that: those that go from process to process to learn. A pickle is for
-whoever trusts where it comes from; for files see `algorithms.chacha.streaming.files`.
+whoever trusts where it comes from; for files see `leaseboard.algorithms.chacha.streaming.files`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
-from algorithms.chacha.oracle import ConfigOracle
-from algorithms.chacha.race_file import FORMAT
-from algorithms.errors import UsageError
-from algorithms.locks import Exclusive, exclusive, new_lock
+from leaseboard.algorithms.chacha.oracle import ConfigOracle
+from leaseboard.algorithms.chacha.race_file import FORMAT
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.locks import Exclusive, exclusive, new_lock
 
 
 class Stateful(Exclusive, ABC):

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from algorithms.chacha.streaming.blocks import in_kind
-from algorithms.chacha.streaming.river_base import MiniBatchRegressor
-from algorithms.chacha.streaming.waiting_forecasts import WaitingForecasts
-from algorithms.online.features import Example
-from algorithms.online.inputs import regression_label
+from leaseboard.algorithms.chacha.streaming.blocks import in_kind
+from leaseboard.algorithms.chacha.streaming.river_base import MiniBatchRegressor
+from leaseboard.algorithms.chacha.streaming.waiting_forecasts import WaitingForecasts
+from leaseboard.algorithms.online.features import Example
+from leaseboard.algorithms.online.inputs import regression_label
 
 
 class ChaChaRegressor(WaitingForecasts, MiniBatchRegressor):

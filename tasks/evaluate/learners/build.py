@@ -11,15 +11,15 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from algorithms.errors import unknown
-from algorithms.events import Parameters
-from tasks.evaluate.learners.network import FixedStepNetwork
+from leaseboard.algorithms.errors import unknown
+from leaseboard.algorithms.events import Parameters
+from leaseboard.tasks.evaluate.learners.network import FixedStepNetwork
 
 
 def build(parameters: Parameters, seed: int) -> Any:
     """The classifier of `parameters`, whose ``learner`` names its kind.
 
-    - `parameters`: as `tasks.evaluate.learners.spaces.draw_configurations` draws them.
+    - `parameters`: as `leaseboard.tasks.evaluate.learners.spaces.draw_configurations` draws them.
     - `seed`: for the learner's own randomness.
     """
     hyperparameters = {name: value for name, value in parameters.items() if name != "learner"}

@@ -8,16 +8,16 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from algorithms.events import Parameters
-from algorithms.seeds import derive_seed
-from tasks.evaluate.probes.fitting import Classifier
-from tasks.evaluate.probes.recording import Build
-from tasks.evaluate.probes.sampled import split
-from tasks.evaluate.probes.split import Prefixes, Shuffled
-from tasks.fetch import Dataset
+from leaseboard.algorithms.events import Parameters
+from leaseboard.algorithms.seeds import derive_seed
+from leaseboard.tasks.evaluate.probes.fitting import Classifier
+from leaseboard.tasks.evaluate.probes.recording import Build
+from leaseboard.tasks.evaluate.probes.sampled import split
+from leaseboard.tasks.evaluate.probes.split import Prefixes, Shuffled
+from leaseboard.tasks.fetch import Dataset
 
 if TYPE_CHECKING:
-    from tasks.evaluate.learners.shared_bins import SharedBins
+    from leaseboard.tasks.evaluate.learners.shared_bins import SharedBins
 
 
 class Wanted(Protocol):
@@ -65,18 +65,18 @@ def on_split(
 def candidates(wanted: Wanted, rows: Shuffled, seed: int) -> GivenConfigurations:
     """Those that are `wanted` on a split; the same seed draws and builds the same ones."""
     if wanted.pipelines is not None:
-        from tasks.evaluate.learners import pipelines
+        from leaseboard.tasks.evaluate.learners import pipelines
 
         own = pipelines.read(wanted.pipelines)
         return GivenConfigurations(own.configurations(), own.build, classes=own.classes())
 
-    from tasks.evaluate.learners import spaces
+    from leaseboard.tasks.evaluate.learners import spaces
 
     learner_seed = derive_seed(seed, "learner")
     drawn = spaces.draw_configurations(wanted.profile, wanted.configurations, seed)
 
     def build(parameters: Parameters) -> Classifier:
-        from tasks.evaluate.learners.build import build
+        from leaseboard.tasks.evaluate.learners.build import build
 
         model: Classifier = build(parameters, learner_seed)
         return model
@@ -86,7 +86,7 @@ def candidates(wanted: Wanted, rows: Shuffled, seed: int) -> GivenConfigurations
 
     @cache
     def bins() -> SharedBins:
-        from tasks.evaluate.learners.shared_bins import SharedBins
+        from leaseboard.tasks.evaluate.learners.shared_bins import SharedBins
 
         return SharedBins(*rows.samples.train(rows.train_rows))
 
@@ -104,4 +104,4 @@ def candidates(wanted: Wanted, rows: Shuffled, seed: int) -> GivenConfigurations
 
 def _import_learners() -> None:
     """Load the learners' libraries before a probe's process is forked; a replay needs none."""
-    import tasks.evaluate.learners.build  # noqa: F401
+    import leaseboard.tasks.evaluate.learners.build  # noqa: F401

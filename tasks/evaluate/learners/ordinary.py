@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from algorithms.errors import UsageError, short
-from algorithms.events import Parameters
-from tasks.evaluate.learners.build import build
+from leaseboard.algorithms.errors import UsageError, short
+from leaseboard.algorithms.events import Parameters
+from leaseboard.tasks.evaluate.learners.build import build
 
 ORDINARY: tuple[Parameters, ...] = (
     {"learner": "LogisticRegression", "C": 0.01, "max_iter": 200},
@@ -25,7 +25,7 @@ ORDINARY: tuple[Parameters, ...] = (
     {"learner": "LightGBM", "n_estimators": 200, "num_leaves": 15, "learning_rate": 0.03},
     {"learner": "NeuralNetwork", "width": 32, "learning_rate_init": 0.003, "steps": 1500},
 )
-"""As `tasks.evaluate.learners.build.build` takes them."""
+"""As `leaseboard.tasks.evaluate.learners.build.build` takes them."""
 
 
 def classifiers(configurations: Sequence[Mapping[str, Any]], seed: int) -> dict[str, Any]:

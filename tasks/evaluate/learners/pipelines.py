@@ -11,10 +11,10 @@ from typing import Any
 
 from sklearn.base import BaseEstimator, clone, is_classifier
 
-from algorithms.errors import UsageError
-from algorithms.events import Parameters
-from algorithms.user_files import import_file
-from tasks.keys.closure import hash_of, reachable
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.events import Parameters
+from leaseboard.algorithms.user_files import import_file
+from leaseboard.tasks.keys.closure import hash_of, reachable
 
 NAME = "PIPELINES"
 

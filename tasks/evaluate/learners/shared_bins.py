@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from algorithms.events import Parameters
+from leaseboard.algorithms.events import Parameters
 
 _BINNING = {"verbosity": -1, "num_threads": 1, "feature_pre_filter": False, "max_bin": 255}
 

@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.events import Parameters
-from algorithms.seeds import generator
+from leaseboard.algorithms.events import Parameters
+from leaseboard.algorithms.seeds import generator
 
 
 @dataclass(frozen=True, slots=True)

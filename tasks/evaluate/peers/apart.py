@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from algorithms.errors import LeaseboardError
-from tasks.machine.threads import ONE_THREAD
-from tasks.processes.endings import over_wall, post_mortem
-from tasks.processes.leash import kill_tree
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.tasks.machine.threads import ONE_THREAD
+from leaseboard.tasks.processes.endings import over_wall, post_mortem
+from leaseboard.tasks.processes.leash import kill_tree
 
 _LOOK_SECONDS = 0.02
 _ERROR = re.compile(r"[\w.]*(Error|Exception)\b")

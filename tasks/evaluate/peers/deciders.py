@@ -8,10 +8,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from algorithms.benches.samples import Decided, OutsideDecider, ProbeAsked
-from algorithms.errors import LeaseboardError
-from tasks.evaluate.peers import select_program, venv
-from tasks.evaluate.peers.talking import PATIENCE, TalkingProcess
+from leaseboard.algorithms.benches.samples import Decided, OutsideDecider, ProbeAsked
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.tasks.evaluate.peers import select_program, venv
+from leaseboard.tasks.evaluate.peers.talking import PATIENCE, TalkingProcess
 
 OURS = "scikit-learn"
 """The library that our own environment has, as a dependency."""

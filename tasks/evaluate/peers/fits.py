@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.benches.systems import SystemFit
-from algorithms.errors import UsageError
-from tasks.evaluate.peers import inside, table_program, venv
-from tasks.evaluate.peers.apart import run_apart
-from tasks.fetch import Dataset, columns
-from tasks.keys.closure import ROOT
-from tasks.keys.versions import recorded_key
-from tasks.store.recorded import Record, Store
+from leaseboard.algorithms.benches.systems import SystemFit
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.evaluate.peers import inside, table_program, venv
+from leaseboard.tasks.evaluate.peers.apart import run_apart
+from leaseboard.tasks.fetch import Dataset, columns
+from leaseboard.tasks.keys.closure import ROOT
+from leaseboard.tasks.keys.versions import recorded_key
+from leaseboard.tasks.store.recorded import Record, Store
 
-ESTIMATORS = "tasks.models.automl.estimators"
+ESTIMATORS = "leaseboard.tasks.models.automl.estimators"
 """What ``leaseboard`` is, in a room that uses this one; so it is known by its name alone."""
 
 LEARNERS = ("lightgbm", "pandas")

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.benches.stream import Origin, OutsideForecasts, Stream, StreamToll
-from algorithms.errors import DivergedError
-from algorithms.online.schema import stream_schema
-from tasks.evaluate.peers import inside, stream_program, venv
-from tasks.evaluate.peers.talking import PATIENCE, GoneError, TalkingProcess
+from leaseboard.algorithms.benches.stream import Origin, OutsideForecasts, Stream, StreamToll
+from leaseboard.algorithms.errors import DivergedError
+from leaseboard.algorithms.online.schema import stream_schema
+from leaseboard.tasks.evaluate.peers import inside, stream_program, venv
+from leaseboard.tasks.evaluate.peers.talking import PATIENCE, GoneError, TalkingProcess
 
 ONE_HOT = ("autovw",)
 """Systems that get our features; others get a category as one value, which they encode."""

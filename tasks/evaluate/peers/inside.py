@@ -23,7 +23,7 @@ def command(python: Path, program: str, *arguments: str) -> list[str]:
 
     Examples
     --------
-    >>> command(Path("python"), "tasks.evaluate.peers.stream_program", "river", "arf")[-3:]
+    >>> command(Path("python"), "leaseboard.tasks.evaluate.peers.stream_program", "river", "arf")[-3:]
     ['stream_program', 'river', 'arf']
     """
     return [str(python), "-s", "-P", __file__, program.rpartition(".")[2], *arguments]

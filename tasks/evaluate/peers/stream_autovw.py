@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tasks.evaluate.peers.stream_program import Asked, Row
+    from leaseboard.tasks.evaluate.peers.stream_program import Asked, Row
 
 
 class Lines:

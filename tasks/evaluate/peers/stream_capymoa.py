@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tasks.evaluate.peers.stream_program import Asked, Row
+    from leaseboard.tasks.evaluate.peers.stream_program import Asked, Row
 
 JVM = "-Xmx4g -Xss10M -XX:+UseSerialGC"
 """CapyMOA's own flags with half of its heap, so that a job's limit tells before the machine does,

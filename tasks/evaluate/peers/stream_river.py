@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tasks.evaluate.peers.stream_program import Asked
+    from leaseboard.tasks.evaluate.peers.stream_program import Asked
 
 RATES = 1e-5, 1e-4, 1e-3, 1e-2
 """The learning rates that a bandit chooses from for numbers, those of the documentation."""

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tasks.evaluate.peers.table_program import Clock, Made, Request
+    from leaseboard.tasks.evaluate.peers.table_program import Clock, Made, Request
 
 
 def make(request: Request, _clock: Clock) -> Made:

@@ -8,7 +8,7 @@ import resource
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tasks.evaluate.peers.table_program import Clock, Made, Request
+    from leaseboard.tasks.evaluate.peers.table_program import Clock, Made, Request
 
 LONGEST_TRIAL = 1 / 3
 """Of the seconds."""

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from algorithms.errors import LeaseboardError
-from tasks.evaluate.peers.apart import environment, last_word
-from tasks.processes.endings import over_wall, post_mortem
-from tasks.processes.leash import kill_tree
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.tasks.evaluate.peers.apart import environment, last_word
+from leaseboard.tasks.processes.endings import over_wall, post_mortem
+from leaseboard.tasks.processes.leash import kill_tree
 
 PATIENCE = 300.0
 """Wall seconds after which a program that does not answer is ended, and its job fails."""

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.benches.pulls import Trial, Unit
-from algorithms.errors import UsageError
-from tasks.evaluate.peers import program, venv
-from tasks.evaluate.peers.apart import run_apart
-from tasks.evaluate.trials.evaluate import Arrays
-from tasks.evaluate.trials.replay import Protocol
-from tasks.keys.versions import recorded_key
-from tasks.store.recorded import Record, Store
+from leaseboard.algorithms.benches.pulls import Trial, Unit
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.evaluate.peers import program, venv
+from leaseboard.tasks.evaluate.peers.apart import run_apart
+from leaseboard.tasks.evaluate.trials.evaluate import Arrays
+from leaseboard.tasks.evaluate.trials.replay import Protocol
+from leaseboard.tasks.keys.versions import recorded_key
+from leaseboard.tasks.store.recorded import Record, Store
 
 
 class PeerTrials:

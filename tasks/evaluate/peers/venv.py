@@ -1,8 +1,8 @@
 """A peer's own Python environment: made on demand, with exact pins, apart from Leaseboard's.
 
 A peer brings versions of libraries that ours need not agree with, so it is never imported here.
-`tasks.evaluate.peers.program` runs in its environment, which is found by the hash of its pins in
-``conf/peers``: other pins are another environment, and other stored results.
+`leaseboard.tasks.evaluate.peers.program` runs in its environment, which is found by the hash of
+its pins in ``conf/peers``: other pins are another environment, and other stored results.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from algorithms.caches import cache_dir
-from algorithms.errors import LeaseboardError, SkipError, unknown
-from tasks.machine.paths import shipped_conf
+from leaseboard.algorithms.caches import cache_dir
+from leaseboard.algorithms.errors import LeaseboardError, SkipError, unknown
+from leaseboard.tasks.machine.paths import shipped_conf
 
 _COMPLETE = "complete"
 """Written last, so that an environment whose installation was interrupted does not count."""

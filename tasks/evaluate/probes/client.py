@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from algorithms.benches.folds import FoldProbe
-from algorithms.benches.selecting import Probe
-from algorithms.errors import UsageError
-from algorithms.events import Parameters
-from tasks.evaluate.probes.fitting import Classifier, fit_and_test
-from tasks.evaluate.probes.folded import RecordedFolds
-from tasks.evaluate.probes.recording import Build, RecordedFits
-from tasks.evaluate.probes.split import Shuffled
-from tasks.store.recorded import Store
+from leaseboard.algorithms.benches.folds import FoldProbe
+from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.events import Parameters
+from leaseboard.tasks.evaluate.probes.fitting import Classifier, fit_and_test
+from leaseboard.tasks.evaluate.probes.folded import RecordedFolds
+from leaseboard.tasks.evaluate.probes.recording import Build, RecordedFits
+from leaseboard.tasks.evaluate.probes.split import Shuffled
+from leaseboard.tasks.store.recorded import Store
 
 
 class RecordedProbes(RecordedFits[Probe]):

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.benches.selecting import Probe
-from tasks.evaluate.probes.split import Prefixes, between
+from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.tasks.evaluate.probes.split import Prefixes, between
 
 _PREDICT_ROWS = 100_000
 

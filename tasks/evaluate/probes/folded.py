@@ -12,13 +12,13 @@ import numpy as np
 import threadpoolctl
 from numpy.typing import NDArray
 
-from algorithms.benches.folds import FoldProbe
-from algorithms.benches.selecting import Probe
-from algorithms.events import Parameters
-from tasks.evaluate.probes.fitting import Classifier, able, timed, verdicts
-from tasks.evaluate.probes.recording import Build, RecordedFits
-from tasks.evaluate.probes.split import Rows, Shuffled
-from tasks.store.recorded import Store
+from leaseboard.algorithms.benches.folds import FoldProbe
+from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.algorithms.events import Parameters
+from leaseboard.tasks.evaluate.probes.fitting import Classifier, able, timed, verdicts
+from leaseboard.tasks.evaluate.probes.recording import Build, RecordedFits
+from leaseboard.tasks.evaluate.probes.split import Rows, Shuffled
+from leaseboard.tasks.store.recorded import Store
 
 _HELD_OUT = -1
 """Stands for a fold in what is asked: trained on all of them, tested on the rows of none."""

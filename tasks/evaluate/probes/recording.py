@@ -13,14 +13,14 @@ from typing import Any, Generic, TypeVar
 
 import threadpoolctl
 
-from algorithms.benches.selecting import Probe
-from algorithms.events import Parameters
-from tasks.evaluate.probes.fitting import Classifier
-from tasks.keys.versions import recorded_key
-from tasks.processes.channel import Silence
-from tasks.processes.endings import Ending, over_cpu, over_wall, post_mortem
-from tasks.processes.forks import Fork, confine
-from tasks.store.recorded import Record, Records, Store
+from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.algorithms.events import Parameters
+from leaseboard.tasks.evaluate.probes.fitting import Classifier
+from leaseboard.tasks.keys.versions import recorded_key
+from leaseboard.tasks.processes.channel import Silence
+from leaseboard.tasks.processes.endings import Ending, over_cpu, over_wall, post_mortem
+from leaseboard.tasks.processes.forks import Fork, confine
+from leaseboard.tasks.store.recorded import Record, Records, Store
 
 Build = Callable[[Parameters], Classifier]
 """From a configuration to an untrained model; the same model at every call."""

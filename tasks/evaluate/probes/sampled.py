@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.errors import DataError
-from tasks.evaluate.probes.split import Prefixes, Rows, Samples, Shuffled
-from tasks.fetch import Dataset, columns
-from tasks.preprocess.transformer import naming
-from tasks.preprocess.unit_range import UnitRangeEncoder
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks.evaluate.probes.split import Prefixes, Rows, Samples, Shuffled
+from leaseboard.tasks.fetch import Dataset, columns
+from leaseboard.tasks.preprocess.transformer import naming
+from leaseboard.tasks.preprocess.unit_range import UnitRangeEncoder
 
 
 def split(

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.seeds import generator
+from leaseboard.algorithms.seeds import generator
 
 Rows = NDArray[np.int32]
 

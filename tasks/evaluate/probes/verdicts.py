@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from algorithms.benches.selecting import Probe
-from algorithms.errors import DataError
-from algorithms.events import Parameters
-from algorithms.seeds import generator
+from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.algorithms.errors import DataError
+from leaseboard.algorithms.events import Parameters
+from leaseboard.algorithms.seeds import generator
 
 SECONDS_PER_ROW = 1e-3
 """What a probe is charged: nothing is trained, so the same on every machine."""

@@ -15,12 +15,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.benches.pulls import UNAFFORDABLE, Trial
-from tasks.evaluate.trials.evaluate import Order, TrialOutcome, fitted_in
-from tasks.evaluate.trials.optimiser import Suggestion
-from tasks.evaluate.trials.replay import StoredTrials, TrialStream, record_of
-from tasks.evaluate.trials.worker import Imports, resting
-from tasks.store.recorded import Record
+from leaseboard.algorithms.benches.pulls import UNAFFORDABLE, Trial
+from leaseboard.tasks.evaluate.trials.evaluate import Order, TrialOutcome, fitted_in
+from leaseboard.tasks.evaluate.trials.optimiser import Suggestion
+from leaseboard.tasks.evaluate.trials.replay import StoredTrials, TrialStream, record_of
+from leaseboard.tasks.evaluate.trials.worker import Imports, resting
+from leaseboard.tasks.store.recorded import Record
 
 RECENT = 3
 """Trials of an arm whose median cost says what its next one will take."""

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.seeds import generator
-from tasks.evaluate.trials import recipes
+from leaseboard.algorithms.seeds import generator
+from leaseboard.tasks.evaluate.trials import recipes
 
 if TYPE_CHECKING:
-    from tasks.evaluate.trials.scoring import Judge
+    from leaseboard.tasks.evaluate.trials.scoring import Judge
 
 Task = Literal["classification", "regression"]
 Matrix = NDArray[np.float32]

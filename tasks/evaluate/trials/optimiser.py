@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tasks.evaluate.trials.spaces import Space
+from leaseboard.tasks.evaluate.trials.spaces import Space
 
 
 @dataclass(frozen=True, slots=True)

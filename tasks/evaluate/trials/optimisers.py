@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from algorithms.errors import SkipError, UsageError
-from algorithms.parts import mend
-from algorithms.seeds import derive_seed, generator
-from tasks.evaluate.trials.optimiser import Optimiser, Suggestion
-from tasks.evaluate.trials.spaces import Arm, Hyperparameter, Space
+from leaseboard.algorithms.errors import SkipError, UsageError
+from leaseboard.algorithms.parts import mend
+from leaseboard.algorithms.seeds import derive_seed, generator
+from leaseboard.tasks.evaluate.trials.optimiser import Optimiser, Suggestion
+from leaseboard.tasks.evaluate.trials.spaces import Arm, Hyperparameter, Space
 
 ETA = 3
 """One in so many configurations goes on to more rows."""
@@ -31,12 +31,13 @@ class _Tried:
 class Guided(Optimiser):
     """Defaults, then known good configurations, then those of another optimiser; by halving.
 
-    The first trials are the leads of the arms, see `tasks.evaluate.trials.spaces.Arm.leads`: the
-    defaults of every arm before all others. With several `shares` a configuration is fitted on
-    the smallest share of the rows first, and goes on to the next one if it is in the best third
-    of those that came as far (asynchronous successive halving: Li et al. 2020, "A System for
-    Massively Parallel Hyperparameter Tuning", Algorithm 2); defaults always go on, unless they
-    failed. The other optimiser is told what configurations came to on the first rung.
+    The first trials are the leads of the arms, see
+    `leaseboard.tasks.evaluate.trials.spaces.Arm.leads`: the defaults of every arm before all
+    others. With several `shares` a configuration is fitted on the smallest share of the rows
+    first, and goes on to the next one if it is in the best third of those that came as far
+    (asynchronous successive halving: Li et al. 2020, "A System for Massively Parallel
+    Hyperparameter Tuning", Algorithm 2); defaults always go on, unless they failed. The other
+    optimiser is told what configurations came to on the first rung.
 
     Parameters
     ----------
@@ -201,7 +202,7 @@ def make(kind: str, space: Space, seed: int, shares: Sequence[float] = (1.0,)) -
     if kind == "tpe":
         return TreeParzen(space, seed)
     require(kind)
-    from tasks.evaluate.trials.smac import Smac
+    from leaseboard.tasks.evaluate.trials.smac import Smac
 
     return Smac(space, seed, multi_fidelity=kind == "bohb")
 

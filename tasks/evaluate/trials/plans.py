@@ -8,11 +8,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.evaluate.trials.evaluate import Arrays, Fold
-from tasks.fetch import Dataset
-from tasks.preprocess.splits import split, split_by_column
-from tasks.preprocess.tables import Scale, TableEncoder, labels_of, refuse_text
-from tasks.preprocess.transformer import naming
+from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold
+from leaseboard.tasks.fetch import Dataset
+from leaseboard.tasks.preprocess.splits import split, split_by_column
+from leaseboard.tasks.preprocess.tables import Scale, TableEncoder, labels_of, refuse_text
+from leaseboard.tasks.preprocess.transformer import naming
 
 Rows = NDArray[np.int64]
 

@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from algorithms.errors import UsageError, unknown
+from leaseboard.algorithms.errors import UsageError, unknown
 
 Values = dict[str, Any]
 Recipe = Callable[[Values, int, int], Any]

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from time import perf_counter, thread_time
 from typing import Any
 
-from algorithms.benches.pulls import Trial
-from algorithms.seeds import derive_seed
-from tasks.evaluate.trials import evaluate, optimisers
-from tasks.evaluate.trials.evaluate import Arrays, Order, TrialOutcome
-from tasks.evaluate.trials.optimiser import Optimiser, Suggestion
-from tasks.evaluate.trials.spaces import Space
-from tasks.evaluate.trials.worker import TrialLimits, close_resting, resting
-from tasks.keys.versions import recorded_key
-from tasks.store.recorded import Record, Records, Store
+from leaseboard.algorithms.benches.pulls import Trial
+from leaseboard.algorithms.seeds import derive_seed
+from leaseboard.tasks.evaluate.trials import evaluate, optimisers
+from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Order, TrialOutcome
+from leaseboard.tasks.evaluate.trials.optimiser import Optimiser, Suggestion
+from leaseboard.tasks.evaluate.trials.spaces import Space
+from leaseboard.tasks.evaluate.trials.worker import TrialLimits, close_resting, resting
+from leaseboard.tasks.keys.versions import recorded_key
+from leaseboard.tasks.store.recorded import Record, Records, Store
 
 _LIBRARIES = {
     "guided": ("hyperopt",),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import get_scorer
 
-from algorithms.seeds import generator
+from leaseboard.algorithms.seeds import generator
 
 Floats = NDArray[Any]
 

@@ -14,8 +14,8 @@ import ConfigSpace
 import smac
 from smac.acquisition.maximizer import LocalSearch
 
-from tasks.evaluate.trials.optimiser import Optimiser, Suggestion
-from tasks.evaluate.trials.spaces import Hyperparameter, Space
+from leaseboard.tasks.evaluate.trials.optimiser import Optimiser, Suggestion
+from leaseboard.tasks.evaluate.trials.spaces import Hyperparameter, Space
 
 MOST_TRIALS = 100_000
 """SMAC wants an end; ours is the bench's budget."""

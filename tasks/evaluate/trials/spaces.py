@@ -13,9 +13,9 @@ from typing import Any, Literal, Self
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from algorithms.errors import UsageError, unknown
-from tasks.machine.paths import conf_files
-from tasks.machine.yaml_files import Strict, load_yaml
+from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.tasks.machine.paths import conf_files
+from leaseboard.tasks.machine.yaml_files import Strict, load_yaml
 
 SUITED = {"classification": "classifiers16", "regression": "regressors"}
 """The space of each task, for a search that names none."""
@@ -97,7 +97,7 @@ class Arm(Strict):
     """A learning algorithm and what may be tuned of it."""
 
     estimator: str
-    """A recipe of `tasks.evaluate.trials.recipes`, or ``package.module:Class``."""
+    """A recipe of `leaseboard.tasks.evaluate.trials.recipes`, or ``package.module:Class``."""
     hyperparameters: dict[str, Hyperparameter] = Field(default_factory=dict)
     constants: dict[str, Choice] = Field(default_factory=dict)
     """Passed on as they are."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from algorithms.benches.pulls import Trial
-from algorithms.errors import DataError, UsageError
-from algorithms.seeds import generator
+from leaseboard.algorithms.benches.pulls import Trial
+from leaseboard.algorithms.errors import DataError, UsageError
+from leaseboard.algorithms.seeds import generator
 
 
 class TableTrials:

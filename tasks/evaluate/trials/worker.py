@@ -22,13 +22,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from tasks.evaluate.trials import recipes
-from tasks.evaluate.trials.evaluate import Arrays, Order, Stopped, TrialOutcome, run
-from tasks.machine.threads import ONE_THREAD
-from tasks.processes.channel import Channel, Silence
-from tasks.processes.companion import Companion, to_parent
-from tasks.processes.endings import over_wall, post_mortem
-from tasks.processes.forks import confine
+from leaseboard.tasks.evaluate.trials import recipes
+from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Order, Stopped, TrialOutcome, run
+from leaseboard.tasks.machine.threads import ONE_THREAD
+from leaseboard.tasks.processes.channel import Channel, Silence
+from leaseboard.tasks.processes.companion import Companion, to_parent
+from leaseboard.tasks.processes.endings import over_wall, post_mortem
+from leaseboard.tasks.processes.forks import confine
 
 BEGUN = "begun"
 IMPORT_SECONDS = 300.0
@@ -69,7 +69,7 @@ class TrialWorker:
     def __init__(self, limits: TrialLimits) -> None:
         self._limits = limits
         self._process = Companion(
-            "tasks.evaluate.trials.worker",
+            "leaseboard.tasks.evaluate.trials.worker",
             environment=_environment,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -274,4 +274,4 @@ def _read(said: bytearray | Silence) -> Any:
 
 if __name__ == "__main__":
     # Messages are unpickled as classes of the module, which those of `__main__` are not.
-    importlib.import_module("tasks.evaluate.trials.worker").main()
+    importlib.import_module("leaseboard.tasks.evaluate.trials.worker").main()

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from algorithms.errors import SettingError, UsageError, invalid, unknown
+from leaseboard.algorithms.errors import SettingError, UsageError, invalid, unknown
 
 if TYPE_CHECKING:
-    from algorithms.base import Bench
-    from tasks.fetch import Dataset
-    from tasks.jobs.job import Job
+    from leaseboard.algorithms.base import Bench
+    from leaseboard.tasks.fetch import Dataset
+    from leaseboard.tasks.jobs.job import Job
 
 
 def options(kind: str) -> frozenset[str]:
@@ -111,4 +111,4 @@ def make(kind: str, dataset: Dataset, job: Job, parts: Any = None) -> Bench:
 
 
 def _module(kind: str) -> ModuleType:
-    return importlib.import_module(f"tasks.jobs.benches.{kind}")
+    return importlib.import_module(f"leaseboard.tasks.jobs.benches.{kind}")

@@ -7,15 +7,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from algorithms.benches.folds import FoldsBench
-from tasks.evaluate.learners import candidates
-from tasks.evaluate.probes.folded import RecordedFolds
-from tasks.evaluate.probes.sampled import split
-from tasks.evaluate.probes.split import Prefixes
-from tasks.fetch import Dataset
-from tasks.jobs.benches import samples
-from tasks.jobs.job import Job
-from tasks.store.recorded import Store
+from leaseboard.algorithms.benches.folds import FoldsBench
+from leaseboard.tasks.evaluate.learners import candidates
+from leaseboard.tasks.evaluate.probes.folded import RecordedFolds
+from leaseboard.tasks.evaluate.probes.sampled import split
+from leaseboard.tasks.evaluate.probes.split import Prefixes
+from leaseboard.tasks.fetch import Dataset
+from leaseboard.tasks.jobs.benches import samples
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.store.recorded import Store
 
 
 class Options(BaseModel):
@@ -28,7 +28,7 @@ class Options(BaseModel):
     configurations: Annotated[int, Field(ge=1)] = 20
     """How many are drawn; the first N of a longer draw are the shorter draw."""
     profile: Literal["bounded", "paper"] = "bounded"
-    """The domains of the learners, see `tasks.evaluate.learners.spaces`."""
+    """The domains of the learners, see `leaseboard.tasks.evaluate.learners.spaces`."""
     pipelines: Path | None = None
     """A Python file with a list ``PIPELINES`` of scikit-learn classifiers, in place of the
     draw."""

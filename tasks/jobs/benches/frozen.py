@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from algorithms.benches.holdout import Holdout, Part
-from algorithms.benches.stream import Namespace, Origin, Stream
-from algorithms.errors import DataError
-from tasks.evaluate.probes.split import Samples
-from tasks.fetch.arrays import Arrays, map_arrays, write_arrays
+from leaseboard.algorithms.benches.holdout import Holdout, Part
+from leaseboard.algorithms.benches.stream import Namespace, Origin, Stream
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks.evaluate.probes.split import Samples
+from leaseboard.tasks.fetch.arrays import Arrays, map_arrays, write_arrays
 
 _CLASSES = {each.__name__: each for each in (Holdout, Namespace, Origin, Part, Samples, Stream)}
 _SPARSE = ("data", "indices", "indptr")

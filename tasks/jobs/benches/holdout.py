@@ -9,18 +9,24 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from algorithms import registry
-from algorithms.apple.rows import as_rows, check_labels
-from algorithms.apple.scaling import CLIP
-from algorithms.benches.holdout import Holdout, HoldoutAlgorithm, HoldoutBench, Part, split
-from algorithms.benches.stream import MOST_CLASSES
-from algorithms.errors import DataError, UsageError
-from tasks.fetch import Dataset, columns
-from tasks.jobs.job import Job
-from tasks.jobs.nodes import Workers, cluster
-from tasks.preprocess.sparse import SparseEncoder, refuse_gaps
-from tasks.preprocess.targets import in_float32
-from tasks.preprocess.transformer import naming
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.apple.rows import as_rows, check_labels
+from leaseboard.algorithms.apple.scaling import CLIP
+from leaseboard.algorithms.benches.holdout import (
+    Holdout,
+    HoldoutAlgorithm,
+    HoldoutBench,
+    Part,
+    split,
+)
+from leaseboard.algorithms.benches.stream import MOST_CLASSES
+from leaseboard.algorithms.errors import DataError, UsageError
+from leaseboard.tasks.fetch import Dataset, columns
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.nodes import Workers, cluster
+from leaseboard.tasks.preprocess.sparse import SparseEncoder, refuse_gaps
+from leaseboard.tasks.preprocess.targets import in_float32
+from leaseboard.tasks.preprocess.transformer import naming
 
 Rows = NDArray[np.intp]
 

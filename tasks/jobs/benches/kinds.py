@@ -20,9 +20,9 @@ class Kind:
     replayed: bool
     """Trials or probes are recorded, and charged what they cost when they ran."""
     served_by: str
-    """The module of `tasks.models` that makes a model of what a job found."""
+    """The module of `leaseboard.tasks.models` that makes a model of what a job found."""
     measured: bool = False
-    """Its jobs have measures beside the score, see `algorithms.benches.measures`."""
+    """Its jobs have measures beside the score, see `leaseboard.algorithms.benches.measures`."""
 
 
 KINDS = {

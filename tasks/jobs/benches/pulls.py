@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from algorithms import registry
-from algorithms.benches.pulls import PullsBench, Trials, Unit
-from algorithms.errors import SettingError, UsageError, unknown
-from algorithms.policies.joint import JointSpace
-from algorithms.seeds import derive_seed
-from tasks.evaluate.peers import venv
-from tasks.evaluate.peers.trials import PeerTrials
-from tasks.evaluate.trials import plans, spaces
-from tasks.evaluate.trials.evaluate import Arrays
-from tasks.evaluate.trials.replay import Protocol, StoredTrials
-from tasks.evaluate.trials.table import TableTrials
-from tasks.evaluate.trials.worker import TrialLimits
-from tasks.preprocess.tables import Scale
-from tasks.store.recorded import Store
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.benches.pulls import PullsBench, Trials, Unit
+from leaseboard.algorithms.errors import SettingError, UsageError, unknown
+from leaseboard.algorithms.policies.joint import JointSpace
+from leaseboard.algorithms.seeds import derive_seed
+from leaseboard.tasks.evaluate.peers import venv
+from leaseboard.tasks.evaluate.peers.trials import PeerTrials
+from leaseboard.tasks.evaluate.trials import plans, spaces
+from leaseboard.tasks.evaluate.trials.evaluate import Arrays
+from leaseboard.tasks.evaluate.trials.replay import Protocol, StoredTrials
+from leaseboard.tasks.evaluate.trials.table import TableTrials
+from leaseboard.tasks.evaluate.trials.worker import TrialLimits
+from leaseboard.tasks.preprocess.tables import Scale
+from leaseboard.tasks.store.recorded import Store
 
 if TYPE_CHECKING:
-    from tasks.fetch import Dataset
-    from tasks.jobs.job import Job
+    from leaseboard.tasks.fetch import Dataset
+    from leaseboard.tasks.jobs.job import Job
 
 DEFAULT_BUDGET = {"trials": 200.0, "cpu_seconds": 60.0}
 RECORDED = ("table", "curves")

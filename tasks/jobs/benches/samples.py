@@ -7,16 +7,16 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from algorithms.benches.samples import SamplesBench
-from tasks.evaluate.learners import candidates
-from tasks.evaluate.peers.deciders import PeersDeciding
-from tasks.evaluate.probes.client import RecordedProbes
-from tasks.evaluate.probes.sampled import split
-from tasks.evaluate.probes.split import Prefixes
-from tasks.evaluate.probes.verdicts import RecordedVerdicts
-from tasks.fetch import Dataset
-from tasks.jobs.job import Job
-from tasks.store.recorded import Store
+from leaseboard.algorithms.benches.samples import SamplesBench
+from leaseboard.tasks.evaluate.learners import candidates
+from leaseboard.tasks.evaluate.peers.deciders import PeersDeciding
+from leaseboard.tasks.evaluate.probes.client import RecordedProbes
+from leaseboard.tasks.evaluate.probes.sampled import split
+from leaseboard.tasks.evaluate.probes.split import Prefixes
+from leaseboard.tasks.evaluate.probes.verdicts import RecordedVerdicts
+from leaseboard.tasks.fetch import Dataset
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.store.recorded import Store
 
 
 class Options(BaseModel):
@@ -30,7 +30,7 @@ class Options(BaseModel):
     configurations: Annotated[int, Field(ge=1)] = 20
     """How many are drawn; the first N of a longer draw are the shorter draw."""
     profile: Literal["bounded", "paper"] = "bounded"
-    """The domains of the learners, see `tasks.evaluate.learners.spaces`."""
+    """The domains of the learners, see `leaseboard.tasks.evaluate.learners.spaces`."""
     pipelines: Path | None = None
     """A Python file with a list ``PIPELINES`` of scikit-learn classifiers, in place of the
     draw."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from algorithms.benches.stream import Stream, StreamBench
-from algorithms.errors import UsageError
-from tasks.evaluate.peers.forecasts import PeersOutside
-from tasks.fetch import Dataset
-from tasks.jobs.job import Job
-from tasks.preprocess import StreamOptions, as_stream
+from leaseboard.algorithms.benches.stream import Stream, StreamBench
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.evaluate.peers.forecasts import PeersOutside
+from leaseboard.tasks.fetch import Dataset
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.preprocess import StreamOptions, as_stream
 
 Options = StreamOptions
 """What ``job.bench`` may hold."""

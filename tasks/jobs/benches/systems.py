@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from algorithms.benches.systems import SystemsBench
-from algorithms.errors import UsageError
-from tasks.evaluate.peers.fits import ESTIMATORS, SystemFits, truth
-from tasks.keys.versions import recorded_key
-from tasks.preprocess.splits import split
-from tasks.store.recorded import Store
+from leaseboard.algorithms.benches.systems import SystemsBench
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.evaluate.peers.fits import ESTIMATORS, SystemFits, truth
+from leaseboard.tasks.keys.versions import recorded_key
+from leaseboard.tasks.preprocess.splits import split
+from leaseboard.tasks.store.recorded import Store
 
 if TYPE_CHECKING:
-    from tasks.fetch import Dataset
-    from tasks.jobs.job import Job
+    from leaseboard.tasks.fetch import Dataset
+    from leaseboard.tasks.jobs.job import Job
 
 DEFAULT_BUDGET = 30.0
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from algorithms.benches.folds import FoldsBench
-from algorithms.benches.holdout import HoldoutBench
-from algorithms.benches.stream import StreamBench
-from algorithms.benches.systems import SystemsBench
-from tasks.jobs.benches import check_options, pulls, samples
+from leaseboard.algorithms.benches.folds import FoldsBench
+from leaseboard.algorithms.benches.holdout import HoldoutBench
+from leaseboard.algorithms.benches.stream import StreamBench
+from leaseboard.algorithms.benches.systems import SystemsBench
+from leaseboard.tasks.jobs.benches import check_options, pulls, samples
 
 _ALWAYS = {
     bench.kind: bench.unit for bench in (StreamBench, HoldoutBench, FoldsBench, SystemsBench)

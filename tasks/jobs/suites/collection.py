@@ -11,9 +11,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from algorithms.errors import UsageError
-from tasks.jobs.suites.suite import Suite, is_collection, suite_path
-from tasks.machine.yaml_files import load_yaml, where
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.jobs.suites.suite import Suite, is_collection, suite_path
+from leaseboard.tasks.machine.yaml_files import load_yaml, where
 
 
 class Collection(BaseModel):

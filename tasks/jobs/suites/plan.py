@@ -9,21 +9,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from algorithms.errors import (
+from leaseboard.algorithms.errors import (
     DataError,
     DataUnavailableError,
     SettingError,
     UsageError,
     UserFileError,
 )
-from tasks import fetch
-from tasks.jobs import benches
-from tasks.jobs.described import describe
-from tasks.jobs.job import Job, Result
-from tasks.jobs.run import check, identify
-from tasks.jobs.suites.rankable import require_ranking
-from tasks.jobs.suites.suite import Suite
-from tasks.machine.yaml_files import where
+from leaseboard.tasks import fetch
+from leaseboard.tasks.jobs import benches
+from leaseboard.tasks.jobs.described import describe
+from leaseboard.tasks.jobs.job import Job, Result
+from leaseboard.tasks.jobs.run import check, identify
+from leaseboard.tasks.jobs.suites.rankable import require_ranking
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.machine.yaml_files import where
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from algorithms.benches.measures import OF_TASK, SKILL
-from algorithms.errors import DataUnavailableError, UsageError, UserFileError
-from algorithms.reference.first_tries import FIRST_TRIES
-from tasks import fetch
-from tasks.jobs.benches.kinds import MEASURED
-from tasks.jobs.described import Described, describe
-from tasks.jobs.job import Job
-from tasks.jobs.suites.suite import Contender, Suite
+from leaseboard.algorithms.benches.measures import OF_TASK, SKILL
+from leaseboard.algorithms.errors import DataUnavailableError, UsageError, UserFileError
+from leaseboard.algorithms.reference.first_tries import FIRST_TRIES
+from leaseboard.tasks import fetch
+from leaseboard.tasks.jobs.benches.kinds import MEASURED
+from leaseboard.tasks.jobs.described import Described, describe
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.suites.suite import Contender, Suite
 
 
 def require_measure(name: str, jobs: Iterable[Job], tasks: Mapping[str, str]) -> None:
     """UsageError if none of the jobs can have the measure called `name`.
 
-    - `name`: see `algorithms.benches.measures`.
+    - `name`: see `leaseboard.algorithms.benches.measures`.
     - `tasks`: of their data, by reference, where they are known; others may have any.
     """
     on_streams = [job for job in jobs if _described(job.algorithm).bench in MEASURED]

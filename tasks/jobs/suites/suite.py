@@ -15,14 +15,14 @@ from pydantic import (
     model_validator,
 )
 
-from algorithms.benches.measures import Measure
-from algorithms.errors import UsageError, unknown
-from algorithms.seeds import derive_seed
-from tasks.jobs.job import Job, text_keys
-from tasks.jobs.limits import Limits
-from tasks.jobs.suites.promise import Promise
-from tasks.machine.paths import conf_files
-from tasks.machine.yaml_files import Strict, load_yaml, read_yaml
+from leaseboard.algorithms.benches.measures import Measure
+from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.algorithms.seeds import derive_seed
+from leaseboard.tasks.jobs.job import Job, text_keys
+from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.tasks.jobs.suites.promise import Promise
+from leaseboard.tasks.machine.paths import conf_files
+from leaseboard.tasks.machine.yaml_files import Strict, load_yaml, read_yaml
 
 """The suite beside the results of its run."""
 
@@ -96,7 +96,7 @@ class Suite(Strict):
     names baselines, to whose errors and times the others are put in relation. `baselines` adds the
     naive baselines to algorithms on streams, see `rankable.with_baselines`. `metric` is what
     boards rank by in the place of the score, see
-    `algorithms.benches.measures`; it makes no job another.
+    `leaseboard.algorithms.benches.measures`; it makes no job another.
     """
 
     title: Name

@@ -9,10 +9,10 @@ from zoneinfo import available_timezones
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from algorithms.errors import UsageError, unknown
-from tasks.jobs.limits import Limits
-from tasks.jobs.suites.suite import load_suite
-from tasks.machine.yaml_files import load_yaml
+from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.tasks.jobs.suites.suite import load_suite
+from leaseboard.tasks.machine.yaml_files import load_yaml
 
 
 class Scheduled(BaseModel):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tasks.keep.page.days import Total
-from tasks.keep.page.story import ROLES, Story, called
-from tasks.keep.page.traces import layout, level, over_days
-from tasks.keep.shadow import CHAMPION
-from tasks.models.continued import LEVEL
-from tasks.report.draw.specs import Figure, colour
-from tasks.report.section import Section
+from leaseboard.tasks.keep.page.days import Total
+from leaseboard.tasks.keep.page.story import ROLES, Story, called
+from leaseboard.tasks.keep.page.traces import layout, level, over_days
+from leaseboard.tasks.keep.shadow import CHAMPION
+from leaseboard.tasks.models.continued import LEVEL
+from leaseboard.tasks.report.draw.specs import Figure, colour
+from leaseboard.tasks.report.section import Section
 
 WEEK = 7
 

@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from functools import cache
 from typing import TypeVar
 
-from tasks.keep.losses import Sums, added, measures_of
+from leaseboard.tasks.keep.losses import Sums, added, measures_of
 
 MOST_DAYS = 120
 """That are drawn one by one."""
@@ -42,7 +42,7 @@ class Total:
 
     @property
     def measures(self) -> dict[str, float]:
-        """See `tasks.keep.losses.measures_of`."""
+        """See `leaseboard.tasks.keep.losses.measures_of`."""
         return measures_of(self.sums, self.rows)
 
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from tasks.keep.page.story import Story
-from tasks.keep.page.traces import layout, over_days
-from tasks.keep.watch.signature import STEP, divided, shown, title_of
-from tasks.keep.watching import WATCH
-from tasks.report.draw.specs import Figure, Trace, colour, rounded
-from tasks.report.section import Cell, Section, Table, number
-from tasks.score.summary import short
+from leaseboard.tasks.keep.page.story import Story
+from leaseboard.tasks.keep.page.traces import layout, over_days
+from leaseboard.tasks.keep.watch.signature import STEP, divided, shown, title_of
+from leaseboard.tasks.keep.watching import WATCH
+from leaseboard.tasks.report.draw.specs import Figure, Trace, colour, rounded
+from leaseboard.tasks.report.section import Cell, Section, Table, number
+from leaseboard.tasks.score.summary import short
 
 MOST_LINES, MOST_ALARMS = 8, 200
 

@@ -6,14 +6,14 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from algorithms.sequential.duel import Duel
-from tasks.keep.comparing import DUELS, EVIDENCE
-from tasks.keep.page.days import width_of
-from tasks.keep.page.story import Story, called
-from tasks.keep.page.traces import layout, level, over_days
-from tasks.report.draw.specs import Figure, colour
-from tasks.report.section import Cell, Section, Table, number
-from tasks.score.summary import short
+from leaseboard.algorithms.sequential.duel import Duel
+from leaseboard.tasks.keep.comparing import DUELS, EVIDENCE
+from leaseboard.tasks.keep.page.days import width_of
+from leaseboard.tasks.keep.page.story import Story, called
+from leaseboard.tasks.keep.page.traces import layout, level, over_days
+from leaseboard.tasks.report.draw.specs import Figure, colour
+from leaseboard.tasks.report.section import Cell, Section, Table, number
+from leaseboard.tasks.score.summary import short
 
 MOST_SHOWN = 1e6
 """Evidence beyond is as good."""

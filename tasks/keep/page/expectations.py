@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tasks.keep.expecting import Expected, expected
-from tasks.keep.page.story import Story
-from tasks.keep.page.traces import layout, over_days
-from tasks.keep.watch.estimate import LEVEL
-from tasks.report.draw.specs import Figure, Trace, rounded
-from tasks.report.section import Cell, Section, Table, number
-from tasks.score.summary import short
+from leaseboard.tasks.keep.expecting import Expected, expected
+from leaseboard.tasks.keep.page.story import Story
+from leaseboard.tasks.keep.page.traces import layout, over_days
+from leaseboard.tasks.keep.watch.estimate import LEVEL
+from leaseboard.tasks.report.draw.specs import Figure, Trace, rounded
+from leaseboard.tasks.report.section import Cell, Section, Table, number
+from leaseboard.tasks.score.summary import short
 
 _BLIND = (
     "It is learned from rows whose labels have come, so it sees days whose rows are harder, and"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tasks.keep.page.story import Story
-from tasks.report.section import Cell, Section, Table
+from leaseboard.tasks.keep.page.story import Story
+from leaseboard.tasks.report.section import Cell, Section, Table
 
 MOST_ROWS = 200
 EMPHASIS = {"opened": "bad", "resolved": "good"}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tasks.keep.page.story import Story
-from tasks.report.section import Cell, Section, Table
+from leaseboard.tasks.keep.page.story import Story
+from leaseboard.tasks.report.section import Cell, Section, Table
 
 WORDS = {
     "rows": "identities of rows, so that each is taken in once",
@@ -20,7 +20,7 @@ WORDS = {
     "letters": "messages that nobody has taken yet",
     "memory": "values that the watch and the comparison remember",
 }
-"""What readers call the tables of `tasks.keep.schema`."""
+"""What readers call the tables of `leaseboard.tasks.keep.schema`."""
 
 
 def section(story: Story) -> Section:

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import date
 
-from tasks.keep.conform import AHEAD
-from tasks.keep.page.days import span, width_of
-from tasks.keep.page.story import Story
-from tasks.keep.page.traces import bars, layout, over_days
-from tasks.keep.turn import CATEGORIES
-from tasks.report.draw.specs import Figure, colour
-from tasks.report.section import Cell, Section, Table
+from leaseboard.tasks.keep.conform import AHEAD
+from leaseboard.tasks.keep.page.days import span, width_of
+from leaseboard.tasks.keep.page.story import Story
+from leaseboard.tasks.keep.page.traces import bars, layout, over_days
+from leaseboard.tasks.keep.turn import CATEGORIES
+from leaseboard.tasks.report.draw.specs import Figure, colour
+from leaseboard.tasks.report.section import Cell, Section, Table
 
 MOST_ROWS = 200
 

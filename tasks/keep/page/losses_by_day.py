@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tasks.keep.changes import Lineage
-from tasks.keep.page.days import Total
-from tasks.keep.page.story import ROLES, Story, called
-from tasks.keep.page.traces import layout, level, over_days
-from tasks.keep.shadow import CHAMPION, REFERENCE
-from tasks.report.draw.specs import Figure, Trace, colour
-from tasks.report.section import Cell, Section, Table, number
+from leaseboard.tasks.keep.changes import Lineage
+from leaseboard.tasks.keep.page.days import Total
+from leaseboard.tasks.keep.page.story import ROLES, Story, called
+from leaseboard.tasks.keep.page.traces import layout, level, over_days
+from leaseboard.tasks.keep.shadow import CHAMPION, REFERENCE
+from leaseboard.tasks.report.draw.specs import Figure, Trace, colour
+from leaseboard.tasks.report.section import Cell, Section, Table, number
 
 MOST_ROWS = 400
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tasks.keep.page.story import ROLES, Stay, Story, called, moves
-from tasks.keep.shadow import CHAMPION
-from tasks.report.draw.specs import Figure, Trace, axis, colour, text
-from tasks.report.section import Cell, Section, Table
+from leaseboard.tasks.keep.page.story import ROLES, Stay, Story, called, moves
+from leaseboard.tasks.keep.shadow import CHAMPION
+from leaseboard.tasks.report.draw.specs import Figure, Trace, axis, colour, text
+from leaseboard.tasks.report.section import Cell, Section, Table
 
 MOST_LINEAGES = 40
 MOST_MOVES = 200

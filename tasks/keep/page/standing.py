@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from tasks.keep.changes import Lineage
-from tasks.keep.page.days import LATELY, Total
-from tasks.keep.page.duels import standoffs
-from tasks.keep.page.losses_by_day import best_first_try
-from tasks.keep.page.story import Story, called
-from tasks.keep.shadow import CHALLENGER, CHAMPION
-from tasks.score.summary import short
+from leaseboard.tasks.keep.changes import Lineage
+from leaseboard.tasks.keep.page.days import LATELY, Total
+from leaseboard.tasks.keep.page.duels import standoffs
+from leaseboard.tasks.keep.page.losses_by_day import best_first_try
+from leaseboard.tasks.keep.page.story import Story, called
+from leaseboard.tasks.keep.shadow import CHALLENGER, CHAMPION
+from leaseboard.tasks.score.summary import short
 
 
 @dataclass(frozen=True, slots=True)

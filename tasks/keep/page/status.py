@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from tasks.keep.page import expectations, standing
-from tasks.keep.page.story import read_story
-from tasks.keep.settings import Keep
-from tasks.keep.state import State
+from leaseboard.tasks.keep.page import expectations, standing
+from leaseboard.tasks.keep.page.story import read_story
+from leaseboard.tasks.keep.settings import Keep
+from leaseboard.tasks.keep.state import State
 
 MOST_INCIDENTS = 5
 

@@ -8,13 +8,13 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from tasks.keep.changes import Happened, Lineage
-from tasks.keep.conform import AHEAD
-from tasks.keep.incidents import Case
-from tasks.keep.page.days import Calendar, Day
-from tasks.keep.settings import Keep
-from tasks.keep.shadow import CHALLENGER, CHAMPION, PREVIOUS, REFERENCE, RETIRED
-from tasks.keep.state import State
+from leaseboard.tasks.keep.changes import Happened, Lineage
+from leaseboard.tasks.keep.conform import AHEAD
+from leaseboard.tasks.keep.incidents import Case
+from leaseboard.tasks.keep.page.days import Calendar, Day
+from leaseboard.tasks.keep.settings import Keep
+from leaseboard.tasks.keep.shadow import CHALLENGER, CHAMPION, PREVIOUS, REFERENCE, RETIRED
+from leaseboard.tasks.keep.state import State
 
 ROLES = (CHAMPION, CHALLENGER, PREVIOUS)
 """Those that a lineage has in turn."""

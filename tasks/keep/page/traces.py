@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tasks.keep.page.days import gapped
-from tasks.report.draw.specs import Trace, axis, rounded, text
+from leaseboard.tasks.keep.page.days import gapped
+from leaseboard.tasks.report.draw.specs import Trace, axis, rounded, text
 
 _DAY = 86_400_000
 """Milliseconds."""

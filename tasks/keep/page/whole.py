@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from tasks.folder.results import write_atomically
-from tasks.keep.page import (
+from leaseboard.tasks.folder.results import write_atomically
+from leaseboard.tasks.keep.page import (
     calibration,
     drifts,
     duels,
@@ -19,12 +19,12 @@ from tasks.keep.page import (
     reigns,
     standing,
 )
-from tasks.keep.page.story import Story, read_story
-from tasks.keep.settings import FOLDER, Keep
-from tasks.keep.state import State
-from tasks.machine.addresses import redacted
-from tasks.report.section import Section
-from tasks.report.shell import page_of
+from leaseboard.tasks.keep.page.story import Story, read_story
+from leaseboard.tasks.keep.settings import FOLDER, Keep
+from leaseboard.tasks.keep.state import State
+from leaseboard.tasks.machine.addresses import redacted
+from leaseboard.tasks.report.section import Section
+from leaseboard.tasks.report.shell import page_of
 
 PAGE = "report.html"
 
@@ -60,7 +60,7 @@ def render(story: Story) -> str:
     moment = f"{story.now:%Y-%m-%d %H:%M} UTC"
     return page_of(
         "keep.html",
-        package="tasks.keep.page",
+        package="leaseboard.tasks.keep.page",
         title=keep.name,
         description=f"{keep.data.target}, forecast by {keep.model.algorithm} from {place}, as of"
         f" {moment}.",

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.keep.watch.novelty import LEAST
+from leaseboard.tasks.keep.watch.novelty import LEAST
 
 K = 0.5
 """Half the change, in deviations, that is looked for."""

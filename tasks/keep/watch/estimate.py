@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from algorithms.errors import DataError
-from tasks.keep.watch.signature import is_number
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks.keep.watch.signature import is_number
 
 LEAST_DAYS = 14
 """Settled days without which nothing is estimated."""

@@ -33,7 +33,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tasks.keep.watch.signature import QUANTILES, STEP, divided
+from leaseboard.tasks.keep.watch.signature import QUANTILES, STEP, divided
 
 NEIGHBOUR = 2
 """Which of the nearest days counts."""

@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from tasks.keep.watch import drift, novelty
-from tasks.keep.watch.signature import (
+from leaseboard.tasks.keep.watch import drift, novelty
+from leaseboard.tasks.keep.watch.signature import (
     Signature,
     divided,
     new_usual,

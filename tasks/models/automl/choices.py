@@ -9,9 +9,9 @@ from typing import Any
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid, ParameterSampler
 
-from algorithms.errors import UsageError, short
-from algorithms.seeds import derive_seed
-from tasks.evaluate.learners.pipelines import Pipelines, named
+from leaseboard.algorithms.errors import UsageError, short
+from leaseboard.algorithms.seeds import derive_seed
+from leaseboard.tasks.evaluate.learners.pipelines import Pipelines, named
 
 DRAWN = 20
 """Configurations that are drawn where a parameter has a distribution and no number is said."""

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tasks.evaluate.trials.evaluate import forecast
-from tasks.evaluate.trials.scoring import FASTEST, Judge
+from leaseboard.tasks.evaluate.trials.evaluate import forecast
+from leaseboard.tasks.evaluate.trials.scoring import FASTEST, Judge
 
 Floats = NDArray[Any]
 

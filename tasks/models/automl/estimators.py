@@ -11,8 +11,8 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from tasks.evaluate.trials.evaluate import Task
-from tasks.models.automl.policy_estimator import PolicyEstimator
+from leaseboard.tasks.evaluate.trials.evaluate import Task
+from leaseboard.tasks.models.automl.policy_estimator import PolicyEstimator
 
 
 class PolicyClassifier(ClassifierMixin, PolicyEstimator):
@@ -79,11 +79,11 @@ class PolicyClassifier(ClassifierMixin, PolicyEstimator):
     score_ : float
         Of the model on the same rows; optimistic too.
     model_ : EnsembleModel
-        See `tasks.models.automl.ensemble`.
+        See `leaseboard.tasks.models.automl.ensemble`.
     encoder_ : TableEncoder
         What makes features of columns.
     events_ : tuple of Event
-        The search, as `algorithms.events` describes it.
+        The search, as `leaseboard.algorithms.events` describes it.
 
     Notes
     -----

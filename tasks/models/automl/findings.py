@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from algorithms.benches.folds import FoldsBench
-from algorithms.events import (
+from leaseboard.algorithms.benches.folds import FoldsBench
+from leaseboard.algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
     ConfigurationFailed,

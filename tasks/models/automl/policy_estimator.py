@@ -21,24 +21,24 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from algorithms import registry
-from algorithms.base import Algorithm, settings_of
-from algorithms.benches.pulls import PullsBench
-from algorithms.events import ConfigurationAdmitted, Event, TrialFinished, of
-from algorithms.log_format import from_json, to_json
-from algorithms.online.column_types import standard_types
-from algorithms.policies.joint import JointSpace, Peer
-from tasks.evaluate.trials import optimisers
-from tasks.evaluate.trials.evaluate import Task
-from tasks.evaluate.trials.scoring import FASTEST, Judge
-from tasks.evaluate.trials.spaces import Space, digest, load_space
-from tasks.evaluate.trials.worker import TrialLimits
-from tasks.fetch import columns
-from tasks.models.automl.ensemble import EnsembleModel
-from tasks.models.automl.policy_search import Request, Searched, able, searched
-from tasks.models.automl.validation import default_cv, folds_of
-from tasks.models.automl.watch import without_autologging
-from tasks.preprocess.tables import Scale, TableEncoder
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import Algorithm, settings_of
+from leaseboard.algorithms.benches.pulls import PullsBench
+from leaseboard.algorithms.events import ConfigurationAdmitted, Event, TrialFinished, of
+from leaseboard.algorithms.log_format import from_json, to_json
+from leaseboard.algorithms.online.column_types import standard_types
+from leaseboard.algorithms.policies.joint import JointSpace, Peer
+from leaseboard.tasks.evaluate.trials import optimisers
+from leaseboard.tasks.evaluate.trials.evaluate import Task
+from leaseboard.tasks.evaluate.trials.scoring import FASTEST, Judge
+from leaseboard.tasks.evaluate.trials.spaces import Space, digest, load_space
+from leaseboard.tasks.evaluate.trials.worker import TrialLimits
+from leaseboard.tasks.fetch import columns
+from leaseboard.tasks.models.automl.ensemble import EnsembleModel
+from leaseboard.tasks.models.automl.policy_search import Request, Searched, able, searched
+from leaseboard.tasks.models.automl.validation import default_cv, folds_of
+from leaseboard.tasks.models.automl.watch import without_autologging
+from leaseboard.tasks.preprocess.tables import Scale, TableEncoder
 
 TRIALS_AS_SECONDS = 0.5
 """Seconds that a trial counts as where a budget in trials decides between folds and one fit."""
@@ -187,7 +187,7 @@ class PolicyEstimator(BaseEstimator):
 
     @property
     def events_(self) -> tuple[Event, ...]:
-        """The search, as `algorithms.events` describes it."""
+        """The search, as `leaseboard.algorithms.events` describes it."""
         return tuple(map(from_json, self.log_))
 
     def __sklearn_tags__(self) -> Any:

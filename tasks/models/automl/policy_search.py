@@ -18,28 +18,28 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import has_fit_parameter
 
-from algorithms.audit import Auditor
-from algorithms.base import Algorithm, play
-from algorithms.benches.pulls import PullsBench, Unit
-from algorithms.errors import LeaseboardError
-from algorithms.events import ConfigurationAdmitted, Event, TrialFinished, of
-from tasks.evaluate.trials import recipes
-from tasks.evaluate.trials.budgeted import BudgetedTrials, Judged
-from tasks.evaluate.trials.evaluate import Arrays, Fold, Task, fitted_in, noise_of
-from tasks.evaluate.trials.replay import Protocol
-from tasks.evaluate.trials.scoring import Judge
-from tasks.evaluate.trials.spaces import Space
-from tasks.evaluate.trials.worker import TrialLimits
-from tasks.models.automl.ensemble import (
+from leaseboard.algorithms.audit import Auditor
+from leaseboard.algorithms.base import Algorithm, play
+from leaseboard.algorithms.benches.pulls import PullsBench, Unit
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.algorithms.events import ConfigurationAdmitted, Event, TrialFinished, of
+from leaseboard.tasks.evaluate.trials import recipes
+from leaseboard.tasks.evaluate.trials.budgeted import BudgetedTrials, Judged
+from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold, Task, fitted_in, noise_of
+from leaseboard.tasks.evaluate.trials.replay import Protocol
+from leaseboard.tasks.evaluate.trials.scoring import Judge
+from leaseboard.tasks.evaluate.trials.spaces import Space
+from leaseboard.tasks.evaluate.trials.worker import TrialLimits
+from leaseboard.tasks.models.automl.ensemble import (
     CANDIDATES,
     EnsembleMember,
     EnsembleModel,
     selected,
     span_of,
 )
-from tasks.models.automl.validation import Validation
-from tasks.preprocess import tables
-from tasks.store.recorded import Store
+from leaseboard.tasks.models.automl.validation import Validation
+from leaseboard.tasks.preprocess import tables
+from leaseboard.tasks.store.recorded import Store
 
 FIRST_RUNG = 4_000
 BETWEEN_RUNGS = 4

@@ -20,22 +20,22 @@ from sklearn.utils import _safe_indexing, check_random_state, column_or_1d, get_
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from algorithms import registry
-from algorithms.audit import Auditor
-from algorithms.base import Algorithm, Bench, play, setting_names
-from algorithms.benches.folds import FoldsBench
-from algorithms.benches.samples import SamplesBench
-from algorithms.errors import DataError, LeaseboardError, UsageError
-from algorithms.events import Event
-from algorithms.log_format import from_json, to_json
-from tasks.evaluate.probes.client import RecordedProbes
-from tasks.evaluate.probes.folded import RecordedFolds
-from tasks.evaluate.probes.split import OwnRows, Shuffled
-from tasks.jobs.benches import check_options
-from tasks.models.automl import findings
-from tasks.models.automl.choices import Choices, choices
-from tasks.models.automl.watch import Watch, without_autologging
-from tasks.store.recorded import Store
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.audit import Auditor
+from leaseboard.algorithms.base import Algorithm, Bench, play, setting_names
+from leaseboard.algorithms.benches.folds import FoldsBench
+from leaseboard.algorithms.benches.samples import SamplesBench
+from leaseboard.algorithms.errors import DataError, LeaseboardError, UsageError
+from leaseboard.algorithms.events import Event
+from leaseboard.algorithms.log_format import from_json, to_json
+from leaseboard.tasks.evaluate.probes.client import RecordedProbes
+from leaseboard.tasks.evaluate.probes.folded import RecordedFolds
+from leaseboard.tasks.evaluate.probes.split import OwnRows, Shuffled
+from leaseboard.tasks.jobs.benches import check_options
+from leaseboard.tasks.models.automl import findings
+from leaseboard.tasks.models.automl.choices import Choices, choices
+from leaseboard.tasks.models.automl.watch import Watch, without_autologging
+from leaseboard.tasks.store.recorded import Store
 
 SMALL = 10_000
 """Rows below which ``auto`` cross-validates. A fifth of so many places two configurations that
@@ -102,7 +102,7 @@ class SelectionSearch(BaseSearchCV):
     guarantee_ : str
         What is promised of the choice, under which assumption, what was checked and seen broken.
     events_ : tuple of Event
-        The search, as `algorithms.events` describes it.
+        The search, as `leaseboard.algorithms.events` describes it.
     classes_, n_features_in_, feature_names_in_
         Of `best_estimator_`.
 
@@ -234,7 +234,7 @@ class SelectionSearch(BaseSearchCV):
 
     @property
     def events_(self) -> tuple[Event, ...]:
-        """The search, as `algorithms.events` describes it."""
+        """The search, as `leaseboard.algorithms.events` describes it."""
         check_is_fitted(self, "_log")
         return tuple(map(from_json, self._log.split("\n")))
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from algorithms.events import Event
-from tasks.models.automl.search import SelectionSearch
+from leaseboard.algorithms.events import Event
+from leaseboard.tasks.models.automl.search import SelectionSearch
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 from sklearn.utils import column_or_1d
 
-from algorithms.seeds import generator
-from tasks.preprocess.splits import deal, quotas
+from leaseboard.algorithms.seeds import generator
+from leaseboard.tasks.preprocess.splits import deal, quotas
 
 Rows = NDArray[np.intp]
 

@@ -8,9 +8,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
-from algorithms.events import ChampionChanged, ConfigurationFailed, Eliminated, Event, of
-from tasks.machine.terminal import harmless
-from tasks.models.automl.findings import with_names
+from leaseboard.algorithms.events import (
+    ChampionChanged,
+    ConfigurationFailed,
+    Eliminated,
+    Event,
+    of,
+)
+from leaseboard.tasks.machine.terminal import harmless
+from leaseboard.tasks.models.automl.findings import with_names
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tasks.report.draw.specs import Trace, axis, text
+from leaseboard.tasks.report.draw.specs import Trace, axis, text
 
 COLUMNS = 3
 GAP = 0.09

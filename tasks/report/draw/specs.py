@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.configurations import Configuration, phrase
+from leaseboard.algorithms.configurations import Configuration, phrase
 
 Trace = dict[str, Any]
 PALETTE = (

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 from markupsafe import Markup, escape
 
-from tasks.score.bootstrap import Interval
-from tasks.score.leaderboard import Row
-from tasks.score.significance import Comparison
-from tasks.score.summary import bracket, fixed, short
+from leaseboard.tasks.score.bootstrap import Interval
+from leaseboard.tasks.score.leaderboard import Row
+from leaseboard.tasks.score.significance import Comparison
+from leaseboard.tasks.score.summary import bracket, fixed, short
 
 FEWEST = 5
 """Of fewer estimates none can be told from the rest as an outlier."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from algorithms.configurations import Configuration
-from algorithms.events import (
+from leaseboard.algorithms.configurations import Configuration
+from leaseboard.algorithms.events import (
     ConfigurationFailed,
     Eliminated,
     Event,
@@ -14,7 +14,16 @@ from algorithms.events import (
     TrialFinished,
     of,
 )
-from tasks.report.draw.specs import Figure, Trace, axis, colour, names_of, rounded, text, thinned
+from leaseboard.tasks.report.draw.specs import (
+    Figure,
+    Trace,
+    axis,
+    colour,
+    names_of,
+    rounded,
+    text,
+    thinned,
+)
 
 MOST_STEPS = 90
 MOST_CURVES = 12

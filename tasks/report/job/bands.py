@@ -6,10 +6,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from algorithms.configurations import Configuration, Observation
-from algorithms.events import BoundsUpdated, ChampionChanged, Event, of
-from tasks.report.draw.specs import Figure, Trace, axis, colour, names_of, rounded, text, thinned
-from tasks.report.job.leases import reigns
+from leaseboard.algorithms.configurations import Configuration, Observation
+from leaseboard.algorithms.events import BoundsUpdated, ChampionChanged, Event, of
+from leaseboard.tasks.report.draw.specs import (
+    Figure,
+    Trace,
+    axis,
+    colour,
+    names_of,
+    rounded,
+    text,
+    thinned,
+)
+from leaseboard.tasks.report.job.leases import reigns
 
 MOST_BANDS = 6
 MOST_POINTS = 60

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from algorithms.events import Event, FeaturesExpanded, Measured, TrialFinished, of
-from tasks.report.draw.specs import Figure, Trace, axis, colour, line, text, thinned
-from tasks.score.table import Floats
+from leaseboard.algorithms.events import Event, FeaturesExpanded, Measured, TrialFinished, of
+from leaseboard.tasks.report.draw.specs import Figure, Trace, axis, colour, line, text, thinned
+from leaseboard.tasks.score.table import Floats
 
 MOST_POINTS = 40
 

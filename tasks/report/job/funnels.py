@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from algorithms.configurations import configurations
-from algorithms.events import BoundsUpdated, Eliminated, Event, of
-from tasks.report.draw import facets
-from tasks.report.draw.specs import Figure, Trace, axis, colour, name_of, rounded, text
-from tasks.score.selection import champion_of
+from leaseboard.algorithms.configurations import configurations
+from leaseboard.algorithms.events import BoundsUpdated, Eliminated, Event, of
+from leaseboard.tasks.report.draw import facets
+from leaseboard.tasks.report.draw.specs import Figure, Trace, axis, colour, name_of, rounded, text
+from leaseboard.tasks.score.selection import champion_of
 
 MOST_FUNNELS = 6
 _BROKEN = 3

@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from algorithms.configurations import Configuration
-from algorithms.events import ChampionChanged, Event, of
-from tasks.report.draw.specs import PALETTE, Figure, Trace, axis, colour, names_of, rounded, text
+from leaseboard.algorithms.configurations import Configuration
+from leaseboard.algorithms.events import ChampionChanged, Event, of
+from leaseboard.tasks.report.draw.specs import (
+    PALETTE,
+    Figure,
+    Trace,
+    axis,
+    colour,
+    names_of,
+    rounded,
+    text,
+)
 
 MOST_SEGMENTS = 400
 MOST_ROWS = 64

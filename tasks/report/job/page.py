@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from algorithms.configurations import OUTCOMES, Configuration, configurations
-from algorithms.events import Event, Finished, Started, of
-from tasks.jobs.benches.kinds import choosing
-from tasks.report.draw.specs import Figure, names_of, short_number
-from tasks.report.job import arms, bands, curve
-from tasks.report.job.leases import gantt, reigns, row_name, segments
+from leaseboard.algorithms.configurations import OUTCOMES, Configuration, configurations
+from leaseboard.algorithms.events import Event, Finished, Started, of
+from leaseboard.tasks.jobs.benches.kinds import choosing
+from leaseboard.tasks.report.draw.specs import Figure, names_of, short_number
+from leaseboard.tasks.report.job import arms, bands, curve
+from leaseboard.tasks.report.job.leases import gantt, reigns, row_name, segments
 
 MOST_CONFIGURATIONS = 60
 MOST_DECISIONS = 80

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from tasks.report.section import Material, Reader, Section
-from tasks.report.sections import (
+from leaseboard.tasks.report.section import Material, Reader, Section
+from leaseboard.tasks.report.sections import (
     agreement,
     anytime,
     data_sets,

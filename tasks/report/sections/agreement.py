@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tasks.report.section import (
+from leaseboard.tasks.report.section import (
     Cell,
     Material,
     Names,
@@ -15,10 +15,14 @@ from tasks.report.section import (
     number,
     spread,
 )
-from tasks.report.sections.selections import compared
-from tasks.score.normalise import NORMALISED_MEANS
-from tasks.score.published import Agreement, printed_decimals, published_against_measured
-from tasks.score.selection import with_metrics
+from leaseboard.tasks.report.sections.selections import compared
+from leaseboard.tasks.score.normalise import NORMALISED_MEANS
+from leaseboard.tasks.score.published import (
+    Agreement,
+    printed_decimals,
+    published_against_measured,
+)
+from leaseboard.tasks.score.selection import with_metrics
 
 
 def section(made: Material) -> Section | None:

@@ -9,11 +9,20 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import pandas as pd
 
-from algorithms.events import Event
-from tasks.report.draw.specs import Figure, Trace, axis, colour, line, rounded, text, thinned
-from tasks.report.job.curve import MOST_POINTS, Curve, cost_curve_of, curve_of
-from tasks.report.section import Material, Section, named
-from tasks.score.table import Floats, nanmean, ranked
+from leaseboard.algorithms.events import Event
+from leaseboard.tasks.report.draw.specs import (
+    Figure,
+    Trace,
+    axis,
+    colour,
+    line,
+    rounded,
+    text,
+    thinned,
+)
+from leaseboard.tasks.report.job.curve import MOST_POINTS, Curve, cost_curve_of, curve_of
+from leaseboard.tasks.report.section import Material, Section, named
+from leaseboard.tasks.score.table import Floats, nanmean, ranked
 
 SHARES = np.concatenate([[0.01, 0.02, 0.03, 0.05, 0.07], np.linspace(0.1, 1.0, 19)])
 

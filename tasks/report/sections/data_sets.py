@@ -7,12 +7,29 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from tasks.report.section import Cell, Material, Section, Table, data_cell, finite, number, spread
-from tasks.score import board as terminal
-from tasks.score.leaderboard import Board
-from tasks.score.normalise import relative_losses
-from tasks.score.summary import short
-from tasks.score.table import EARLY, FAILED, NOT_RUN, SKIPPED, Floats, nanmean, score_table
+from leaseboard.tasks.report.section import (
+    Cell,
+    Material,
+    Section,
+    Table,
+    data_cell,
+    finite,
+    number,
+    spread,
+)
+from leaseboard.tasks.score import board as terminal
+from leaseboard.tasks.score.leaderboard import Board
+from leaseboard.tasks.score.normalise import relative_losses
+from leaseboard.tasks.score.summary import short
+from leaseboard.tasks.score.table import (
+    EARLY,
+    FAILED,
+    NOT_RUN,
+    SKIPPED,
+    Floats,
+    nanmean,
+    score_table,
+)
 
 
 def section(made: Material) -> Section:

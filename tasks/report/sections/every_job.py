@@ -7,16 +7,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from algorithms.benches.holdout import ONE_CLASS, SAYS_NOTHING
-from algorithms.configurations import phrase
-from algorithms.errors import short as cut
-from algorithms.events import Event
-from tasks.folder.results import EVENTS
-from tasks.report.job.page import job_payload
-from tasks.report.section import Cell, Material, Names, Section, data_cell, named, number
-from tasks.report.sections.repeat import command_of, commands_of
-from tasks.report.sections.selections import pictures
-from tasks.score.summary import short
+from leaseboard.algorithms.benches.holdout import ONE_CLASS, SAYS_NOTHING
+from leaseboard.algorithms.configurations import phrase
+from leaseboard.algorithms.errors import short as cut
+from leaseboard.algorithms.events import Event
+from leaseboard.tasks.folder.results import EVENTS
+from leaseboard.tasks.report.job.page import job_payload
+from leaseboard.tasks.report.section import (
+    Cell,
+    Material,
+    Names,
+    Section,
+    data_cell,
+    named,
+    number,
+)
+from leaseboard.tasks.report.sections.repeat import command_of, commands_of
+from leaseboard.tasks.report.sections.selections import pictures
+from leaseboard.tasks.score.summary import short
 
 MOST_CHARACTERS = 600
 """Of what is said about a champion, or settings."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tasks.report.draw.specs import Figure, Trace, axis, colour, rounded, text
-from tasks.report.section import Cell, Material, Section, Table, finite
-from tasks.score.summary import fixed, short
-from tasks.score.trend import MOST_DAYS, Trend, trend
+from leaseboard.tasks.report.draw.specs import Figure, Trace, axis, colour, rounded, text
+from leaseboard.tasks.report.section import Cell, Material, Section, Table, finite
+from leaseboard.tasks.score.summary import fixed, short
+from leaseboard.tasks.score.trend import MOST_DAYS, Trend, trend
 
 LOWEST = -1.0
 """A normalised score below is not drawn at first: it would flatten all others."""

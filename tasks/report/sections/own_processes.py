@@ -7,13 +7,13 @@ import math
 import numpy as np
 import pandas as pd
 
-from algorithms import registry
-from algorithms.benches.systems import SystemsAlgorithm
-from algorithms.errors import short
-from algorithms.reference.outside_forecaster import OutsideForecaster
-from tasks.jobs.job import FAILURES
-from tasks.report.section import Cell, Material, Section, Table, number
-from tasks.score.frame import finished, scoreless
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.benches.systems import SystemsAlgorithm
+from leaseboard.algorithms.errors import short
+from leaseboard.algorithms.reference.outside_forecaster import OutsideForecaster
+from leaseboard.tasks.jobs.job import FAILURES
+from leaseboard.tasks.report.section import Cell, Material, Section, Table, number
+from leaseboard.tasks.score.frame import finished, scoreless
 
 MEMORY = "peak_memory_mb"
 WORD = 120

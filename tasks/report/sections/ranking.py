@@ -6,12 +6,21 @@ import math
 
 from markupsafe import Markup
 
-from tasks.report.section import Cell, Material, Names, Section, Table, finite, named, number
-from tasks.score import board as terminal
-from tasks.score.leaderboard import ONE_SET_RULE, Board, Row
-from tasks.score.summary import bracket, fixed, short
-from tasks.score.table import HINDSIGHT_RULE, MISSING_RULE
-from tasks.score.tested import Tested
+from leaseboard.tasks.report.section import (
+    Cell,
+    Material,
+    Names,
+    Section,
+    Table,
+    finite,
+    named,
+    number,
+)
+from leaseboard.tasks.score import board as terminal
+from leaseboard.tasks.score.leaderboard import ONE_SET_RULE, Board, Row
+from leaseboard.tasks.score.summary import bracket, fixed, short
+from leaseboard.tasks.score.table import HINDSIGHT_RULE, MISSING_RULE
+from leaseboard.tasks.score.tested import Tested
 
 RANKED = ("Place", "Mean rank", "Mean rank by test", "Wins / ties / losses", "Data sets ranked")
 """What a board of one data set does not claim."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.report.draw.specs import Figure, Trace, axis, colour, rounded, text
-from tasks.report.section import Cell, Material, Names, Section, Table, named, number
-from tasks.score.relative import Relative, cumulative, relative
-from tasks.score.table import Floats
+from leaseboard.tasks.report.draw.specs import Figure, Trace, axis, colour, rounded, text
+from leaseboard.tasks.report.section import Cell, Material, Names, Section, Table, named, number
+from leaseboard.tasks.score.relative import Relative, cumulative, relative
+from leaseboard.tasks.score.table import Floats
 
 
 def section(made: Material) -> Section | None:

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import pandas as pd
 import yaml
 
-from tasks.jobs.job import Job
-from tasks.jobs.suites.suite import Suite
-from tasks.report.section import Material, Names, Section, named
-from tasks.report.shell import packages
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.report.section import Material, Names, Section, named
+from leaseboard.tasks.report.shell import packages
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from algorithms.events import ConfigurationAdmitted, Eliminated, Event, TrialFinished, of
-from algorithms.policies.policy import RETIRED
-from tasks.jobs.benches.kinds import choosing
-from tasks.report.section import Cell, Material, Section, Table, data_cell, number
+from leaseboard.algorithms.events import (
+    ConfigurationAdmitted,
+    Eliminated,
+    Event,
+    TrialFinished,
+    of,
+)
+from leaseboard.algorithms.policies.policy import RETIRED
+from leaseboard.tasks.jobs.benches.kinds import choosing
+from leaseboard.tasks.report.section import Cell, Material, Section, Table, data_cell, number
 
 Retired = tuple[str, float, int, str]
 """An arm's name, when it was retired, after how many pulls, and why."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from tasks.report.section import Cell, Material, Section, Table, finite, number
-from tasks.score.selection_ranks import RULE, TOLERATED, Standing, standings
-from tasks.score.summary import fixed
+from leaseboard.tasks.report.section import Cell, Material, Section, Table, finite, number
+from leaseboard.tasks.score.selection_ranks import RULE, TOLERATED, Standing, standings
+from leaseboard.tasks.score.summary import fixed
 
 
 def section(made: Material) -> Section | None:

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 from statistics import mean, median
 from typing import Any
 
-from algorithms.events import Event
-from tasks.jobs.benches.kinds import choosing
-from tasks.report.draw import facets
-from tasks.report.draw.specs import Figure, Trace, axis, colour, rounded, text
-from tasks.report.job.funnels import funnels, verdicts
-from tasks.report.section import Cell, Material, Names, Section, Table, named, number
-from tasks.score.selection import REFERENCE, Selection, Truth, compare
-from tasks.score.sweeps import COUNT, Sweep, sweeps
+from leaseboard.algorithms.events import Event
+from leaseboard.tasks.jobs.benches.kinds import choosing
+from leaseboard.tasks.report.draw import facets
+from leaseboard.tasks.report.draw.specs import Figure, Trace, axis, colour, rounded, text
+from leaseboard.tasks.report.job.funnels import funnels, verdicts
+from leaseboard.tasks.report.section import Cell, Material, Names, Section, Table, named, number
+from leaseboard.tasks.score.selection import REFERENCE, Selection, Truth, compare
+from leaseboard.tasks.score.sweeps import COUNT, Sweep, sweeps
 
 
 def selection_log(row: Any, events: Sequence[Event]) -> Sequence[Event] | None:

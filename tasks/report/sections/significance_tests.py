@@ -8,10 +8,10 @@ from typing import ClassVar
 
 from markupsafe import Markup
 
-from tasks.report.draw import svg
-from tasks.report.section import Cell, Material, Section, Table, number
-from tasks.score.significance import Comparison
-from tasks.score.summary import short
+from leaseboard.tasks.report.draw import svg
+from leaseboard.tasks.report.section import Cell, Material, Section, Table, number
+from leaseboard.tasks.score.significance import Comparison
+from leaseboard.tasks.score.summary import short
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,10 +6,24 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from algorithms.events import Event
-from tasks.jobs.benches.kinds import choosing
-from tasks.report.section import Cell, Material, Names, Section, Table, data_cell, number
-from tasks.score.speed_up import BestSoFar, SpeedUp, progress_of, reference_of, speed_ups
+from leaseboard.algorithms.events import Event
+from leaseboard.tasks.jobs.benches.kinds import choosing
+from leaseboard.tasks.report.section import (
+    Cell,
+    Material,
+    Names,
+    Section,
+    Table,
+    data_cell,
+    number,
+)
+from leaseboard.tasks.score.speed_up import (
+    BestSoFar,
+    SpeedUp,
+    progress_of,
+    reference_of,
+    speed_ups,
+)
 
 
 def job_progress(row: Any, events: Sequence[Event]) -> BestSoFar | None:

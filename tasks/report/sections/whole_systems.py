@@ -6,9 +6,18 @@ import math
 
 import numpy as np
 
-from tasks.report.section import Cell, Material, Section, Table, data_cell, finite, named, number
-from tasks.score.margins import REFERENCE, RIVAL, TOLERATED, Margin, margins
-from tasks.score.summary import fixed
+from leaseboard.tasks.report.section import (
+    Cell,
+    Material,
+    Section,
+    Table,
+    data_cell,
+    finite,
+    named,
+    number,
+)
+from leaseboard.tasks.score.margins import REFERENCE, RIVAL, TOLERATED, Margin, margins
+from leaseboard.tasks.score.summary import fixed
 
 
 def section(made: Material) -> Section | None:

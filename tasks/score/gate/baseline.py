@@ -14,12 +14,21 @@ import pandas as pd
 import pydantic.dataclasses
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
-from algorithms.errors import UsageError, naming
-from tasks.jobs.job import Direction, Job, Name, Score, Settings, Title, first_fault, plain_value
-from tasks.jobs.suites.promise import Promise
-from tasks.score.frame import scoreless
-from tasks.score.gate.promises import check_promises
-from tasks.score.gate.quantities import Quantity
+from leaseboard.algorithms.errors import UsageError, naming
+from leaseboard.tasks.jobs.job import (
+    Direction,
+    Job,
+    Name,
+    Score,
+    Settings,
+    Title,
+    first_fault,
+    plain_value,
+)
+from leaseboard.tasks.jobs.suites.promise import Promise
+from leaseboard.tasks.score.frame import scoreless
+from leaseboard.tasks.score.gate.promises import check_promises
+from leaseboard.tasks.score.gate.quantities import Quantity
 
 
 def _day(text: str) -> str:
@@ -138,7 +147,7 @@ def accept(
     before: Baseline | None = None,
     quantities: Sequence[Quantity] = (),
 ) -> Baseline:
-    """The baseline that a frame of results makes (see `tasks.score.frame.as_frame`).
+    """The baseline that a frame of results makes (see `leaseboard.tasks.score.frame.as_frame`).
 
     Raises UsageError if a job failed or ended early, if no job is ok, or if a promise is broken or
     cannot be measured: none of them can be a standard for others.

@@ -4,7 +4,8 @@ Each line of standard input is a job in JSON, each line of standard output what 
 that fails, or that this code does not know, is an answer too. When the other end is gone, so is
 this process, in the middle of a job if need be.
 
-It is a plain script and no `tasks.processes.companion`, which the trees of other commits lack.
+It is a plain script and no `leaseboard.tasks.processes.companion`, which the trees of other
+commits lack.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-from tasks.machine.environment import prepare_environment
+from leaseboard.tasks.machine.environment import prepare_environment
 
 
 def serve(mirrors: tuple[Path, ...]) -> None:
@@ -26,8 +27,8 @@ def serve(mirrors: tuple[Path, ...]) -> None:
     threading.Thread(target=_read, args=(lines,), daemon=True).start()
     prepare_environment()
 
-    from tasks.jobs.job import Job
-    from tasks.jobs.run import run_job
+    from leaseboard.tasks.jobs.job import Job
+    from leaseboard.tasks.jobs.run import run_job
 
     answers, sys.stdout = sys.stdout, sys.stderr  # jobs may print
     while True:

@@ -8,9 +8,15 @@ from collections.abc import Mapping
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from tasks.score.gate.promises import PromiseVerdict
-from tasks.score.gate.scores import ALPHA, Check
-from tasks.score.gate.verdict import NOTHING_COMPARED, PASSED, REGRESSION, RUN_FAILED, Verdict
+from leaseboard.tasks.score.gate.promises import PromiseVerdict
+from leaseboard.tasks.score.gate.scores import ALPHA, Check
+from leaseboard.tasks.score.gate.verdict import (
+    NOTHING_COMPARED,
+    PASSED,
+    REGRESSION,
+    RUN_FAILED,
+    Verdict,
+)
 
 MARK = "<!-- leaseboard gate -->"
 """Stands in the markdown, so that a workflow can find its own comment and edit it in place."""

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tasks.jobs.suites.promise import Promise
-from tasks.score.gate.quantities import Quantity
+from leaseboard.tasks.jobs.suites.promise import Promise
+from leaseboard.tasks.score.gate.quantities import Quantity
 
 FAILING = ("broken", "missing", "changed", "failed")
 

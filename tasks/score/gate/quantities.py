@@ -9,11 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from algorithms.errors import LeaseboardError
-from algorithms.events import BoundsUpdated, Event, LeaseGranted, Measured, of
-from tasks.jobs.job import FAILURES
-from tasks.jobs.suites.promise import Promise
-from tasks.score.selection import REFERENCE, Truth, compare
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.algorithms.events import BoundsUpdated, Event, LeaseGranted, Measured, of
+from leaseboard.tasks.jobs.job import FAILURES
+from leaseboard.tasks.jobs.suites.promise import Promise
+from leaseboard.tasks.score.selection import REFERENCE, Truth, compare
 
 DERIVED = {
     "curve": "with over: the anytime score over the other's, at its worst moment",

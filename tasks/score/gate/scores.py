@@ -7,7 +7,7 @@ chance does not explain, judged group-sequentially:
 - one that dropped is *in doubt*: it is run again with `LOOKS` repetitions, one look after the
   other, as long as chance has not become a good explanation (`DOUBT`);
 - it has regressed if at a look of at least `DECIDING` pairs the chance of such a drop
-  (`tasks.score.paired`) is at most `ALPHA` / (2 m), where m scenarios changed.
+  (`leaseboard.tasks.score.paired`) is at most `ALPHA` / (2 m), where m scenarios changed.
 
 A scenario of which `DECIDING` accepted scores or more are equal, and so are the new ones, is
 exact: its score does not depend on the seed, and any drop beyond rounding is a regression.
@@ -15,10 +15,10 @@ exact: its score does not depend on the seed, and any drop beyond rounding is a 
 Theorem. If a change is neutral, that is, if it changes nothing but the random draws of the
 scenarios that changed, a gate calls one of them regressed with probability at most `ALPHA`, plus
 2⁻¹² for each that is taken for exact by chance.
-Proof: at each look the chance is a p-value, see `tasks.score.paired`. A scenario meets at most two
-deciding looks, one of `DECIDING` to 23 pairs and one of 24 or more, so by the union bound it is
-called regressed with probability at most 2 · `ALPHA` / (2 m). There are m of them. The drop of an
-exact one is that of all its pairs, whose chance is 2⁻ⁿ for n ≥ 12 pairs.  ∎
+Proof: at each look the chance is a p-value, see `leaseboard.tasks.score.paired`. A scenario meets
+at most two deciding looks, one of `DECIDING` to 23 pairs and one of 24 or more, so by the union
+bound it is called regressed with probability at most 2 · `ALPHA` / (2 m). There are m of them. The
+drop of an exact one is that of all its pairs, whose chance is 2⁻ⁿ for n ≥ 12 pairs.  ∎
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tasks.jobs.job import plain_value
-from tasks.jobs.suites.promise import ROUNDING
-from tasks.score.bootstrap import Interval
-from tasks.score.frame import scoreless
-from tasks.score.gate.baseline import Scenario
-from tasks.score.paired import Paired, paired
+from leaseboard.tasks.jobs.job import plain_value
+from leaseboard.tasks.jobs.suites.promise import ROUNDING
+from leaseboard.tasks.score.bootstrap import Interval
+from leaseboard.tasks.score.frame import scoreless
+from leaseboard.tasks.score.gate.baseline import Scenario
+from leaseboard.tasks.score.paired import Paired, paired
 
 TOLERANCE = 0.002
 """Default: a drop of a fifth of a percent of the accepted mean. Seeded scores repeat exactly, so a

@@ -24,14 +24,14 @@ from typing import IO, Any, Self
 
 import numpy as np
 
-from algorithms.errors import LeaseboardError, UsageError
-from algorithms.user_files import file_of, is_reference
-from tasks.jobs.benches.kinds import KINDS
-from tasks.jobs.described import describe
-from tasks.jobs.foreign import files, is_foreign
-from tasks.jobs.job import Job
-from tasks.score.bootstrap import Interval
-from tasks.score.paired import paired_ratio
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.algorithms.user_files import file_of, is_reference
+from leaseboard.tasks.jobs.benches.kinds import KINDS
+from leaseboard.tasks.jobs.described import describe
+from leaseboard.tasks.jobs.foreign import files, is_foreign
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.score.bootstrap import Interval
+from leaseboard.tasks.score.paired import paired_ratio
 
 ROOT = Path(__file__).resolve().parents[3]
 """The tree that this very code is in."""

@@ -8,10 +8,10 @@ from typing import Any
 
 import pandas as pd
 
-from tasks.score.gate.baseline import Baseline
-from tasks.score.gate.promises import PromiseVerdict, check_promises
-from tasks.score.gate.quantities import Quantity
-from tasks.score.gate.scores import TOLERANCE, Check, check_scores
+from leaseboard.tasks.score.gate.baseline import Baseline
+from leaseboard.tasks.score.gate.promises import PromiseVerdict, check_promises
+from leaseboard.tasks.score.gate.quantities import Quantity
+from leaseboard.tasks.score.gate.scores import TOLERANCE, Check, check_scores
 
 PASSED, REGRESSION, RUN_FAILED, NOTHING_COMPARED = range(4)
 """Exit codes; never a count."""
@@ -69,7 +69,7 @@ def gate(
 ) -> Verdict:
     """Check every accepted scenario and every promise, and report new ones.
 
-    - `frame`: results, see `tasks.score.frame.as_frame`.
+    - `frame`: results, see `leaseboard.tasks.score.frame.as_frame`.
     - `baseline`: without one every scenario is new and nothing is compared; a broken promise
       fails.
     - `tolerance`: relative drop of the mean score that is still accepted.

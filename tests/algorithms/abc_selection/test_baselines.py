@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from algorithms import registry
-from algorithms.abc_selection.daub import projected_upper_bound
-from algorithms.abc_selection.simulation import SimulatedLearners
-from algorithms.audit import Auditor
-from algorithms.base import play
-from algorithms.benches.samples import SamplesBench
-from algorithms.benches.selecting import Probe
-from algorithms.events import BoundsUpdated, ConfigurationFailed, Eliminated, ProbeFinished
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.abc_selection.daub import projected_upper_bound
+from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
+from leaseboard.algorithms.audit import Auditor
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.samples import SamplesBench
+from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.algorithms.events import (
+    BoundsUpdated,
+    ConfigurationFailed,
+    Eliminated,
+    ProbeFinished,
+)
 
 ACCURACIES = (0.6, 0.9, 0.7, 0.88, 0.5)
 NAMES = ("abc", "full-run", "successive-halving", "daub", "random-configuration")

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
-from algorithms.abc_selection import bounds
-from algorithms.benches.selecting import Probe
+from leaseboard.algorithms.abc_selection import bounds
+from leaseboard.algorithms.benches.selecting import Probe
 
 
 def test_theorem_1_by_hand():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from algorithms.abc_selection.calibration import calibrate, real_accuracies
-from algorithms.events import BoundsUpdated, ChampionChanged, ProbeFinished
+from leaseboard.algorithms.abc_selection.calibration import calibrate, real_accuracies
+from leaseboard.algorithms.events import BoundsUpdated, ChampionChanged, ProbeFinished
 
 
 def probe(configuration, rows, accuracy, status="ok"):

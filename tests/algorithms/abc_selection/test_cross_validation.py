@@ -8,16 +8,16 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from algorithms.abc_selection.cross_validation import (
+from leaseboard.algorithms.abc_selection.cross_validation import (
     CrossValidation,
     EarlyStoppedCV,
     log_capital,
     most,
     pairing,
 )
-from algorithms.abc_selection.simulation import SimulatedFolds
-from algorithms.benches.folds import FoldProbe, FoldsBench
-from algorithms.events import BoundsUpdated, Eliminated, ProbeFinished, of
+from leaseboard.algorithms.abc_selection.simulation import SimulatedFolds
+from leaseboard.algorithms.benches.folds import FoldProbe, FoldsBench
+from leaseboard.algorithms.events import BoundsUpdated, Eliminated, ProbeFinished, of
 
 
 def played(algorithm, environment):

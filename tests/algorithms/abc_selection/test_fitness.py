@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from algorithms.abc_selection.fitness import (
+from leaseboard.algorithms.abc_selection.fitness import (
     FitnessWarning,
     beyond_chance,
     fall,
@@ -15,12 +15,12 @@ from algorithms.abc_selection.fitness import (
     raised,
     rise,
 )
-from algorithms.abc_selection.selection import ABC
-from algorithms.abc_selection.simulation import SimulatedLearners
-from algorithms.base import play
-from algorithms.benches.samples import SamplesBench
-from algorithms.benches.selecting import Probe
-from algorithms.events import (
+from leaseboard.algorithms.abc_selection.selection import ABC
+from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.samples import SamplesBench
+from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.algorithms.events import (
     BoundsUpdated,
     ConfigurationFailed,
     Eliminated,
@@ -151,7 +151,7 @@ def test_the_papers_form_drops_it_unseen():
     assert not of(events, FitnessBroken)
 
 
-@pytest.mark.filterwarnings("ignore::algorithms.abc_selection.fitness.FitnessWarning")
+@pytest.mark.filterwarnings("ignore::leaseboard.algorithms.abc_selection.fitness.FitnessWarning")
 def test_nobody_is_dropped_after_fewer_than_three_samples():
     events, _ = selected(epsilon=0.1)
     probed = of(events, ProbeFinished)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from algorithms.abc_selection.foresight import samples_needed
-from algorithms.abc_selection.schedulers import Prospect
-from algorithms.benches.selecting import Probe
+from leaseboard.algorithms.abc_selection.foresight import samples_needed
+from leaseboard.algorithms.abc_selection.schedulers import Prospect
+from leaseboard.algorithms.benches.selecting import Probe
 
 SIZES = [1000, 2000, 4000, 8000]
 

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from algorithms.abc_selection.savings import SHARE, Allowance, worthwhile
-from algorithms.abc_selection.schedulers import Prospect
-from algorithms.abc_selection.selection import ABC
-from algorithms.abc_selection.simulation import SimulatedLearners
-from algorithms.base import play
-from algorithms.benches.samples import SamplesBench
-from algorithms.benches.selecting import Probe
-from algorithms.events import ProbeFinished, of
+from leaseboard.algorithms.abc_selection.savings import SHARE, Allowance, worthwhile
+from leaseboard.algorithms.abc_selection.schedulers import Prospect
+from leaseboard.algorithms.abc_selection.selection import ABC
+from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.samples import SamplesBench
+from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.algorithms.events import ProbeFinished, of
 
 
 def probed(index, seconds, rows=1000, **others):

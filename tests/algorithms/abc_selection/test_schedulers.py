@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from algorithms.abc_selection import schedulers
-from algorithms.abc_selection.schedulers import Prospect
+from leaseboard.algorithms.abc_selection import schedulers
+from leaseboard.algorithms.abc_selection.schedulers import Prospect
 
 FULL = 8000
 

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from algorithms import registry
-from algorithms.abc_selection import selection
-from algorithms.abc_selection.bounds import Estimator, estimate
-from algorithms.abc_selection.schedulers import Prospect, best_guess
-from algorithms.abc_selection.selection import ABC
-from algorithms.abc_selection.simulation import SimulatedLearners
-from algorithms.audit import Auditor
-from algorithms.base import play
-from algorithms.benches.samples import SamplesBench
-from algorithms.benches.selecting import Probe
-from algorithms.errors import LeaseboardError, UsageError
-from algorithms.events import (
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.abc_selection import selection
+from leaseboard.algorithms.abc_selection.bounds import Estimator, estimate
+from leaseboard.algorithms.abc_selection.schedulers import Prospect, best_guess
+from leaseboard.algorithms.abc_selection.selection import ABC
+from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
+from leaseboard.algorithms.audit import Auditor
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.samples import SamplesBench
+from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.algorithms.events import (
     BoundsUpdated,
     ConfigurationFailed,
     Eliminated,
     Finished,
     ProbeFinished,
 )
-from algorithms.log_format import to_json
+from leaseboard.algorithms.log_format import to_json
 
 ACCURACIES = (0.6, 0.9, 0.7, 0.88, 0.5)
 FITTED = [

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from algorithms.apple.heuristics import Heuristic
-from algorithms.apple.monomials import Monomial, times
-from algorithms.apple.update import EMITTED, EXAMPLES, NONZEROS
-from algorithms.benches.holdout import Floats, Rows
+from leaseboard.algorithms.apple.heuristics import Heuristic
+from leaseboard.algorithms.apple.monomials import Monomial, times
+from leaseboard.algorithms.apple.update import EMITTED, EXAMPLES, NONZEROS
+from leaseboard.algorithms.benches.holdout import Floats, Rows
 
 CONSTANT: Monomial = ()
 

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from algorithms import registry
-from algorithms.apple.apple import Apple
-from algorithms.apple.entrants import RATES
-from algorithms.apple.example import parity
-from algorithms.apple.polynomial import Polynomial
-from algorithms.apple.rows import as_rows, check_labels
-from algorithms.audit import Auditor
-from algorithms.base import play
-from algorithms.benches.holdout import Holdout, HoldoutBench, Part
-from algorithms.errors import DataError, DivergedError, UsageError
-from algorithms.events import (
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.apple.apple import Apple
+from leaseboard.algorithms.apple.entrants import RATES
+from leaseboard.algorithms.apple.example import parity
+from leaseboard.algorithms.apple.polynomial import Polynomial
+from leaseboard.algorithms.apple.rows import as_rows, check_labels
+from leaseboard.algorithms.audit import Auditor
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.holdout import Holdout, HoldoutBench, Part
+from leaseboard.algorithms.errors import DataError, DivergedError, UsageError
+from leaseboard.algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,
     ConfigurationFailed,
@@ -126,8 +126,8 @@ def test_a_rate_that_diverges_fails_alone():
 @pytest.mark.parametrize("final", [1500, 10_000])
 @pytest.mark.parametrize(("prefix", "passes"), [(10_000, 1), (10_000, 2), (700, 1), (700, 2)])
 def test_the_first_examples_choose_the_rate(monkeypatch, prefix, passes, final):
-    monkeypatch.setattr("algorithms.apple.rates.PREFIX", prefix)
-    monkeypatch.setattr("algorithms.apple.rates.FINAL", max(final, prefix))
+    monkeypatch.setattr("leaseboard.algorithms.apple.rates.PREFIX", prefix)
+    monkeypatch.setattr("leaseboard.algorithms.apple.rates.FINAL", max(final, prefix))
     one = HoldoutBench(parity(2000, order=2).holdout, passes=passes)
     auditor, events = Auditor(), run(Apple(), one)
     for event in events:

@@ -12,8 +12,8 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
 from sklearn.model_selection import train_test_split
 
-from algorithms.apple.classifier import AppleClassifier
-from algorithms.errors import UsageError
+from leaseboard.algorithms.apple.classifier import AppleClassifier
+from leaseboard.algorithms.errors import UsageError
 
 
 def rare(n=6000, seed=0):
@@ -128,6 +128,6 @@ def test_a_model_goes_through_skops(form, tmp_path):
     unknown = skops.io.get_untrusted_types(file=tmp_path / "m.skops")
     again = skops.io.load(tmp_path / "m.skops", trusted=unknown)
 
-    assert all(name.startswith(("algorithms.apple.", "numpy.")) for name in unknown)
+    assert all(name.startswith(("leaseboard.algorithms.apple.", "numpy.")) for name in unknown)
     np.testing.assert_array_equal(again.predict_proba(form(X)), model.predict_proba(form(X)))
     again.partial_fit(form(X), y)

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms.apple.apple import Doubling, EqualEpochs, expansion_size
-from algorithms.apple.hashed import HashedLearner
-from algorithms.apple.heuristics import ssm_score, top
-from algorithms.apple.learner import Learning, powers_of_two
-from algorithms.apple.monomials import (
+from leaseboard.algorithms.apple.apple import Doubling, EqualEpochs, expansion_size
+from leaseboard.algorithms.apple.hashed import HashedLearner
+from leaseboard.algorithms.apple.heuristics import ssm_score, top
+from leaseboard.algorithms.apple.learner import Learning, powers_of_two
+from leaseboard.algorithms.apple.monomials import (
     bucket_of,
     mix,
     monomial_key,
@@ -22,8 +22,13 @@ from algorithms.apple.monomials import (
     times,
     variable_keys,
 )
-from algorithms.apple.plan import PlanLearner
-from algorithms.apple.update import clamp, gradient_square, invariant_step, normalized_step
+from leaseboard.algorithms.apple.plan import PlanLearner
+from leaseboard.algorithms.apple.update import (
+    clamp,
+    gradient_square,
+    invariant_step,
+    normalized_step,
+)
 
 KERNELS = [PlanLearner, HashedLearner]
 

@@ -14,10 +14,10 @@ ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = """
 import sys
 import numpy as np
-from algorithms.apple import hashed, plan
-from algorithms.apple.apple import Apple
-from algorithms.base import play
-from algorithms.benches.holdout import Holdout, HoldoutBench, Part
+from leaseboard.algorithms.apple import hashed, plan
+from leaseboard.algorithms.apple.apple import Apple
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.holdout import Holdout, HoldoutBench, Part
 
 kernel = sys.argv[1]
 x = np.random.default_rng(0).normal(size=(900, 9)).astype(np.float32)

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from algorithms.apple.apple import EqualEpochs, Growth, adaptive_expansion
-from algorithms.apple.full import FullLearner
-from algorithms.apple.hashed import MOST_STAMPS, ROWS, HashedLearner
-from algorithms.apple.learner import Learning
-from algorithms.apple.plan import PlanLearner
-from algorithms.apple.update import DROPPED, EMITTED
-from algorithms.errors import SkipError
+from leaseboard.algorithms.apple.apple import EqualEpochs, Growth, adaptive_expansion
+from leaseboard.algorithms.apple.full import FullLearner
+from leaseboard.algorithms.apple.hashed import MOST_STAMPS, ROWS, HashedLearner
+from leaseboard.algorithms.apple.learner import Learning
+from leaseboard.algorithms.apple.plan import PlanLearner
+from leaseboard.algorithms.apple.update import DROPPED, EMITTED
+from leaseboard.algorithms.errors import SkipError
 from tests.algorithms.apple.reference import ReferenceLearner
 
 KERNELS = {"plan": PlanLearner, "hashed": HashedLearner}

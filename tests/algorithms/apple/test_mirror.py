@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from algorithms import registry
-from algorithms.base import play
-from tasks import fetch
-from tasks.jobs.benches.holdout import make
-from tasks.jobs.job import Job
-from tasks.jobs.suites.suite import load_suite
-from tasks.machine import paths
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import play
+from leaseboard.tasks import fetch
+from leaseboard.tasks.jobs.benches.holdout import make
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.suites.suite import load_suite
+from leaseboard.tasks.machine import paths
 
 pytestmark = pytest.mark.mirror
 PRESENT = [

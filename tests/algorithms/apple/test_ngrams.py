@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from algorithms.apple.apple import Apple
-from algorithms.apple.example import parity
-from algorithms.apple.ngrams import with_bigrams
-from algorithms.apple.polynomial import Polynomial
-from algorithms.base import play
-from algorithms.benches.holdout import Holdout, HoldoutBench, Part
-from algorithms.errors import SkipError
+from leaseboard.algorithms.apple.apple import Apple
+from leaseboard.algorithms.apple.example import parity
+from leaseboard.algorithms.apple.ngrams import with_bigrams
+from leaseboard.algorithms.apple.polynomial import Polynomial
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.holdout import Holdout, HoldoutBench, Part
+from leaseboard.algorithms.errors import SkipError
 
 WORDS = ("not", "good", "bad", "at", "all")
 

@@ -7,10 +7,10 @@ import functools
 import numpy as np
 import pytest
 
-from algorithms.apple.apple import Apple
-from algorithms.apple.hashed import HashedLearner
-from algorithms.apple.learner import Learning
-from algorithms.apple.parallel import (
+from leaseboard.algorithms.apple.apple import Apple
+from leaseboard.algorithms.apple.hashed import HashedLearner
+from leaseboard.algorithms.apple.learner import Learning
+from leaseboard.algorithms.apple.parallel import (
     STEPS,
     ParallelApple,
     beyond,
@@ -20,14 +20,14 @@ from algorithms.apple.parallel import (
     union_of_parents,
     united,
 )
-from algorithms.apple.plan import PlanLearner
-from algorithms.apple.polynomial import Polynomial
-from algorithms.apple.update import EXAMPLES
-from algorithms.audit import Auditor
-from algorithms.base import play
-from algorithms.benches.holdout import Holdout, HoldoutBench, Part
-from algorithms.benches.predictions import squared_losses
-from algorithms.events import ChampionChanged, ParentsMerged
+from leaseboard.algorithms.apple.plan import PlanLearner
+from leaseboard.algorithms.apple.polynomial import Polynomial
+from leaseboard.algorithms.apple.update import EXAMPLES
+from leaseboard.algorithms.audit import Auditor
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.holdout import Holdout, HoldoutBench, Part
+from leaseboard.algorithms.benches.predictions import squared_losses
+from leaseboard.algorithms.events import ChampionChanged, ParentsMerged
 
 KERNELS = {"plan": PlanLearner, "hashed": HashedLearner}
 

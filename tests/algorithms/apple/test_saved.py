@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from algorithms.apple.apple import Apple
-from algorithms.apple.example import parity
-from algorithms.apple.polynomial import Polynomial
-from algorithms.apple.saved import learner_of, state_of
-from algorithms.base import play
+from leaseboard.algorithms.apple.apple import Apple
+from leaseboard.algorithms.apple.example import parity
+from leaseboard.algorithms.apple.polynomial import Polynomial
+from leaseboard.algorithms.apple.saved import learner_of, state_of
+from leaseboard.algorithms.base import play
 
 ALGORITHMS = [
     *(Apple(alpha=0.5), Apple(alpha=0.5, kernel="hashed", bits=8), Apple(kernel="plan")),

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from algorithms.abc_selection.cross_validation import CrossValidation
-from algorithms.abc_selection.simulation import SimulatedFolds
-from algorithms.benches.folds import FoldsBench
-from algorithms.benches.selecting import Probe
-from algorithms.errors import LeaseboardError
-from algorithms.events import ConfigurationFailed, of
+from leaseboard.algorithms.abc_selection.cross_validation import CrossValidation
+from leaseboard.algorithms.abc_selection.simulation import SimulatedFolds
+from leaseboard.algorithms.benches.folds import FoldsBench
+from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.algorithms.events import ConfigurationFailed, of
 
 
 class Failing(SimulatedFolds):

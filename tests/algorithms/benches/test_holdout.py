@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from algorithms.benches.holdout import ONE_CLASS, Holdout, HoldoutBench, Part, split
-from algorithms.errors import DivergedError
+from leaseboard.algorithms.benches.holdout import ONE_CLASS, Holdout, HoldoutBench, Part, split
+from leaseboard.algorithms.errors import DivergedError
 
 
 def bench(labels, test, task="classification", **options):

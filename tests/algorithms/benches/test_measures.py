@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from algorithms.benches.measures import (
+from leaseboard.algorithms.benches.measures import (
     DIRECTIONS,
     loss_of,
     of_classes,
@@ -18,7 +18,7 @@ from algorithms.benches.measures import (
     of_numbers,
     skill_over,
 )
-from algorithms.benches.stream import Namespace, Stream, StreamBench
+from leaseboard.algorithms.benches.stream import Namespace, Stream, StreamBench
 
 finite = st.floats(-1e6, 1e6, width=32)
 

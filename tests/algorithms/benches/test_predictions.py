@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from algorithms.benches.holdout import Holdout, HoldoutBench, Part
-from algorithms.benches.stream import Stream, StreamBench
-from algorithms.errors import DivergedError
+from leaseboard.algorithms.benches.holdout import Holdout, HoldoutBench, Part
+from leaseboard.algorithms.benches.stream import Stream, StreamBench
+from leaseboard.algorithms.errors import DivergedError
 
 LABELS = np.float32([1, -1, -1, 1, -1])
 N = len(LABELS)

@@ -2,13 +2,13 @@ import math
 
 import pytest
 
-from algorithms.base import play
-from algorithms.benches.pulls import OVERRUN, PullsBench, Trial
-from algorithms.benches.synthetic_arms import SEVEN_GAUSSIANS
-from algorithms.errors import LeaseboardError, UsageError
-from algorithms.events import ChampionChanged, ConfigurationAdmitted, TrialFinished
-from algorithms.policies.even import Average
-from algorithms.rising_bandits import RisingBandits, RisingBanditsCost
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.pulls import OVERRUN, PullsBench, Trial
+from leaseboard.algorithms.benches.synthetic_arms import SEVEN_GAUSSIANS
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.algorithms.events import ChampionChanged, ConfigurationAdmitted, TrialFinished
+from leaseboard.algorithms.policies.even import Average
+from leaseboard.algorithms.rising_bandits import RisingBandits, RisingBanditsCost
 from tests.algorithms.synthetic_trials import SyntheticTrials
 
 

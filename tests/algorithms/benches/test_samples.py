@@ -6,10 +6,10 @@ import math
 
 import pytest
 
-from algorithms.abc_selection.simulation import SimulatedLearners
-from algorithms.benches.samples import SamplesBench, geometric_sizes
-from algorithms.errors import LeaseboardError
-from algorithms.events import LeaseGranted, ProbeFinished
+from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
+from leaseboard.algorithms.benches.samples import SamplesBench, geometric_sizes
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.algorithms.events import LeaseGranted, ProbeFinished
 
 
 def bench(**kwargs):

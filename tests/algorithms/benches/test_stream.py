@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms import registry
-from algorithms.benches.stream import Namespace, Stream, StreamBench, next_log_point
-from algorithms.errors import DivergedError
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.benches.stream import Namespace, Stream, StreamBench, next_log_point
+from leaseboard.algorithms.errors import DivergedError
 
 
 def stream(labels, task="regression"):

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from algorithms import registry
-from algorithms.base import play
-from algorithms.benches.referee import Referee
-from algorithms.benches.systems import SystemFit, SystemsBench
-from algorithms.errors import DivergedError, UsageError
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.referee import Referee
+from leaseboard.algorithms.benches.systems import SystemFit, SystemsBench
+from leaseboard.algorithms.errors import DivergedError, UsageError
 
 CLASSES = np.array([0.0, 0, 0, 1])
 

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from algorithms.abc_selection.simulation import SimulatedLearners
-from algorithms.base import Algorithm, play
-from algorithms.benches.holdout import Holdout, HoldoutBench, Part
-from algorithms.benches.referee import Referee
-from algorithms.benches.samples import SamplesBench
-from algorithms.benches.selecting import Probe
-from algorithms.errors import AuditError, NotYoursError
-from algorithms.events import Finished
-from algorithms.tiny import BENCHES, tiny_bench
+from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
+from leaseboard.algorithms.base import Algorithm, play
+from leaseboard.algorithms.benches.holdout import Holdout, HoldoutBench, Part
+from leaseboard.algorithms.benches.referee import Referee
+from leaseboard.algorithms.benches.samples import SamplesBench
+from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.algorithms.errors import AuditError, NotYoursError
+from leaseboard.algorithms.events import Finished
+from leaseboard.algorithms.tiny import BENCHES, tiny_bench
 
 
 def arrays(value, seen):

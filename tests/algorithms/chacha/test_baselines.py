@@ -7,13 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from algorithms import registry
-from algorithms.base import play
-from algorithms.benches.stream import Namespace, Stream, StreamBench
-from algorithms.events import ChampionChanged, ConfigurationAdmitted, LeaseGranted, Paused
-from algorithms.online.configuration import VWConfiguration
-from algorithms.online.kernel_learner import KernelLearner
-from algorithms.online.schema import stream_schema
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.stream import Namespace, Stream, StreamBench
+from leaseboard.algorithms.events import (
+    ChampionChanged,
+    ConfigurationAdmitted,
+    LeaseGranted,
+    Paused,
+)
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.kernel_learner import KernelLearner
+from leaseboard.algorithms.online.schema import stream_schema
 
 
 def stream(n=600, seed=0):

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from algorithms.chacha.class_mixture import N_EXPERTS, N_POOLED, ClassMixture
-from algorithms.chacha.log_pool import LogPool
-from algorithms.chacha.safe.bayes import regret_bound
+from leaseboard.algorithms.chacha.class_mixture import N_EXPERTS, N_POOLED, ClassMixture
+from leaseboard.algorithms.chacha.log_pool import LogPool
+from leaseboard.algorithms.chacha.safe.bayes import regret_bound
 
 
 def played(own, classes, n_classes=4):

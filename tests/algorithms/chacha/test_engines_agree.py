@@ -7,12 +7,12 @@ import dataclasses
 import numpy as np
 import pytest
 
-from algorithms import registry
-from algorithms.base import play
-from algorithms.benches.stream import Namespace, Stream, StreamBench
-from algorithms.log_format import to_json
-from tasks import fetch
-from tasks.preprocess import as_stream
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.stream import Namespace, Stream, StreamBench
+from leaseboard.algorithms.log_format import to_json
+from leaseboard.tasks import fetch
+from leaseboard.tasks.preprocess import as_stream
 
 
 def product_stream(n=1500, d=6, seed=0):

@@ -5,13 +5,13 @@ import hashlib
 import numpy as np
 import pytest
 
-from algorithms import registry
-from algorithms.audit import Auditor
-from algorithms.base import play
-from algorithms.benches.stream import StreamBench
-from algorithms.chacha.one_vs_rest import FIRST
-from algorithms.chacha.streaming import ChaChaClassifier
-from algorithms.events import (
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.audit import Auditor
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.stream import StreamBench
+from leaseboard.algorithms.chacha.one_vs_rest import FIRST
+from leaseboard.algorithms.chacha.streaming import ChaChaClassifier
+from leaseboard.algorithms.events import (
     ChampionChanged,
     ClassChampionChanged,
     ConfigurationAdmitted,
@@ -19,9 +19,9 @@ from algorithms.events import (
     LeaseGranted,
     of,
 )
-from algorithms.tiny import Tiny, tiny_bench
-from tasks.fetch import load
-from tasks.preprocess.streaming import StreamOptions, as_stream
+from leaseboard.algorithms.tiny import Tiny, tiny_bench
+from leaseboard.tasks.fetch import load
+from leaseboard.tasks.preprocess.streaming import StreamOptions, as_stream
 
 GOLDEN = "94d06041f01a86ee97394a43984755b2289d49a4e705716d6dce327000624294"
 """Of what was decided on the tiny stream, and of its forecasts."""

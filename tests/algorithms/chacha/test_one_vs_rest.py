@@ -6,20 +6,20 @@ import math
 import numpy as np
 import pytest
 
-from algorithms.chacha import one_vs_rest
-from algorithms.chacha.class_mixture import N_EXPERTS
-from algorithms.chacha.one_vs_rest import BLOCK, REMEMBERED, STRIDE, OneVsRest
-from algorithms.chacha.race_file import racing_of
-from algorithms.chacha.safe.bayes import regret_bound
-from algorithms.events import (
+from leaseboard.algorithms.chacha import one_vs_rest
+from leaseboard.algorithms.chacha.class_mixture import N_EXPERTS
+from leaseboard.algorithms.chacha.one_vs_rest import BLOCK, REMEMBERED, STRIDE, OneVsRest
+from leaseboard.algorithms.chacha.race_file import racing_of
+from leaseboard.algorithms.chacha.safe.bayes import regret_bound
+from leaseboard.algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,
     ConfigurationScored,
     LeaseGranted,
     of,
 )
-from algorithms.online.schema import Schema
-from algorithms.reference.ridge import OnlineRidge
+from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.reference.ridge import OnlineRidge
 
 D = 3
 SCHEMA = Schema(("a", "b", "c"), ((0,), (1,), (2,)), ("x", "y", "z"))

@@ -3,20 +3,20 @@
 import numpy as np
 import pytest
 
-from algorithms import registry
-from algorithms.base import play
-from algorithms.chacha.flow2 import LearningRateSearch
-from algorithms.chacha.oracle import (
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.chacha.flow2 import LearningRateSearch
+from leaseboard.algorithms.chacha.oracle import (
     InteractionOracle,
     JointOracle,
     LearningRateOracle,
     crossed,
     make_oracle,
 )
-from algorithms.errors import UsageError
-from algorithms.events import ConfigurationAdmitted
-from algorithms.online.configuration import VWConfiguration
-from algorithms.tiny import tiny_bench
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.events import ConfigurationAdmitted
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.tiny import tiny_bench
 
 LETTERS = tuple("abcdefghij")
 
@@ -103,7 +103,7 @@ def test_joint_candidates_change_one_or_both():
 
 
 OWN = """
-from algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.configuration import VWConfiguration
 
 class Bold:
     def __call__(self, champion, namespaces, random):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from algorithms import registry
-from algorithms.base import play
-from algorithms.benches.stream import StreamBench
-from tasks import fetch
-from tasks.preprocess import StreamOptions, as_stream
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.stream import StreamBench
+from leaseboard.tasks import fetch
+from leaseboard.tasks.preprocess import StreamOptions, as_stream
 
 SEEDS = (2345, 3345, 4345, 5345, 6345)
 

@@ -14,9 +14,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from algorithms.chacha.scikit import StreamClassifier, StreamRegressor
-from algorithms.chacha.streaming import ChaChaRegressor
-from algorithms.errors import UsageError
+from leaseboard.algorithms.chacha.scikit import StreamClassifier, StreamRegressor
+from leaseboard.algorithms.chacha.streaming import ChaChaRegressor
+from leaseboard.algorithms.errors import UsageError
 
 ORDERED = {
     "check_sample_weight_equivalence_on_dense_data": "it shuffles the rows, whose order counts;"

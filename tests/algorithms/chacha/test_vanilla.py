@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from algorithms.audit import Auditor
-from algorithms.base import play
-from algorithms.benches.stream import Namespace, Stream, StreamBench
-from algorithms.chacha.baselines import Vanilla
-from algorithms.events import ConfigurationAdmitted, Finished, of
-from algorithms.online.configuration import VWConfiguration
-from algorithms.online.one_against_all import make_one_against_all
-from algorithms.online.schema import stream_schema
-from algorithms.online.workspace import WorkspaceLearner
-from algorithms.tiny import Tiny, tiny_bench
+from leaseboard.algorithms.audit import Auditor
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.stream import Namespace, Stream, StreamBench
+from leaseboard.algorithms.chacha.baselines import Vanilla
+from leaseboard.algorithms.events import ConfigurationAdmitted, Finished, of
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.one_against_all import make_one_against_all
+from leaseboard.algorithms.online.schema import stream_schema
+from leaseboard.algorithms.online.workspace import WorkspaceLearner
+from leaseboard.algorithms.tiny import Tiny, tiny_bench
 
 
 def friedman(n=500):

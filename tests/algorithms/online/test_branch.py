@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from algorithms.online.configuration import VWConfiguration
-from algorithms.online.live import KernelModels, WorkspaceModels
-from algorithms.online.schema import Schema
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.live import KernelModels, WorkspaceModels
+from leaseboard.algorithms.online.schema import Schema
 
 SCHEMA = Schema(("a", "b", "c"), ((0, 1), (2,), (3,)), ("0", "1", "2", "3"))
 PARENT = VWConfiguration((("a", "b"),), 2.0)

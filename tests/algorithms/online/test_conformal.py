@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms.chacha.safe.intervals import LEVELS, Intervals
-from algorithms.online.conformal import (
+from leaseboard.algorithms.chacha.safe.intervals import LEVELS, Intervals
+from leaseboard.algorithms.online.conformal import (
     SCORES,
     STEERED,
     TAIL,

@@ -4,10 +4,10 @@ import logging
 
 import pytest
 
-from algorithms import registry
-from algorithms.errors import UsageError
-from algorithms.online.engine import _tell_fallback, choose_engine
-from algorithms.online.losses import LOGISTIC, OPTIONS
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online.engine import _tell_fallback, choose_engine
+from leaseboard.algorithms.online.losses import LOGISTIC, OPTIONS
 
 
 @pytest.fixture(autouse=True)

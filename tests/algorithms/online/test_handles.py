@@ -6,10 +6,10 @@ import pickle
 import numpy as np
 import pytest
 
-from algorithms.online.configuration import VWConfiguration
-from algorithms.online.handles import entry, handle_of
-from algorithms.online.pool import Pool, open_pool
-from algorithms.online.schema import Schema
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.handles import entry, handle_of
+from leaseboard.algorithms.online.pool import Pool, open_pool
+from leaseboard.algorithms.online.schema import Schema
 
 SCHEMA = Schema(("a", "b"), ((0, 1), (2,)), ("0", "1", "2"))
 WIDER = Schema(("a", "b"), ((0, 1), (2, 3)), ("0", "1", "2", "3"))

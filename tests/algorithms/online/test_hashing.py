@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from vowpalwabbit import Workspace
 
-from algorithms.online.hashing import FNV_PRIME, cross, hash_name
+from leaseboard.algorithms.online.hashing import FNV_PRIME, cross, hash_name
 
 MASK = 2**18 - 1
 names = st.text(

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms.errors import UsageError
-from algorithms.online.features import FeatureMap
-from algorithms.online.inputs import importances_of, labels_of, numeric_block
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online.features import FeatureMap
+from leaseboard.algorithms.online.inputs import importances_of, labels_of, numeric_block
 
 DAYS = np.array(["2024-01-02", "2024-01-03"], dtype="datetime64[ns]")
 UNITS = ("ns", "us", "s", "D")

@@ -8,13 +8,13 @@ import vowpalwabbit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms.online.configuration import VWConfiguration
-from algorithms.online.kernel_learner import KernelLearner
-from algorithms.online.losses import LOGISTIC, OPTIONS, SQUARED
-from algorithms.online.schema import Schema, stream_schema
-from algorithms.online.workspace import WorkspaceLearner
-from tasks import fetch
-from tasks.preprocess import as_stream
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.kernel_learner import KernelLearner
+from leaseboard.algorithms.online.losses import LOGISTIC, OPTIONS, SQUARED
+from leaseboard.algorithms.online.schema import Schema, stream_schema
+from leaseboard.algorithms.online.workspace import WorkspaceLearner
+from leaseboard.tasks import fetch
+from leaseboard.tasks.preprocess import as_stream
 
 WHEEL = f"vowpalwabbit {vowpalwabbit.__version__}"
 

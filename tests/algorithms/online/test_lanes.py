@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms.benches.sealed import uniform
-from algorithms.online import lanes
-from algorithms.online.configuration import VWConfiguration
-from algorithms.online.lane_update import evaluate, learn_group
-from algorithms.online.lockstep import learn_live
-from algorithms.online.losses import LOGISTIC, OPTIONS, SQUARED
-from algorithms.online.pool import Pool
-from algorithms.online.schema import Schema
-from algorithms.online.workspace import WorkspaceLearner
+from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.online import lanes
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.lane_update import evaluate, learn_group
+from leaseboard.algorithms.online.lockstep import learn_live
+from leaseboard.algorithms.online.losses import LOGISTIC, OPTIONS, SQUARED
+from leaseboard.algorithms.online.pool import Pool
+from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.online.workspace import WorkspaceLearner
 
 GROUPS = Schema(("a", "b", "c", "d"), ((0, 1), (2,), (3, 4), (5,)), tuple("012345"))
 CROWDED = Schema(GROUPS.namespaces, GROUPS.columns, GROUPS.features, bits=6)

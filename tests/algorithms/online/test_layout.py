@@ -2,9 +2,9 @@
 
 import gc
 
-from algorithms.online.configuration import VWConfiguration
-from algorithms.online.layout import LATEST, MAX_TERMS, MOST_KEPT, layouts
-from algorithms.online.schema import Schema
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.layout import LATEST, MAX_TERMS, MOST_KEPT, layouts
+from leaseboard.algorithms.online.schema import Schema
 
 
 def schema(features=("x", "y")):

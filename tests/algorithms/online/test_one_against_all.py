@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from vowpalwabbit import Workspace
 
-from algorithms.errors import UsageError
-from algorithms.online.configuration import VWConfiguration
-from algorithms.online.one_against_all import KernelOneAgainstAll, make_one_against_all
-from algorithms.online.schema import Schema, stream_schema
-from tasks import fetch
-from tasks.preprocess import as_stream
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.one_against_all import KernelOneAgainstAll, make_one_against_all
+from leaseboard.algorithms.online.schema import Schema, stream_schema
+from leaseboard.tasks import fetch
+from leaseboard.tasks.preprocess import as_stream
 
 SCHEMA = Schema(("a", "b"), ((0,), (1,)), ("x", "y"))
 

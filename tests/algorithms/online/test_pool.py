@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 
-from algorithms.online import pool
-from algorithms.online.configuration import VWConfiguration
-from algorithms.online.schema import Schema
+from leaseboard.algorithms.online import pool
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.schema import Schema
 
 SCHEMA = Schema(("a", "b", "c", "d"), ((0,), (1,), (2,), (3,)), tuple("0123"))
 

@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from algorithms.errors import BrokenPromiseError
-from algorithms.policies.policy import ArmPolicy, Problem, chosen
+from leaseboard.algorithms.errors import BrokenPromiseError
+from leaseboard.algorithms.policies.policy import ArmPolicy, Problem, chosen
 
 RUNS, ARMS = 3, 4
 

@@ -5,16 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms import registry
-from algorithms.audit import Auditor
-from algorithms.base import ALGORITHM_STOPPED, play
-from algorithms.benches.pulls import OVERRUN, PullsBench, Trial
-from algorithms.errors import LeaseboardError
-from algorithms.events import Eliminated, Finished, LeaseGranted, of
-from algorithms.policies.even import Average
-from algorithms.policies.mean import UpperConfidenceBound
-from algorithms.policies.policy import ArmPolicy, Failures, Problem, alike
 from benchmarks.simulation import simulate
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.audit import Auditor
+from leaseboard.algorithms.base import ALGORITHM_STOPPED, play
+from leaseboard.algorithms.benches.pulls import OVERRUN, PullsBench, Trial
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.algorithms.events import Eliminated, Finished, LeaseGranted, of
+from leaseboard.algorithms.policies.even import Average
+from leaseboard.algorithms.policies.mean import UpperConfidenceBound
+from leaseboard.algorithms.policies.policy import ArmPolicy, Failures, Problem, alike
 
 POLICIES = [
     entry.name

@@ -1,16 +1,17 @@
 import numpy as np
 import pytest
 
-from algorithms import registry
-from algorithms.audit import Auditor
-from algorithms.base import play
-from algorithms.benches.pulls import PullsBench
-from algorithms.benches.synthetic_arms import SEVEN_GAUSSIANS, GaussianArms, RisingArms
-from algorithms.events import TrialFinished
-from algorithms.policies.even import Average, RandomArm
-from algorithms.policies.heidari import Heidari, growing_total
-from algorithms.policies.max_ucb import MaxUcb, max_ucb_index, rescaled
-from algorithms.policies.mean import (
+from benchmarks.simulation import simulate
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.audit import Auditor
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.pulls import PullsBench
+from leaseboard.algorithms.benches.synthetic_arms import SEVEN_GAUSSIANS, GaussianArms, RisingArms
+from leaseboard.algorithms.events import TrialFinished
+from leaseboard.algorithms.policies.even import Average, RandomArm
+from leaseboard.algorithms.policies.heidari import Heidari, growing_total
+from leaseboard.algorithms.policies.max_ucb import MaxUcb, max_ucb_index, rescaled
+from leaseboard.algorithms.policies.mean import (
     EpsilonGreedy,
     Softmax,
     ThompsonSampling,
@@ -18,8 +19,7 @@ from algorithms.policies.mean import (
     softmax,
     ucb_index,
 )
-from algorithms.policies.policy import ArmPolicy, Problem
-from benchmarks.simulation import simulate
+from leaseboard.algorithms.policies.policy import ArmPolicy, Problem
 from tests.algorithms.synthetic_trials import SyntheticTrials
 
 POLICIES = [

@@ -5,15 +5,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from algorithms import registry
-from algorithms.base import play
-from algorithms.benches.pulls import PullsBench
-from algorithms.benches.synthetic_arms import GaussianArms
-from algorithms.chacha.published import state
-from algorithms.chacha.published.published_race import PublishedRace
-from algorithms.chacha.published.rules import Rules, in_top_half, within_median
-from algorithms.events import ChampionChanged, Eliminated
-from algorithms.policies.policy import Problem
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.pulls import PullsBench
+from leaseboard.algorithms.benches.synthetic_arms import GaussianArms
+from leaseboard.algorithms.chacha.published import state
+from leaseboard.algorithms.chacha.published.published_race import PublishedRace
+from leaseboard.algorithms.chacha.published.rules import Rules, in_top_half, within_median
+from leaseboard.algorithms.events import ChampionChanged, Eliminated
+from leaseboard.algorithms.policies.policy import Problem
 from tests.algorithms.synthetic_trials import SyntheticTrials
 
 IN_TURN = ("rising-bandits", "rising-bandits-cost", "heidari", "ucb", "er-ucb", "er-ucb-auto",

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from algorithms import plain, registry
-from algorithms.benches.stream import Namespace, Stream, StreamBench
-from algorithms.reference.first_tries import FIRST_TRIES, Baselines, best_first_try
+from leaseboard.algorithms import plain, registry
+from leaseboard.algorithms.benches.stream import Namespace, Stream, StreamBench
+from leaseboard.algorithms.reference.first_tries import FIRST_TRIES, Baselines, best_first_try
 
 
 def bench(labels, features=None, budget=None, task="regression"):

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms import registry
-from algorithms.base import play
-from algorithms.benches.stream import Namespace, Stream, StreamBench
-from algorithms.reference.labels import (
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.stream import Namespace, Stream, StreamBench
+from leaseboard.algorithms.reference.labels import (
     LONGEST,
     LastLabel,
     RunningMean,
@@ -18,7 +18,7 @@ from algorithms.reference.labels import (
     next_period,
     remember,
 )
-from algorithms.reference.ridge import OnlineRidge
+from leaseboard.algorithms.reference.ridge import OnlineRidge
 
 ALL = (RunningMean(), LastLabel(), SeasonalLast(), SeasonalLast(period=3), OnlineRidge())
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from algorithms.benches.stream import Namespace, Stream, StreamBench
-from algorithms.reference.first_tries import FIRST_TRIES, best_first_try
-from algorithms.reference.labels import LastLabel, RunningMean, SeasonalLast
-from algorithms.reference.ridge import OnlineRidge
+from leaseboard.algorithms.benches.stream import Namespace, Stream, StreamBench
+from leaseboard.algorithms.reference.first_tries import FIRST_TRIES, best_first_try
+from leaseboard.algorithms.reference.labels import LastLabel, RunningMean, SeasonalLast
+from leaseboard.algorithms.reference.ridge import OnlineRidge
 
 NOTHING = np.zeros((9, 1), np.float32)
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from algorithms.benches.stream import Namespace, Stream
-from algorithms.errors import UsageError
-from algorithms.online.schema import stream_schema
-from algorithms.reference.ridge import CLIP, MOST_RIDGE, OnlineRidge, solve, solve_both
+from leaseboard.algorithms.benches.stream import Namespace, Stream
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online.schema import stream_schema
+from leaseboard.algorithms.reference.ridge import CLIP, MOST_RIDGE, OnlineRidge, solve, solve_both
 
 
 def standardised(x):

@@ -1,12 +1,12 @@
 import pytest
 
-from algorithms import registry
-from algorithms.abc_selection.simulation import SimulatedLearners
-from algorithms.audit import Auditor
-from algorithms.base import play
-from algorithms.benches.samples import Decided, Probe, ProbeAsked, SamplesBench
-from algorithms.errors import LeaseboardError, SkipError
-from algorithms.events import (
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
+from leaseboard.algorithms.audit import Auditor
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.samples import Decided, Probe, ProbeAsked, SamplesBench
+from leaseboard.algorithms.errors import LeaseboardError, SkipError
+from leaseboard.algorithms.events import (
     ChampionChanged,
     ConfigurationFailed,
     Eliminated,

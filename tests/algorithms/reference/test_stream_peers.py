@@ -3,14 +3,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from algorithms import registry
-from algorithms.base import play
-from algorithms.benches.stream import Stream, StreamBench, StreamToll
-from algorithms.errors import SkipError
-from algorithms.events import Finished
-from algorithms.reference.forecaster import BLOCK
-from algorithms.reference.outside_forecaster import OutsideForecaster
-from algorithms.tiny import Tiny, tiny_bench
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.stream import Stream, StreamBench, StreamToll
+from leaseboard.algorithms.errors import SkipError
+from leaseboard.algorithms.events import Finished
+from leaseboard.algorithms.reference.forecaster import BLOCK
+from leaseboard.algorithms.reference.outside_forecaster import OutsideForecaster
+from leaseboard.algorithms.tiny import Tiny, tiny_bench
 
 NAMES = [
     name

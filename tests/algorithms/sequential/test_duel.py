@@ -9,8 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms.errors import UsageError
-from algorithms.sequential.duel import LOG_WEIGHTS, N_BETS, REACH, SHARE, WAITED, Duel, log_entry
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.sequential.duel import (
+    LOG_WEIGHTS,
+    N_BETS,
+    REACH,
+    SHARE,
+    WAITED,
+    Duel,
+    log_entry,
+)
 
 WEIGHTS = np.exp(LOG_WEIGHTS)
 HALVES = 2.0 ** -np.arange(N_BETS)

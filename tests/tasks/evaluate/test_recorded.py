@@ -8,21 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from algorithms.caches import cache_dir
-from tasks.evaluate.peers import program, venv
-from tasks.evaluate.peers.trials import PeerTrials
-from tasks.evaluate.probes import recording
-from tasks.evaluate.probes.recording import RecordedFits
-from tasks.evaluate.trials.budgeted import BudgetedTrials
-from tasks.evaluate.trials.replay import StoredTrials
-from tasks.fetch import load as load_anew
-from tasks.jobs.benches import folds, pulls, samples
-from tasks.jobs.job import Job
-from tasks.keys import closure, versions
-from tasks.keys.closure import module_file
-from tasks.models.automl.estimators import PolicyClassifier
-from tasks.models.automl.select import select
-from tasks.processes.endings import Ending
+from leaseboard.algorithms.caches import cache_dir
+from leaseboard.tasks.evaluate.peers import program, venv
+from leaseboard.tasks.evaluate.peers.trials import PeerTrials
+from leaseboard.tasks.evaluate.probes import recording
+from leaseboard.tasks.evaluate.probes.recording import RecordedFits
+from leaseboard.tasks.evaluate.trials.budgeted import BudgetedTrials
+from leaseboard.tasks.evaluate.trials.replay import StoredTrials
+from leaseboard.tasks.fetch import load as load_anew
+from leaseboard.tasks.jobs.benches import folds, pulls, samples
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.keys import closure, versions
+from leaseboard.tasks.keys.closure import module_file
+from leaseboard.tasks.models.automl.estimators import PolicyClassifier
+from leaseboard.tasks.models.automl.select import select
+from leaseboard.tasks.processes.endings import Ending
 
 ROOT = Path(versions.__file__).resolve().parents[2]
 ANSWER = """
@@ -94,7 +94,9 @@ def copied(tmp_path_factory):
 
 @pytest.fixture
 def edit(copied, monkeypatch):
-    """A function that changes a source as `tasks.keys.closure` reads it, until the test ends."""
+    """A function that changes a source as `leaseboard.tasks.keys.closure` reads it, until the test
+    ends.
+    """
     monkeypatch.setattr(closure, "ROOT", copied)
     before = {}
 
@@ -159,26 +161,26 @@ def forget():
 @pytest.mark.parametrize(
     ("ask", "module"),
     [
-        (a_trial, "tasks.evaluate.trials.recipes"),  # a recipe
-        (a_trial, "tasks.preprocess.tables"),  # the encoder
-        (a_trial, "tasks.preprocess.splits"),
-        (a_trial, "tasks.evaluate.trials.plans"),
-        (a_trial, "tasks.evaluate.trials.optimisers"),
-        (a_trial, "tasks.evaluate.trials.spaces"),
-        (a_trial, "tasks.evaluate.trials.evaluate"),
-        (a_search, "tasks.preprocess.categories"),
-        (a_peer, "tasks.evaluate.peers.program"),
-        (a_peer, "tasks.preprocess.tables"),
-        (a_probe, "tasks.evaluate.learners.build"),
-        (a_probe, "tasks.evaluate.learners.shared_bins"),
-        (a_probe, "tasks.evaluate.probes.sampled"),
-        (a_probe, "tasks.evaluate.probes.split"),
-        (a_probe, "tasks.preprocess.unit_range"),  # the encoder
-        (a_probe, "tasks.evaluate.probes.fitting"),
-        (a_probe, "tasks.fetch.columns"),
-        (a_choice, "tasks.models.automl.search"),
-        (a_fold, "tasks.evaluate.probes.folded"),
-        (a_choice, "algorithms.seeds"),
+        (a_trial, "leaseboard.tasks.evaluate.trials.recipes"),  # a recipe
+        (a_trial, "leaseboard.tasks.preprocess.tables"),  # the encoder
+        (a_trial, "leaseboard.tasks.preprocess.splits"),
+        (a_trial, "leaseboard.tasks.evaluate.trials.plans"),
+        (a_trial, "leaseboard.tasks.evaluate.trials.optimisers"),
+        (a_trial, "leaseboard.tasks.evaluate.trials.spaces"),
+        (a_trial, "leaseboard.tasks.evaluate.trials.evaluate"),
+        (a_search, "leaseboard.tasks.preprocess.categories"),
+        (a_peer, "leaseboard.tasks.evaluate.peers.program"),
+        (a_peer, "leaseboard.tasks.preprocess.tables"),
+        (a_probe, "leaseboard.tasks.evaluate.learners.build"),
+        (a_probe, "leaseboard.tasks.evaluate.learners.shared_bins"),
+        (a_probe, "leaseboard.tasks.evaluate.probes.sampled"),
+        (a_probe, "leaseboard.tasks.evaluate.probes.split"),
+        (a_probe, "leaseboard.tasks.preprocess.unit_range"),  # the encoder
+        (a_probe, "leaseboard.tasks.evaluate.probes.fitting"),
+        (a_probe, "leaseboard.tasks.fetch.columns"),
+        (a_choice, "leaseboard.tasks.models.automl.search"),
+        (a_fold, "leaseboard.tasks.evaluate.probes.folded"),
+        (a_choice, "leaseboard.algorithms.seeds"),
     ],
     ids=lambda value: getattr(value, "__name__", value),
 )
@@ -227,11 +229,11 @@ def test_the_key_covers_all_code_that_runs_while_the_value_is_made(ask, made, mo
 
 
 def test_the_key_of_trials_covers_all_that_a_worker_imports():
-    code = "import sys, tasks.evaluate.trials.worker\nprint(*sys.modules)"
+    code = "import sys, leaseboard.tasks.evaluate.trials.worker\nprint(*sys.modules)"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     ours = {name for name in said.stdout.split() if name.startswith(("algorithms.", "tasks."))}
-    ours.discard("algorithms.caches")  # where kernels are kept moves no score
-    covered = versions.sources("tasks.evaluate.trials.replay")
+    ours.discard("leaseboard.algorithms.caches")  # where kernels are kept moves no score
+    covered = versions.sources("leaseboard.tasks.evaluate.trials.replay")
 
-    assert "tasks.evaluate.trials.evaluate" in ours
+    assert "leaseboard.tasks.evaluate.trials.evaluate" in ours
     assert {path for path in map(module_file, ours) if path.exists()} <= covered

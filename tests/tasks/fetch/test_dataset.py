@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms.errors import DataError, DataUnavailableError
-from tasks.fetch import load
-from tasks.fetch.dataset import MOST_CLASSES, RawTable, finish, infer_task
-from tasks.fetch.references import Reference
+from leaseboard.algorithms.errors import DataError, DataUnavailableError
+from leaseboard.tasks.fetch import load
+from leaseboard.tasks.fetch.dataset import MOST_CLASSES, RawTable, finish, infer_task
+from leaseboard.tasks.fetch.references import Reference
 
 Y = [0.5, 1.5, 2.5]
 

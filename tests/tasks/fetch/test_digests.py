@@ -11,8 +11,8 @@ import pandas as pd
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tasks.fetch import load
-from tasks.fetch.digests import digest_of
+from leaseboard.tasks.fetch import load
+from leaseboard.tasks.fetch.digests import digest_of
 
 COLUMNS = {
     "number": st.one_of(st.floats(-1e6, 1e6), st.just(float("nan"))),
@@ -93,7 +93,9 @@ def test_numbers_are_equal_whatever_their_type():
 
 def test_another_process_gives_the_same_digests():
     references = ["synthetic:mv?rows=100", "sklearn:iris"]
-    program = f"from tasks.fetch import load; print(*(load(r).digest for r in {references}))"
+    program = (
+        f"from leaseboard.tasks.fetch import load; print(*(load(r).digest for r in {references}))"
+    )
     root = Path(__file__).parents[3]
 
     found = subprocess.run(

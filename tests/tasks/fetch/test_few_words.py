@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms.errors import DataError
 from leaseboard import race
-from tasks.fetch import load
-from tasks.fetch.columns import refuse_few_words
-from tasks.keep.infer import infer
-from tasks.models.continued import Continued, read_rows
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks.fetch import load
+from leaseboard.tasks.fetch.columns import refuse_few_words
+from leaseboard.tasks.keep.infer import infer
+from leaseboard.tasks.models.continued import Continued, read_rows
 
 N = 60
 

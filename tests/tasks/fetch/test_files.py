@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file
 
-from algorithms.errors import DataError, UsageError
-from tasks.fetch import columns, files, load
-from tasks.fetch.files import GAPS, NUMBERS_GAPS, read_csv
+from leaseboard.algorithms.errors import DataError, UsageError
+from leaseboard.tasks.fetch import columns, files, load
+from leaseboard.tasks.fetch.files import GAPS, NUMBERS_GAPS, read_csv
 
 reals = st.floats(-1e9, 1e9, allow_nan=False, width=32)
 words = st.sampled_from(["red", "green", "a b", "it's", "50%"])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from algorithms.errors import DataError, UsageError
-from tasks.fetch import cache, catalogue, import_file, load, named, verify
+from leaseboard.algorithms.errors import DataError, UsageError
+from leaseboard.tasks.fetch import cache, catalogue, import_file, load, named, verify
 
 
 @pytest.fixture(autouse=True)

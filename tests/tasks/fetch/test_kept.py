@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms.errors import DataError
-from tasks.fetch import load
-from tasks.fetch.arrays import BYTES, parcel, unpack
-from tasks.fetch.digests import digest_of
-from tasks.fetch.kept import fetch_into, hold, keep, open_dataset
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks.fetch import load
+from leaseboard.tasks.fetch.arrays import BYTES, parcel, unpack
+from leaseboard.tasks.fetch.digests import digest_of
+from leaseboard.tasks.fetch.kept import fetch_into, hold, keep, open_dataset
 
 
 def frames():

@@ -15,8 +15,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from algorithms.errors import DataError, DataUnavailableError, UsageError
-from tasks.fetch import cache, load, openml_download, openml_source
+from leaseboard.algorithms.errors import DataError, DataUnavailableError, UsageError
+from leaseboard.tasks.fetch import cache, load, openml_download, openml_source
 
 ARFF = """@relation tiny
 @attribute id numeric

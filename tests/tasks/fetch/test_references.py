@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms.errors import UsageError
-from tasks.fetch import check
-from tasks.fetch.references import SOURCES, Reference, parse
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.fetch import check
+from leaseboard.tasks.fetch.references import SOURCES, Reference, parse
 
 plain = st.text(st.characters(codec="utf-8", exclude_characters=":?"), min_size=1)
 

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from algorithms.errors import DataUnavailableError, LeaseboardError, UsageError
-from tasks.evaluate.peers import venv
-from tasks.fetch import catalogue, check, load, river_program
+from leaseboard.algorithms.errors import DataUnavailableError, LeaseboardError, UsageError
+from leaseboard.tasks.evaluate.peers import venv
+from leaseboard.tasks.fetch import catalogue, check, load, river_program
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms.errors import DataError, UsageError
-from tasks.fetch import check, load
-from tasks.fetch.sample import shares
+from leaseboard.algorithms.errors import DataError, UsageError
+from leaseboard.tasks.fetch import check, load
+from leaseboard.tasks.fetch.sample import shares
 
 
 @pytest.fixture

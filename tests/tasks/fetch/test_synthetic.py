@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from algorithms.benches.synthetic_arms import SEVEN_GAUSSIANS
-from algorithms.errors import UsageError
-from tasks.fetch import load
-from tasks.fetch.generators import friedman_value, mv_value
-from tasks.fetch.synthetic import BLOCK, GENERATORS
+from leaseboard.algorithms.benches.synthetic_arms import SEVEN_GAUSSIANS
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.fetch import load
+from leaseboard.tasks.fetch.generators import friedman_value, mv_value
+from leaseboard.tasks.fetch.synthetic import BLOCK, GENERATORS
 
 
 def planes_value(x: np.ndarray) -> np.ndarray:

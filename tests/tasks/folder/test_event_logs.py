@@ -2,10 +2,10 @@ import gzip
 
 import pytest
 
-from algorithms.errors import LeaseboardError
-from algorithms.events import Measured, Started
-from algorithms.log_format import LogWriter, read_log, write_log
-from tasks.folder import event_logs, results
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.algorithms.events import Measured, Started
+from leaseboard.algorithms.log_format import LogWriter, read_log, write_log
+from leaseboard.tasks.folder import event_logs, results
 
 START = Started(at=0, algorithm="a", bench="stream", unit="examples", budget=200, capacity=None,
                 seed=1, settings={})  # fmt: skip

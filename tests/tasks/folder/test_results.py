@@ -3,14 +3,14 @@ import math
 
 import pytest
 
-from algorithms.errors import UsageError
-from algorithms.events import Measured
-from algorithms.log_format import LogWriter
-from tasks.folder import results
-from tasks.folder.results import shown_at
-from tasks.jobs.job import Result
-from tasks.score.frame import as_frame
-from tasks.tend import folders
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.events import Measured
+from leaseboard.algorithms.log_format import LogWriter
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.folder.results import shown_at
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.score.frame import as_frame
+from leaseboard.tasks.tend import folders
 
 
 def result(key="k1", status="ok", **fields):

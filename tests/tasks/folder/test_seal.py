@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tasks.folder import results
-from tasks.folder.results import shown_at
-from tasks.folder.seal import DamagedError, Log, log_at, seal, unseal
-from tasks.jobs.job import MOST_SCORE, Result, plain, plain_value
-from tasks.score.frame import as_frame
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.folder.results import shown_at
+from leaseboard.tasks.folder.seal import DamagedError, Log, log_at, seal, unseal
+from leaseboard.tasks.jobs.job import MOST_SCORE, Result, plain, plain_value
+from leaseboard.tasks.score.frame import as_frame
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 VALUES = st.recursive(

@@ -1,12 +1,12 @@
 import pytest
 
-from algorithms import registry
-from algorithms.reference.outside_forecaster import OutsideForecaster
-from tasks.evaluate.peers import venv
-from tasks.jobs.elsewhere import pinned, programs
-from tasks.jobs.job import Job
-from tasks.jobs.run import identify
-from tasks.keys.closure import module_file
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.reference.outside_forecaster import OutsideForecaster
+from leaseboard.tasks.evaluate.peers import venv
+from leaseboard.tasks.jobs.elsewhere import pinned, programs
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.run import identify
+from leaseboard.tasks.keys.closure import module_file
 
 PEERS = [
     name
@@ -26,9 +26,9 @@ def test_every_peers_learners_are_in_its_key(algorithm):
 @pytest.mark.parametrize(
     ("algorithm", "settings", "modules"),
     [
-        ("autogluon-default", {}, ["tasks.evaluate.peers.table_autogluon"]),
+        ("autogluon-default", {}, ["leaseboard.tasks.evaluate.peers.table_autogluon"]),
         ("flaml-default", {"system": "hyperopt-sklearn"},
-         ["tasks.evaluate.peers.table_hyperopt_sklearn"]),
+         ["leaseboard.tasks.evaluate.peers.table_hyperopt_sklearn"]),
         ("flaml-default", {}, []),
         ("lightgbm-default", {}, []),
     ],

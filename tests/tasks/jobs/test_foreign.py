@@ -2,12 +2,12 @@
 
 import pytest
 
-from algorithms import registry
-from tasks.jobs.foreign import is_foreign, references
-from tasks.jobs.job import Job
-from tasks.jobs.suites.collection import members
-from tasks.jobs.suites.suite import load_suite, suite_names
-from tasks.machine.paths import conf_dir
+from leaseboard.algorithms import registry
+from leaseboard.tasks.jobs.foreign import is_foreign, references
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.suites.collection import members
+from leaseboard.tasks.jobs.suites.suite import load_suite, suite_names
+from leaseboard.tasks.machine.paths import conf_dir
 
 
 def job(algorithm="vanilla", settings=None, bench=None):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tasks.jobs.job import FAILURES, STATUSES, Job, Result
-from tasks.jobs.run import failed
+from leaseboard.tasks.jobs.job import FAILURES, STATUSES, Job, Result
+from leaseboard.tasks.jobs.run import failed
 
 JOB = Job("chacha", "openml:215", seed=3, environment_seed=4, label="mine", repetition=2)
 TASKS = Path(__file__).resolve().parents[3] / "tasks"

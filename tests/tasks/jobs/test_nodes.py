@@ -7,14 +7,14 @@ import importlib.util
 import numpy as np
 import pytest
 
-from algorithms.apple.parallel import ParallelApple
-from algorithms.base import play
-from algorithms.benches.holdout import Holdout, HoldoutBench, Part
-from algorithms.errors import SkipError, UsageError
-from tasks.fetch import load
-from tasks.jobs.benches import make
-from tasks.jobs.job import Job
-from tasks.jobs.nodes import cluster
+from leaseboard.algorithms.apple.parallel import ParallelApple
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.holdout import Holdout, HoldoutBench, Part
+from leaseboard.algorithms.errors import SkipError, UsageError
+from leaseboard.tasks.fetch import load
+from leaseboard.tasks.jobs.benches import make
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.nodes import cluster
 
 
 def events(workers):

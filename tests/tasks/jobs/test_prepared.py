@@ -4,11 +4,11 @@ import dataclasses
 
 import pytest
 
-from algorithms.errors import DataError
-from tasks.fetch.kept import fetch_into
-from tasks.jobs.job import Job
-from tasks.jobs.prepared import Prepared, group, prepare
-from tasks.jobs.run import run_job
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks.fetch.kept import fetch_into
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.prepared import Prepared, group, prepare
+from leaseboard.tasks.jobs.run import run_job
 
 FRIED, WINE = "synthetic:fried?rows=300&seed=0", "sklearn:wine"
 JOBS = [

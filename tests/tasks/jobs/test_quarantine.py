@@ -4,9 +4,9 @@ import signal
 
 import pytest
 
-from algorithms.errors import UsageError, UserFileError
-from tasks.jobs import quarantine
-from tasks.jobs.limits import Limits
+from leaseboard.algorithms.errors import UsageError, UserFileError
+from leaseboard.tasks.jobs import quarantine
+from leaseboard.tasks.jobs.limits import Limits
 
 LIMITS = Limits(wall_seconds=240, cpu_seconds=60, memory_mb=4000)
 
@@ -35,10 +35,10 @@ def test_after_an_interruption_the_next_question_gets_its_own_answer(tmp_path):
     signal.setitimer(signal.ITIMER_REAL, 0.3)
     try:
         with pytest.raises(KeyboardInterrupt):
-            quarantine.ask("tasks.jobs.described:looked_at", slow, f"{slow}:Slow", None)
+            quarantine.ask("leaseboard.tasks.jobs.described:looked_at", slow, f"{slow}:Slow", None)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 
     with pytest.raises(UsageError, match=r"quick\.py"):
-        quarantine.ask("tasks.jobs.described:looked_at", quick, f"{quick}:Quick", None)
+        quarantine.ask("leaseboard.tasks.jobs.described:looked_at", quick, f"{quick}:Quick", None)

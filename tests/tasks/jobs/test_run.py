@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from algorithms import registry
-from algorithms.base import _reason, play
-from algorithms.errors import AuditError, SkipError, UsageError
-from algorithms.events import Finished, Started, TrialFinished
-from algorithms.log_format import read_log, to_json
-from algorithms.tiny import tiny_bench
-from tasks.evaluate.peers import venv
-from tasks.jobs.job import Job
-from tasks.jobs.run import check, failed, route_settings, run_job
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import _reason, play
+from leaseboard.algorithms.errors import AuditError, SkipError, UsageError
+from leaseboard.algorithms.events import Finished, Started, TrialFinished
+from leaseboard.algorithms.log_format import read_log, to_json
+from leaseboard.algorithms.tiny import tiny_bench
+from leaseboard.tasks.evaluate.peers import venv
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.run import check, failed, route_settings, run_job
 from tests.algorithms import cheats
 
 JOB = Job("vanilla", "synthetic:fried?rows=500&seed=0", seed=3, environment_seed=3)
@@ -25,9 +25,9 @@ def job_of(tmp_path, body, data=JOB.data):
     (tmp_path / "mine.py").write_text(
         "import numpy as np\n"
         "from pydantic.dataclasses import dataclass\n"
-        "from algorithms.base import Algorithm\n"
-        "from algorithms.errors import DivergedError\n"
-        "from algorithms.events import ConfigurationAdmitted, Eliminated, LeaseGranted\n\n"
+        "from leaseboard.algorithms.base import Algorithm\n"
+        "from leaseboard.algorithms.errors import DivergedError\n"
+        "from leaseboard.algorithms.events import ConfigurationAdmitted, Eliminated, LeaseGranted\n\n"
         "@dataclass(frozen=True, kw_only=True)\n"
         "class Mine(Algorithm):\n"
         "    bench = 'stream'\n\n"

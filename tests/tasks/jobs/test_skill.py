@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tasks.jobs.job import Job
-from tasks.jobs.run import run_job
-from tasks.jobs.skill import with_skill
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.run import run_job
+from leaseboard.tasks.jobs.skill import with_skill
 
 JOB = Job(
     algorithm="online-ridge",

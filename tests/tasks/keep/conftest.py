@@ -3,8 +3,8 @@ import uuid
 
 import pytest
 
-from flows import keep as flow
-from tasks.keep.state import State
+from leaseboard.flows import keep as flow
+from leaseboard.tasks.keep.state import State
 from tests.tasks.keep.shops import Shop
 from tests.tasks.keep.world import World
 

@@ -5,15 +5,15 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pandas as pd
 
-from tasks.keep.changes import Changes, TakenIn
-from tasks.keep.conform import check
-from tasks.keep.contract import ColumnRule, Contract
-from tasks.keep.living import Recipe
-from tasks.keep.publish import Publishable
-from tasks.keep.settings import Keep
-from tasks.keep.shadow import CHAMPION, Shadow, by_day, losses_of
-from tasks.keep.state import State
-from tasks.keep.taking import take
+from leaseboard.tasks.keep.changes import Changes, TakenIn
+from leaseboard.tasks.keep.conform import check
+from leaseboard.tasks.keep.contract import ColumnRule, Contract
+from leaseboard.tasks.keep.living import Recipe
+from leaseboard.tasks.keep.publish import Publishable
+from leaseboard.tasks.keep.settings import Keep
+from leaseboard.tasks.keep.shadow import CHAMPION, Shadow, by_day, losses_of
+from leaseboard.tasks.keep.state import State
+from leaseboard.tasks.keep.taking import take
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 CONTRACT = Contract(

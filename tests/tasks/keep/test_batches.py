@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms.errors import DataError
-from tasks.keep.batches import identify
-from tasks.keep.conform import check
-from tasks.keep.contract import ColumnRule, Contract
-from tasks.keep.settings import DataSettings
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks.keep.batches import identify
+from leaseboard.tasks.keep.conform import check
+from leaseboard.tasks.keep.contract import ColumnRule, Contract
+from leaseboard.tasks.keep.settings import DataSettings
 
 DATA = DataSettings(source="folder:*.csv", target="y")
 BY_ID = DATA.model_copy(update={"id": "order"})

@@ -2,12 +2,12 @@
 
 import pytest
 
-from algorithms.errors import UsageError
-from algorithms.sequential.duel import Duel
-from tasks.keep.by_hand import promote_by_hand
-from tasks.keep.changes import Changes, in_role
-from tasks.keep.comparing import DUELS
-from tasks.keep.shadow import CHALLENGER, CHAMPION, PREVIOUS, RETIRED
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.sequential.duel import Duel
+from leaseboard.tasks.keep.by_hand import promote_by_hand
+from leaseboard.tasks.keep.changes import Changes, in_role
+from leaseboard.tasks.keep.comparing import DUELS
+from leaseboard.tasks.keep.shadow import CHALLENGER, CHAMPION, PREVIOUS, RETIRED
 
 AT = "2026-02-01T00:00:00+00:00"
 

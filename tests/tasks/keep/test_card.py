@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from tasks.keep.card import TrackRecord, card
-from tasks.keep.changes import in_role
-from tasks.keep.shadow import CHAMPION
+from leaseboard.tasks.keep.card import TrackRecord, card
+from leaseboard.tasks.keep.changes import in_role
+from leaseboard.tasks.keep.shadow import CHAMPION
 
 
 def read(shop):

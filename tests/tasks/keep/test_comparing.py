@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tasks.keep import comparing, turn
+from leaseboard.tasks.keep import comparing, turn
 
 pytestmark = pytest.mark.usefixtures("without_pages")
 

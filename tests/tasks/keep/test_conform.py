@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.keep.conform import FEW, check, row_check, stale
-from tasks.keep.contract import BatchRules, ColumnRule, Contract
-from tasks.keep.infer import infer
+from leaseboard.tasks.keep.conform import FEW, check, row_check, stale
+from leaseboard.tasks.keep.contract import BatchRules, ColumnRule, Contract
+from leaseboard.tasks.keep.infer import infer
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 N = 200

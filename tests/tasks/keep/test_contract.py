@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms.errors import UsageError
-from tasks.keep.contract import BatchRules, ColumnRule, Contract, read_contract
-from tasks.keep.settings import DataSettings
-from tasks.machine.yaml_files import load_yaml
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.keep.contract import BatchRules, ColumnRule, Contract, read_contract
+from leaseboard.tasks.keep.settings import DataSettings
+from leaseboard.tasks.machine.yaml_files import load_yaml
 
 DATA = DataSettings(source="folder:*.csv", time="day", id="order", target="revenue")
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)

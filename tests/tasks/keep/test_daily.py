@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from tasks.keep import daily
-from tasks.keep.changes import Changes, Happened
-from tasks.keep.daily import closed_days, log_days
-from tasks.track.client import PARENT, search
-from tasks.track.store import open_store
+from leaseboard.tasks.keep import daily
+from leaseboard.tasks.keep.changes import Changes, Happened
+from leaseboard.tasks.keep.daily import closed_days, log_days
+from leaseboard.tasks.track.client import PARENT, search
+from leaseboard.tasks.track.store import open_store
 from tests.tasks.keep.shops import BEGAN
 
 VERSIONS = {"champion": "7"}

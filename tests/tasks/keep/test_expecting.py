@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from flows import keep as flow
-from tasks.keep import expecting, watching
-from tasks.keep.expecting import Expected, expected
+from leaseboard.flows import keep as flow
+from leaseboard.tasks.keep import expecting, watching
+from leaseboard.tasks.keep.expecting import Expected, expected
 from tests.tasks.keep.world import KEEP, World
 
 LATE = 3

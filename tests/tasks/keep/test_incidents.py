@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.keep.incidents import MEMORY, Case, Incident, reconcile
+from leaseboard.tasks.keep.incidents import MEMORY, Case, Incident, reconcile
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tasks.fetch import mirror as mirrors
-from tasks.keep.conform import check
-from tasks.keep.contract import ColumnRule
-from tasks.keep.infer import WHOLE, infer
+from leaseboard.tasks.fetch import mirror as mirrors
+from leaseboard.tasks.keep.conform import check
+from leaseboard.tasks.keep.contract import ColumnRule
+from leaseboard.tasks.keep.infer import WHOLE, infer
 
 NOW = datetime(2026, 1, 31, tzinfo=UTC)
 N = WHOLE

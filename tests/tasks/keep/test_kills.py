@@ -11,10 +11,10 @@ from itertools import count
 
 import pytest
 
-from flows import keep as flow
-from tasks.keep import state as states
-from tasks.keep import tell
-from tasks.keep.state import State
+from leaseboard.flows import keep as flow
+from leaseboard.tasks.keep import state as states
+from leaseboard.tasks.keep import tell
+from leaseboard.tasks.keep.state import State
 from tests.tasks.keep.world import KEEP, World
 
 STEPS = [

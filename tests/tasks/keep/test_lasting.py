@@ -8,11 +8,11 @@ from datetime import timedelta
 import pandas as pd
 import pytest
 
-from algorithms.errors import LeaseboardError, UsageError
-from flows import keep as flow
-from flows.keep import run_turn
-from tasks.keep import ending
-from tasks.keep.tell import Receipt
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.flows import keep as flow
+from leaseboard.flows.keep import run_turn
+from leaseboard.tasks.keep import ending
+from leaseboard.tasks.keep.tell import Receipt
 from tests.tasks.keep.world import BEGIN, KEEP, World
 
 
@@ -152,7 +152,7 @@ def test_a_failure_that_cannot_be_written_down_is_told_at_once(world, monkeypatc
     def full(*_):
         raise LeaseboardError("the disk is full")
 
-    monkeypatch.setattr("tasks.keep.state.State.commit", full)
+    monkeypatch.setattr("leaseboard.tasks.keep.state.State.commit", full)
     world.deliver(1, world.day(1))
     with pytest.raises(LeaseboardError, match="full"):
         world.turn(1)

@@ -6,10 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms.errors import UsageError
-from tasks.keep.content import frame_of, values_in
-from tasks.keep.living import Living, LivingFirstTry, LivingStream, LivingTable, Recipe, living
-from tasks.keep.losses import loss_of_row
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.keep.content import frame_of, values_in
+from leaseboard.tasks.keep.living import (
+    Living,
+    LivingFirstTry,
+    LivingStream,
+    LivingTable,
+    Recipe,
+    living,
+)
+from leaseboard.tasks.keep.losses import loss_of_row
 
 RECIPE = Recipe("y", "regression", "chacha", {})
 CLASSES = Recipe("y", "classification", "chacha", {})

@@ -7,11 +7,11 @@ from datetime import timedelta
 import pandas as pd
 import pytest
 
-from algorithms.errors import DataError
-from tasks.keep import turn
-from tasks.keep.page.intake import waiting
-from tasks.keep.page.story import read_story
-from tasks.keep.page.whole import render
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks.keep import turn
+from leaseboard.tasks.keep.page.intake import waiting
+from leaseboard.tasks.keep.page.story import read_story
+from leaseboard.tasks.keep.page.whole import render
 from tests.tasks.keep.world import BEGIN, KEEP, models, opened
 
 pytestmark = pytest.mark.usefixtures("without_pages")

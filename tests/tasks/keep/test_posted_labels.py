@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tasks.keep import taking, turn
+from leaseboard.tasks.keep import taking, turn
 from tests.tasks.keep.world import KEEP
 
 pytestmark = pytest.mark.usefixtures("without_pages")

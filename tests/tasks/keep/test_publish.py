@@ -8,15 +8,15 @@ import mlflow
 import numpy as np
 import pytest
 
-from algorithms.errors import UsageError
-from tasks.keep import publish as publishing
-from tasks.keep.by_hand import roll_back
-from tasks.keep.changes import in_role
-from tasks.keep.publish import KEPT, publish
-from tasks.keep.shadow import CHALLENGER, CHAMPION, PREVIOUS, RETIRED
-from tasks.models.registry import keep_of, listed, promote
-from tasks.track.client import every
-from tasks.track.store import open_store
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.keep import publish as publishing
+from leaseboard.tasks.keep.by_hand import roll_back
+from leaseboard.tasks.keep.changes import in_role
+from leaseboard.tasks.keep.publish import KEPT, publish
+from leaseboard.tasks.keep.shadow import CHALLENGER, CHAMPION, PREVIOUS, RETIRED
+from leaseboard.tasks.models.registry import keep_of, listed, promote
+from leaseboard.tasks.track.client import every
+from leaseboard.tasks.track.store import open_store
 from tests.tasks.keep.shops import Shop
 
 AT = "2026-02-01T00:00:00+00:00"

@@ -5,11 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import create_engine, text
 
-from algorithms.errors import UsageError
-from tasks.keep.batches import identify
-from tasks.keep.queries import Mark
-from tasks.keep.settings import DataSettings
-from tasks.keep.sources import pending
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.keep.batches import identify
+from leaseboard.tasks.keep.queries import Mark
+from leaseboard.tasks.keep.settings import DataSettings
+from leaseboard.tasks.keep.sources import pending
 
 
 class Shop:

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from algorithms.errors import UsageError
-from tasks.keep.settings import read_keep
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.keep.settings import read_keep
 
 WHOLE = """\
 name: sales

@@ -7,11 +7,11 @@ import threading
 import numpy as np
 import pytest
 
-from algorithms.errors import DataError
-from tasks.keep.changes import in_role
-from tasks.keep.reading import features_of
-from tasks.keep.snapshot import snapshot_of
-from tasks.models.load import load
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks.keep.changes import in_role
+from leaseboard.tasks.keep.reading import features_of
+from leaseboard.tasks.keep.snapshot import snapshot_of
+from leaseboard.tasks.models.load import load
 from tests.tasks.keep.shops import Shop
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tasks.keep import sources, stamps
-from tasks.keep.settings import DataSettings
+from leaseboard.tasks.keep import sources, stamps
+from leaseboard.tasks.keep.settings import DataSettings
 
 
 @pytest.fixture

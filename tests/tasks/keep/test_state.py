@@ -14,10 +14,10 @@ from dataclasses import replace
 
 import pytest
 
-from algorithms.errors import LeaseboardError, UsageError
-from tasks.keep import commit
-from tasks.keep.changes import Changes, Happened, KeptRow, Lineage, TakenIn, digest_of
-from tasks.keep.state import State
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.tasks.keep import commit
+from leaseboard.tasks.keep.changes import Changes, Happened, KeptRow, Lineage, TakenIn, digest_of
+from leaseboard.tasks.keep.state import State
 
 AT = "2026-01-01T00:00:00+00:00"
 CHAMPION = Lineage(1, "champion", "chacha", digest_of(b"one"), 3, AT, "the first")
@@ -163,7 +163,7 @@ def test_two_turns_of_one_keep_exclude_each_other(state, tmp_path):
 
 def test_a_killed_turn_lets_go(state):
     code = (
-        "import sys, time; from pathlib import Path; from tasks.keep.state import State\n"
+        "import sys, time; from pathlib import Path; from leaseboard.tasks.keep.state import State\n"
         "place = sys.argv[1] if '://' in sys.argv[1] else Path(sys.argv[1])\n"
         "with State(place, 'sales').turn():\n"
         "    print('in', flush=True); time.sleep(60)"

@@ -8,9 +8,9 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.keep.changes import KeptRow
-from tasks.keep.settings import DataSettings
-from tasks.keep.taking import RELABELLED, UNKNOWN, take
+from leaseboard.tasks.keep.changes import KeptRow
+from leaseboard.tasks.keep.settings import DataSettings
+from leaseboard.tasks.keep.taking import RELABELLED, UNKNOWN, take
 
 DATA = DataSettings(source="folder:in/*.csv", id="order", time="day", target="y")
 

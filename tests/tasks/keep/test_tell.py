@@ -9,9 +9,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from algorithms.errors import UsageError
-from tasks.keep.incidents import Incident, reconcile
-from tasks.keep.tell import check_addresses, deliver, letters, shown, undelivered
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.keep.incidents import Incident, reconcile
+from leaseboard.tasks.keep.tell import check_addresses, deliver, letters, shown, undelivered
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -7,10 +7,10 @@ from datetime import timedelta
 
 import pytest
 
-from algorithms.errors import UsageError
-from flows import keep as flow
-from tasks.keep import comparing, ending, turn
-from tasks.keep.beginning import write_contract
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.flows import keep as flow
+from leaseboard.tasks.keep import comparing, ending, turn
+from leaseboard.tasks.keep.beginning import write_contract
 from tests.repeated import REPEATED, assert_flat
 from tests.tasks.keep.world import BEGIN, KEEP, World, models, opened
 
@@ -188,7 +188,7 @@ def test_words_of_a_batch():
 
 
 def test_what_happened_is_announced_once_and_in_flow_runs_alone(world, monkeypatch):
-    from flows import announcing
+    from leaseboard.flows import announcing
 
     told = []
     monkeypatch.setattr(announcing, "announce", lambda _, news, __: told.append(len(news)))

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pandas as pd
 import pytest
 
-from tasks.keep import opening, turn
+from leaseboard.tasks.keep import opening, turn
 from tests.tasks.keep.world import KEEP, models, opened
 
 pytestmark = pytest.mark.usefixtures("without_pages")

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from flows.keep import Turned, run_turn
-from tasks.keep import opening
-from tasks.keep.beginning import write_contract
-from tasks.keep.keeping import Keeping
-from tasks.keep.settings import Keep, read_keep
-from tasks.keep.state import State
+from leaseboard.flows.keep import Turned, run_turn
+from leaseboard.tasks.keep import opening
+from leaseboard.tasks.keep.beginning import write_contract
+from leaseboard.tasks.keep.keeping import Keeping
+from leaseboard.tasks.keep.settings import Keep, read_keep
+from leaseboard.tasks.keep.state import State
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 

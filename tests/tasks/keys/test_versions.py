@@ -7,13 +7,13 @@ from importlib.util import spec_from_file_location
 
 import pytest
 
-from tasks.keys import versions
-from tasks.keys.closure import ROOT, reachable
-from tasks.keys.versions import code_version, recorded_key
+from leaseboard.tasks.keys import versions
+from leaseboard.tasks.keys.closure import ROOT, reachable
+from leaseboard.tasks.keys.versions import code_version, recorded_key
 
 MINE = '''"""Mine."""
 from pydantic.dataclasses import dataclass
-from algorithms.base import Algorithm
+from leaseboard.algorithms.base import Algorithm
 
 @dataclass(frozen=True, kw_only=True)
 class Mine(Algorithm):
@@ -232,13 +232,17 @@ def test_another_version_of_a_library_is_another_key(monkeypatch):
 @pytest.mark.parametrize(
     ("wanted", "place", "reached"),
     [
-        ("from leaseboard import Algorithm", "algorithms.base", {"algorithms/base.py"}),
+        ("from leaseboard import Algorithm", "leaseboard.algorithms.base", {"algorithms/base.py"}),
         (
             "from leaseboard import ChaChaRegressor",
-            "algorithms.chacha.streaming",
+            "leaseboard.algorithms.chacha.streaming",
             {"algorithms/chacha/streaming/regressor.py"},
         ),
-        ("import leaseboard", "tasks.steps.interactive", {"tasks/steps/interactive.py"}),
+        (
+            "import leaseboard",
+            "leaseboard.tasks.steps.interactive",
+            {"tasks/steps/interactive.py"},
+        ),
     ],
 )
 def test_what_leaseboard_hands_on_is_reached_at_its_place(tmp_path, wanted, place, reached):
@@ -262,12 +266,12 @@ def test_what_a_peer_runs_counts_for_its_jobs_alone():
         return {
             path.name
             for path in versions._making(
-                map(versions.module_file, ("tasks.jobs.benches.stream", *programs))
+                map(versions.module_file, ("leaseboard.tasks.jobs.benches.stream", *programs))
             )
         }
 
     assert not closure() & {"stream_river.py", "stream_samlb.py"}
-    assert "stream_river.py" in closure("tasks.evaluate.peers.stream_river")
+    assert "stream_river.py" in closure("leaseboard.tasks.evaluate.peers.stream_river")
     assert code_version("river-arf", "stream") != code_version(
-        "river-arf", "stream", programs=["tasks.evaluate.peers.stream_river"]
+        "river-arf", "stream", programs=["leaseboard.tasks.evaluate.peers.stream_river"]
     )

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms.errors import UsageError
-from tasks.machine import addresses
-from tasks.track.store import TrackingError, open_store
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.machine import addresses
+from leaseboard.tasks.track.store import TrackingError, open_store
 
 MARK = "5ECRET"
 PASSWORDS = st.tuples(

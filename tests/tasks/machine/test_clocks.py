@@ -5,19 +5,19 @@ import time
 
 import pytest
 
-from tasks.machine import clocks
+from leaseboard.tasks.machine import clocks
 
 
 @pytest.mark.parametrize(
     "place",
     ["time.time", "time.process_time_ns", "time.monotonic", "resource.getrusage",
-     "tasks.machine.clocks.cpu_seconds", "tasks.machine.clocks.getrusage",
-     "tasks.jobs.run.perf_counter",
-     "tasks.jobs.run.process_time", "tasks.evaluate.trials.evaluate.perf_counter"],
+     "leaseboard.tasks.machine.clocks.cpu_seconds", "leaseboard.tasks.machine.clocks.getrusage",
+     "leaseboard.tasks.jobs.run.perf_counter",
+     "leaseboard.tasks.jobs.run.process_time", "leaseboard.tasks.evaluate.trials.evaluate.perf_counter"],
 )  # fmt: skip
 def test_a_clock_that_was_changed_is_named_wherever_it_is(monkeypatch, place):
-    importlib.import_module("tasks.evaluate.trials.evaluate")
-    importlib.import_module("tasks.jobs.run")
+    importlib.import_module("leaseboard.tasks.evaluate.trials.evaluate")
+    importlib.import_module("leaseboard.tasks.jobs.run")
     before = clocks.changed()
     monkeypatch.setattr(place, lambda *_: 0.0, raising=False)
 

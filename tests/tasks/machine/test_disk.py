@@ -1,4 +1,4 @@
-from tasks.machine import disk
+from leaseboard.tasks.machine import disk
 
 
 def test_links_and_absent_files_use_nothing(tmp_path):

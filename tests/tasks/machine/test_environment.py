@@ -1,6 +1,6 @@
 import os
 
-from tasks.machine import environment
+from leaseboard.tasks.machine import environment
 
 
 def test_the_user_s_own_settings_win(monkeypatch, tmp_path):

@@ -6,7 +6,7 @@ import psutil
 import pytest
 from psutil import _pslinux
 
-from tasks.machine.owners import _owner, is_alive, owner
+from leaseboard.tasks.machine.owners import _owner, is_alive, owner
 
 
 def test_owners_are_told_apart():

@@ -2,10 +2,10 @@
 
 import pytest
 
-from algorithms.errors import UsageError
-from tasks.fetch import named
-from tasks.jobs.suites.suite import load_suite, suite_names
-from tasks.machine import paths
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.fetch import named
+from leaseboard.tasks.jobs.suites.suite import load_suite, suite_names
+from leaseboard.tasks.machine import paths
 
 SUITE = "title: mine\ndata: ['sklearn:wine']\nalgorithms: [vanilla]\n"
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.table import Table
 
-from tasks.machine.terminal import cell, shown
+from leaseboard.tasks.machine.terminal import cell, shown
 
 TURNING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from tasks.machine.paths import variable_set
+from leaseboard.tasks.machine.paths import variable_set
 
 
 @pytest.mark.parametrize("before", [None, "old"])

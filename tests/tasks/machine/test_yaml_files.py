@@ -2,10 +2,10 @@
 
 import pytest
 
-from algorithms.errors import UsageError
-from tasks.evaluate.trials.spaces import Space
-from tasks.jobs.suites.suite import Suite
-from tasks.machine.yaml_files import load_yaml
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.evaluate.trials.spaces import Space
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.machine.yaml_files import load_yaml
 
 SUITE = """\
 title: t

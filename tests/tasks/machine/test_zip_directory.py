@@ -4,8 +4,8 @@ import zipfile
 
 import pytest
 
-from tasks.machine.zip_directory import members
-from tasks.tend import bundle
+from leaseboard.tasks.machine.zip_directory import members
+from leaseboard.tasks.tend import bundle
 
 
 @pytest.fixture

@@ -2,10 +2,10 @@ import shutil
 
 import pytest
 
-from tasks import fetch
-from tasks.jobs.job import Job
-from tasks.jobs.run import run_job
-from tasks.models.winner import Fitted, fit
+from leaseboard.tasks import fetch
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.run import run_job
+from leaseboard.tasks.models.winner import Fitted, fit
 
 FRIED = "synthetic:fried?rows=400&seed=0"
 CANCER = "sklearn:breast_cancer"

@@ -8,20 +8,20 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from algorithms.apple.estimator import AppleRegressor
-from algorithms.chacha.scikit import StreamRegressor
-from algorithms.chacha.streaming import ChaChaRegressor
-from algorithms.chacha.streaming.blocks import examples_of
-from algorithms.errors import DataError
-from algorithms.online.features import FeatureMap
-from algorithms.online.values import standard_value
-from tasks.fetch import columns
-from tasks.models.automl.estimators import PolicyRegressor
-from tasks.models.columns import describe, typed
-from tasks.models.continued import Continued, read_rows
-from tasks.models.plain_columns import kind_of
-from tasks.models.plain_columns import plain as given_plain
-from tasks.preprocess.tables import TableEncoder
+from leaseboard.algorithms.apple.estimator import AppleRegressor
+from leaseboard.algorithms.chacha.scikit import StreamRegressor
+from leaseboard.algorithms.chacha.streaming import ChaChaRegressor
+from leaseboard.algorithms.chacha.streaming.blocks import examples_of
+from leaseboard.algorithms.errors import DataError
+from leaseboard.algorithms.online.features import FeatureMap
+from leaseboard.algorithms.online.values import standard_value
+from leaseboard.tasks.fetch import columns
+from leaseboard.tasks.models.automl.estimators import PolicyRegressor
+from leaseboard.tasks.models.columns import describe, typed
+from leaseboard.tasks.models.continued import Continued, read_rows
+from leaseboard.tasks.models.plain_columns import kind_of
+from leaseboard.tasks.models.plain_columns import plain as given_plain
+from leaseboard.tasks.preprocess.tables import TableEncoder
 
 N = 40
 RNG = np.random.default_rng(0)

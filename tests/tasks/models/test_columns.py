@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms.errors import DataError
-from tasks.models import columns
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks.models import columns
 
 DATA = pd.DataFrame(
     {"tiny": np.array([1, 2], np.uint8), "x": np.array([0.5, 1], np.float32), "b": [True, False],

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms.chacha.streaming import ChaChaRegressor
-from algorithms.errors import DataError, UsageError
-from tasks.models.continued import Continued, read_rows
+from leaseboard.algorithms.chacha.streaming import ChaChaRegressor
+from leaseboard.algorithms.errors import DataError, UsageError
+from leaseboard.tasks.models.continued import Continued, read_rows
 
 
 def learned(folder, *tables, **new):

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms.benches.holdout import split
-from algorithms.errors import UsageError
-from tasks.jobs.benches.holdout import Options, as_holdout
-from tasks.models.held_out import FILE, HoldoutModel
-from tasks.models.load import load
-from tasks.models.saved import DESCRIPTION
+from leaseboard.algorithms.benches.holdout import split
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.jobs.benches.holdout import Options, as_holdout
+from leaseboard.tasks.models.held_out import FILE, HoldoutModel
+from leaseboard.tasks.models.load import load
+from leaseboard.tasks.models.saved import DESCRIPTION
 
 FRIED = "synthetic:fried?rows=400&seed=0"
 CANCER = "sklearn:breast_cancer"

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 from typing import get_args
 
-from tasks import models
-from tasks.models.load import READERS
-from tasks.models.saved import Description
+from leaseboard.tasks import models
+from leaseboard.tasks.models.load import READERS
+from leaseboard.tasks.models.saved import Description
 
 ROOM = Path(models.__file__).parent
 
@@ -21,7 +21,7 @@ def test_every_kind_has_a_module_that_reads_it():
 
 
 def test_to_load_imports_no_learner():
-    code = "import sys, tasks.models.load; print(*sys.modules)"
+    code = "import sys, leaseboard.tasks.models.load; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
                           cwd=ROOM.parents[1])  # fmt: skip
 
@@ -32,9 +32,11 @@ def imported(path):
     """The modules of the room that one imports, anywhere in it."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module == "tasks.models":
+        if isinstance(node, ast.ImportFrom) and node.module == "leaseboard.tasks.models":
             found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tasks.models."):
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
+            "leaseboard.tasks.models."
+        ):
             found.add(node.module.split(".")[2])
     return found
 

@@ -4,8 +4,8 @@ import pytest
 from mlflow.exceptions import MlflowException
 from mlflow.utils.validation import _validate_logged_model_name, _validate_model_name
 
-from algorithms.errors import UsageError
-from tasks.models.names import REFUSED, check_name, slug
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.models.names import REFUSED, check_name, slug
 
 
 @pytest.mark.parametrize("text", ["file:cls.csv", "openml:215?task=regression&rows=1", "a%20'b\""])

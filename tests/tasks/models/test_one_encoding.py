@@ -6,19 +6,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms import registry
-from algorithms.benches.measures import OF_TASK
-from algorithms.benches.stream import StreamBench
-from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
-from algorithms.online.schema import stream_schema
-from algorithms.reference.first_tries import FIRST_TRIES
-from tasks.fetch import load
-from tasks.jobs.job import Job
-from tasks.jobs.run import run_job
-from tasks.jobs.skill import with_skill
-from tasks.keep.living import LivingStream, Recipe
-from tasks.models.continued import Continued, read_rows
-from tasks.preprocess.streaming import StreamOptions, as_stream
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.benches.measures import OF_TASK
+from leaseboard.algorithms.benches.stream import StreamBench
+from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
+from leaseboard.algorithms.online.schema import stream_schema
+from leaseboard.algorithms.reference.first_tries import FIRST_TRIES
+from leaseboard.tasks.fetch import load
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.run import run_job
+from leaseboard.tasks.jobs.skill import with_skill
+from leaseboard.tasks.keep.living import LivingStream, Recipe
+from leaseboard.tasks.models.continued import Continued, read_rows
+from leaseboard.tasks.preprocess.streaming import StreamOptions, as_stream
 
 N = 160
 EFFECT = {"amber": 0.0, "blue": 9.0, "coral": -7.0, "dune": 4.0, "ebony": -3.0}

@@ -6,18 +6,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms.benches import holdout as divided
-from algorithms.errors import LeaseboardError, UsageError
-from tasks.evaluate.probes import sampled
-from tasks.evaluate.trials import plans
-from tasks.jobs.benches.holdout import Options, as_holdout
-from tasks.jobs.job import Job
-from tasks.jobs.run import run_job
-from tasks.models.columns import typed
-from tasks.models.load import load
-from tasks.models.winner import fit
-from tasks.preprocess import StreamOptions, as_stream, split
-from tasks.preprocess.streaming import order_of
+from leaseboard.algorithms.benches import holdout as divided
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.tasks.evaluate.probes import sampled
+from leaseboard.tasks.evaluate.trials import plans
+from leaseboard.tasks.jobs.benches.holdout import Options, as_holdout
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.run import run_job
+from leaseboard.tasks.models.columns import typed
+from leaseboard.tasks.models.load import load
+from leaseboard.tasks.models.winner import fit
+from leaseboard.tasks.preprocess import StreamOptions, as_stream, split
+from leaseboard.tasks.preprocess.streaming import order_of
 
 N_ROWS = 300
 SPACE = """\

@@ -16,11 +16,11 @@ import mlflow
 import numpy as np
 import pytest
 
-from algorithms.errors import UsageError
-from tasks.models import columns
-from tasks.models.registry import keep_of, listed, promote, register, roll_back
-from tasks.track import log_race
-from tasks.track.store import open_store
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.models import columns
+from leaseboard.tasks.models.registry import keep_of, listed, promote, register, roll_back
+from leaseboard.tasks.track import log_race
+from leaseboard.tasks.track.store import open_store
 
 ROOT = Path(__file__).resolve().parents[3]
 FRIED = "synthetic:fried?rows=400&seed=0"

@@ -9,15 +9,15 @@ import sklearn.datasets
 import skops.io
 from sklearn.preprocessing import FunctionTransformer
 
-from algorithms.errors import UsageError
-from tasks.evaluate.learners.shared_bins import SharedBins
-from tasks.evaluate.probes.sampled import split
-from tasks.models import columns
-from tasks.models.load import load
-from tasks.models.pipeline import FILE, PipelineModel
-from tasks.models.saved import Description
-from tasks.models.streaming import StreamModel
-from tasks.preprocess import as_stream
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.evaluate.learners.shared_bins import SharedBins
+from leaseboard.tasks.evaluate.probes.sampled import split
+from leaseboard.tasks.models import columns
+from leaseboard.tasks.models.load import load
+from leaseboard.tasks.models.pipeline import FILE, PipelineModel
+from leaseboard.tasks.models.saved import Description
+from leaseboard.tasks.models.streaming import StreamModel
+from leaseboard.tasks.preprocess import as_stream
 
 FRIED = "synthetic:fried?rows=400&seed=0"
 CANCER = "sklearn:breast_cancer"

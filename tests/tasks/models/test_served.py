@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tasks.models import columns, logged
+from leaseboard.tasks.models import columns, logged
 
 ROOT = Path(__file__).resolve().parents[3]
 FRIED = "synthetic:fried?rows=400&seed=0"

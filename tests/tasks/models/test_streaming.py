@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms.chacha.safe.safe_race import SafeRace
-from algorithms.errors import UsageError
-from tasks.models import logged
-from tasks.models.load import load
-from tasks.models.streaming import EXPORTED, RACE
-from tasks.preprocess import as_stream
-from tasks.preprocess.stream_encoder import StreamEncoder
+from leaseboard.algorithms.chacha.safe.safe_race import SafeRace
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.models import logged
+from leaseboard.tasks.models.load import load
+from leaseboard.tasks.models.streaming import EXPORTED, RACE
+from leaseboard.tasks.preprocess import as_stream
+from leaseboard.tasks.preprocess.stream_encoder import StreamEncoder
 
 FRIED = "synthetic:fried?rows=400&seed=0"
 
@@ -108,7 +108,9 @@ def test_a_race_whose_models_stand_alone_leaves_its_champion(race, tmp_path):
 
 def test_a_race_of_a_users_own_code_is_not_registered(race, tmp_path):
     path = tmp_path / "mine.py"
-    path.write_text("from algorithms.chacha.chacha import ChaCha\nclass Mine(ChaCha):\n    pass\n")
+    path.write_text(
+        "from leaseboard.algorithms.chacha.chacha import ChaCha\nclass Mine(ChaCha):\n    pass\n"
+    )
     with pytest.raises(UsageError, match=r"algorithm '.*mine.py:Mine' is no race"):
         race(f"{path}:Mine", FRIED, settings={"b": 2})
 

@@ -4,11 +4,11 @@ import dataclasses
 
 import pytest
 
-from algorithms.errors import LeaseboardError, UsageError
-from tasks.jobs.job import Job, Result
-from tasks.jobs.run import run_job
-from tasks.jobs.suites.suite import Suite
-from tasks.models.winner import fit, winner_of
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.tasks.jobs.job import Job, Result
+from leaseboard.tasks.jobs.run import run_job
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.models.winner import fit, winner_of
 
 DATA = "synthetic:fried?rows=400&seed=0"
 SUITE = Suite(title="t", data=[DATA, "sklearn:iris"], algorithms=["vanilla", "chacha"],

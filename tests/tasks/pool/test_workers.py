@@ -9,13 +9,13 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from tasks.folder.event_logs import read_partial_log
-from tasks.folder.results import EVENTS, LOG
-from tasks.jobs.job import Job
-from tasks.jobs.limits import Limits
-from tasks.pool.process import StoppedError
-from tasks.pool.workers import WorkerPool
-from tasks.processes import leash
+from leaseboard.tasks.folder.event_logs import read_partial_log
+from leaseboard.tasks.folder.results import EVENTS, LOG
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.tasks.pool.process import StoppedError
+from leaseboard.tasks.pool.workers import WorkerPool
+from leaseboard.tasks.processes import leash
 
 pytestmark = pytest.mark.usefixtures("forked_workers")
 STANDINS = Path(__file__).resolve().parents[2] / "flows" / "standins.py"
@@ -207,7 +207,7 @@ def test_stop_interrupts_running_jobs_at_once(folder):
 
 
 def test_closing_leaves_no_process(monkeypatch):
-    monkeypatch.setattr("tasks.processes.forks.subprocess", subprocess)  # no forks
+    monkeypatch.setattr("leaseboard.tasks.processes.forks.subprocess", subprocess)  # no forks
     before = {child.pid for child in psutil.Process().children(recursive=True)}
     workers = pool(size=2)
     workers.warm([job("well")] * 2)
@@ -233,11 +233,11 @@ def test_the_time_to_start_a_worker_is_no_job_s(folder, tmp_path):
 
 
 def test_a_worker_that_cannot_start_says_why(folder):
-    with WorkerPool(1, Limits(), work="tasks.nowhere:run_job") as workers:
+    with WorkerPool(1, Limits(), work="leaseboard.tasks.nowhere:run_job") as workers:
         ended = run(workers, "well", folder)
 
     assert ended.status == "crash"
-    assert "No module named 'tasks.nowhere'" in ended.reason
+    assert "No module named 'leaseboard.tasks.nowhere'" in ended.reason
 
 
 def _cmdline(process):

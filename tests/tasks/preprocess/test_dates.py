@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms.errors import DataError
-from tasks.fetch import columns, load
-from tasks.fetch.kept import keep
-from tasks.preprocess.dates import known_dates, spread_dates
-from tasks.preprocess.sparse import SparseEncoder
-from tasks.preprocess.streaming import as_stream
-from tasks.preprocess.tables import TableEncoder
-from tasks.preprocess.unit_range import UnitRangeEncoder
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks.fetch import columns, load
+from leaseboard.tasks.fetch.kept import keep
+from leaseboard.tasks.preprocess.dates import known_dates, spread_dates
+from leaseboard.tasks.preprocess.sparse import SparseEncoder
+from leaseboard.tasks.preprocess.streaming import as_stream
+from leaseboard.tasks.preprocess.tables import TableEncoder
+from leaseboard.tasks.preprocess.unit_range import UnitRangeEncoder
 
 TIMES = pd.to_datetime(["2024-02-29 06:00", "2024-03-01 18:00", None, "2024-03-08 06:30"])
 WRITTEN = ["2024-02-29T06:00", "2024-03-01T18:00", None, "2024-03-08T06:30"]

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 import skops.io
 
-from algorithms.errors import DataError
-from tasks.preprocess.sparse import SparseEncoder
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks.preprocess.sparse import SparseEncoder
 
 FRAME = pd.DataFrame(
     {

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms.errors import DataError
-from tasks.fetch import load
-from tasks.fetch.dataset import Dataset
-from tasks.preprocess import split, split_by_column
-from tasks.preprocess.splits import deal, quotas
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks.fetch import load
+from leaseboard.tasks.fetch.dataset import Dataset
+from leaseboard.tasks.preprocess import split, split_by_column
+from leaseboard.tasks.preprocess.splits import deal, quotas
 
 
 def classes(labels: list[str], **columns: list[str]) -> Dataset:

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms.benches.stream import Origin
-from tasks.fetch.dataset import RawTable, finish
-from tasks.fetch.references import Reference
-from tasks.preprocess.stream_encoder import StreamEncoder
-from tasks.preprocess.streaming import StreamOptions, as_stream
+from leaseboard.algorithms.benches.stream import Origin
+from leaseboard.tasks.fetch.dataset import RawTable, finish
+from leaseboard.tasks.fetch.references import Reference
+from leaseboard.tasks.preprocess.stream_encoder import StreamEncoder
+from leaseboard.tasks.preprocess.streaming import StreamOptions, as_stream
 
 ROWS = pd.DataFrame(
     {

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms.benches.stream import MOST_CLASSES
-from algorithms.errors import DataError
-from tasks.fetch import load
-from tasks.fetch.dataset import RawTable, finish
-from tasks.fetch.references import Reference
-from tasks.preprocess.streaming import StreamOptions, as_stream, log_target, needs_log
+from leaseboard.algorithms.benches.stream import MOST_CLASSES
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks.fetch import load
+from leaseboard.tasks.fetch.dataset import RawTable, finish
+from leaseboard.tasks.fetch.references import Reference
+from leaseboard.tasks.preprocess.streaming import StreamOptions, as_stream, log_target, needs_log
 
 
 def dataset(frame: pd.DataFrame, **options: str):

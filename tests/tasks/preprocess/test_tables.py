@@ -14,9 +14,9 @@ from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
-from algorithms.errors import DataError
-from tasks.fetch.dataset import Dataset
-from tasks.preprocess.tables import TableEncoder, labels_of, refuse_text
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks.fetch.dataset import Dataset
+from leaseboard.tasks.preprocess.tables import TableEncoder, labels_of, refuse_text
 
 TRAIN = np.array([0, 1, 2])
 COLOURS = pd.Categorical(["red", "green", "red", "blue"], categories=["green", "blue", "red"])

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms.errors import DataError
-from tasks import fetch
-from tasks.jobs.benches.holdout import Options, as_holdout
-from tasks.preprocess.streaming import StreamOptions, as_stream
-from tasks.preprocess.targets import in_float32
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks import fetch
+from leaseboard.tasks.jobs.benches.holdout import Options, as_holdout
+from leaseboard.tasks.preprocess.streaming import StreamOptions, as_stream
+from leaseboard.tasks.preprocess.targets import in_float32
 
 FORMS = {
     "stream": lambda data: as_stream(data, StreamOptions(log_target=False)),

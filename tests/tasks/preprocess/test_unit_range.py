@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from algorithms.errors import DataError
-from tasks.preprocess.unit_range import UnitRangeEncoder
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks.preprocess.unit_range import UnitRangeEncoder
 
 SIZES = pd.Categorical(["l", "s", None, "m"], categories=["s", "m", "l"])
 

@@ -5,7 +5,7 @@ import sys
 import time
 from pathlib import Path
 
-from tasks.processes.companion import to_parent
+from leaseboard.tasks.processes.companion import to_parent
 
 
 def main():

@@ -11,9 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tasks.processes.channel import Silence
-from tasks.processes.companion import Companion
-from tasks.processes.forks import Fork
+from leaseboard.tasks.processes.channel import Silence
+from leaseboard.tasks.processes.companion import Companion
+from leaseboard.tasks.processes.forks import Fork
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def test_what_is_beside_is_emptied_until_the_answer_comes(companion):
 def test_it_goes_when_its_parent_is_gone(tmp_path):
     code = (
         "import os, sys; sys.path.insert(0, sys.argv[1])\n"
-        "from tasks.processes.companion import Companion\n"
+        "from leaseboard.tasks.processes.companion import Companion\n"
         "made = Companion('answering', sys.argv[2]); made.start()\n"
         "made.send(b'lives'); made.answer(); os.kill(os.getpid(), 9)"
     )

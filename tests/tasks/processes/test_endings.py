@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tasks.processes.endings import over_cpu, post_mortem
+from leaseboard.tasks.processes.endings import over_cpu, post_mortem
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_a_signal_of_the_clock_is_a_crash_where_there_was_no_limit():
 
 
 CONFINED = """
-from tasks.processes.forks import confine
+from leaseboard.tasks.processes.forks import confine
 confine(cpu_seconds=0.2, memory_mb=300)
 {}
 """

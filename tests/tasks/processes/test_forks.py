@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from tasks.processes.channel import Silence
-from tasks.processes.forks import Fork
+from leaseboard.tasks.processes.channel import Silence
+from leaseboard.tasks.processes.forks import Fork
 
 
 def test_a_fork_answers_and_its_changes_end_with_it():
@@ -94,7 +94,7 @@ def test_an_end_is_seen_though_a_grandchild_holds_the_pipe():
 def test_a_long_answer_arrives_whole_and_an_endless_one_is_cut(monkeypatch):
     with Fork(lambda: b"x" * 3_000_000) as child:
         assert child.answer() == b"x" * 3_000_000
-    monkeypatch.setattr("tasks.processes.forks.MOST_BYTES", 1000)
+    monkeypatch.setattr("leaseboard.tasks.processes.forks.MOST_BYTES", 1000)
     with Fork(lambda: b"x" * 3_000_000) as child:
         assert child.answer() is Silence.LONG
 

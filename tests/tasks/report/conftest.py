@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms.audit import Auditor
-from algorithms.events import (
+from leaseboard.algorithms.audit import Auditor
+from leaseboard.algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
     ConfigurationAdmitted,
@@ -32,12 +32,12 @@ from algorithms.events import (
     Started,
     TrialFinished,
 )
-from algorithms.log_format import write_log
-from tasks import report
-from tasks.folder import results as runs
-from tasks.jobs.job import Job, Result
-from tasks.jobs.suites.suite import Suite
-from tasks.report.section import Material, Reader
+from leaseboard.algorithms.log_format import write_log
+from leaseboard.tasks import report
+from leaseboard.tasks.folder import results as runs
+from leaseboard.tasks.jobs.job import Job, Result
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.report.section import Material, Reader
 
 LABELS = ("vanilla", "chacha", "exhaustive", "random <b>configs</b>")
 DATA = ("synthetic:fried?rows=1000", "synthetic:2dplanes?rows=1000", "openml:1&<2>")

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from algorithms.log_format import write_log
-from tasks import report
-from tasks.folder.results import read_results, write_result
+from leaseboard.algorithms.log_format import write_log
+from leaseboard.tasks import report
+from leaseboard.tasks.folder.results import read_results, write_result
 from tests.browsing import assert_accessible, cut_off, see_all
 
 pytestmark = pytest.mark.browser

@@ -2,17 +2,17 @@ import re
 
 import pytest
 
-from algorithms.errors import UsageError
-from tasks import report
-from tasks.folder.results import shown_at, write_result
-from tasks.folder.seal import unseal
-from tasks.jobs.job import Job
-from tasks.report.sections.repeat import race_command
-from tasks.report.shell import unpacked
-from tasks.score.board import plain
-from tasks.score.compared import compared
-from tasks.score.leaderboard import ONE_SET_RULE
-from tasks.score.written import as_csv, latex, markdown
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks import report
+from leaseboard.tasks.folder.results import shown_at, write_result
+from leaseboard.tasks.folder.seal import unseal
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.report.sections.repeat import race_command
+from leaseboard.tasks.report.shell import unpacked
+from leaseboard.tasks.score.board import plain
+from leaseboard.tasks.score.compared import compared
+from leaseboard.tasks.score.leaderboard import ONE_SET_RULE
+from leaseboard.tasks.score.written import as_csv, latex, markdown
 from tests.page_reader import Reader, read_page
 
 

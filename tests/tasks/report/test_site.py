@@ -6,12 +6,12 @@ import shutil
 import pytest
 from playwright.sync_api import expect
 
-from algorithms.errors import UsageError
-from tasks.folder import results
-from tasks.jobs.suites.suite import Suite
-from tasks.report import site
-from tasks.tend import bundle
-from tasks.tend.merge import merge
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.report import site
+from leaseboard.tasks.tend import bundle
+from leaseboard.tasks.tend.merge import merge
 from tests.browsing import assert_accessible
 
 

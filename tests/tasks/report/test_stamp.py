@@ -6,8 +6,8 @@ from importlib import import_module
 
 import pytest
 
-from tasks import report
-from tasks.folder.results import (
+from leaseboard.tasks import report
+from leaseboard.tasks.folder.results import (
     EVENTS,
     RESULT,
     TABLE,
@@ -16,10 +16,10 @@ from tasks.folder.results import (
     shown_at,
     write_result,
 )
-from tasks.score.compared import compared
-from tasks.score.frame import as_frame
+from leaseboard.tasks.score.compared import compared
+from leaseboard.tasks.score.frame import as_frame
 
-BUILD = import_module("tasks.report.build")  # the package has a function of this name
+BUILD = import_module("leaseboard.tasks.report.build")  # the package has a function of this name
 MARK = "<!-- the page of before -->"
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from tasks.jobs.job import Result
-from tasks.score.frame import to_frame
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.score.frame import to_frame
 
 Make = Callable[..., pd.DataFrame]
 

@@ -1,7 +1,7 @@
 """Results of apple and its baselines on two data sets, for the tests of equation 2."""
 
-from tasks.jobs.job import Result
-from tasks.score.frame import as_frame
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.score.frame import as_frame
 
 BASELINES = ("linear", "quadratic", "cubic")
 

@@ -5,11 +5,11 @@ import io
 import pytest
 from rich.console import Console
 
-from tasks.jobs.job import Result
-from tasks.jobs.suites.suite import Suite
-from tasks.score import board, written
-from tasks.score.compared import compared
-from tasks.score.leaderboard import ONE_SET_RULE
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.score import board, written
+from leaseboard.tasks.score.compared import compared
+from leaseboard.tasks.score.leaderboard import ONE_SET_RULE
 
 LOSSES = {"vanilla": 4.0, "exhaustive": 2.0, "cha<b>[red]|_*": 3.0}
 

@@ -4,9 +4,9 @@ import json
 import pytest
 from rich.console import Console
 
-from tasks.jobs.job import Result
-from tasks.score.compare import as_json, compare, renderable
-from tasks.score.frame import as_frame, to_frame
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.score.compare import as_json, compare, renderable
+from leaseboard.tasks.score.frame import as_frame, to_frame
 
 A = {("chacha", "x"): [1.0, 2.0, 3.0] * 2, ("chacha", "y"): [4.0] * 6}
 

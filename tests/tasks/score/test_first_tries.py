@@ -3,11 +3,11 @@
 import pandas as pd
 import pytest
 
-from algorithms import registry
-from tasks.jobs.suites.suite import Suite
-from tasks.score.compared import NAMED, compared, verdict
-from tasks.score.frame import as_frame
-from tasks.score.leaderboard import leaderboard
+from leaseboard.algorithms import registry
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.score.compared import NAMED, compared, verdict
+from leaseboard.tasks.score.frame import as_frame
+from leaseboard.tasks.score.leaderboard import leaderboard
 
 
 @pytest.fixture

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from tasks.score.frame import as_frame
-from tasks.score.leaderboard import leaderboard
-from tasks.score.normalise import normalised, relative_losses, scaled
-from tasks.score.table import score_table
+from leaseboard.tasks.score.frame import as_frame
+from leaseboard.tasks.score.leaderboard import leaderboard
+from leaseboard.tasks.score.normalise import normalised, relative_losses, scaled
+from leaseboard.tasks.score.table import score_table
 
 SCORES = {
     ("vanilla", "x"): [4.0, 4.0],

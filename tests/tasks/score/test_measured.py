@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from algorithms.errors import UsageError
-from tasks.jobs.suites.suite import Suite
-from tasks.score.board import plain, score_name
-from tasks.score.compared import compared
-from tasks.score.frame import as_frame
-from tasks.score.measured import MEANS, by_measure, told
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.score.board import plain, score_name
+from leaseboard.tasks.score.compared import compared
+from leaseboard.tasks.score.frame import as_frame
+from leaseboard.tasks.score.measured import MEANS, by_measure, told
 
 ROOT = Path(__file__).resolve().parents[3]
 

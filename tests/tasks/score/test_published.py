@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from tasks.jobs.suites.suite import Printed
-from tasks.score.frame import as_frame
-from tasks.score.published import published_against_measured
+from leaseboard.tasks.jobs.suites.suite import Printed
+from leaseboard.tasks.score.frame import as_frame
+from leaseboard.tasks.score.published import published_against_measured
 
 SCORES = {
     ("vanilla", "x"): [4.0, 4.0],

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tasks.score.frame import as_frame
-from tasks.score.relative import cumulative, relative
+from leaseboard.tasks.score.frame import as_frame
+from leaseboard.tasks.score.relative import cumulative, relative
 from tests.tasks.score.relatives import BASELINES, FRAME
 
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from algorithms import registry
-from algorithms.abc_selection.simulation import SimulatedLearners
-from algorithms.base import play
-from algorithms.benches.samples import SamplesBench
-from algorithms.events import Started
-from tasks.score.selection import Truth, compare, with_metrics
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.samples import SamplesBench
+from leaseboard.algorithms.events import Started
+from leaseboard.tasks.score.selection import Truth, compare, with_metrics
 
 ACCURACIES = (0.6, 0.9, 0.7, 0.8, 0.5)
 

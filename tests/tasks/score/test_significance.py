@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tasks.score.frame import as_frame
-from tasks.score.significance import Pair, cliques, compare_all, friedman, holm, nemenyi
-from tasks.score.table import score_table
+from leaseboard.tasks.score.frame import as_frame
+from leaseboard.tasks.score.significance import Pair, cliques, compare_all, friedman, holm, nemenyi
+from leaseboard.tasks.score.table import score_table
 
 
 def test_friedman_on_the_ranks_of_demsar_table_6():

@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from algorithms.events import Started, TrialFinished
-from tasks.score.speed_up import BestSoFar, progress_of, reference_of, speed_ups
+from leaseboard.algorithms.events import Started, TrialFinished
+from leaseboard.tasks.score.speed_up import BestSoFar, progress_of, reference_of, speed_ups
 
 
 def trials(*rewards, cpu=2.0):

@@ -1,11 +1,11 @@
 import pytest
 
-from tasks.jobs.suites.suite import Suite
-from tasks.score.compared import compared
-from tasks.score.frame import as_frame
-from tasks.score.leaderboard import ONE_SET_RULE, leaderboard
-from tasks.score.significance import compare_all
-from tasks.score.summary import fixed, short, summarise
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.score.compared import compared
+from leaseboard.tasks.score.frame import as_frame
+from leaseboard.tasks.score.leaderboard import ONE_SET_RULE, leaderboard
+from leaseboard.tasks.score.significance import compare_all
+from leaseboard.tasks.score.summary import fixed, short, summarise
 
 
 def answer(make_frame, scores, *scale, **fields):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from algorithms.abc_selection.calibration import Calibration
-from tasks.score.selection import Selection
-from tasks.score.sweeps import sweeps
+from leaseboard.algorithms.abc_selection.calibration import Calibration
+from leaseboard.tasks.score.selection import Selection
+from leaseboard.tasks.score.sweeps import sweeps
 
 
 def run(algorithm="abc", data="d", configurations=20, **settings):

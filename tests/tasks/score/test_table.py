@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
 
-from algorithms.errors import UsageError
-from algorithms.log_format import write_log
-from tasks.folder.results import EVENTS, assemble, begin, finish, shown_at
-from tasks.jobs.job import Result
-from tasks.score.board import jobs_text
-from tasks.score.frame import as_frame
-from tasks.score.leaderboard import leaderboard
-from tasks.score.table import FAILED, NOT_RUN, OK, SKIPPED, score_table, significant
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.log_format import write_log
+from leaseboard.tasks.folder.results import EVENTS, assemble, begin, finish, shown_at
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.score.board import jobs_text
+from leaseboard.tasks.score.frame import as_frame
+from leaseboard.tasks.score.leaderboard import leaderboard
+from leaseboard.tasks.score.table import FAILED, NOT_RUN, OK, SKIPPED, score_table, significant
 
 
 def test_means_and_spreads_are_of_finished_repetitions_alone(make_frame):

@@ -4,9 +4,9 @@ import dataclasses
 
 import numpy as np
 
-from tasks.jobs.job import Result
-from tasks.score.frame import to_frame
-from tasks.score.trend import trend
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.score.frame import to_frame
+from leaseboard.tasks.score.trend import trend
 
 LOSSES = {"zero": 4.0, "one": 2.0, "mine": 3.0}
 

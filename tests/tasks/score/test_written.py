@@ -9,9 +9,9 @@ import re
 import pytest
 from markdown_it import MarkdownIt
 
-from tasks.jobs.job import Result
-from tasks.score import board, written
-from tasks.score.compared import compared
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.score import board, written
+from leaseboard.tasks.score.compared import compared
 
 NAMES = (
     "plain",

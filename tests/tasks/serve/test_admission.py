@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from algorithms.errors import UsageError
-from tasks.serve.admission import CLIENTS, Admission, RefusedError, check_place
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.serve.admission import CLIENTS, Admission, RefusedError, check_place
 
 HERE = {b"host": b"127.0.0.1:8507"}
 

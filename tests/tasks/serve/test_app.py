@@ -11,8 +11,8 @@ import time
 
 import pytest
 
-from tasks.keep.publish import publish
-from tasks.serve import app as serving
+from leaseboard.tasks.keep.publish import publish
+from leaseboard.tasks.serve import app as serving
 from tests.repeated import REPEATED, assert_flat
 
 

@@ -6,11 +6,11 @@ import socket
 
 import pytest
 
-from tasks.keep.publish import publish
-from tasks.serve import champion as following
-from tasks.serve.champion import Follower
-from tasks.serve.rules import RulesFile
-from tasks.track.store import open_store
+from leaseboard.tasks.keep.publish import publish
+from leaseboard.tasks.serve import champion as following
+from leaseboard.tasks.serve.champion import Follower
+from leaseboard.tasks.serve.rules import RulesFile
+from leaseboard.tasks.track.store import open_store
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from algorithms.errors import LeaseboardError
-from tasks.keep.state import State
-from tasks.serve.desk import Desk
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.tasks.keep.state import State
+from leaseboard.tasks.serve.desk import Desk
 
 NOW = datetime(2026, 2, 1, tzinfo=UTC)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from tasks.serve.meters import Meters
+from leaseboard.tasks.serve.meters import Meters
 
 
 def champion(version):

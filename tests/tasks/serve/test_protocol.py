@@ -7,8 +7,8 @@ import asyncio
 import pytest
 import uvicorn
 
-from tasks.serve import protocol
-from tasks.serve.protocol import PatientProtocol
+from leaseboard.tasks.serve import protocol
+from leaseboard.tasks.serve.protocol import PatientProtocol
 
 ASKED = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 

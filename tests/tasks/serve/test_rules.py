@@ -6,10 +6,10 @@ import os
 
 import pytest
 
-from algorithms.errors import LeaseboardError
-from tasks.keep.contract import ColumnRule, Contract
-from tasks.keep.settings import DataSettings
-from tasks.serve.rules import RowRules, RulesFile
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.tasks.keep.contract import ColumnRule, Contract
+from leaseboard.tasks.keep.settings import DataSettings
+from leaseboard.tasks.serve.rules import RowRules, RulesFile
 from tests.tasks.keep.shops import CONTRACT
 
 DATA = DataSettings(source="folder:*.csv", id="order", target="revenue")

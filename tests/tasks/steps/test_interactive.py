@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from mlflow import MlflowClient
 
-from algorithms.errors import UsageError
 from leaseboard import race
+from leaseboard.algorithms.errors import UsageError
 
 STREAM = "synthetic:fried?rows=400&seed=0"
 
@@ -60,7 +60,7 @@ def test_a_race_on_a_stream_is_against_the_naive_baselines():
 
 def test_it_scores_as_the_command_does(tmp_path):
     command = ["race", "chacha", STREAM, "--seed", "3", "--json", "--out", str(tmp_path)]
-    told = subprocess.check_output([sys.executable, "-m", "flows", *command], text=True)
+    told = subprocess.check_output([sys.executable, "-m", "leaseboard", *command], text=True)
 
     (result,) = race("chacha", STREAM, seed=3, baselines=False).results
 

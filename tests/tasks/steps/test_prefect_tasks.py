@@ -2,8 +2,8 @@
 
 import pytest
 
-from algorithms.errors import UsageError
-from tasks.jobs.job import Job, Result
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.jobs.job import Job, Result
 
 
 def result(digest="a" * 12, **fields):
@@ -19,7 +19,7 @@ def result(digest="a" * 12, **fields):
     ],
 )
 def test_a_board_is_made_of_what_can_be_compared(environment, given, why):
-    from tasks.steps import score
+    from leaseboard.tasks.steps import score
 
     with pytest.raises(UsageError, match=why):
         score.fn(given)
@@ -29,5 +29,5 @@ def test_importing_the_steps_room_loads_no_prefect():
     import subprocess
     import sys
 
-    code = "import sys, tasks.steps; assert 'prefect' not in sys.modules"
+    code = "import sys, leaseboard.tasks.steps; assert 'prefect' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

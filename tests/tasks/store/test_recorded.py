@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import create_engine, text
 
-from algorithms.errors import LeaseboardError, UsageError
-from tasks.store.record_table import content_of, sealed, table_at
-from tasks.store.recorded import Store
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.tasks.store.record_table import content_of, sealed, table_at
+from leaseboard.tasks.store.recorded import Store
 
 FORK = multiprocessing.get_context("fork")
 KEY = {"data": "abc", "seed": 1}

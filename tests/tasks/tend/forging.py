@@ -7,12 +7,12 @@ import io
 import json
 import zipfile
 
-from algorithms.configurations import configurations, table
-from tasks.folder import results, seal
-from tasks.folder.event_logs import read_partial_log
-from tasks.jobs.attempt import attempt
-from tasks.jobs.suites.suite import Suite
-from tasks.tend import bundle, claims, verify
+from leaseboard.algorithms.configurations import configurations, table
+from leaseboard.tasks.folder import results, seal
+from leaseboard.tasks.folder.event_logs import read_partial_log
+from leaseboard.tasks.jobs.attempt import attempt
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.tend import bundle, claims, verify
 
 SUITE = Suite(
     title="T",

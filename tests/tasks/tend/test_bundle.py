@@ -13,13 +13,13 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
-from algorithms.errors import UsageError
-from algorithms.events import Measured
-from algorithms.log_format import read_log, write_log
-from tasks.folder import results, seal
-from tasks.jobs.suites.suite import Suite
-from tasks.tend import bundle
-from tasks.tend.merge import merge
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.events import Measured
+from leaseboard.algorithms.log_format import read_log, write_log
+from leaseboard.tasks.folder import results, seal
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.tend import bundle
+from leaseboard.tasks.tend.merge import merge
 
 
 @pytest.fixture

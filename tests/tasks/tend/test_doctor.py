@@ -9,11 +9,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from tasks.machine import disk
-from tasks.store.recorded import Store
-from tasks.tend import doctor
-from tasks.track.records import OWNER
-from tasks.track.store import experiment, open_store
+from leaseboard.tasks.machine import disk
+from leaseboard.tasks.store.recorded import Store
+from leaseboard.tasks.tend import doctor
+from leaseboard.tasks.track.records import OWNER
+from leaseboard.tasks.track.store import experiment, open_store
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ class TestStuckRuns:
 
     def dead_owner(self):
         """The owner tag of a process that has ended."""
-        code = "from tasks.machine.owners import owner; print(owner())"
+        code = "from leaseboard.tasks.machine.owners import owner; print(owner())"
         answer = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True
         )
@@ -61,7 +61,7 @@ class TestStuckRuns:
         assert (after.healthy, after.detail) == (True, "none")
 
     def test_a_live_run_is_not_stuck(self, store):
-        from tasks.machine.owners import owner
+        from leaseboard.tasks.machine.owners import owner
 
         run = self.make(store, "live", "suite", owner())
         client = open_store(store)

@@ -2,12 +2,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from algorithms.errors import UsageError
-from tasks.folder import results
-from tasks.folder.results import shown_at
-from tasks.score.frame import as_frame
-from tasks.tend import folders
-from tasks.tend.folders import Aged, Rule
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.folder.results import shown_at
+from leaseboard.tasks.score.frame import as_frame
+from leaseboard.tasks.tend import folders
+from leaseboard.tasks.tend.folders import Aged, Rule
 
 DAY = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -6,21 +6,21 @@ import json
 import pytest
 from markupsafe import escape
 
-from algorithms import registry
-from algorithms.errors import LeaseboardError
-from algorithms.reference.unrepeatable import UNREPEATABLE
-from tasks import fetch, report
-from tasks.folder import results
-from tasks.jobs import benches
-from tasks.jobs.benches.kinds import KINDS
-from tasks.jobs.benches.units import unit_of
-from tasks.jobs.elsewhere import pinned
-from tasks.jobs.job import Result
-from tasks.jobs.limits import Limits
-from tasks.jobs.suites.suite import Contender, Data, load_suite
-from tasks.machine.paths import shipped_conf
-from tasks.tend import bundle, rerun
-from tasks.tend.shipped import beside_shipped
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.algorithms.reference.unrepeatable import UNREPEATABLE
+from leaseboard.tasks import fetch, report
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.jobs import benches
+from leaseboard.tasks.jobs.benches.kinds import KINDS
+from leaseboard.tasks.jobs.benches.units import unit_of
+from leaseboard.tasks.jobs.elsewhere import pinned
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.tasks.jobs.suites.suite import Contender, Data, load_suite
+from leaseboard.tasks.machine.paths import shipped_conf
+from leaseboard.tasks.tend import bundle, rerun
+from leaseboard.tasks.tend.shipped import beside_shipped
 from tests.tasks.tend.forging import BY_SECONDS, SUITE, Forger, faults, judged, ran
 
 ONCE = SUITE.model_copy(update={"repetitions": 1})

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from algorithms.errors import LeaseboardError, UsageError
-from tasks.folder import results
-from tasks.folder.results import shown_at
-from tasks.jobs.suites.suite import Suite
-from tasks.score.frame import as_frame
-from tasks.tend import bundle
-from tasks.tend.merge import merge
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.folder.results import shown_at
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.score.frame import as_frame
+from leaseboard.tasks.tend import bundle
+from leaseboard.tasks.tend.merge import merge
 
 
 @pytest.fixture
@@ -166,7 +166,9 @@ def test_a_board_that_cannot_be_computed_is_refused_and_nothing_is_written(machi
 
 def test_a_disk_without_room_is_named_before_anything_is_written(machine, out, monkeypatch):
     a = machine("a", {"key": "k1"})
-    monkeypatch.setattr("tasks.tend.merge.shutil.disk_usage", lambda _: SimpleNamespace(free=1))
+    monkeypatch.setattr(
+        "leaseboard.tasks.tend.merge.shutil.disk_usage", lambda _: SimpleNamespace(free=1)
+    )
 
     with pytest.raises(LeaseboardError, match=r"has 1 B free and the bundles hold .*: make room"):
         merge([a], out)
@@ -176,7 +178,7 @@ def test_a_disk_without_room_is_named_before_anything_is_written(machine, out, m
 REPLACED = """
 import os, signal, sys
 from pathlib import Path
-from tasks.tend import bundle, merge
+from leaseboard.tasks.tend import bundle, merge
 
 renames, replace = [], Path.replace
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from mlflow.tracking import MlflowClient
 
-from tasks.machine.owners import owner
-from tasks.tend import stores
-from tasks.tend.folders import Rule
-from tasks.track import Tracker
-from tasks.track.store import open_store
+from leaseboard.tasks.machine.owners import owner
+from leaseboard.tasks.tend import stores
+from leaseboard.tasks.tend.folders import Rule
+from leaseboard.tasks.track import Tracker
+from leaseboard.tasks.track.store import open_store
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ import sqlite3
 
 import pytest
 
-from algorithms.errors import DataUnavailableError, UsageError
-from tasks.folder import results
-from tasks.jobs.suites.suite import Contender
-from tasks.machine import paths
-from tasks.tend import alike, bundle, by_seconds, verify
-from tasks.tend.merge import merge
-from tasks.tend.verdict import put, verdict_of
+from leaseboard.algorithms.errors import DataUnavailableError, UsageError
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.jobs.suites.suite import Contender
+from leaseboard.tasks.machine import paths
+from leaseboard.tasks.tend import alike, bundle, by_seconds, verify
+from leaseboard.tasks.tend.merge import merge
+from leaseboard.tasks.tend.verdict import put, verdict_of
 from tests.tasks.tend.forging import BY_SECONDS, FAILED, SUITE, Forger, faults, judged, ran
 
 
@@ -187,7 +187,7 @@ def test_data_that_are_not_here_leave_it_undecided(honest, monkeypatch):
     def absent(reference, mirrors):
         raise DataUnavailableError(f"{reference} is not here")
 
-    monkeypatch.setattr("tasks.fetch.load", absent)
+    monkeypatch.setattr("leaseboard.tasks.fetch.load", absent)
     verdict = judged(honest)
 
     assert (verdict.outcome, verdict.could_run, verdict.again) == ("undecided", 0, [])

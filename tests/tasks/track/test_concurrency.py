@@ -2,15 +2,15 @@
 
 import multiprocessing
 
-from tasks.folder import results
-from tasks.track import Tracker
-from tasks.track.store import open_store
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.track import Tracker
+from leaseboard.tasks.track.store import open_store
 
 PROCESSES, JOBS, CONFIGURATIONS = 8, 6, 10
 
 
 def log_some(uri, suite, folders):
-    from tasks.machine.environment import prepare_environment
+    from leaseboard.tasks.machine.environment import prepare_environment
 
     prepare_environment()
     tracker = Tracker(uri, suite, [])

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy
 from mlflow.store.db import utils
 
-from tasks.track.store import TrackingError, ensure_store, open_store, reported
+from leaseboard.tasks.track.store import TrackingError, ensure_store, open_store, reported
 
 
 @contextmanager

@@ -7,17 +7,19 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 
-from tasks.tend import stores
-from tasks.tend.folders import Rule
-from tasks.track import Tracker, bulk
-from tasks.track.store import open_store
+from leaseboard.tasks.tend import stores
+from leaseboard.tasks.tend.folders import Rule
+from leaseboard.tasks.track import Tracker, bulk
+from leaseboard.tasks.track.store import open_store
 
 pytestmark = pytest.mark.postgresql
 
 
 def test_several_processes_that_open_an_empty_store_at_once_all_can_use_it(create_database):
     address = create_database("at_once")
-    script = "import sys; from tasks.track.store import open_store; open_store(sys.argv[1])"
+    script = (
+        "import sys; from leaseboard.tasks.track.store import open_store; open_store(sys.argv[1])"
+    )
     started = [
         subprocess.Popen(
             [sys.executable, "-c", script, address], stderr=subprocess.PIPE, text=True

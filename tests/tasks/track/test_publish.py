@@ -3,9 +3,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from tasks.track import Tracker, TrackingError
-from tasks.track.publish import publish
-from tasks.track.store import open_store
+from leaseboard.tasks.track import Tracker, TrackingError
+from leaseboard.tasks.track.publish import publish
+from leaseboard.tasks.track.store import open_store
 
 
 @pytest.fixture

@@ -2,9 +2,9 @@ import math
 
 import pytest
 
-from algorithms.configurations import Configuration, Lease, Observation, configurations
-from algorithms.events import Measured
-from tasks.track.records import (
+from leaseboard.algorithms.configurations import Configuration, Lease, Observation, configurations
+from leaseboard.algorithms.events import Measured
+from leaseboard.tasks.track.records import (
     Metric,
     configuration_record,
     job_record,

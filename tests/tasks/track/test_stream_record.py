@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from algorithms import registry
-from algorithms.audit import Auditor
-from algorithms.base import play
-from algorithms.benches.stream import Namespace, Stream, StreamBench
-from algorithms.events import Finished
-from algorithms.log_format import LogWriter
-from tasks.folder import results
-from tasks.track import Tracker
-from tasks.track.store import open_store
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.audit import Auditor
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.stream import Namespace, Stream, StreamBench
+from leaseboard.algorithms.events import Finished
+from leaseboard.algorithms.log_format import LogWriter
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.track import Tracker
+from leaseboard.tasks.track.store import open_store
 
 ROWS = 1500
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from algorithms.configurations import configurations
-from algorithms.log_format import read_log
-from tasks.folder import results
-from tasks.machine.paths import tracking_uri
-from tasks.track import Tracker, TrackingError, bulk
-from tasks.track.client import ClientWriter
-from tasks.track.records import job_record
-from tasks.track.store import open_store
+from leaseboard.algorithms.configurations import configurations
+from leaseboard.algorithms.log_format import read_log
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.machine.paths import tracking_uri
+from leaseboard.tasks.track import Tracker, TrackingError, bulk
+from leaseboard.tasks.track.client import ClientWriter
+from leaseboard.tasks.track.records import job_record
+from leaseboard.tasks.track.store import open_store
 
 
 @pytest.fixture(params=["client", "bulk"])
@@ -202,7 +202,7 @@ def test_a_writer_cut_off_anywhere_is_mended(uri, finished, monkeypatch, calls, 
         with pytest.raises(KeyboardInterrupt):
             tracker.log(made, folder)
     # The process that wrote is gone now.
-    monkeypatch.setattr("tasks.track.tracker.is_alive", lambda _: False)
+    monkeypatch.setattr("leaseboard.tasks.track.tracker.is_alive", lambda _: False)
     again = Tracker(uri, "s", ["k1"], through_client=True)
     again.log(made, folder)
     again.close("FINISHED", {"ok": 1})

@@ -4,7 +4,13 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from tasks.track.publish import CONFIGURATIONS, JOBS, TAG, configuration_views, data_views
+from leaseboard.tasks.track.publish import (
+    CONFIGURATIONS,
+    JOBS,
+    TAG,
+    configuration_views,
+    data_views,
+)
 
 
 def result(data, direction="min", status="ok"):

@@ -7,20 +7,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from algorithms.benches.stream import Namespace, Stream, StreamBench
-from algorithms.chacha.published import state
-from algorithms.chacha.published.presets import Flaml, Paper
-from algorithms.chacha.published.published_race import PublishedRace
-from algorithms.chacha.published.rules import in_top_half, never_kept, within_median
-from algorithms.events import (
+from leaseboard.algorithms.benches.stream import Namespace, Stream, StreamBench
+from leaseboard.algorithms.chacha.published import state
+from leaseboard.algorithms.chacha.published.presets import Flaml, Paper
+from leaseboard.algorithms.chacha.published.published_race import PublishedRace
+from leaseboard.algorithms.chacha.published.rules import in_top_half, never_kept, within_median
+from leaseboard.algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,
     Eliminated,
     LeaseGranted,
     Paused,
 )
-from algorithms.online.configuration import VWConfiguration
-from algorithms.online.schema import Schema
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.schema import Schema
 
 SCHEMA = Schema(tuple("abcd"), ((0,), (1,), (2,), (3,)), tuple("0123"))
 N_MIN = 5 * 4
@@ -284,7 +284,7 @@ def test_leases_follow_raw_or_induced_features():
 
 
 def test_bounds_that_crown_by_chance_warn_once_of_the_configurations(monkeypatch):
-    monkeypatch.setattr("algorithms.chacha.published.published_race.MANY", 100)
+    monkeypatch.setattr("leaseboard.algorithms.chacha.published.published_race.MANY", 100)
     noise = np.random.default_rng(0).normal(size=(2000, 11)).astype(np.float32)
     stream = Stream(noise[:, :10].copy(), noise[:, 10].copy(), SPACES, tuple("abcdefghij"))
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from algorithms.chacha.published import state
-from algorithms.chacha.published.presets import Flaml, Paper
+from leaseboard.algorithms.chacha.published import state
+from leaseboard.algorithms.chacha.published.presets import Flaml, Paper
 
 PAPER, FLAML = Paper(), Flaml()
 

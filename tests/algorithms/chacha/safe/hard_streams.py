@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from algorithms.benches.stream import Namespace, Stream
+from leaseboard.algorithms.benches.stream import Namespace, Stream
 
 
 def stream_of(features, labels, task="regression"):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms.chacha.safe.aggregate import (
+from leaseboard.algorithms.chacha.safe.aggregate import (
     ALLOWED,
     FIRST_SHARE,
     LARGEST,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms.chacha.safe.aggregate import SHARES, share
-from algorithms.chacha.safe.bayes import average, new_weights, regret_bound, update
+from leaseboard.algorithms.chacha.safe.aggregate import SHARES, share
+from leaseboard.algorithms.chacha.safe.bayes import average, new_weights, regret_bound, update
 
 CHANCE = st.floats(1e-9, 1.0, exclude_max=True)
 

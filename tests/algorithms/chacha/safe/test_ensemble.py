@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms.chacha.safe.around import mixed
-from algorithms.chacha.safe.ensemble import Ensemble
-from algorithms.chacha.safe.representations import represent
-from algorithms.online.configuration import VWConfiguration
-from algorithms.online.live import KernelModels
-from algorithms.online.schema import Schema
+from leaseboard.algorithms.chacha.safe.around import mixed
+from leaseboard.algorithms.chacha.safe.ensemble import Ensemble
+from leaseboard.algorithms.chacha.safe.representations import represent
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.live import KernelModels
+from leaseboard.algorithms.online.schema import Schema
 
 D, B = 3, 4
 SCHEMA = Schema(("a", "b", "c"), ((0,), (1,), (2,)), ("x", "y", "z"))

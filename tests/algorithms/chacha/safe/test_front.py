@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from algorithms.benches.sealed import uniform
-from algorithms.chacha.safe.front import (
+from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.chacha.safe.front import (
     KNOTS,
     LAST,
     MEAN_SO_FAR,
@@ -21,10 +21,10 @@ from algorithms.chacha.safe.front import (
     look,
     width,
 )
-from algorithms.chacha.safe.scale import COUNT, HIGH, LOW, MEAN, admit, new_scale
-from algorithms.chacha.safe.selected import EVERY
-from algorithms.reference.labels import LastLabel, RunningMean, SeasonalLast
-from algorithms.reference.ridge import CLIP, MOST_RIDGE, OnlineRidge
+from leaseboard.algorithms.chacha.safe.scale import COUNT, HIGH, LOW, MEAN, admit, new_scale
+from leaseboard.algorithms.chacha.safe.selected import EVERY
+from leaseboard.algorithms.reference.labels import LastLabel, RunningMean, SeasonalLast
+from leaseboard.algorithms.reference.ridge import CLIP, MOST_RIDGE, OnlineRidge
 
 
 def sample(n=200, d=3, seed=0):

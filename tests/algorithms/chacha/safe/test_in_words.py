@@ -8,11 +8,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from algorithms.benches.stream import Origin
-from algorithms.chacha.safe.in_words import LONGEST, Words, quoted, short, words_of
-from algorithms.chacha.safe.representations import represent
-from algorithms.online.configuration import VWConfiguration
-from algorithms.online.schema import Schema
+from leaseboard.algorithms.benches.stream import Origin
+from leaseboard.algorithms.chacha.safe.in_words import LONGEST, Words, quoted, short, words_of
+from leaseboard.algorithms.chacha.safe.representations import represent
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.schema import Schema
 
 ODD = ("a × b", "a, b", "3 more", "", " ", "day: hour", "x (2)", "last 3 labels", "a\nb", "<b>",
        "\x1b[3m", "\u202egpj.exe", "'", 'it\'s "so"', "wind in pieces", "\ud800", "温度", "x" * 99,

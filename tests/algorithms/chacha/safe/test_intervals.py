@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from algorithms.benches.sealed import uniform
-from algorithms.benches.stream import StreamBench
-from algorithms.chacha.chacha import ChaCha
-from algorithms.chacha.safe.intervals import Intervals
+from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.benches.stream import StreamBench
+from leaseboard.algorithms.chacha.chacha import ChaCha
+from leaseboard.algorithms.chacha.safe.intervals import Intervals
 from tests.algorithms.chacha.safe.hard_streams import (
     abrupt,
     constant,

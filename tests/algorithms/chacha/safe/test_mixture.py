@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from algorithms.benches.sealed import uniform
-from algorithms.chacha.safe.aggregate import new_aggregate
-from algorithms.chacha.safe.mixture import (
+from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.chacha.safe.aggregate import new_aggregate
+from leaseboard.algorithms.chacha.safe.mixture import (
     COUNT,
     LOST,
     MASS,

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms.benches.sealed import uniform
-from algorithms.chacha.safe.bayes import regret_bound
-from algorithms.chacha.safe.front import LAST, N_COMPANIONS
-from algorithms.chacha.safe.odds import N_EXPERTS, SURE_AFTER, TOLD, Odds
+from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.chacha.safe.bayes import regret_bound
+from leaseboard.algorithms.chacha.safe.front import LAST, N_COMPANIONS
+from leaseboard.algorithms.chacha.safe.odds import N_EXPERTS, SURE_AFTER, TOLD, Odds
 
 B = 2
 LIVE = np.arange(B)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from algorithms import registry
-from algorithms.benches.stream import StreamBench
-from tasks import fetch
-from tasks.preprocess import as_stream
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.benches.stream import StreamBench
+from leaseboard.tasks import fetch
+from leaseboard.tasks.preprocess import as_stream
 
 pytestmark = pytest.mark.mirror
 

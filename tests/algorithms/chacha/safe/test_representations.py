@@ -6,10 +6,10 @@ from itertools import combinations_with_replacement
 
 import pytest
 
-from algorithms.chacha.safe.front import NARROW, width
-from algorithms.chacha.safe.representations import GROUPS, represent
-from algorithms.online.configuration import VWConfiguration
-from algorithms.online.schema import Schema
+from leaseboard.algorithms.chacha.safe.front import NARROW, width
+from leaseboard.algorithms.chacha.safe.representations import GROUPS, represent
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.schema import Schema
 
 TWO = Schema(("a", "b"), ((0,), (1, 2)), ("x", "y", "z"))
 

@@ -8,21 +8,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms import registry
-from algorithms.audit import Auditor
-from algorithms.base import play
-from algorithms.benches.sealed import uniform
-from algorithms.benches.stream import StreamBench
-from algorithms.chacha.chacha import ChaCha
-from algorithms.chacha.safe.bayes import regret_bound
-from algorithms.chacha.safe.front import N_COMPANIONS, N_PAST, look, width
-from algorithms.chacha.safe.odds import N_EXPERTS
-from algorithms.errors import UsageError
-from algorithms.events import ChampionChanged, Eliminated, LeaseGranted, Paused
-from algorithms.log_format import to_json
-from algorithms.online.configuration import VWConfiguration
-from algorithms.online.kernel import gather
-from algorithms.online.schema import stream_schema
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.audit import Auditor
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.benches.stream import StreamBench
+from leaseboard.algorithms.chacha.chacha import ChaCha
+from leaseboard.algorithms.chacha.safe.bayes import regret_bound
+from leaseboard.algorithms.chacha.safe.front import N_COMPANIONS, N_PAST, look, width
+from leaseboard.algorithms.chacha.safe.odds import N_EXPERTS
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.events import ChampionChanged, Eliminated, LeaseGranted, Paused
+from leaseboard.algorithms.log_format import to_json
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.kernel import gather
+from leaseboard.algorithms.online.schema import stream_schema
 from tests.algorithms.chacha.safe.hard_streams import (
     HARD,
     abrupt,

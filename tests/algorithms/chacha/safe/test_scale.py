@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms.chacha.safe.scale import (
+from leaseboard.algorithms.chacha.safe.scale import (
     COUNT,
     HIGH,
     LOW,

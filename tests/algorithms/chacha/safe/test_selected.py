@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from algorithms.chacha.safe.front import NARROW, RIDGE_ON_PAST, Front, companions_of
-from algorithms.chacha.safe.selected import EMPTY, EVERY, remembered
+from leaseboard.algorithms.chacha.safe.front import NARROW, RIDGE_ON_PAST, Front, companions_of
+from leaseboard.algorithms.chacha.safe.selected import EMPTY, EVERY, remembered
 
 D = 300
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
-from algorithms.reference.ridge import OnlineRidge
+from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
+from leaseboard.algorithms.reference.ridge import OnlineRidge
 
 
 def fried(n, d, seed=0):

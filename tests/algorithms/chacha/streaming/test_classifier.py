@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms.chacha.one_vs_rest import FIRST
-from algorithms.chacha.streaming import ChaChaClassifier
-from algorithms.errors import UsageError
+from leaseboard.algorithms.chacha.one_vs_rest import FIRST
+from leaseboard.algorithms.chacha.streaming import ChaChaClassifier
+from leaseboard.algorithms.errors import UsageError
 
 NAMES = ("red", "green", "blue")
 

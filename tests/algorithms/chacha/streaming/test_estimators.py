@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 from vowpalwabbit import Workspace
 
-from algorithms import registry
-from algorithms.base import play
-from algorithms.benches.stream import Namespace, Stream, StreamBench
-from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
-from algorithms.errors import UsageError
-from algorithms.events import ChampionChanged
-from algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.stream import Namespace, Stream, StreamBench
+from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.events import ChampionChanged
+from leaseboard.algorithms.online.configuration import VWConfiguration
 
 EVAL = {"algorithm": "chacha-icml-eval", "b": 3}
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from vowpalwabbit import Workspace
 
-from algorithms.benches.sealed import uniform
-from algorithms.chacha.safe.front import N_COMPANIONS, N_PAST, look, width
-from algorithms.chacha.streaming import ChaChaRegressor
-from algorithms.errors import UsageError
+from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.chacha.safe.front import N_COMPANIONS, N_PAST, look, width
+from leaseboard.algorithms.chacha.streaming import ChaChaRegressor
+from leaseboard.algorithms.errors import UsageError
 
 
 def trained(n, labels=None, **settings):

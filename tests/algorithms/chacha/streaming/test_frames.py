@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
-from algorithms.online.features import BUCKETS, MOST_VALUES
+from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
+from leaseboard.algorithms.online.features import BUCKETS, MOST_VALUES
 
 EVAL = {"algorithm": "chacha-icml-eval", "b": 3}
 N = 60

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from algorithms.benches.stream import Origin
-from algorithms.chacha.chacha import ChaCha
-from algorithms.chacha.safe.front import NARROW
-from algorithms.chacha.streaming import ChaChaRegressor
-from algorithms.events import ChampionChanged, Paused
-from algorithms.online.schema import Schema
-from algorithms.reference.ridge import MOST_RIDGE
+from leaseboard.algorithms.benches.stream import Origin
+from leaseboard.algorithms.chacha.chacha import ChaCha
+from leaseboard.algorithms.chacha.safe.front import NARROW
+from leaseboard.algorithms.chacha.streaming import ChaChaRegressor
+from leaseboard.algorithms.events import ChampionChanged, Paused
+from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.reference.ridge import MOST_RIDGE
 
 
 def stream(n, d, seed=0):

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor, learn_many
-from algorithms.errors import UsageError
+from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor, learn_many
+from leaseboard.algorithms.errors import UsageError
 
 ROUND = 100
 """Examples after which the default decides."""

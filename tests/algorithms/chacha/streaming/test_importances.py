@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
+from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
 
 
 def two_truths(n=3000):

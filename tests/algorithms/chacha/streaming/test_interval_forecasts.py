@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms.chacha.streaming import ChaChaRegressor
-from algorithms.errors import UsageError
+from leaseboard.algorithms.chacha.streaming import ChaChaRegressor
+from leaseboard.algorithms.errors import UsageError
 
 
 def noisy(n, seed=0):

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms import plain
-from algorithms.chacha.race_file import FORMAT
-from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
-from algorithms.errors import UsageError
+from leaseboard.algorithms import plain
+from leaseboard.algorithms.chacha.race_file import FORMAT
+from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
+from leaseboard.algorithms.errors import UsageError
 
 OF_PENDING = {"pending", "most_pending", "waited"}
 SMALL = {"b": 4}

@@ -10,15 +10,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms.chacha.scikit import StreamRegressor
-from algorithms.chacha.streaming import (
+from leaseboard.algorithms.chacha.scikit import StreamRegressor
+from leaseboard.algorithms.chacha.streaming import (
     ChaChaClassifier,
     ChaChaRegressor,
     learn_many,
     many_streams,
 )
-from algorithms.chacha.streaming.many_streams import StreamsError
-from algorithms.errors import UsageError
+from leaseboard.algorithms.chacha.streaming.many_streams import StreamsError
+from leaseboard.algorithms.errors import UsageError
 
 
 def stream(seed, n=250):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from algorithms.chacha.streaming import ChaChaRegressor
+from leaseboard.algorithms.chacha.streaming import ChaChaRegressor
 
 N, AT = 1400, 900
 

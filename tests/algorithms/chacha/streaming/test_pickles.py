@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor, pickles
-from algorithms.errors import UsageError
+from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor, pickles
+from leaseboard.algorithms.errors import UsageError
 
 
 def stream(n=250):

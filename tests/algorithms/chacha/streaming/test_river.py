@@ -11,7 +11,7 @@ import pytest
 from river import base, checks, datasets, ensemble, evaluate, metrics, model_selection, utils
 from river.preprocessing import StandardScaler
 
-from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
+from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
 
 FEW = {"algorithm": "chacha-icml-eval", "b": 2}
 
@@ -120,7 +120,7 @@ cpu_target.target_context.refresh()
 for first in {firsts}:
     if (fork := os.fork()) == 0:
         exec(first)
-        from algorithms.chacha.streaming import ChaChaRegressor
+        from leaseboard.algorithms.chacha.streaming import ChaChaRegressor
         model = ChaChaRegressor(algorithm="chacha-icml-eval", b=2)
         for t in range({rows}):
             model.learn_one({{"a": t % 3 - 1.0, "b": t % 5}}, t % 3)

@@ -12,8 +12,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
-from algorithms.errors import UsageError
+from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
+from leaseboard.algorithms.errors import UsageError
 
 EVAL = {"algorithm": "chacha-icml-eval", "b": 3}
 UNFIT = "is no saved model of this version"
@@ -110,8 +110,8 @@ def test_a_class_that_is_no_plain_value_is_told(tmp_path):
 # An oracle of the user's own
 
 OWN = """
-from algorithms.chacha.oracle import LearningRateOracle
-from algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.chacha.oracle import LearningRateOracle
+from leaseboard.algorithms.online.configuration import VWConfiguration
 
 class Bold:
     def __init__(self):
@@ -125,7 +125,7 @@ class Bold:
 
 LOAD = """
 import sys
-from algorithms.chacha.streaming import ChaChaRegressor
+from leaseboard.algorithms.chacha.streaming import ChaChaRegressor
 model = ChaChaRegressor.load(sys.argv[1], oracle=sys.argv[2])
 oracle = model._race.oracle
 print(model.champion, oracle.asked, vars(oracle.inner.search))

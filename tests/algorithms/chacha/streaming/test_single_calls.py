@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from algorithms.chacha.streaming import ChaChaRegressor
-from algorithms.online.features import FeatureMap
+from leaseboard.algorithms.chacha.streaming import ChaChaRegressor
+from leaseboard.algorithms.online.features import FeatureMap
 
 KINDS = {"chacha-icml-eval": {"b": 5}, "chacha": {"b": 6}}
 NAMES = [f"x{k}" for k in range(5)]

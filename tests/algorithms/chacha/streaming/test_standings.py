@@ -5,8 +5,8 @@ import pickle
 import numpy as np
 import pytest
 
-from algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
-from algorithms.events import ColumnsGrouped, ConfigurationAdmitted, of
+from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
+from leaseboard.algorithms.events import ColumnsGrouped, ConfigurationAdmitted, of
 
 
 def test_features_are_told_by_their_kind():

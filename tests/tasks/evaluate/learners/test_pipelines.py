@@ -7,8 +7,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from algorithms.errors import LeaseboardError, UsageError
-from tasks.evaluate.learners import pipelines
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.tasks.evaluate.learners import pipelines
 
 FILE = """
 from sklearn.linear_model import LogisticRegression

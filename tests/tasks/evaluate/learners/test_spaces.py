@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 
-from algorithms.errors import UsageError
-from tasks.evaluate.learners import build, spaces
-from tasks.evaluate.learners.network import FixedStepNetwork
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.evaluate.learners import build, spaces
+from leaseboard.tasks.evaluate.learners.network import FixedStepNetwork
 
 
 @pytest.mark.parametrize("profile", spaces.PROFILES)

@@ -2,8 +2,8 @@ import sys
 
 import pytest
 
-from algorithms.errors import LeaseboardError
-from tasks.evaluate.peers.apart import run_apart
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.tasks.evaluate.peers.apart import run_apart
 
 
 def run(folder, program, patience=60.0):

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from algorithms.benches.samples import Decided, OutsideDecider, ProbeAsked
-from algorithms.errors import LeaseboardError, SkipError
-from tasks.evaluate.peers import select_program, venv
-from tasks.evaluate.peers.deciders import PeersDeciding, SearchProcess
+from leaseboard.algorithms.benches.samples import Decided, OutsideDecider, ProbeAsked
+from leaseboard.algorithms.errors import LeaseboardError, SkipError
+from leaseboard.tasks.evaluate.peers import select_program, venv
+from leaseboard.tasks.evaluate.peers.deciders import PeersDeciding, SearchProcess
 
 HELD_OUT = {"search": "grid", "folds": 1, "factor": 3, "min_resources": "exhaust"}
 

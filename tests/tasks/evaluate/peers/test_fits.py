@@ -5,13 +5,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms.errors import LeaseboardError, SkipError, UsageError
-from tasks import fetch
-from tasks.evaluate.peers import inside, venv
-from tasks.evaluate.peers.fits import SystemFits, truth
-from tasks.fetch import Dataset
-from tasks.preprocess.splits import split
-from tasks.store.recorded import Store
+from leaseboard.algorithms.errors import LeaseboardError, SkipError, UsageError
+from leaseboard.tasks import fetch
+from leaseboard.tasks.evaluate.peers import inside, venv
+from leaseboard.tasks.evaluate.peers.fits import SystemFits, truth
+from leaseboard.tasks.fetch import Dataset
+from leaseboard.tasks.preprocess.splits import split
+from leaseboard.tasks.store.recorded import Store
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from algorithms.benches.stream import Origin, OutsideForecasts, Stream
-from algorithms.errors import DivergedError, LeaseboardError, SkipError
-from algorithms.tiny import Tiny, tiny_bench
-from tasks.evaluate.peers import inside, venv
-from tasks.evaluate.peers.forecasts import PeerSession, PeersOutside
+from leaseboard.algorithms.benches.stream import Origin, OutsideForecasts, Stream
+from leaseboard.algorithms.errors import DivergedError, LeaseboardError, SkipError
+from leaseboard.algorithms.tiny import Tiny, tiny_bench
+from leaseboard.tasks.evaluate.peers import inside, venv
+from leaseboard.tasks.evaluate.peers.forecasts import PeerSession, PeersOutside
 
 LINEAR = OutsideForecasts("river", "linear")
 

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tasks.evaluate.peers import inside
+from leaseboard.tasks.evaluate.peers import inside
 
 STATUS = "Name:\tpython\nVmPeak:\t  900000 kB\nVmHWM:\t  200000 kB\nVmRSS:\t  100000 kB\n"
 
@@ -56,6 +56,8 @@ def test_a_systems_learners_are_in_a_file_beside_the_program(system, name):
 
 
 def test_no_program_hides_a_library_of_the_same_name():
-    command = inside.command(Path("python"), "tasks.evaluate.peers.table_program", "tpot", "here")
+    command = inside.command(
+        Path("python"), "leaseboard.tasks.evaluate.peers.table_program", "tpot", "here"
+    )
 
     assert command == ["python", "-s", "-P", inside.__file__, "table_program", "tpot", "here"]

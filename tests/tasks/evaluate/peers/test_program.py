@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from tasks.evaluate.peers import program
+from leaseboard.tasks.evaluate.peers import program
 
 ROWS = np.arange(12.0).reshape(-1, 1)
 LABELS = np.arange(12) % 2

@@ -11,8 +11,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from tasks.evaluate.peers import select_program
-from tasks.evaluate.peers.select_program import Wire, optuna_study, samples, sklearn_halving
+from leaseboard.tasks.evaluate.peers import select_program
+from leaseboard.tasks.evaluate.peers.select_program import (
+    Wire,
+    optuna_study,
+    samples,
+    sklearn_halving,
+)
 
 States = Enum("States", "COMPLETE PRUNED FAIL")
 SETTINGS = {"pruner": "median", "sampler": "grid", "startup_trials": 5, "min_resource": "auto"}
@@ -227,7 +232,7 @@ def test_any_other_warning_of_a_search_is_told(halved):
 def test_what_a_library_prints_is_no_answer():
     """It would be taken for a wish."""
     program = (
-        "from tasks.evaluate.peers import select_program as p\n"
+        "from leaseboard.tasks.evaluate.peers import select_program as p\n"
         "p.SYSTEMS['loud'] = lambda order, wire: print('loud') or p._answer(order['n'], {})\n"
         "p.main('loud')"
     )

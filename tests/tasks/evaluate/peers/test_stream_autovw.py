@@ -3,8 +3,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tasks.evaluate.peers.stream_autovw import LEARNERS
-from tasks.evaluate.peers.stream_program import Asked
+from leaseboard.tasks.evaluate.peers.stream_autovw import LEARNERS
+from leaseboard.tasks.evaluate.peers.stream_program import Asked
 from tests.played import played
 
 

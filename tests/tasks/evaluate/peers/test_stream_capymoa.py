@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tasks.evaluate.peers.stream_capymoa import CATEGORIES, LEARNERS
+from leaseboard.tasks.evaluate.peers.stream_capymoa import CATEGORIES, LEARNERS
 from tests.played import asked_for, played
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tasks.evaluate.peers.stream_river import LEARNERS, scaled
+from leaseboard.tasks.evaluate.peers.stream_river import LEARNERS, scaled
 from tests.played import CLASSES, asked_for, played
 
 

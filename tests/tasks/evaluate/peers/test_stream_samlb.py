@@ -3,7 +3,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tasks.evaluate.peers.stream_samlb import LEARNERS
+from leaseboard.tasks.evaluate.peers.stream_samlb import LEARNERS
 from tests.played import MeanOfLabels, asked_for, played
 
 

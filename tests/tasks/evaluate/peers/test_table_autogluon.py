@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tasks.evaluate.peers import table_autogluon
+from leaseboard.tasks.evaluate.peers import table_autogluon
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ import pytest
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from tasks.evaluate.peers import table_hyperopt_sklearn
-from tasks.evaluate.peers.table_hyperopt_sklearn import TrialsInTime
-from tasks.evaluate.peers.table_program import spent_seconds
+from leaseboard.tasks.evaluate.peers import table_hyperopt_sklearn
+from leaseboard.tasks.evaluate.peers.table_hyperopt_sklearn import TrialsInTime
+from leaseboard.tasks.evaluate.peers.table_program import spent_seconds
 
 
 class StandInSearch:

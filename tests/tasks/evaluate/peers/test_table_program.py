@@ -7,8 +7,8 @@ from typing import get_args, get_type_hints
 import numpy as np
 import pytest
 
-from algorithms.reference import tables
-from tasks.evaluate.peers import fits, inside, table_program, venv
+from leaseboard.algorithms.reference import tables
+from leaseboard.tasks.evaluate.peers import fits, inside, table_program, venv
 
 FOLDER = Path(table_program.__file__).parent
 

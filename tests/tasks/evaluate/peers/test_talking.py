@@ -2,8 +2,8 @@ import sys
 
 import pytest
 
-from algorithms.errors import LeaseboardError
-from tasks.evaluate.peers.talking import GoneError, TalkingProcess
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.tasks.evaluate.peers.talking import GoneError, TalkingProcess
 
 
 @pytest.fixture

@@ -5,16 +5,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from algorithms import registry
-from algorithms.base import play
-from algorithms.benches.pulls import PullsBench
-from algorithms.errors import LeaseboardError, SkipError
-from algorithms.events import Finished, TrialFinished
-from tasks.evaluate.peers import program, venv
-from tasks.evaluate.peers.trials import PeerTrials, as_trials
-from tasks.evaluate.trials.evaluate import Arrays, Fold
-from tasks.evaluate.trials.replay import Protocol
-from tasks.store.recorded import Store
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.pulls import PullsBench
+from leaseboard.algorithms.errors import LeaseboardError, SkipError
+from leaseboard.algorithms.events import Finished, TrialFinished
+from leaseboard.tasks.evaluate.peers import program, venv
+from leaseboard.tasks.evaluate.peers.trials import PeerTrials, as_trials
+from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold
+from leaseboard.tasks.evaluate.trials.replay import Protocol
+from leaseboard.tasks.store.recorded import Store
 
 SYSTEM = """
 import json, pathlib, sys, time

@@ -2,9 +2,9 @@ import stat
 
 import pytest
 
-from algorithms.errors import LeaseboardError, SkipError, UsageError
-from tasks.evaluate.peers import venv
-from tasks.machine.paths import shipped_conf
+from leaseboard.algorithms.errors import LeaseboardError, SkipError, UsageError
+from leaseboard.tasks.evaluate.peers import venv
+from leaseboard.tasks.machine.paths import shipped_conf
 
 FAKE_PYTHON = """#!/bin/sh
 # As `python -m venv FOLDER` and `python -m pip install --quiet -r FILE`, without either.

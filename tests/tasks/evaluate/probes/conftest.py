@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tasks.evaluate.probes.split import Samples
+from leaseboard.tasks.evaluate.probes.split import Samples
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from algorithms.benches.selecting import Probe
-from tasks.evaluate.probes import fitting
-from tasks.evaluate.probes.client import RecordedProbes
-from tasks.evaluate.probes.split import Shuffled
-from tasks.store.recorded import Store
+from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.tasks.evaluate.probes import fitting
+from leaseboard.tasks.evaluate.probes.client import RecordedProbes
+from leaseboard.tasks.evaluate.probes.split import Shuffled
+from leaseboard.tasks.store.recorded import Store
 
 
 class Tree(DecisionTreeClassifier):
@@ -46,7 +46,7 @@ def probes(samples, tmp_path, **kwargs):
         CONFIGURATIONS,
         lambda parameters: Tree(parameters.get("behaviour", "")),
         Store(tmp_path / "probes.sqlite"),
-        code="tasks.jobs.benches.samples",
+        code="leaseboard.tasks.jobs.benches.samples",
         **kwargs,
     )
 

@@ -5,9 +5,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from tasks.evaluate.learners import build, spaces
-from tasks.evaluate.probes.fitting import fit_and_test
-from tasks.evaluate.probes.split import Samples
+from leaseboard.tasks.evaluate.learners import build, spaces
+from leaseboard.tasks.evaluate.probes.fitting import fit_and_test
+from leaseboard.tasks.evaluate.probes.split import Samples
 
 
 def test_a_probe_counts_what_the_model_gets_right(samples):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from tasks.evaluate.probes.folded import RecordedFolds
-from tasks.evaluate.probes.split import OwnRows, Shuffled
-from tasks.store.recorded import Store
+from leaseboard.tasks.evaluate.probes.folded import RecordedFolds
+from leaseboard.tasks.evaluate.probes.split import OwnRows, Shuffled
+from leaseboard.tasks.store.recorded import Store
 
 CONFIGURATIONS = [{"max_depth": 1}, {"max_depth": 3}]
 
@@ -30,7 +30,7 @@ def folds(rows, test_fraction=0.0, store=None, build=DecisionTreeClassifier, **o
     )
     return RecordedFolds(
         split, CONFIGURATIONS, lambda given: build(**given, random_state=0), store,
-        folds=5, code="tasks.jobs.benches.folds", **options,
+        folds=5, code="leaseboard.tasks.jobs.benches.folds", **options,
     )  # fmt: skip
 
 

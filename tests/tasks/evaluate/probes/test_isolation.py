@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from tasks.evaluate.probes import recording
+from leaseboard.tasks.evaluate.probes import recording
 
 
 def spin():

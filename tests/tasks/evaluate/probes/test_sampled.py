@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms.errors import DataError
-from tasks.evaluate.probes.sampled import split
-from tasks.fetch import Dataset, load
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks.evaluate.probes.sampled import split
+from leaseboard.tasks.fetch import Dataset, load
 
 
 def dataset(features, target, task="classification"):

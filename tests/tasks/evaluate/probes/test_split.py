@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from algorithms.seeds import generator
-from tasks.evaluate.probes.sampled import split
-from tasks.evaluate.probes.split import Shuffled
-from tasks.fetch import load
+from leaseboard.algorithms.seeds import generator
+from leaseboard.tasks.evaluate.probes.sampled import split
+from leaseboard.tasks.evaluate.probes.split import Shuffled
+from leaseboard.tasks.fetch import load
 
 DATA = "synthetic:waveform?rows=300"
 

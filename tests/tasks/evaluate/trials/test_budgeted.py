@@ -3,14 +3,14 @@ import time
 import numpy as np
 import pytest
 
-from algorithms.benches.pulls import UNAFFORDABLE
-from tasks.evaluate.trials.budgeted import BudgetedTrials
-from tasks.evaluate.trials.evaluate import Arrays, Fold, fitted_in
-from tasks.evaluate.trials.replay import Protocol
-from tasks.evaluate.trials.scoring import Judge
-from tasks.evaluate.trials.spaces import Space, load_space
-from tasks.evaluate.trials.worker import TrialLimits
-from tasks.store.recorded import Store
+from leaseboard.algorithms.benches.pulls import UNAFFORDABLE
+from leaseboard.tasks.evaluate.trials.budgeted import BudgetedTrials
+from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold, fitted_in
+from leaseboard.tasks.evaluate.trials.replay import Protocol
+from leaseboard.tasks.evaluate.trials.scoring import Judge
+from leaseboard.tasks.evaluate.trials.spaces import Space, load_space
+from leaseboard.tasks.evaluate.trials.worker import TrialLimits
+from leaseboard.tasks.store.recorded import Store
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 3)).astype(np.float32)

@@ -1,7 +1,7 @@
 import pytest
 
-from tasks.evaluate.trials.optimisers import Guided, RandomSearch, make
-from tasks.evaluate.trials.spaces import load_space
+from leaseboard.tasks.evaluate.trials.optimisers import Guided, RandomSearch, make
+from leaseboard.tasks.evaluate.trials.spaces import load_space
 
 SPACE = load_space("tables-classification")
 

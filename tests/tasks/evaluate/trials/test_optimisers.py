@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from algorithms.errors import UsageError
-from tasks.evaluate.trials.optimisers import STARTUP, make
-from tasks.evaluate.trials.spaces import load_space
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.evaluate.trials.optimisers import STARTUP, make
+from leaseboard.tasks.evaluate.trials.spaces import load_space
 
 FAST = load_space("fast")
 SIXTEEN = load_space("classifiers16")

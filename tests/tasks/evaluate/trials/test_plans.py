@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tasks.evaluate.trials.plans import cross_validation, dealt, holdout
-from tasks.fetch.dataset import RawTable, finish
-from tasks.fetch.references import parse
+from leaseboard.tasks.evaluate.trials.plans import cross_validation, dealt, holdout
+from leaseboard.tasks.fetch.dataset import RawTable, finish
+from leaseboard.tasks.fetch.references import parse
 
 
 def dataset(n_rows=200, **columns):

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from algorithms.errors import UsageError
-from tasks.evaluate.trials.evaluate import Arrays, Fold, Order, run
-from tasks.evaluate.trials.recipes import build, import_class
-from tasks.evaluate.trials.spaces import load_space
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold, Order, run
+from leaseboard.tasks.evaluate.trials.recipes import build, import_class
+from leaseboard.tasks.evaluate.trials.spaces import load_space
 
 
 @pytest.fixture(scope="module")

@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from algorithms import registry
-from algorithms.base import play
-from algorithms.benches.pulls import PullsBench
-from algorithms.errors import LeaseboardError
-from tasks.evaluate.trials.evaluate import Arrays, Fold
-from tasks.evaluate.trials.replay import Protocol, StoredTrials
-from tasks.evaluate.trials.spaces import load_space
-from tasks.evaluate.trials.worker import TrialLimits
-from tasks.store.recorded import Store
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.pulls import PullsBench
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold
+from leaseboard.tasks.evaluate.trials.replay import Protocol, StoredTrials
+from leaseboard.tasks.evaluate.trials.spaces import load_space
+from leaseboard.tasks.evaluate.trials.worker import TrialLimits
+from leaseboard.tasks.store.recorded import Store
 
 ARMS = ["bernoulli_nb", "decision_tree", "gaussian_nb", "k_nearest_neighbors"]
 
@@ -34,7 +34,7 @@ def stored(folder, *, arrays=arrays, arms=ARMS, optimiser="tpe", seed=1, limits=
             digest="toy",
             split={"protocol": "holdout", "seed": 0},
             encoding={},
-            code=("tasks.evaluate.trials.plans",),
+            code=("leaseboard.tasks.evaluate.trials.plans",),
         ),
         arrays,
         optimiser=optimiser,

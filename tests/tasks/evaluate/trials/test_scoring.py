@@ -16,7 +16,7 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from tasks.evaluate.trials.scoring import Judge
+from leaseboard.tasks.evaluate.trials.scoring import Judge
 
 NAMES = np.array(["no", "yes"])
 RNG = np.random.default_rng(0)

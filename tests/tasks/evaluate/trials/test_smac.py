@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tasks.evaluate.trials.optimisers import make
-from tasks.evaluate.trials.spaces import load_space
+from leaseboard.tasks.evaluate.trials.optimisers import make
+from leaseboard.tasks.evaluate.trials.spaces import load_space
 
 FAST = load_space("fast")
 ROOT = Path(__file__).resolve().parents[4]

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from algorithms.errors import UsageError
-from tasks.evaluate.trials import spaces
-from tasks.evaluate.trials.recipes import build
-from tasks.evaluate.trials.spaces import Arm, Hyperparameter, Space, load_space
-from tasks.machine.paths import conf_files
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.evaluate.trials import spaces
+from leaseboard.tasks.evaluate.trials.recipes import build
+from leaseboard.tasks.evaluate.trials.spaces import Arm, Hyperparameter, Space, load_space
+from leaseboard.tasks.machine.paths import conf_files
 
 RNG = np.random.default_rng(0)
 

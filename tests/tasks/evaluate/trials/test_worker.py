@@ -8,16 +8,16 @@ import numpy as np
 import psutil
 import pytest
 
-from tasks.evaluate.trials.evaluate import Arrays, Fold, Order, reward_of, run
-from tasks.evaluate.trials.worker import (
+from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold, Order, reward_of, run
+from leaseboard.tasks.evaluate.trials.worker import (
     Imports,
     TrialLimits,
     TrialWorker,
     close_resting,
     resting,
 )
-from tasks.processes.channel import Silence
-from tasks.processes.companion import kept_pids
+from leaseboard.tasks.processes.channel import Silence
+from leaseboard.tasks.processes.companion import kept_pids
 
 HERE = Path(__file__).parent
 
@@ -77,7 +77,7 @@ def test_what_is_imported_before_any_trial_has_a_price_and_is_not_imported_again
 
 
 def test_an_import_without_end_is_a_crash_with_the_reason(learners, monkeypatch):
-    monkeypatch.setattr("tasks.evaluate.trials.worker.IMPORT_SECONDS", 0.0)
+    monkeypatch.setattr("leaseboard.tasks.evaluate.trials.worker.IMPORT_SECONDS", 0.0)
     with TrialWorker(TrialLimits(cpu_seconds=0.3, memory_mb=1500)) as worker:
         outcome = worker.run(Order("slow_import:Quick", {}, 0), arrays())
 

@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from algorithms import registry
-from algorithms.errors import DataError, SettingError, UsageError
-from tasks.fetch.dataset import Dataset, RawTable, finish
-from tasks.fetch.references import Reference
-from tasks.jobs.benches import check_options
-from tasks.jobs.benches.holdout import Options, as_holdout, make
-from tasks.jobs.job import Job
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.errors import DataError, SettingError, UsageError
+from leaseboard.tasks.fetch.dataset import Dataset, RawTable, finish
+from leaseboard.tasks.fetch.references import Reference
+from leaseboard.tasks.jobs.benches import check_options
+from leaseboard.tasks.jobs.benches.holdout import Options, as_holdout, make
+from leaseboard.tasks.jobs.job import Job
 
 
 def dataset(target="y", **columns):

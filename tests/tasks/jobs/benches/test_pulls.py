@@ -5,16 +5,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms import registry
-from algorithms.audit import Auditor
-from algorithms.base import play
-from algorithms.errors import DataError, LeaseboardError, SkipError, UsageError
-from tasks.evaluate.trials import spaces
-from tasks.fetch import load
-from tasks.jobs import benches
-from tasks.jobs.job import Job
-from tasks.jobs.suites.suite import load_suite
-from tasks.machine.paths import conf_dir
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.audit import Auditor
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.errors import DataError, LeaseboardError, SkipError, UsageError
+from leaseboard.tasks.evaluate.trials import spaces
+from leaseboard.tasks.fetch import load
+from leaseboard.tasks.jobs import benches
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.suites.suite import load_suite
+from leaseboard.tasks.machine.paths import conf_dir
 
 WINE = {"space": "fast", "arms": ["gaussian_nb", "k_nearest_neighbors"]}
 GAUSSIANS = "synthetic:seven-gaussians?rows=5000"

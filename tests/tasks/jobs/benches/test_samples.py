@@ -7,12 +7,12 @@ import sys
 
 import pytest
 
-from algorithms.errors import DataError, SkipError, UsageError
-from algorithms.events import ConfigurationAdmitted, Eliminated, ProbeFinished
-from algorithms.log_format import read_log
-from tasks.jobs import benches
-from tasks.jobs.job import Job
-from tasks.jobs.run import route_settings, run_job
+from leaseboard.algorithms.errors import DataError, SkipError, UsageError
+from leaseboard.algorithms.events import ConfigurationAdmitted, Eliminated, ProbeFinished
+from leaseboard.algorithms.log_format import read_log
+from leaseboard.tasks.jobs import benches
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.run import route_settings, run_job
 
 DATA = "synthetic:waveform?rows=3000&seed=0"
 NAMES = ("abc", "full-run", "successive-halving", "daub", "random-configuration")
@@ -96,8 +96,8 @@ def test_a_replay_of_drawn_configurations_loads_no_learners(tmp_path):
     code = f"""
 import sys
 from pathlib import Path
-from tasks.jobs.job import Job
-from tasks.jobs.run import run_job
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.run import run_job
 
 heavy = {{"lightgbm", "sklearn", "scipy.stats"}}
 job = Job("abc", {DATA!r}, 0, 0, bench={{"configurations": 2, "initial_rows": 300}})

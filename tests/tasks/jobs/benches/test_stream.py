@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from algorithms import registry
-from algorithms.base import play
-from algorithms.errors import UsageError
-from tasks.fetch import load
-from tasks.jobs.benches import check_options
-from tasks.jobs.benches.stream import make
-from tasks.jobs.job import Job
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.fetch import load
+from leaseboard.tasks.jobs.benches import check_options
+from leaseboard.tasks.jobs.benches.stream import make
+from leaseboard.tasks.jobs.job import Job
 
 
 def job(**changes) -> Job:

@@ -1,12 +1,12 @@
 import pytest
 
-from algorithms.errors import UsageError
-from tasks import fetch
-from tasks.jobs import benches
-from tasks.jobs.benches import systems
-from tasks.jobs.job import Job
-from tasks.jobs.run import run_job
-from tasks.models import winner
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks import fetch
+from leaseboard.tasks.jobs import benches
+from leaseboard.tasks.jobs.benches import systems
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.run import run_job
+from leaseboard.tasks.models import winner
 
 
 @pytest.fixture(autouse=True)

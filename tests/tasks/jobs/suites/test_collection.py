@@ -2,10 +2,10 @@
 
 import pytest
 
-from algorithms.errors import UsageError
-from tasks.jobs.suites.collection import check_apart, members
-from tasks.jobs.suites.suite import Suite, load_suite
-from tasks.machine import paths
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.jobs.suites.collection import check_apart, members
+from leaseboard.tasks.jobs.suites.suite import Suite, load_suite
+from leaseboard.tasks.machine import paths
 
 SUITE = "title: t\ndata: ['sklearn:wine']\nalgorithms: [vanilla]\n"
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from algorithms.errors import UsageError
-from tasks import fetch
-from tasks.jobs.job import Job
-from tasks.jobs.run import failed
-from tasks.jobs.suites.plan import check_suite, plan
-from tasks.jobs.suites.suite import load_suite
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks import fetch
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.run import failed
+from leaseboard.tasks.jobs.suites.plan import check_suite, plan
+from leaseboard.tasks.jobs.suites.suite import load_suite
 
 COLUMNS = "id,name,task,rows,features,target,sha256,licence\n"
 GOOD = """\

@@ -4,17 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from algorithms.errors import UsageError
-from tasks.jobs.job import Job
-from tasks.jobs.suites.collection import members
-from tasks.jobs.suites.plan import check_suite
-from tasks.jobs.suites.rankable import (
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.suites.collection import members
+from leaseboard.tasks.jobs.suites.plan import check_suite
+from leaseboard.tasks.jobs.suites.rankable import (
     require_measure,
     require_ranking,
     tasks_of,
     with_baselines,
 )
-from tasks.jobs.suites.suite import Suite, load_suite, suite_names
+from leaseboard.tasks.jobs.suites.suite import Suite, load_suite, suite_names
 
 
 def job(algorithm, data="d"):

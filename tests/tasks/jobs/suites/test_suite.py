@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from algorithms.errors import UsageError
-from tasks.jobs.suites.collection import members
-from tasks.jobs.suites.suite import Suite, load_suite, suite_names
-from tasks.machine.yaml_files import load_yaml
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.jobs.suites.collection import members
+from leaseboard.tasks.jobs.suites.suite import Suite, load_suite, suite_names
+from leaseboard.tasks.machine.yaml_files import load_yaml
 
 MINIMAL = "title: t\ndata: ['sklearn:wine']\nalgorithms: [vanilla]\n"
 

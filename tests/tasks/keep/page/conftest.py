@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from algorithms.sequential.duel import Duel
-from tasks.keep.changes import Changes, Happened, KeptRow, Lineage, TakenIn
-from tasks.keep.expecting import Expected
-from tasks.keep.incidents import Case, Incident
-from tasks.keep.losses import added, loss_of_row
-from tasks.keep.settings import DataSettings, Keep
-from tasks.keep.state import State
+from leaseboard.algorithms.sequential.duel import Duel
+from leaseboard.tasks.keep.changes import Changes, Happened, KeptRow, Lineage, TakenIn
+from leaseboard.tasks.keep.expecting import Expected
+from leaseboard.tasks.keep.incidents import Case, Incident
+from leaseboard.tasks.keep.losses import added, loss_of_row
+from leaseboard.tasks.keep.settings import DataSettings, Keep
+from leaseboard.tasks.keep.state import State
 
 BEGAN = datetime(2026, 1, 1, 3, tzinfo=UTC)
 DELAY = 7

@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 
-from tasks.keep.page import build
-from tasks.keep.state import State
+from leaseboard.tasks.keep.page import build
+from leaseboard.tasks.keep.state import State
 from tests.browsing import assert_accessible, cut_off, see_all
 
 pytestmark = pytest.mark.browser

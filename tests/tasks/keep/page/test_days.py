@@ -1,6 +1,6 @@
 """Days, weeks and gaps."""
 
-from tasks.keep.page.days import MOST_DAYS, Calendar, Day, gapped, width_of
+from leaseboard.tasks.keep.page.days import MOST_DAYS, Calendar, Day, gapped, width_of
 
 
 def day(number: int, loss: float, rows: int = 1) -> Day:

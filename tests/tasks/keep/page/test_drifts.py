@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from tasks.keep.page.drifts import MOST_LINES, distances, section
+from leaseboard.tasks.keep.page.drifts import MOST_LINES, distances, section
 
 DAYS = ["2026-01-01", "2026-01-02", "2026-01-03", "2026-01-05"]
 

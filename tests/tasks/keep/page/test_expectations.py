@@ -1,11 +1,11 @@
 """What days are expected to cost, with how wrong that was."""
 
-from tasks.keep.expecting import Expected
-from tasks.keep.page import build
-from tasks.keep.page.expectations import honesty
-from tasks.keep.page.status import status
-from tasks.keep.state import State
-from tasks.report.shell import unpacked
+from leaseboard.tasks.keep.expecting import Expected
+from leaseboard.tasks.keep.page import build
+from leaseboard.tasks.keep.page.expectations import honesty
+from leaseboard.tasks.keep.page.status import status
+from leaseboard.tasks.keep.state import State
+from leaseboard.tasks.report.shell import unpacked
 from tests.page_reader import read_page
 
 

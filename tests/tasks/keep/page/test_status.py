@@ -2,8 +2,8 @@
 
 import pytest
 
-from tasks.keep.page import status
-from tasks.keep.state import State
+from leaseboard.tasks.keep.page import status
+from leaseboard.tasks.keep.state import State
 
 
 def test_a_dozen_lines_say_how_it_stands(lived, keep):

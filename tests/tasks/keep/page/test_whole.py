@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from tasks.keep.changes import Changes, Happened, Lineage
-from tasks.keep.page import build
-from tasks.keep.state import State
-from tasks.report.shell import unpacked
+from leaseboard.tasks.keep.changes import Changes, Happened, Lineage
+from leaseboard.tasks.keep.page import build
+from leaseboard.tasks.keep.state import State
+from leaseboard.tasks.report.shell import unpacked
 from tests.page_reader import read_page
 
 ALL = {"losses", "expected", "lineages", "comparison", "incidents", "aside", "watch",

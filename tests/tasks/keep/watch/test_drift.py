@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tasks.keep.watch.drift import QUIET_DAYS, K, Sums, days_of_drift, limit
+from leaseboard.tasks.keep.watch.drift import QUIET_DAYS, K, Sums, days_of_drift, limit
 
 
 def signals(days, most=None, both=True):

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms.errors import DataError
-from tasks.keep.watch.estimate import LEVEL, LossModel
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks.keep.watch.estimate import LEVEL, LossModel
 
 
 def days(first, count, rows=40, classes=False):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tasks.keep.watch.novelty import BEYOND, FAR, LEAST, excess, is_far_above
+from leaseboard.tasks.keep.watch.novelty import BEYOND, FAR, LEAST, excess, is_far_above
 
 NAMES = ["x: low", "x: middle", "x: high", "x: commonest"]
 
@@ -129,7 +129,7 @@ def test_wrong_labels_that_move_each_series_a_little_alarm_together():
 
 
 def test_exchangeable_days_exceed_all_others_no_more_often_than_theory_says(monkeypatch):
-    monkeypatch.setattr("tasks.keep.watch.novelty.MARGIN", 1.0)
+    monkeypatch.setattr("leaseboard.tasks.keep.watch.novelty.MARGIN", 1.0)
     generator = np.random.default_rng(0)
     n, tries = 20, 1000
     found = [

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tasks.keep.watch.signature import (
+from leaseboard.tasks.keep.watch.signature import (
     MOST_CATEGORIES,
     QUANTILES,
     WORDS,

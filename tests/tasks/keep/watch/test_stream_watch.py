@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tasks.keep.watch.stream_watch import WINDOW, StreamWatch
+from leaseboard.tasks.keep.watch.stream_watch import WINDOW, StreamWatch
 
 
 def day(number, rows=60):

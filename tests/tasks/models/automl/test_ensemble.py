@@ -5,8 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.evaluate.trials.scoring import Judge
-from tasks.models.automl.ensemble import EnsembleMember, EnsembleModel, distance, selected, span_of
+from leaseboard.tasks.evaluate.trials.scoring import Judge
+from leaseboard.tasks.models.automl.ensemble import (
+    EnsembleMember,
+    EnsembleModel,
+    distance,
+    selected,
+    span_of,
+)
 
 
 def test_the_first_member_is_the_best_and_the_others_improve_the_mean():

@@ -13,12 +13,12 @@ from sklearn.metrics import get_scorer, make_scorer
 from sklearn.model_selection import TimeSeriesSplit
 from sklearn.utils.estimator_checks import check_estimator
 
-from algorithms.errors import LeaseboardError
-from tasks.evaluate.trials.spaces import load_space
-from tasks.models import trusted
-from tasks.models.automl.estimators import PolicyClassifier, PolicyRegressor
-from tasks.models.automl.validation import folds_of
-from tasks.store.recorded import Store
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.tasks.evaluate.trials.spaces import load_space
+from leaseboard.tasks.models import trusted
+from leaseboard.tasks.models.automl.estimators import PolicyClassifier, PolicyRegressor
+from leaseboard.tasks.models.automl.validation import folds_of
+from leaseboard.tasks.store.recorded import Store
 
 FAST = ["decision_tree", "k_nearest_neighbors", "lda"]
 CHECKED = {"optimiser": "random", "budget": 9, "unit": "trials", "trial_cpu_seconds": None}

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from tasks.evaluate.trials.budgeted import Judged
-from tasks.evaluate.trials.evaluate import Order
-from tasks.evaluate.trials.scoring import Judge
-from tasks.models.automl.policy_search import _Candidate, _comparable
+from leaseboard.tasks.evaluate.trials.budgeted import Judged
+from leaseboard.tasks.evaluate.trials.evaluate import Order
+from leaseboard.tasks.evaluate.trials.scoring import Judge
+from leaseboard.tasks.models.automl.policy_search import _Candidate, _comparable
 
 TARGETS = np.tile([0, 1], 45)
 

@@ -21,15 +21,15 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
-from algorithms.abc_selection.baselines import FullRun
-from algorithms.abc_selection.cross_validation import EarlyStoppedCV
-from algorithms.abc_selection.fitness import FitnessWarning
-from algorithms.abc_selection.selection import ABC
-from algorithms.errors import DataError, UsageError
-from algorithms.events import ProbeFinished, of
 from leaseboard import SelectionSearch
-from tasks.evaluate.probes import recording
-from tasks.models import trusted
+from leaseboard.algorithms.abc_selection.baselines import FullRun
+from leaseboard.algorithms.abc_selection.cross_validation import EarlyStoppedCV
+from leaseboard.algorithms.abc_selection.fitness import FitnessWarning
+from leaseboard.algorithms.abc_selection.selection import ABC
+from leaseboard.algorithms.errors import DataError, UsageError
+from leaseboard.algorithms.events import ProbeFinished, of
+from leaseboard.tasks.evaluate.probes import recording
+from leaseboard.tasks.models import trusted
 
 PIPELINES = {
     "constant": DummyClassifier(),

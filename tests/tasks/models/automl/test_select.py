@@ -8,10 +8,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from algorithms.abc_selection.baselines import FullRun
-from algorithms.errors import UsageError
-from algorithms.events import ProbeFinished
-from tasks.models.automl.select import select
+from leaseboard.algorithms.abc_selection.baselines import FullRun
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.events import ProbeFinished
+from leaseboard.tasks.models.automl.select import select
 
 PIPELINES = {
     "constant": DummyClassifier(),

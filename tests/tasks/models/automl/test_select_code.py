@@ -21,7 +21,7 @@ from mine import Imported
 from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import make_pipeline
-from tasks.models.automl.select import select
+from leaseboard.tasks.models.automl.select import select
 
 X, y = load_iris(return_X_y=True)
 for mine in (Written(), Imported()):

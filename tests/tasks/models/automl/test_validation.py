@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.model_selection import GroupKFold, TimeSeriesSplit
 
-from tasks.models.automl.validation import FOLDS, HOLDOUT, default_cv, folds_of
+from leaseboard.tasks.models.automl.validation import FOLDS, HOLDOUT, default_cv, folds_of
 
 
 def made(cv, codes, *, groups=None, classes=True, seed=0):

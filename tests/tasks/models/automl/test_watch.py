@@ -12,11 +12,11 @@ from mlflow.utils import autologging_utils
 from sklearn.dummy import DummyClassifier
 from sklearn.naive_bayes import GaussianNB
 
-from algorithms.errors import UsageError
 from leaseboard import race
-from tasks.models.automl.estimators import PolicyClassifier
-from tasks.models.automl.search import SelectionSearch
-from tasks.models.automl.select import select
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.models.automl.estimators import PolicyClassifier
+from leaseboard.tasks.models.automl.search import SelectionSearch
+from leaseboard.tasks.models.automl.select import select
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 Y = np.where(X[:, 0] > 0, "yes", "no")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tasks.report.draw import facets
+from leaseboard.tasks.report.draw import facets
 
 
 @pytest.mark.parametrize("panels", [1, 2, 3, 4, 5, 7])

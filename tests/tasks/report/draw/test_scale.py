@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from tasks.report.draw.svg import COMMON, Scale, frame
-from tasks.score.bootstrap import Interval
+from leaseboard.tasks.report.draw.svg import COMMON, Scale, frame
+from leaseboard.tasks.score.bootstrap import Interval
 
 
 def points(*values):

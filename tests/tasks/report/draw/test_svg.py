@@ -3,10 +3,10 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 
-from tasks.report.draw import svg
-from tasks.score.bootstrap import Interval
-from tasks.score.leaderboard import Row
-from tasks.score.significance import Comparison
+from leaseboard.tasks.report.draw import svg
+from leaseboard.tasks.score.bootstrap import Interval
+from leaseboard.tasks.score.leaderboard import Row
+from leaseboard.tasks.score.significance import Comparison
 
 
 def row(label, score, width=0.1, cost=1.0):

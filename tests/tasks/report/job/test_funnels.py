@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from algorithms import registry
-from algorithms.abc_selection.simulation import SimulatedLearners
-from algorithms.base import play
-from algorithms.benches.samples import SamplesBench
-from algorithms.events import BoundsUpdated
-from tasks.report.draw.specs import colour
-from tasks.report.job.funnels import funnels, verdicts
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.samples import SamplesBench
+from leaseboard.algorithms.events import BoundsUpdated
+from leaseboard.tasks.report.draw.specs import colour
+from leaseboard.tasks.report.job.funnels import funnels, verdicts
 
 LEARNERS = SimulatedLearners((0.6, 0.9, 0.7, 0.8, 0.5), 20_000, 5_000, seed=0)
 REAL = {number: LEARNERS.real_accuracy(number) for number in range(5)}

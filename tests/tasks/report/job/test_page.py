@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from algorithms.configurations import configurations
-from tasks.report.draw.specs import (
+from leaseboard.algorithms.configurations import configurations
+from leaseboard.tasks.report.draw.specs import (
     compact,
     name_of,
     names_of,
@@ -12,10 +12,10 @@ from tasks.report.draw.specs import (
     text,
     thinned,
 )
-from tasks.report.job import arms, bands, leases, page
-from tasks.report.job.leases import Segment, merged, reigns, segments
-from tasks.report.job.page import job_payload
-from tasks.report.shell import packed, unpacked
+from leaseboard.tasks.report.job import arms, bands, leases, page
+from leaseboard.tasks.report.job.leases import Segment, merged, reigns, segments
+from leaseboard.tasks.report.job.page import job_payload
+from leaseboard.tasks.report.shell import packed, unpacked
 
 
 def titles(payload):
@@ -55,7 +55,7 @@ def test_an_unfinished_log_gives_a_page(log):
 
 
 def test_segments_join_a_lease_with_its_extensions(logs):
-    from algorithms.events import ConfigurationAdmitted, LeaseGranted, Paused
+    from leaseboard.algorithms.events import ConfigurationAdmitted, LeaseGranted, Paused
 
     events = [
         ConfigurationAdmitted(at=0, configuration=0, parameters={}),
@@ -155,7 +155,7 @@ def test_many_pauses_do_not_crowd_out_the_rare_decisions(logs):
 
 
 def test_names_leave_out_what_all_configurations_share():
-    from algorithms.events import ConfigurationAdmitted
+    from leaseboard.algorithms.events import ConfigurationAdmitted
 
     events = [
         ConfigurationAdmitted(at=0, configuration=n, parameters={"rate": 0.5, "pairs": pairs})

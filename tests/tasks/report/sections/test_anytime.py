@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from algorithms.events import TrialFinished
-from tasks.jobs.job import Result
-from tasks.report.job.curve import cost_curve_of, curve_of
-from tasks.report.sections import anytime
-from tasks.score.frame import as_frame, to_frame
+from leaseboard.algorithms.events import TrialFinished
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.report.job.curve import cost_curve_of, curve_of
+from leaseboard.tasks.report.sections import anytime
+from leaseboard.tasks.score.frame import as_frame, to_frame
 
 
 def curve(*points):

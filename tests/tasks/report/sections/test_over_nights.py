@@ -1,7 +1,7 @@
 """The page's section on past nights, made from what newer results superseded."""
 
-from tasks import report
-from tasks.report.shell import unpacked
+from leaseboard.tasks import report
+from leaseboard.tasks.report.shell import unpacked
 from tests.page_reader import read_page
 
 

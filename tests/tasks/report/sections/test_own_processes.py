@@ -1,9 +1,9 @@
 from types import SimpleNamespace
 
-from tasks.jobs.job import Result
-from tasks.report.sections.own_processes import section
-from tasks.score.compared import compared
-from tasks.score.frame import as_frame
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.report.sections.own_processes import section
+from leaseboard.tasks.score.compared import compared
+from leaseboard.tasks.score.frame import as_frame
 
 JOBS = {
     "chacha": [("ok", None), ("crash", None)],

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from types import SimpleNamespace
 
-from tasks.report.sections.relative_error import errors, figures, section
-from tasks.score.relative import relative
+from leaseboard.tasks.report.sections.relative_error import errors, figures, section
+from leaseboard.tasks.score.relative import relative
 from tests.tasks.score.relatives import BASELINES, FRAME
 
 

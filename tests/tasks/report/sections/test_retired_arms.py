@@ -2,10 +2,10 @@
 
 from types import SimpleNamespace
 
-from algorithms import registry
-from algorithms.base import play
-from algorithms.benches.pulls import PullsBench, Trial
-from tasks.report.sections.retired_arms import job_retired, section
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.pulls import PullsBench, Trial
+from leaseboard.tasks.report.sections.retired_arms import job_retired, section
 
 
 class Trials:

@@ -6,9 +6,9 @@ from importlib import import_module
 
 from jinja2 import Environment, PackageLoader
 
-from tasks.report import sections
-from tasks.report.section import Material, Section
-from tasks.report.sections import READERS, SECTIONS
+from leaseboard.tasks.report import sections
+from leaseboard.tasks.report.section import Material, Section
+from leaseboard.tasks.report.sections import READERS, SECTIONS
 
 MODULES = [
     import_module(f"{sections.__name__}.{module.name}")
@@ -24,7 +24,7 @@ def test_every_module_that_makes_a_section_is_on_the_page():
 
 
 def test_every_template_is_there_and_some_section_shows_it():
-    loader = PackageLoader("tasks.report")
+    loader = PackageLoader("leaseboard.tasks.report")
     named = {kind.template for kind in (Section, *Section.__subclasses__())}
 
     assert {name for name in loader.list_templates() if "section" in name} == named
@@ -34,10 +34,10 @@ def test_every_template_is_there_and_some_section_shows_it():
 
 def test_a_section_of_a_run_without_logs_is_made_all_the_same(run_folder, suite, tmp_path):
     """What a section asks of the logs, a reader gives; none that is forgotten goes unseen."""
-    from tasks.folder.results import shown_at
-    from tasks.report.section import read_logs
-    from tasks.score.compared import compared
-    from tasks.score.frame import as_frame
+    from leaseboard.tasks.folder.results import shown_at
+    from leaseboard.tasks.report.section import read_logs
+    from leaseboard.tasks.score.compared import compared
+    from leaseboard.tasks.score.frame import as_frame
 
     frame = as_frame(shown_at(run_folder))
     told, damaged = read_logs(tmp_path, frame, READERS)

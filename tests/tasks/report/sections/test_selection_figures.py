@@ -7,11 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from algorithms import registry
-from algorithms.abc_selection.simulation import SimulatedLearners
-from algorithms.base import play
-from algorithms.benches.samples import SamplesBench
-from tasks.report.sections.selections import compared, figures, selection_log
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.samples import SamplesBench
+from leaseboard.tasks.report.sections.selections import compared, figures, selection_log
 
 ACCURACIES = (0.6, 0.9, 0.7, 0.89, 0.5)
 RUNS = (

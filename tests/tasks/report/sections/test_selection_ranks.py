@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pandas as pd
 
-from tasks.report.section import Material
-from tasks.report.sections.selection_ranks import section
+from leaseboard.tasks.report.section import Material
+from leaseboard.tasks.report.sections.selection_ranks import section
 
 
 def made(*rows):

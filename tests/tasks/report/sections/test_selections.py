@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from types import SimpleNamespace
 
-from algorithms import registry
-from algorithms.abc_selection.simulation import SimulatedLearners
-from algorithms.base import play
-from algorithms.benches.samples import SamplesBench
-from tasks.report.sections.selections import pictures, section, selection_log
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.samples import SamplesBench
+from leaseboard.tasks.report.sections.selections import pictures, section, selection_log
 
 
 def log(name):

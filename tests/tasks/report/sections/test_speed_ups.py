@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from algorithms import registry
-from algorithms.base import play
-from algorithms.tiny import tiny_bench
-from tasks.report.sections.speed_ups import job_progress, section
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.tiny import tiny_bench
+from leaseboard.tasks.report.sections.speed_ups import job_progress, section
 
 NAMES = ("tpe-joint", "rising-bandits", "random-arm")
 

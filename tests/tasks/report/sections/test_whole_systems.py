@@ -5,11 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from tasks.jobs.job import Result
-from tasks.report.sections.whole_systems import section
-from tasks.score.compared import compared
-from tasks.score.frame import as_frame
-from tasks.score.margins import margins
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.report.sections.whole_systems import section
+from leaseboard.tasks.score.compared import compared
+from leaseboard.tasks.score.frame import as_frame
+from leaseboard.tasks.score.margins import margins
 
 SCORES = {
     "ours": {"x": [0.90, 0.92], "y": [0.80, 0.79]},

@@ -7,14 +7,14 @@ from types import ModuleType
 
 import pytest
 
-from tasks.folder import results
-from tasks.folder.event_logs import read_partial_log
-from tasks.jobs.run import run_job
-from tasks.jobs.suites.suite import load_suite
-from tasks.machine import paths
-from tasks.score.frame import as_frame
-from tasks.score.gate.baseline import read_baseline
-from tasks.score.gate.quantities import Evidence, measure
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.folder.event_logs import read_partial_log
+from leaseboard.tasks.jobs.run import run_job
+from leaseboard.tasks.jobs.suites.suite import load_suite
+from leaseboard.tasks.machine import paths
+from leaseboard.tasks.score.frame import as_frame
+from leaseboard.tasks.score.gate.baseline import read_baseline
+from leaseboard.tasks.score.gate.quantities import Evidence, measure
 
 ROOT = Path(__file__).resolve().parents[4]
 ACCEPTED = ROOT / "conf" / "baselines" / "ci.json"

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from algorithms.errors import UsageError
-from tasks.jobs.job import Job, Result
-from tasks.jobs.suites.promise import Promise
-from tasks.score.frame import as_frame
-from tasks.score.gate.baseline import Baseline, accept, read_baseline, write_baseline
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.jobs.job import Job, Result
+from leaseboard.tasks.jobs.suites.promise import Promise
+from leaseboard.tasks.score.frame import as_frame
+from leaseboard.tasks.score.gate.baseline import Baseline, accept, read_baseline, write_baseline
 
 ROOT = Path(__file__).resolve().parents[4]
 

@@ -7,15 +7,15 @@ import shutil
 import numpy as np
 import pytest
 
-from algorithms.chacha.safe import aggregate, around, bayes, ensemble, mixture, odds
-from algorithms.online.pool import Pool
-from tasks.jobs.run import run_job
-from tasks.jobs.suites.suite import Suite
-from tasks.score.frame import as_frame, to_frame
-from tasks.score.gate.baseline import accept
-from tasks.score.gate.verdict import gate
-from tasks.track import Tracker, records
-from tasks.track.publish import Logged
+from leaseboard.algorithms.chacha.safe import aggregate, around, bayes, ensemble, mixture, odds
+from leaseboard.algorithms.online.pool import Pool
+from leaseboard.tasks.jobs.run import run_job
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.score.frame import as_frame, to_frame
+from leaseboard.tasks.score.gate.baseline import accept
+from leaseboard.tasks.score.gate.verdict import gate
+from leaseboard.tasks.track import Tracker, records
+from leaseboard.tasks.track.publish import Logged
 
 DATA = (
     {"data": "synthetic:fried?rows=2000&seed=0"},
@@ -97,29 +97,29 @@ def broken(run, baseline=None):
 PLANTS = {
     "intervals that miss twice as often": (
         ("ci-streams", ["fried"], ["vanilla", "chacha"]),
-        "algorithms.chacha.safe.intervals",
+        "leaseboard.algorithms.chacha.safe.intervals",
         "self.alphas = np.round(1.0 -", "self.alphas = np.round(1.1 -",
         ["coverage_in_worst_window of chacha", "coverage of chacha"],
     ),
     "beta's sign in ER-UCB": (
         ("ci-arms", ["first pulls"], ["er-ucb"]),
-        "algorithms.er_ucb", "reward - self.beta[:, 0]", "reward + self.beta[:, 0]",
+        "leaseboard.algorithms.er_ucb", "reward - self.beta[:, 0]", "reward + self.beta[:, 0]",
         ["index.arm3 of er-ucb", "index.arm4 of er-ucb"],
     ),
     "ABC's alpha times 50": (
         ("ci-selection", [], ["full-run", "abc (exact)"]),
-        "algorithms.abc_selection.bounds",
+        "leaseboard.algorithms.abc_selection.bounds",
         "return self.delta / (2 * self.n", "return 50 * self.delta / (2 * self.n",
         ["missed_intervals of abc (exact)"],
     ),
     "one apple expansion fewer": (
         ("ci-apple", [], ["apple", "apple-ssm"]),
-        "algorithms.apple.apple", "for k in range(1, epochs)}", "for k in range(1, epochs - 1)}",
+        "leaseboard.algorithms.apple.apple", "for k in range(1, epochs)}", "for k in range(1, epochs - 1)}",
         ["expansions of apple", "expansions of apple-ssm"],
     ),
     "the growth rate negated in Rising Bandits": (
         ("ci-arms", ["rising arms"], ["rising-bandits"]),
-        "algorithms.rising_bandits", "omega = growth_rate(", "omega = -growth_rate(",
+        "leaseboard.algorithms.rising_bandits", "omega = growth_rate(", "omega = -growth_rate(",
         ["upper.arm3 of rising-bandits", "upper.arm4 of rising-bandits",
          "upper.arm1 of rising-bandits"],
     ),
@@ -163,7 +163,9 @@ def test_a_mixture_that_forgets_too_soon_is_a_regression(part, plant):
     which = ("ci-streams", ["fried"], ["vanilla", "chacha"])
     run = part(*which, folder="before", repetitions=12)
     assert gate(run.frame, run.accepted(), quantities=run.quantities).exit_code == 0
-    plant("algorithms.chacha.chacha", "memory=self.memory,", "memory=self.memory / 500,")
+    plant(
+        "leaseboard.algorithms.chacha.chacha", "memory=self.memory,", "memory=self.memory / 500,"
+    )
     run = part(*which, repetitions=12)
     verdict = gate(run.frame, run.accepted(), quantities=run.quantities)
     assert verdict.exit_code == 1

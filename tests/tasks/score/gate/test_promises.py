@@ -8,16 +8,16 @@ from xml.etree import ElementTree as ET
 import pytest
 from pydantic import ValidationError
 
-from algorithms.errors import LeaseboardError, UsageError
-from algorithms.events import BoundsUpdated, LeaseGranted, Measured
-from tasks.jobs.job import Result
-from tasks.jobs.suites.promise import Promise
-from tasks.jobs.suites.suite import Suite
-from tasks.score.frame import as_frame, to_frame
-from tasks.score.gate.baseline import Baseline, accept, dropped
-from tasks.score.gate.formats import as_json, headline, junit, markdown
-from tasks.score.gate.quantities import Evidence, Quantity, measure
-from tasks.score.gate.verdict import gate
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.algorithms.events import BoundsUpdated, LeaseGranted, Measured
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.jobs.suites.promise import Promise
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.score.frame import as_frame, to_frame
+from leaseboard.tasks.score.gate.baseline import Baseline, accept, dropped
+from leaseboard.tasks.score.gate.formats import as_json, headline, junit, markdown
+from leaseboard.tasks.score.gate.quantities import Evidence, Quantity, measure
+from leaseboard.tasks.score.gate.verdict import gate
 
 GUARD = Promise(
     algorithm="chacha", data="x", metric="score", over="vanilla", at_most=1.01, reason="proven"

@@ -8,13 +8,13 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from algorithms.errors import UsageError
 from benchmarks.gate import simulate
-from tasks.jobs.job import Result
-from tasks.score.frame import as_frame, to_frame
-from tasks.score.gate.baseline import accept, dropped
-from tasks.score.gate.formats import as_json, junit, markdown
-from tasks.score.gate.verdict import gate
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.score.frame import as_frame, to_frame
+from leaseboard.tasks.score.gate.baseline import accept, dropped
+from leaseboard.tasks.score.gate.formats import as_json, junit, markdown
+from leaseboard.tasks.score.gate.verdict import gate
 
 CHACHA = ("chacha", "x")
 VANILLA = ("vanilla", "x")

@@ -12,10 +12,10 @@ import numpy as np
 import psutil
 import pytest
 
-from algorithms.errors import UsageError
-from tasks.jobs.job import Job
-from tasks.jobs.suites.suite import Suite
-from tasks.score.gate.speed import compare, exported, judge, markdown, timed
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.score.gate.speed import compare, exported, judge, markdown, timed
 
 ROOT = Path(__file__).resolve().parents[4]
 JOB = Job("vanilla", "x", 0, 0, label="vanilla")
@@ -132,9 +132,9 @@ def test_a_tree_that_cannot_run_a_job_is_named_and_the_others_are_compared(
 GATE = """
 import sys
 from pathlib import Path
-from flows.interruption import terminable
-from tasks.jobs.job import Job
-from tasks.score.gate.speed import compare
+from leaseboard.flows.interruption import terminable
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.score.gate.speed import compare
 
 with terminable():
     compare([Job("vanilla", "x", 0, 0, label="vanilla")], "HEAD", root=Path(sys.argv[1]))
