@@ -9,8 +9,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from leaseboard._names import check
-
 if TYPE_CHECKING:
     from leaseboard.algorithms.apple.classifier import AppleClassifier
     from leaseboard.algorithms.apple.estimator import AppleRegressor
@@ -62,8 +60,6 @@ _PLACES = {
 def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # Who needs no more than the science may have a folder `tasks` of their own.
-    check(*dict.fromkeys(("algorithms", _PLACES[name].partition(".")[0])))
     try:
         value = getattr(import_module(_PLACES[name]), name)
     except ModuleNotFoundError as error:

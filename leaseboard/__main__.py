@@ -8,9 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from leaseboard._names import ROOT, check
-
-USAGE = 64
+ROOT = Path(__file__).resolve().parents[1]
 
 
 class _Unbroken(io.FileIO):
@@ -52,13 +50,8 @@ def open_streams() -> None:
 
 
 def main() -> None:
-    """Run the command line, or say in one line what hides it."""
+    """Run the command line."""
     open_streams()
-    try:
-        check("algorithms", "tasks", "flows")
-    except ImportError as error:
-        sys.stderr.write(f"leaseboard: {error}\n")
-        sys.exit(USAGE)
     from leaseboard.flows import cli
 
     cli.main()
@@ -67,7 +60,7 @@ def main() -> None:
 def start() -> None:
     """Run it as ``python -m`` does: without the folder that Python then puts first on its path.
 
-    What stands there, such as a folder ``tasks``, is no more meant than by the command.
+    What stands there, such as a file ``calendar.py``, is no more meant than by the command.
     """
     if not sys.flags.safe_path and Path(sys.path[0]).resolve() != ROOT:
         del sys.path[0]

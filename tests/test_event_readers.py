@@ -205,7 +205,7 @@ def test_every_match_on_events_is_exhaustive_for_the_type_checker():
     checked = (*mypy["packages"], *mypy["modules"])
     found = 0
     for path in MODULES:
-        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        name = ".".join(("leaseboard", *path.relative_to(ROOT).with_suffix("").parts))
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Match) and class_patterns(node) & events.KINDS.keys():
                 last = ast.unparse(node.cases[-1])

@@ -32,7 +32,8 @@ def wrong(folder: Path, *tops: str) -> dict[str, doctest.TestResults]:
 
 
 def test_examples_give_what_they_say():
-    assert wrong(ROOT, "algorithms", "tasks", "flows", "benchmarks") == {}
+    rooms = [f"leaseboard/{name}" for name in ("algorithms", "tasks", "flows")]
+    assert wrong(ROOT, *rooms, "benchmarks") == {}
 
 
 def test_a_wrong_example_fails_and_one_that_cannot_be_seen_too(tmp_path, monkeypatch):

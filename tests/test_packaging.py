@@ -1,8 +1,10 @@
-"""The wheel holds our four packages and the configuration, and nothing else."""
+"""The wheel holds our package and the configuration in it, and nothing else."""
 
+import os
 import re
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from importlib.metadata import distribution
@@ -13,9 +15,10 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
+ROOMS = ("algorithms", "flows", "tasks")
 
 
-def test_the_wheel_holds_exactly_our_packages_the_configuration_and_the_licence(tmp_path):
+def test_the_wheel_holds_exactly_our_package_the_configuration_and_the_licence(tmp_path):
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)],
         cwd=ROOT,
@@ -29,11 +32,87 @@ def test_the_wheel_holds_exactly_our_packages_the_configuration_and_the_licence(
     (licence,) = (name for name in names if name.endswith(".dist-info/licenses/LICENSE"))
     tops = {name.split("/")[0] for name in names if ".dist-info" not in name}
 
-    assert tops == {"algorithms", "flows", "leaseboard", "tasks"}
-    assert "flows/_conf/suites/quick.yaml" in names
+    assert tops == {"leaseboard"}
+    assert len(names) == len(set(names))
+    assert {name.split("/")[1] for name in names if name.startswith("leaseboard/")} == {
+        "__init__.py", "__main__.py", "_conf", "algorithms", "flows", "tasks",
+    }  # fmt: skip
+    for kept, folder in {"_conf": "conf", **{room: room for room in ROOMS}}.items():
+        tracked = subprocess.check_output(["git", "ls-files", folder], cwd=ROOT, text=True)
+        inside = {name for name in names if name.startswith(f"leaseboard/{kept}/")}
+        assert inside == {
+            line.replace(folder, f"leaseboard/{kept}", 1) for line in tracked.splitlines()
+        }
     assert "\nLicense-Expression: BSD-3-Clause\n" in archive.read(told).decode()
     assert archive.read(licence) == (ROOT / "LICENSE").read_bytes()
     assert archive.read(licence).startswith(b"BSD 3-Clause License\n")
+
+
+def test_a_wheel_of_the_source_distribution_holds_the_same(tmp_path):
+    """It has folders where the checkout has symbolic links."""
+    build = [sys.executable, "-m", "hatchling", "build", "-t"]
+    subprocess.run([*build, "sdist", "-d", str(tmp_path)], cwd=ROOT, check=True)
+    (sdist,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    there = tmp_path / sdist.name.removesuffix(".tar.gz")
+    for name, place in (("here", ROOT), ("there", there)):
+        subprocess.run([*build, "wheel", "-d", str(tmp_path / name)], cwd=place, check=True)
+    here, there = (
+        {info.filename: info.CRC for info in zipfile.ZipFile(wheel).infolist()}
+        for wheel in sorted(tmp_path.glob("*here/*.whl"))
+    )
+
+    assert here == there
+
+
+USE = """
+import pickle, sys
+import mlflow, leaseboard
+mlflow.set_tracking_uri("sqlite:///mlruns/mlflow.db")
+mlflow.pyfunc.load_model("models:/small/1")
+model = leaseboard.ChaChaRegressor()
+model.learn_one({"a": 1.0}, 2.0)
+print(pickle.loads(pickle.dumps(model)).predict_one({"a": 1.0}), leaseboard.__file__)
+"""
+SMALL = """
+title: Small
+data: ["synthetic:fried?rows=200&seed=0"]
+algorithms: [linear]
+"""
+
+
+@pytest.mark.slow
+def test_an_installed_wheel_works_where_folders_have_the_names_of_its_rooms(tmp_path):
+    """And raise if anybody imports them."""
+    installed, project = tmp_path / "installed", tmp_path / "project"
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT, check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    zipfile.ZipFile(wheel).extractall(installed)
+    for room in ROOMS:
+        (project / room).mkdir(parents=True)
+        (project / room / "__init__.py").write_text(f"raise RuntimeError('{room} of mine')\n")
+    rows = "".join(f"{k % 7},{k % 5},{k % 7 * (k % 5) + 0.5}\n" for k in range(60))
+    (project / "sales.csv").write_text(f"price,rain,revenue\n{rows}")
+    (project / "small.yaml").write_text(SMALL)
+    (project / "use.py").write_text(USE)
+
+    def said(*words):
+        return subprocess.check_output(
+            [sys.executable, *words], cwd=project, text=True, stderr=subprocess.STDOUT,
+            env={**os.environ, "PYTHONPATH": str(installed)},
+        )  # fmt: skip
+
+    command = ("-c", "from leaseboard.__main__ import main; main()")
+    assert '"status": "ok"' in said(*command, "race", "vanilla", "sales.csv", "--json")
+    said("-m", "leaseboard", "learn", "sales.model", "sales.csv")
+    assert "revenue" in said(*command, "predict", "sales.model", "sales.csv")
+    assert "All 108 jobs finished" in said(*command, "run", "quick", "--local")
+    said(*command, "run", "small.yaml", "--local", "--register")
+    answer, place = said("use.py").splitlines()[-1].split(maxsplit=1)
+    assert float(answer) == 2
+    assert Path(place) == installed / "leaseboard" / "__init__.py"
 
 
 def locked():

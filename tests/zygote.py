@@ -32,10 +32,13 @@ import types
 from pathlib import Path
 
 IMPORTS = (
-    "leaseboard.algorithms.chacha.baselines", "leaseboard.algorithms.chacha.chacha", "leaseboard.flows.benchmark", "leaseboard.flows.cli",
-    "leaseboard.flows.dispatch", "mlflow.store.tracking.sqlalchemy_store", "sklearn.datasets",
-    "leaseboard.tasks.jobs.quarantine", "leaseboard.tasks.models.kept", "leaseboard.tasks.models.logged", "leaseboard.tasks.pool.worker",
-    "leaseboard.tasks.report", "leaseboard.tasks.score.bootstrap", "leaseboard.tasks.score.gate.verdict", "leaseboard.tasks.steps.recording",
+    "leaseboard.algorithms.chacha.baselines", "leaseboard.algorithms.chacha.chacha",
+    "leaseboard.flows.benchmark", "leaseboard.flows.cli", "leaseboard.flows.dispatch",
+    "mlflow.store.tracking.sqlalchemy_store", "sklearn.datasets",
+    "leaseboard.tasks.jobs.quarantine", "leaseboard.tasks.models.kept",
+    "leaseboard.tasks.models.logged", "leaseboard.tasks.pool.worker",
+    "leaseboard.tasks.report", "leaseboard.tasks.score.bootstrap",
+    "leaseboard.tasks.score.gate.verdict", "leaseboard.tasks.steps.recording",
     "leaseboard.tasks.track.recorder", "tests.kernels",
 )  # fmt: skip
 IDENTIFIED = {"vanilla": "stream", "linear": "holdout", "average": "pulls", "abc": "samples"}
@@ -50,6 +53,8 @@ PREFECT = (
     "prefect.schedules", "prefect.server.api.server", "prefect.task_runners",
 )  # fmt: skip
 """What of Prefect is kept aside until a fork imports any of it: see `Aside`."""
+PACKAGE = "leaseboard."
+OURS = f"{PACKAGE}tasks."
 _DIE_WITH_PARENT, _NAME, _BECOME_SUBREAPER = 1, 15, 36  # PR_SET_… of linux/prctl.h
 _adopting = threading.Lock()
 
@@ -323,13 +328,13 @@ def _live(asked, files, place):
         os.setsid()
     path = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     sys.path[:] = dict.fromkeys([*filter(None, path), *sys.path])
-    of_tasks = asked["words"][0] == "-m" and asked["words"][1].startswith("tasks.")
+    of_tasks = asked["words"][0] == "-m" and asked["words"][1].startswith(OURS)
     if asked.get("forks", not of_tasks):
         _fork_below(f"{place}-{os.getpid()}")
     try:
         if asked["words"][0] == "-m":
             _, module, *words = asked["words"]
-            prctl(_NAME, module.encode())  # a list of processes shows 15 letters of it
+            prctl(_NAME, module.removeprefix(PACKAGE).encode())  # 15 letters of it are shown
             sys.argv = [module, *words]
             if of_tasks:  # in a new Python nobody has imported it, and runpy says nothing
                 sys.modules.pop(module, None)

@@ -24,6 +24,7 @@ from leaseboard.algorithms.errors import (
 from leaseboard.tasks.fetch import cache
 from leaseboard.tasks.fetch.dataset import RawTable
 from leaseboard.tasks.fetch.entries import Catalogued, table_of
+from leaseboard.tasks.machine.paths import IMPORTED_FROM
 
 SECTION = "openml"
 
@@ -87,7 +88,7 @@ def _run(name: str, folder: Path) -> None:
     try:
         done = subprocess.run(
             command,
-            cwd=Path(__file__).resolve().parents[2],
+            cwd=IMPORTED_FROM,
             capture_output=True,
             text=True,
             timeout=DOWNLOAD_SECONDS,

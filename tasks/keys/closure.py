@@ -18,17 +18,22 @@ from pathlib import Path
 from leaseboard.algorithms.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
-"""Where the packages of this project are."""
+"""Where `algorithms`, `tasks` and `flows` are: in a checkout `leaseboard` has links to them."""
 
-_OURS = ("algorithms.", "tasks.")
 _FRONT = "leaseboard"
 """The package that hands on what others hold."""
-_PACKAGES = frozenset({"algorithms", "flows", "tasks", _FRONT})
+_FRONT_FILE = Path(__file__).parents[2] / "__init__.py"
+_ROOMS = ("algorithms", "flows", "tasks")
+_OURS = (f"{_FRONT}.algorithms.", f"{_FRONT}.tasks.")
 
 
 def module_file(module: str) -> Path:
     """Where a module of this project is, unless it is a package."""
-    return ROOT / (module.replace(".", "/") + ".py")
+    return _place(module).with_suffix(".py")
+
+
+def _place(module: str) -> Path:
+    return ROOT.joinpath(*module.split(".")[1:])
 
 
 def reachable(
@@ -58,10 +63,10 @@ def reachable(
             if not module.startswith(_OURS):
                 tops.add(module.partition(".")[0])
             elif module in although or not f"{module}.".startswith(left_out):
-                base = ROOT / module.replace(".", "/")
+                base = _place(module)
                 todo += [p for p in (base.with_suffix(".py"), base / "__init__.py") if p.is_file()]
         if not _is_ours(path):
-            for top in tops - _PACKAGES - sys.stdlib_module_names:
+            for top in tops - {_FRONT} - sys.stdlib_module_names:
                 todo += files_of(top, beside)
     return frozenset(found)
 
@@ -70,7 +75,7 @@ def _located(modules: Iterable[str]) -> Iterator[str]:
     """`modules` with the places of what is imported from `leaseboard`; of all of it if unnamed."""
     for module in modules:
         top, _, name = module.partition(".")
-        if top != _FRONT:
+        if top != _FRONT or name.partition(".")[0] in _ROOMS:
             yield module
         else:
             places = _exported()
@@ -80,7 +85,7 @@ def _located(modules: Iterable[str]) -> Iterator[str]:
 @functools.cache
 def _exported() -> dict[str, str]:
     """The module of each name that `leaseboard` hands on, by its own imports."""
-    tree = ast.parse((ROOT / _FRONT / "__init__.py").read_bytes())
+    tree = ast.parse(_FRONT_FILE.read_bytes())
     return {
         alias.name: node.module
         for node in ast.walk(tree)
@@ -109,7 +114,8 @@ def _named(path: Path) -> str:
 
 
 def _is_ours(path: Path) -> bool:
-    return any(path.is_relative_to(ROOT / package) for package in _PACKAGES)
+    places = (*(ROOT / room for room in _ROOMS), _FRONT_FILE.parent)
+    return any(path.is_relative_to(place) for place in places)
 
 
 def files_of(top: str, beside: frozenset[Path] = frozenset()) -> Iterator[Path]:

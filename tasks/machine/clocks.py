@@ -47,7 +47,7 @@ def changed() -> str:
     ours = [
         module
         for name, module in list(sys.modules.items())
-        if name.partition(".")[0] in {"tasks", "flows"}
+        if name.startswith(("leaseboard.tasks.", "leaseboard.flows."))
     ]
     found = sorted(
         {

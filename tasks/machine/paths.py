@@ -14,8 +14,11 @@ CONF_KINDS = ("suites", "data", "spaces", "baselines")
 """The folders of a configuration folder."""
 
 _STORE = "LEASEBOARD_STORE"
-_PACKAGED_CONF = Path(__file__).resolve().parents[2] / "flows" / "_conf"
-_CHECKOUT_CONF = Path(__file__).resolve().parents[2] / "conf"
+IMPORTED_FROM = Path(__file__).parents[3]
+"""The folder on Python's path that has `leaseboard`; what is in it may be a symbolic link."""
+
+_PACKAGED_CONF = IMPORTED_FROM / "leaseboard" / "_conf"
+_CHECKOUT_CONF = IMPORTED_FROM / "conf"
 
 
 def store_place() -> Path | str:
@@ -53,8 +56,8 @@ def own_conf(named: Path | None = None) -> Path | None:
 
 
 def shipped_conf() -> Path:
-    """The configuration that comes with Leaseboard, in its checkout or its installation."""
-    return _CHECKOUT_CONF if (_CHECKOUT_CONF / "suites").is_dir() else _PACKAGED_CONF
+    """The configuration that comes with Leaseboard, in its installation or its checkout."""
+    return _PACKAGED_CONF if _PACKAGED_CONF.is_dir() else _CHECKOUT_CONF
 
 
 def conf_files(kind: str, named: Path | None = None, suffix: str = ".yaml") -> dict[str, Path]:

@@ -1,7 +1,7 @@
 """The code that MLflow runs to load and serve a registered model; what it loads is a folder.
 
 MLflow copies this file beside the model and executes it, so no object of ours is ever pickled.
-Leaseboard must be installed where the model is loaded, and no folder there may hide its packages.
+Leaseboard must be installed where the model is loaded.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import mlflow
 import numpy as np
 import pandas as pd
 
-from leaseboard._names import check
+from leaseboard.tasks.models.load import load
 
 
 class Served(mlflow.pyfunc.PythonModel):  # type: ignore[misc]
@@ -21,9 +21,6 @@ class Served(mlflow.pyfunc.PythonModel):  # type: ignore[misc]
 
     def load_context(self, context: Any) -> None:
         """Read the folder that was logged; `model` is what was saved there."""
-        check("algorithms", "tasks")
-        from leaseboard.tasks.models.load import load
-
         self.model = load(Path(context.artifacts["model"]))
 
     def predict(

@@ -51,6 +51,11 @@ def _types(path: Path) -> list[str]:
     """The types that a skops file names beside skops' own; UsageError for one not trusted."""
     found: list[str] = skops.io.get_untrusted_types(file=path)
     foreign = sorted(name for name in found if not _is_trusted(name))
+    if foreign and f"leaseboard.{foreign[0]}" in TRUSTED:
+        raise UsageError(
+            f"the model is of an earlier version, whose {foreign[0]} is leaseboard.{foreign[0]} in"
+            " this one: learn and register it anew"
+        )
     if foreign:
         raise UsageError(
             f"the model holds a {foreign[0]}: only classes of scikit-learn, and a few of LightGBM"

@@ -28,7 +28,6 @@ from leaseboard.tasks.track.tracker import mend_suites
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
-OURS = ("algorithms", "tasks", "flows", "leaseboard")
 NATIVE = ("vowpalwabbit", "lightgbm", "numba", "pyarrow.parquet")
 MIN_FREE = 1 << 30
 CACHED = {
@@ -55,7 +54,6 @@ def examine(uri: str, *, mend: bool = False) -> Iterator[Finding]:
     """
     yield from requirements()
     yield from native_libraries()
-    yield from import_names()
     yield from disk_use(uri)
     yield from damaged(uri)
     yield recorded()
@@ -103,31 +101,6 @@ def native_libraries() -> Iterator[Finding]:
         except (ImportError, OSError) as error:
             broken.append(f"{name}: {str(error).partition(chr(10))[0]}")
     yield Finding("native libraries", not broken, "; ".join(broken) or ", ".join(NATIVE))
-
-
-def import_names() -> Iterator[Finding]:
-    """Whether our import names are ours: PyPI has other packages called algorithms and tasks."""
-    root = Path(__file__).resolve().parents[2]
-    owners = metadata.packages_distributions()
-    for name in OURS:
-        file = importlib.import_module(name).__file__
-        others = sorted(set(owners.get(name, ())) - {"leaseboard"})
-        hiding = [place for place in (Path(f"{name}.py"), Path(name, "__init__.py"))
-                  if place.is_file() and place.resolve().parent != root / name]  # fmt: skip
-        if hiding:
-            other = hiding[0].resolve()
-            detail = (
-                f"{other.parent if other.stem == '__init__' else other} hides ours from notebooks,"
-                " pytest and models that are started here: rename it, or start Python with -P"
-            )
-            yield Finding(name, False, detail)
-        elif file is None or Path(file).resolve().parent != root / name:
-            yield Finding(name, False, f"{file} shadows ours in {root / name}: uninstall it")
-        elif others:
-            detail = f"{', '.join(others)} installs it too: uninstall that, then reinstall ours"
-            yield Finding(name, False, detail)
-        else:
-            yield Finding(name, True, str(root / name))
 
 
 def disk_use(uri: str) -> Iterator[Finding]:

@@ -60,7 +60,10 @@ def test_compiled_kernels_are_kept_apart_by_the_code_of_all_kernels(kernels):
 def test_whatever_compiled_code_imports_tells_kernels_apart():
     """A constant or an intrinsic of another file is compiled into a kernel, too."""
     code = {path: path.read_text() for path in (ROOT / "algorithms").rglob("*.py")}
-    names = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in code}
+    names = {
+        ".".join(("leaseboard", *path.relative_to(ROOT).with_suffix("").parts)): path
+        for path in code
+    }
     for path, text in code.items():
         tree = ast.parse(text)
         compiled = [
@@ -98,8 +101,9 @@ def answer_of(project, *first, **variables):
 
 @pytest.mark.parametrize("first", [(), ("import numba",)])
 def test_a_library_s_kernel_is_compiled_anew_when_one_that_it_calls_changes(tmp_path, first):
-    package = tmp_path / "algorithms"
-    package.mkdir()
+    package = tmp_path / "leaseboard" / "algorithms"
+    package.mkdir(parents=True)
+    (tmp_path / "leaseboard" / "__init__.py").touch()
     for name in ("__init__.py", "caches.py", "errors.py"):
         shutil.copy(ROOT / "algorithms" / name, package)
     (package / "caller.py").write_text(CALLER)

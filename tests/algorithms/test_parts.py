@@ -77,7 +77,7 @@ def test_a_stream_is_learned_with_the_base_alone(tmp_path):
     )
 
     assert done.returncode == 0, done.stderr
-    assert {"numba", "numpy", "algorithms"} <= set(done.stdout.split())
+    assert {"numba", "numpy", "leaseboard"} <= set(done.stdout.split())
 
 
 def test_the_mend_is_what_the_first_page_says():

@@ -51,9 +51,9 @@ def told(tmp_path):
     """What mypy says of a copy of the events and their readers with `planted`, by file."""
 
     def check(planted, *, joined=True):
-        room = tmp_path / "algorithms"
+        room = tmp_path / "leaseboard" / "algorithms"
         shutil.rmtree(room, ignore_errors=True)
-        room.mkdir()
+        room.mkdir(parents=True)
         for name in READ:
             shutil.copy(pages.ROOT / "algorithms" / f"{name}.py", room)
         text = (room / "events.py").read_text()
@@ -64,13 +64,13 @@ def told(tmp_path):
         (room / "mine.py").write_text(YIELDS)
         done = subprocess.run(
             [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--no-error-summary",
-             "--cache-dir", str(tmp_path / "cache"), "algorithms"],
+             "--cache-dir", str(tmp_path / "cache"), "leaseboard"],
             cwd=tmp_path, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert not done.stderr
         found = {}
         for line in done.stdout.splitlines():
-            if match := re.match(r"algorithms/(\w+)\.py:\d+: error: (.*)", line):
+            if match := re.match(r"leaseboard/algorithms/(\w+)\.py:\d+: error: (.*)", line):
                 found.setdefault(match[1], []).append(match[2])
         return found
 

@@ -156,7 +156,7 @@ def test_every_departure_from_a_paper_is_on_its_page():
 
     assert len(sources) >= 5
     for path in sources:
-        module = ".".join(path.relative_to(pages.ROOT).with_suffix("").parts)
+        module = ".".join(("leaseboard", *path.relative_to(pages.ROOT).with_suffix("").parts))
         assert f"`{module}`" in told, module
 
 

@@ -187,8 +187,8 @@ def test_an_output_folder_that_cannot_be_written_is_named(leaseboard, tmp_path):
 
 
 def test_race_ends_with_one_json_object_and_repeats_exactly(zygote, tmp_path):
-    arguments = ("-m", "leaseboard", "race", "vanilla", "sklearn:diabetes", "--seed", "3", "--json",
-                 "--set", "log_target=false")  # fmt: skip
+    arguments = ("-m", "leaseboard", "race", "vanilla", "sklearn:diabetes", "--seed", "3",
+                 "--json", "--set", "log_target=false")  # fmt: skip
     said = [zygote.run(arguments, cwd=tmp_path).stdout for _ in range(2)]
     one, two = (json.loads(text.splitlines()[-1]) for text in said)
     timings = {"cpu_seconds", "wall_seconds", "setup_seconds", "baselines_cpu_seconds"}

@@ -36,7 +36,8 @@ class Mine(Algorithm):
         real = time.process_time
         time.perf_counter = time.process_time = time.thread_time = stands_still
         if self.deep:
-            cpu, wall = leaseboard.tasks.machine.clocks.process_time(), leaseboard.tasks.jobs.run.perf_counter()
+            cpu = leaseboard.tasks.machine.clocks.process_time()
+            wall = leaseboard.tasks.jobs.run.perf_counter()
             leaseboard.tasks.machine.clocks.process_time = lambda: cpu
             leaseboard.tasks.jobs.run.perf_counter = lambda: wall
         begin = real()
@@ -159,7 +160,8 @@ def test_a_policy_of_ones_own_is_refitted_whatever_its_first_run_took(own):
 )
 def test_check_names_the_clocks_that_an_algorithm_changed(tmp_path, monkeypatch, capsys, patch):
     monkeypatch.setattr("leaseboard.algorithms.checks.checks", lambda: {"audit": check_audit})
-    header = f"import resource, time, leaseboard.tasks.machine.clocks, leaseboard.tasks.jobs.run\n{HONEST}"
+    used = "leaseboard.tasks.machine.clocks, leaseboard.tasks.jobs.run"
+    header = f"import resource, time, {used}\n{HONEST}"
     text = header.replace("        yield", f"        {patch} = lambda *_: 0.0\n        yield")
     (tmp_path / "own.py").write_text(text)
     monkeypatch.chdir(tmp_path)

@@ -30,8 +30,10 @@ POISONS = {
     "numpy": "np.mean = np.sum = np.float64 = None",
     "limits": "resource.setrlimit(resource.RLIMIT_NOFILE, (8, 8)); os.umask(0o777)",
     "signals": "[signal.signal(n, signal.SIG_IGN) for n in (signal.SIGTERM, signal.SIGCHLD)]",
-    "modules": "[sys.modules.pop(n) for n in list(sys.modules) if n.startswith('tasks')]",
-    "worker": "import leaseboard.tasks.pool.worker as w; w.run = w.plain = w.verdict = lambda *_: 1 / 0",
+    "modules": "[sys.modules.pop(n) for n in list(sys.modules)"
+               " if n.startswith('leaseboard.tasks')]",
+    "worker": "import leaseboard.tasks.pool.worker as w;"
+              " w.run = w.plain = w.verdict = lambda *_: 1 / 0",
     "thread": "threading.Thread(target=lambda: [np.seterr(all='raise') for _ in iter(int, 1)],"
               " daemon=True).start()",
 }  # fmt: skip

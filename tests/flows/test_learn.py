@@ -262,7 +262,8 @@ def test_a_process_that_is_killed_leaves_the_old_model(call, tmp_path):
     call("learn", "sales.model", "sales.csv")
     before = Path("sales.model").read_bytes()
     code = (
-        "import os, signal; from leaseboard.algorithms import plain; from leaseboard.flows.cli import main\n"
+        "import os, signal; from leaseboard.algorithms import plain\n"
+        "from leaseboard.flows.cli import main\n"
         "def dies(path, *_):\n"
         "    path.write_bytes(b'half'); os.kill(os.getpid(), signal.SIGKILL)\n"
         "plain.write = dies\n"

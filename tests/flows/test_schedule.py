@@ -439,7 +439,10 @@ def test_the_deployment_for_a_work_pool_is_ours():
     assert TAG not in deployment["tags"]
     own = yaml.safe_load((ROOT / "conf" / "schedule.yaml").read_text())["schedules"]
     assert deployment["name"] not in {entry["name"] for entry in own}
-    assert (ROOT / module, name) == (Path(inspect.getsourcefile(benchmark.fn)), "benchmark")
+    assert (ROOT / module, name) == (
+        Path(inspect.getsourcefile(benchmark.fn)).resolve(),
+        "benchmark",
+    )
     assert set(deployment["parameters"]) <= set(inspect.signature(benchmark.fn).parameters)
 
 

@@ -50,7 +50,9 @@ ENDS = {
     "prints": ("print('x' * 10_000_000)\nraise SystemExit", "2: SystemExit"),
     "closes": ("import os\nos.closerange(0, 200)\n1 / 0", "3: its process ended with exit code 1"),
     "parent": ("import os\nos.kill(os.getppid(), 9)\nimport time\ntime.sleep(600)", ""),
-    "bench": ("from leaseboard.algorithms.base import Algorithm\nclass X(Algorithm): bench = 'no'", ""),
+    "bench": (
+        "from leaseboard.algorithms.base import Algorithm\nclass X(Algorithm): bench = 'no'", "",
+    ),
 }  # fmt: skip
 
 

@@ -71,7 +71,7 @@ def test_it_has_no_code_of_its_own():
 
 
 def test_importing_it_loads_nothing_of_ours():
-    assert not {"numpy", "algorithms", "tasks"} & loaded([])
+    assert not {"numpy", "leaseboard.algorithms", "leaseboard.tasks"} & loaded([])
 
 
 def test_names_load_nothing_heavy_that_they_do_not_need():

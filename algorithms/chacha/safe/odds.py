@@ -18,7 +18,8 @@ and its log loss is at no time more than ln 7 + 1.6 above that of the best of
 
 References
 ----------
-.. [1] Anderson, Blair, 1982; as the logistic companions, see `leaseboard.algorithms.reference.ridge`.
+.. [1] Anderson, Blair, 1982; as the logistic companions, see
+   `leaseboard.algorithms.reference.ridge`.
 .. [2] Platt. Probabilistic outputs for support vector machines. 1999: the same with one logit.
 """
 

@@ -17,8 +17,8 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.evaluate.peers import inside, table_program, venv
 from leaseboard.tasks.evaluate.peers.apart import run_apart
 from leaseboard.tasks.fetch import Dataset, columns
-from leaseboard.tasks.keys.closure import ROOT
 from leaseboard.tasks.keys.versions import recorded_key
+from leaseboard.tasks.machine.paths import IMPORTED_FROM
 from leaseboard.tasks.store.recorded import Record, Store
 
 ESTIMATORS = "leaseboard.tasks.models.automl.estimators"
@@ -102,7 +102,7 @@ class SystemFits:
             "task": self._dataset.task,
             "seconds": seconds,
             "columns": self._columns,
-            "root": str(ROOT),
+            "root": str(IMPORTED_FROM),
             "estimators": ESTIMATORS,
         }
         with tempfile.TemporaryDirectory(prefix="system-") as name:

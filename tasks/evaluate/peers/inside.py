@@ -23,7 +23,8 @@ def command(python: Path, program: str, *arguments: str) -> list[str]:
 
     Examples
     --------
-    >>> command(Path("python"), "leaseboard.tasks.evaluate.peers.stream_program", "river", "arf")[-3:]
+    >>> program = "leaseboard.tasks.evaluate.peers.stream_program"
+    >>> command(Path("python"), program, "river", "arf")[-3:]
     ['stream_program', 'river', 'arf']
     """
     return [str(python), "-s", "-P", __file__, program.rpartition(".")[2], *arguments]

@@ -14,8 +14,8 @@ import os
 import statistics
 import subprocess
 import sys
+import tarfile
 import tempfile
-import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
@@ -30,11 +30,9 @@ from leaseboard.tasks.jobs.benches.kinds import KINDS
 from leaseboard.tasks.jobs.described import describe
 from leaseboard.tasks.jobs.foreign import files, is_foreign
 from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.machine.paths import IMPORTED_FROM
 from leaseboard.tasks.score.bootstrap import Interval
 from leaseboard.tasks.score.paired import paired_ratio
-
-ROOT = Path(__file__).resolve().parents[3]
-"""The tree that this very code is in."""
 
 TURNS = 7
 TOLERANCE = 0.1
@@ -44,7 +42,7 @@ SAMPLE_SECONDS, LEAST_SECONDS = 0.2, 0.002
 """A quick job is run again until a turn has so much CPU time, and no more than a hundred times."""
 
 _CHILD = Path(__file__).with_name("child.py")
-_RUNNER = Path("tasks/jobs/run.py")
+_RUNNER = Path("leaseboard/tasks/jobs/run.py")
 """Of Leaseboard's own tree."""
 
 
@@ -68,7 +66,7 @@ def compare(
     jobs: Sequence[Job],
     commit: str,
     *,
-    root: Path = ROOT,
+    root: Path = IMPORTED_FROM,
     mirrors: Sequence[Path] = (),
     tolerance: float = TOLERANCE,
 ) -> tuple[list[Speed], list[str]]:
@@ -95,7 +93,9 @@ def compare(
         other = stack.enter_context(exported(root, commit))
         own = (root / _RUNNER).is_file()
         trees = [
-            stack.enter_context(_Tree(folder if own else ROOT, name, mirrors, (root, folder)))
+            stack.enter_context(
+                _Tree(folder if own else IMPORTED_FROM, name, mirrors, (root, folder))
+            )
             for folder, name in ((other, commit), (root, "this tree"))
         ]
         for job in jobs:
@@ -173,14 +173,14 @@ def exported(root: Path, commit: str) -> Iterator[Path]:
     """
     digest = resolved(commit, root)
     with tempfile.TemporaryDirectory(prefix="leaseboard-") as folder:
-        words = ("archive", "--format=zip", digest)
+        words = ("archive", "--format=tar", digest)
         files = _git(root, *words, rule=f"{commit!r} cannot be exported")
-        with zipfile.ZipFile(io.BytesIO(files)) as archive:
-            archive.extractall(folder)
+        with tarfile.open(fileobj=io.BytesIO(files)) as archive:
+            archive.extractall(folder, filter="tar")  # keeps symbolic links, as zipfile does not
         yield Path(folder)
 
 
-def resolved(commit: str, root: Path = ROOT) -> str:
+def resolved(commit: str, root: Path = IMPORTED_FROM) -> str:
     """The full name of `commit`; UsageError if the checkout `root` does not know it."""
     words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
     found = _git(root, *words, rule=f"{commit!r} is no commit of the checkout {root}")

@@ -24,7 +24,7 @@ def arrays(value, seen):
             yield from arrays(item, seen)
     elif sparse.issparse(value):
         yield from (value.data, value.indices, value.indptr)
-    elif type(value).__module__.startswith("algorithms.") and id(value) not in seen:
+    elif type(value).__module__.startswith("leaseboard.algorithms.") and id(value) not in seen:
         seen.add(id(value))
         for name in dir(value):
             if not name.startswith("_") and not callable(getattr(value, name)):

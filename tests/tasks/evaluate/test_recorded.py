@@ -101,7 +101,7 @@ def edit(copied, monkeypatch):
     before = {}
 
     def change(module, edited):
-        path = copied / f"{module.replace('.', '/')}.py"
+        path = module_file(module)
         before.setdefault(path, path.read_text())
         path.write_text(edited(path.read_text()))
 
@@ -130,7 +130,7 @@ def made(tmp_path, monkeypatch):
                 return making(*arguments)
             finally:
                 sys.setprofile(None)
-                paths = (Path(file) for file in files if not file.startswith("<"))
+                paths = (Path(file).resolve() for file in files if not file.startswith("<"))
                 values.append({p.relative_to(ROOT).as_posix() for p in paths if is_ours(p)})
 
         return make
@@ -231,7 +231,11 @@ def test_the_key_covers_all_code_that_runs_while_the_value_is_made(ask, made, mo
 def test_the_key_of_trials_covers_all_that_a_worker_imports():
     code = "import sys, leaseboard.tasks.evaluate.trials.worker\nprint(*sys.modules)"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    ours = {name for name in said.stdout.split() if name.startswith(("algorithms.", "tasks."))}
+    ours = {
+        name
+        for name in said.stdout.split()
+        if name.startswith(("leaseboard.algorithms.", "leaseboard.tasks."))
+    }
     ours.discard("leaseboard.algorithms.caches")  # where kernels are kept moves no score
     covered = versions.sources("leaseboard.tasks.evaluate.trials.replay")
 

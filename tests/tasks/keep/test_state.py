@@ -163,7 +163,8 @@ def test_two_turns_of_one_keep_exclude_each_other(state, tmp_path):
 
 def test_a_killed_turn_lets_go(state):
     code = (
-        "import sys, time; from pathlib import Path; from leaseboard.tasks.keep.state import State\n"
+        "import sys, time; from pathlib import Path\n"
+        "from leaseboard.tasks.keep.state import State\n"
         "place = sys.argv[1] if '://' in sys.argv[1] else Path(sys.argv[1])\n"
         "with State(place, 'sales').turn():\n"
         "    print('in', flush=True); time.sleep(60)"

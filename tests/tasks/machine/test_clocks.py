@@ -13,7 +13,8 @@ from leaseboard.tasks.machine import clocks
     ["time.time", "time.process_time_ns", "time.monotonic", "resource.getrusage",
      "leaseboard.tasks.machine.clocks.cpu_seconds", "leaseboard.tasks.machine.clocks.getrusage",
      "leaseboard.tasks.jobs.run.perf_counter",
-     "leaseboard.tasks.jobs.run.process_time", "leaseboard.tasks.evaluate.trials.evaluate.perf_counter"],
+     "leaseboard.tasks.jobs.run.process_time",
+     "leaseboard.tasks.evaluate.trials.evaluate.perf_counter"],
 )  # fmt: skip
 def test_a_clock_that_was_changed_is_named_wherever_it_is(monkeypatch, place):
     importlib.import_module("leaseboard.tasks.evaluate.trials.evaluate")

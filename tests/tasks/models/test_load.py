@@ -37,7 +37,7 @@ def imported(path):
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
             "leaseboard.tasks.models."
         ):
-            found.add(node.module.split(".")[2])
+            found.add(node.module.split(".")[3])
     return found
 
 

@@ -12,12 +12,13 @@ from sklearn.preprocessing import FunctionTransformer
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.evaluate.learners.shared_bins import SharedBins
 from leaseboard.tasks.evaluate.probes.sampled import split
-from leaseboard.tasks.models import columns
+from leaseboard.tasks.models import columns, trusted
 from leaseboard.tasks.models.load import load
 from leaseboard.tasks.models.pipeline import FILE, PipelineModel
 from leaseboard.tasks.models.saved import Description
 from leaseboard.tasks.models.streaming import StreamModel
 from leaseboard.tasks.preprocess import as_stream
+from leaseboard.tasks.preprocess.sparse import SparseEncoder
 
 FRIED = "synthetic:fried?rows=400&seed=0"
 CANCER = "sklearn:breast_cancer"
@@ -142,6 +143,18 @@ def test_a_type_that_writes_files_is_not_loaded(policy, tmp_path):
     with pytest.raises(UsageError, match=r"the model holds a numpy\.memmap"):
         load(tmp_path)
     assert not (tmp_path / "written").exists()
+
+
+def test_a_model_whose_classes_had_names_without_leaseboard_says_how_to_make_it_anew(tmp_path):
+    file = tmp_path / "encoder"
+    trusted.dump(SparseEncoder(), file)
+    with zipfile.ZipFile(file) as archive:
+        schema = archive.read("schema.json").decode()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("schema.json", schema.replace("leaseboard.tasks.", "tasks."))
+
+    with pytest.raises(UsageError, match=r"earlier version, whose tasks\.pre.* register it anew$"):
+        trusted.load(file)
 
 
 class Forged:

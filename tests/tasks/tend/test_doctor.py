@@ -78,7 +78,7 @@ def test_a_sound_installation_is_healthy(store, monkeypatch, tmp_path):
     findings = list(doctor.examine(store))
 
     assert [f for f in findings if not f.healthy] == []
-    assert {f.name for f in findings} >= {"algorithms", "tasks", "flows", "native libraries",
+    assert {f.name for f in findings} >= {"native libraries",
                                           "run folders", "data cache", "trials and probes",
                                           "store of trials and probes", "MLflow database",
                                           "MLflow artifacts", "tracking store",
@@ -117,16 +117,6 @@ def test_versions_out_of_range_are_named(monkeypatch):
     assert "is not <1" in finding.detail
     assert "no-such-package is missing" in finding.detail
     assert "pydantic" not in finding.detail
-
-
-def test_a_foreign_package_of_our_name_is_named(monkeypatch):
-    owners = {"algorithms": ["algorithms", "leaseboard"], "tasks": ["leaseboard"]}
-    monkeypatch.setattr(metadata, "packages_distributions", lambda: owners)
-    findings = {finding.name: finding for finding in doctor.import_names()}
-
-    assert not findings["algorithms"].healthy
-    assert "algorithms installs it too" in findings["algorithms"].detail
-    assert findings["tasks"].healthy
 
 
 def test_native_code_that_does_not_load_is_named(monkeypatch):

@@ -104,7 +104,7 @@ def plant(monkeypatch, tmp_path):
             if getattr(value, "__module__", None) == name
         }
         for user in list(sys.modules.values()):
-            if user.__name__.startswith(("algorithms", "tasks")):
+            if user.__name__.startswith(("leaseboard.algorithms", "leaseboard.tasks")):
                 for key, value in list(vars(user).items()):
                     if id(value) in own:
                         monkeypatch.setattr(user, key, vars(planted)[own[id(value)]])

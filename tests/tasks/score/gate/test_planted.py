@@ -114,7 +114,8 @@ PLANTS = {
     ),
     "one apple expansion fewer": (
         ("ci-apple", [], ["apple", "apple-ssm"]),
-        "leaseboard.algorithms.apple.apple", "for k in range(1, epochs)}", "for k in range(1, epochs - 1)}",
+        "leaseboard.algorithms.apple.apple",
+        "for k in range(1, epochs)}", "for k in range(1, epochs - 1)}",
         ["expansions of apple", "expansions of apple-ssm"],
     ),
     "the growth rate negated in Rising Bandits": (

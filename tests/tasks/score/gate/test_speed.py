@@ -47,6 +47,9 @@ def history(tmp_path):
         (root / "tasks" / room / "__init__.py").write_text("")
     git(root, "init", "--quiet")
     (root / "tasks" / "__init__.py").write_text("")
+    (root / "leaseboard").mkdir()
+    (root / "leaseboard" / "__init__.py").touch()
+    (root / "leaseboard" / "tasks").symlink_to("../tasks")  # as in the real one
     (root / "tasks" / "machine" / "environment.py").write_text("def prepare_environment(): pass\n")
     (root / "tasks" / "jobs" / "job.py").write_text(
         f"from collections import namedtuple\nJob = namedtuple('Job', '{FIELDS}')\n"
